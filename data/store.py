@@ -1,0 +1,54 @@
+"""The records of a run: `records.jsonl`, append-only, one rollout a line."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from envs.types import Record
+from envs.wire import record_from_plain, to_json
+
+FILE = "records.jsonl"
+
+
+class RecordStore:
+    """Appends whole lines, so that several processes may write and a kill loses at most a line."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self.path = run_dir / FILE
+
+    def append(self, records: Iterable[Record]) -> None:
+        """Writes the records with one system call, and has them on disk before it returns."""
+        data = "".join(to_json(record) + "\n" for record in records).encode()
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            os.write(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def read(self) -> list[Record]:
+        """All complete records, in order; an unfinished last line is not one."""
+        if not self.path.exists():
+            return []
+        with self.path.open(encoding="utf-8") as file:
+            return [record_from_plain(json.loads(line)) for line in file if line.endswith("\n")]
+
+    def rewind(self, stage: str, first_lost_step: int) -> int:
+        """Drops what a resumed run is going to do again; returns how many records that were.
+
+        Those are the records of `stage` from `first_lost_step` on, and an unfinished last line.
+        """
+        records = self.read()
+        kept = [one for one in records if one.stage != stage or one.step < first_lost_step]
+        partial = self.path.with_suffix(".partial")
+        partial.write_text("".join(to_json(one) + "\n" for one in kept), encoding="utf-8")
+        partial.replace(self.path)
+        return len(records) - len(kept)
+
+
+def read_records(run_dir: Path) -> list[Record]:
+    """All records of a run."""
+    return RecordStore(run_dir).read()

@@ -1,0 +1,111 @@
+"""The native ABI of `cpp` and `cuda` answers: one C function whose arguments follow from the problem.
+
+`extern "C" void kernel(...)` takes, in this order: a pointer for each tensor argument of `forward`,
+one for each parameter and buffer, one for each output; then every size of those tensors; then the
+scalar arguments of `forward`; for cuda, last, the stream. Sizes are arguments because the same
+kernel is judged on several shapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from envs.types import Dialect
+
+C_TYPES = {
+    "float32": "float",
+    "float64": "double",
+    "float16": "_Float16",
+    "int64": "int64_t",
+    "int32": "int32_t",
+    "bool": "bool",
+}
+CUDA_TYPES = {**C_TYPES, "float16": "__half", "bfloat16": "__nv_bfloat16"}
+SCALAR_TYPES = {"int": "int64_t", "float": "double", "bool": "bool"}
+ITEM_BYTES = {
+    "float32": 4,
+    "float64": 8,
+    "float16": 2,
+    "bfloat16": 2,
+    "int64": 8,
+    "int32": 4,
+    "bool": 1,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorSpec:
+    """One tensor of a case: its argument name, its dtype and its shape."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count * ITEM_BYTES[self.dtype]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseSpec:
+    """All arguments of one case. `inputs` are forward's tensors, then parameters and buffers."""
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    scalars: tuple[tuple[str, int | float | bool], ...]
+
+    @property
+    def tensors(self) -> tuple[TensorSpec, ...]:
+        return self.inputs + self.outputs
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(size for tensor in self.tensors for size in tensor.shape)
+
+
+class UnsupportedDtypeError(ValueError):
+    """A tensor's dtype has no C type in this dialect."""
+
+
+def parameters(spec: CaseSpec, dialect: Dialect) -> list[tuple[str, str]]:
+    """(C type, name) of each argument of `kernel`, in order."""
+    types = CUDA_TYPES if dialect is Dialect.CUDA else C_TYPES
+    for tensor in spec.tensors:
+        if tensor.dtype not in types:
+            raise UnsupportedDtypeError(f"{tensor.name} is {tensor.dtype}: not in the {dialect} ABI")
+    rows = [(f"const {types[tensor.dtype]}*", tensor.name) for tensor in spec.inputs]
+    rows += [(f"{types[tensor.dtype]}*", tensor.name) for tensor in spec.outputs]
+    rows += [
+        ("int64_t", f"{tensor.name}_{dim}")
+        for tensor in spec.tensors
+        for dim in range(len(tensor.shape))
+    ]
+    rows += [(SCALAR_TYPES[type(value).__name__], name) for name, value in spec.scalars]
+    return rows + ([("cudaStream_t", "stream")] if dialect is Dialect.CUDA else [])
+
+
+def signature(spec: CaseSpec, dialect: Dialect) -> str:
+    """The one line that an answer must define, without a semicolon."""
+    arguments = ", ".join(f"{c_type} {name}" for c_type, name in parameters(spec, dialect))
+    return f'extern "C" void kernel({arguments})'
+
+
+def glue(spec: CaseSpec) -> str:
+    """C++ that unpacks (pointers, sizes, scalars) and calls `kernel`.
+
+    It includes the candidate, so a kernel with other arguments is a compile error that names both
+    declarations, not a crash.
+    """
+    names = [row[0] for row in parameters(spec, Dialect.CPP)]
+    count = len(spec.tensors)
+    calls = [f"({c_type})pointers[{i}]" for i, c_type in enumerate(names[:count])]
+    calls += [f"sizes[{i}]" for i in range(len(spec.sizes))]
+    calls += [f"({c_type})scalars[{i}]" for i, c_type in enumerate(names[count + len(spec.sizes) :])]
+    return (
+        f'#include <stdint.h>\n#include "candidate.cpp"\n{signature(spec, Dialect.CPP)};\n'
+        'extern "C" void kernelwright_call(void* const* pointers, const int64_t* sizes, '
+        f"const double* scalars) {{\n  kernel({', '.join(calls)});\n}}\n"
+    )

@@ -1,0 +1,26 @@
+"""A completion in, the source of its kernel out."""
+
+from __future__ import annotations
+
+import re
+
+from envs.types import Dialect
+
+FENCES = {
+    Dialect.CPP: ("cpp", "c++", "c", "cc", ""),
+    Dialect.CUDA: ("cuda", "cpp", "cu", "c++", ""),
+    Dialect.TRITON: ("python", "py", "triton", ""),
+    Dialect.INLINE: ("python", "py", ""),
+}
+
+_BLOCK = re.compile(r"^```([\w+-]*)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+
+
+def extract(completion: str, dialect: Dialect) -> str | None:
+    """Source of the last closed code block in this dialect's language; None where there is none.
+
+    >>> extract("It adds.\\n```cpp\\nint x;\\n```", Dialect.CPP)
+    'int x;\\n'
+    """
+    blocks = [body for tag, body in _BLOCK.findall(completion) if tag.lower() in FENCES[dialect]]
+    return blocks[-1] if blocks and blocks[-1].strip() else None

@@ -1,0 +1,136 @@
+"""The judge: candidates in, evaluations out, in parallel, whatever the candidates do.
+
+Each worker is a trusted process of its own (`envs/worker.py`). A worker that dies or overruns is
+replaced and its job tried once more; after that the candidate is `unjudged`, which costs nobody.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+
+from envs.sandbox import require_level
+from envs.types import Candidate, Evaluation, Problem, Verdict
+from envs.wire import evaluation_from_plain, to_plain
+
+ROOT = Path(__file__).resolve().parent.parent
+JOB_LIMIT_S = 180.0
+TRIES = 2
+
+
+class Judge:
+    """A pool of workers, one for each core unless told otherwise. Use it as a context manager."""
+
+    def __init__(self, workers: int | None = None, minimum_sandbox: str = "namespaces") -> None:
+        self.level = require_level(minimum_sandbox)
+        cores = sorted(os.sched_getaffinity(0))
+        count = workers or len(cores)
+        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        for number in range(count):
+            self._idle.put(_Worker(cores[number % len(cores)]))
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix="judge")
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def evaluate(self, problem: Problem, candidate: Candidate, *, timed: bool = True) -> Evaluation:
+        """The evaluation of one candidate."""
+        return self.evaluate_many([(problem, candidate)], timed=timed)[0]
+
+    def evaluate_many(
+        self,
+        jobs: Sequence[tuple[Problem, Candidate]],
+        *,
+        timed: bool = True,
+        on_done: Callable[[], None] | None = None,
+    ) -> list[Evaluation]:
+        """One evaluation for each job, in order. Identical candidates are judged once.
+
+        `on_done` is called, from another thread, each time one is finished.
+        """
+        distinct = {candidate.key: (problem, candidate) for problem, candidate in jobs}
+
+        def one(job: tuple[Problem, Candidate]) -> Evaluation:
+            evaluation = self._with_retry(*job, timed=timed)
+            if on_done:
+                on_done()
+            return evaluation
+
+        done = dict(zip(distinct, self._threads.map(one, distinct.values()), strict=True))
+        for _ in range(len(jobs) - len(distinct)):
+            if on_done:
+                on_done()
+        return [done[candidate.key] for _, candidate in jobs]
+
+    def close(self) -> None:
+        """Ends every worker and what it started."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        while not self._idle.empty():
+            self._idle.get().close()
+
+    def _with_retry(self, problem: Problem, candidate: Candidate, *, timed: bool) -> Evaluation:
+        worker = self._idle.get()
+        try:
+            for _ in range(TRIES):
+                answer = worker.ask(problem, candidate, timed)
+                if answer is not None:
+                    return answer
+                worker.close()
+                worker = _Worker(worker.core)
+        finally:
+            self._idle.put(worker)
+        return Evaluation(
+            verdict=Verdict.UNJUDGED, reason="worker_lost", sandbox_level=self.level
+        )
+
+
+class _Worker:
+    """A worker process on one core."""
+
+    def __init__(self, core: int) -> None:
+        self.core = core
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "envs.worker", str(core)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        )
+
+    def ask(self, problem: Problem, candidate: Candidate, timed: bool) -> Evaluation | None:
+        """The worker's evaluation; None where it died or ran out of time."""
+        stdin, stdout = self.process.stdin, self.process.stdout
+        if stdin is None or stdout is None:
+            return None
+        job = {"problem": to_plain(problem), "candidate": to_plain(candidate), "timed": timed}
+        try:
+            stdin.write(json.dumps(job).encode() + b"\n")
+            stdin.flush()
+        except BrokenPipeError:
+            return None
+        if not select.select([stdout], [], [], JOB_LIMIT_S)[0]:
+            return None
+        line = stdout.readline()
+        return evaluation_from_plain(json.loads(line)) if line.endswith(b"\n") else None
+
+    def close(self) -> None:
+        self.process.kill()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+        self.process.wait()

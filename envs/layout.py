@@ -1,0 +1,69 @@
+"""Where tensors lie in a shared file, and the bytes that tell the other side so."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.abi import CaseSpec, TensorSpec
+
+ALIGNMENT_BYTES = 64
+GUARD_BYTES = 4096
+"""Poisoned bytes after each output: a kernel that writes past its output is found out."""
+
+POISON = 0xFF
+"""Every byte of the outputs before a round. As floats it is NaN, which never compares equal."""
+
+MESSAGE_BYTES = 1 << 22
+"""Longest message between the referee and the reference process."""
+
+NUMPY_TYPES = {
+    "float32": np.dtype("float32"),
+    "float64": np.dtype("float64"),
+    "float16": np.dtype("float16"),
+    "int64": np.dtype("int64"),
+    "int32": np.dtype("int32"),
+    "bool": np.dtype("bool"),
+}
+
+
+def offsets(tensors: Sequence[TensorSpec], guard_bytes: int = 0) -> tuple[list[int], int]:
+    """(offset of each tensor, size of the file), in bytes; never an empty file."""
+    at, places = 0, []
+    for tensor in tensors:
+        places.append(at)
+        at += -(-(tensor.size_bytes + guard_bytes) // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+    return places, max(at, ALIGNMENT_BYTES)
+
+
+def output_file_bytes(spec: CaseSpec) -> int:
+    return offsets(spec.outputs, GUARD_BYTES)[1]
+
+
+def prime_message(spec: CaseSpec, nonce: bytes) -> bytes:
+    """What is said before the clock starts: 'P', padding, then counts, offsets, sizes, scalars.
+
+    The nonce fills the padding's place up to the first 8-byte boundary and is echoed by its head.
+    """
+    inputs, outputs = offsets(spec.inputs)[0], offsets(spec.outputs, GUARD_BYTES)[0]
+    scalars = [float(value) for _, value in spec.scalars]
+    words = [len(inputs), len(outputs), len(spec.sizes), len(scalars)]
+    words += [*inputs, *outputs, *spec.sizes]
+    head = b"P" + nonce[:7]
+    return head + struct.pack(f"<{len(words)}q{len(scalars)}d", *words, *scalars)
+
+
+def read_outputs(copy: bytes, spec: CaseSpec) -> tuple[list[NDArray[np.generic]], bool]:
+    """(the outputs, whether anything outside them was written), from the referee's own copy."""
+    places, total = offsets(spec.outputs, GUARD_BYTES)
+    arrays, spilled = [], False
+    for tensor, start, end in zip(spec.outputs, places, [*places[1:], total], strict=True):
+        stop = start + tensor.size_bytes
+        arrays.append(
+            np.frombuffer(copy[start:stop], NUMPY_TYPES[tensor.dtype]).reshape(tensor.shape)
+        )
+        spilled = spilled or copy[stop:end] != bytes([POISON]) * (end - stop)
+    return arrays, spilled

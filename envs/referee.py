@@ -1,0 +1,288 @@
+"""The referee: owns inputs, nonces, clock, outputs and comparison. Runs no candidate, unpickles nothing.
+
+Rule: the clock starts before the inputs are revealed and stops only when the referee holds its own
+copy of the outputs. So an early "done", a late write, a patched clock or a background thread in the
+candidate's process gains nothing, and none of them has to be detected.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import mmap
+import os
+import secrets
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from envs import sandbox
+from envs.abi import CaseSpec, TensorSpec
+from envs.build import LOG_LIMIT_BYTES, memfd
+from envs.compare import Array, exact_match, relative_error
+from envs.layout import (
+    MESSAGE_BYTES,
+    NUMPY_TYPES,
+    POISON,
+    output_file_bytes,
+    prime_message,
+    read_outputs,
+)
+from envs.types import CaseCheck, Problem, Tolerance
+
+NONCE_BYTES = 16
+START_LIMIT_S = 10.0
+EXIT_REASONS = {65: "not_loadable", 67: "out_of_memory"}
+
+
+class CandidateFailedError(Exception):
+    """The candidate's process died or went silent: a fact about the candidate. `.reason` says how."""
+
+    def __init__(self, reason: str, *, timed_out: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.timed_out = timed_out
+
+
+class ReferenceFailedError(RuntimeError):
+    """The reference process refused a problem: never the candidate's fault."""
+
+
+class ReferenceGoneError(RuntimeError):
+    """The reference process died: this worker is of no more use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One round's inputs (a sealed file), and for each output its acceptable values."""
+
+    inputs: int
+    expected: list[list[Array]]
+
+    def close(self) -> None:
+        os.close(self.inputs)
+
+
+def seal(descriptor: int) -> None:
+    """No one can write to this file any more, by whatever descriptor or mapping."""
+    seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
+
+
+def poisoned_output(spec: CaseSpec) -> int:
+    """A file for the outputs that can neither shrink nor grow, every byte of it poison."""
+    descriptor = os.memfd_create("output", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.write(descriptor, bytes([POISON]) * output_file_bytes(spec))
+    seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
+    return descriptor
+
+
+def compare(
+    case: str, copy: bytes, spec: CaseSpec, expected: list[list[Array]], tolerance: Tolerance
+) -> CaseCheck:
+    """Whether the referee's copy of the outputs is right."""
+    outputs, spilled = read_outputs(copy, spec)
+    if spilled:
+        return CaseCheck(case=case, passed=False, error=None, note="wrote outside its outputs")
+    worst: float | None = 0.0
+    for tensor, actual, choices in zip(spec.outputs, outputs, expected, strict=True):
+        if actual.dtype.kind == "f":
+            error, note = relative_error(actual, choices[0], tolerance)
+        else:
+            error, note = exact_match(actual, choices)
+        if error is None or error > 1:
+            return CaseCheck(case=case, passed=False, error=error, note=f"{tensor.name}: {note}")
+        worst = max(worst or 0.0, error)
+    return CaseCheck(case=case, passed=True, error=worst)
+
+
+class Player:
+    """The other end of a timed round: a sandboxed candidate, or the trusted baseline."""
+
+    def __init__(self, channel: socket.socket, round_limit_s: float) -> None:
+        self.channel = channel
+        self.round_limit_s = round_limit_s
+
+    def round(self, inputs: int, spec: CaseSpec) -> tuple[int, bytes]:
+        """(wall-clock nanoseconds, the referee's copy of the outputs) of one run on these inputs."""
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        output = poisoned_output(spec)
+        try:
+            with mmap.mmap(output, 0, mmap.MAP_SHARED | mmap.MAP_POPULATE, mmap.PROT_READ) as seen:
+                read_only = os.open(f"/proc/self/fd/{inputs}", os.O_RDONLY | os.O_CLOEXEC)
+                started = time.perf_counter_ns()
+                self.send(b"G" + nonce, [read_only, output])
+                self.expect(b"D" + nonce)
+                copy = bytes(seen)
+                return time.perf_counter_ns() - started, copy
+        finally:
+            os.close(output)
+            os.close(read_only)
+
+    def send(self, message: bytes, files: list[int]) -> None:
+        try:
+            socket.send_fds(self.channel, [message], files)
+        except OSError:
+            raise self.gone() from None
+
+    def expect(self, message: bytes) -> None:
+        """Waits for exactly this message; anything else is not an answer."""
+        if not select.select([self.channel], [], [], self.round_limit_s)[0]:
+            raise CandidateFailedError("wall_limit", timed_out=True)
+        try:
+            got = self.channel.recv(64)
+        except OSError:
+            raise self.gone() from None
+        if not got:
+            raise self.gone()
+        if got != message:
+            raise CandidateFailedError("protocol_violation")
+
+    def gone(self) -> Exception:
+        """The error to raise when this player's process has hung up."""
+        raise NotImplementedError
+
+
+class SandboxedCandidate(Player):
+    """A candidate's library, loaded in a process of its own that holds nothing worth stealing."""
+
+    def __init__(self, library: bytes, round_limit_s: float) -> None:
+        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        super().__init__(mine, round_limit_s)
+        self.log_file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
+        with theirs:
+            library_file = memfd(library)
+            self.process: subprocess.Popen[bytes] = sandbox.start(
+                "run",
+                sandbox.RUN_LIMITS,
+                files=[(library_file, "/kernel.so")],
+                channel=theirs.fileno(),
+                output=self.log_file.fileno(),
+            )
+            os.close(library_file)
+        self.primed: CaseSpec | None = None
+
+    def ready(self) -> None:
+        """Returns when the library is loaded."""
+        limit_s, self.round_limit_s = self.round_limit_s, START_LIMIT_S
+        self.expect(b"R" + bytes(NONCE_BYTES))
+        self.round_limit_s = limit_s
+
+    def prime(self, spec: CaseSpec) -> None:
+        """Tells the candidate's process the layout and the sizes of the rounds that follow."""
+        if self.primed != spec:
+            message = prime_message(spec, secrets.token_bytes(NONCE_BYTES))
+            self.send(message, [])
+            self.expect(message[: 1 + NONCE_BYTES])
+            self.primed = spec
+
+    def gone(self) -> Exception:
+        code = self.process.wait(timeout=START_LIMIT_S)
+        # Bubblewrap reports the death of its child by signal N as exit status 128 + N.
+        number = -code if code < 0 else code - 128
+        if number == signal.SIGXFSZ:
+            return CandidateFailedError("output_flood")
+        if number > 0:
+            return CandidateFailedError(f"signal_{number}")
+        return CandidateFailedError(EXIT_REASONS.get(code, f"exit_{code}"))
+
+    def close(self) -> str:
+        """Kills the whole sandbox and returns the head of what it printed."""
+        self.process.kill()
+        self.process.wait()
+        self.channel.close()
+        log = os.pread(self.log_file.fileno(), LOG_LIMIT_BYTES, 0).decode("utf-8", "replace")
+        self.log_file.close()
+        return log
+
+
+class ReferenceProcess(Player):
+    """The referee's line to `envs/reference_process.py`: draws, expectations, the baseline."""
+
+    def __init__(self) -> None:
+        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        for end in (mine, theirs):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
+        super().__init__(mine, round_limit_s=60.0)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "envs.reference_process", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+        )
+        theirs.close()
+
+    def gone(self) -> Exception:
+        return ReferenceGoneError("it hung up")
+
+    def load(self, problem: Problem, plain: dict[str, Any]) -> tuple[list[CaseSpec], Tolerance]:
+        """(the spec of each case, the tolerance); raises ReferenceFailedError if it cannot run."""
+        answer, _ = self.ask({"op": "load", "problem": plain})
+        return [_spec(one) for one in answer["specs"]], Tolerance(**answer["tolerance"])
+
+    def draw(self, problem: Problem, case: int, spec: CaseSpec) -> Draw:
+        """Fresh inputs from a seed that nobody else knows, and what is expected for them."""
+        seed = secrets.randbits(62)
+        request = {"op": "draw", "key": problem.key, "case": case, "seed": seed}
+        answer, (inputs, expected) = self.ask(request)
+        seal(inputs)
+        with open(expected, "rb") as file:
+            flat = file.read()
+        return Draw(inputs, _split(flat, spec, answer["choices"]))
+
+    def aim(self, problem: Problem, case: int) -> None:
+        self.ask({"op": "aim", "key": problem.key, "case": case})
+
+    def ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
+        try:
+            self.channel.send(json.dumps(request).encode())
+            message, files, _, _ = socket.recv_fds(self.channel, MESSAGE_BYTES, 2)
+        except OSError as error:
+            raise ReferenceGoneError(str(error)) from None
+        if not message:
+            raise ReferenceGoneError("it hung up")
+        answer = json.loads(message)
+        if "error" in answer:
+            raise ReferenceFailedError(answer["error"])
+        return answer, files
+
+    def close(self) -> None:
+        self.channel.close()
+        self.process.wait()
+
+
+def _spec(plain: dict[str, Any]) -> CaseSpec:
+    def tensors(rows: list[dict[str, Any]]) -> tuple[TensorSpec, ...]:
+        return tuple(
+            TensorSpec(name=row["name"], dtype=row["dtype"], shape=tuple(row["shape"]))
+            for row in rows
+        )
+
+    return CaseSpec(
+        inputs=tensors(plain["inputs"]),
+        outputs=tensors(plain["outputs"]),
+        scalars=tuple((name, value) for name, value in plain["scalars"]),
+    )
+
+
+def _split(flat: bytes, spec: CaseSpec, counts: list[int]) -> list[list[Array]]:
+    """The acceptable values of each output, read off the reference's file."""
+    at, expected = 0, []
+    for tensor, count in zip(spec.outputs, counts, strict=True):
+        kind = NUMPY_TYPES[tensor.dtype]
+        kind = np.dtype("float64") if kind.kind == "f" else kind
+        size = int(np.prod(tensor.shape, dtype=np.int64)) * kind.itemsize
+        choices: list[Array] = []
+        for _ in range(count):
+            choices.append(np.frombuffer(flat[at : at + size], kind).reshape(tensor.shape))
+            at += size
+        expected.append(choices)
+    return expected

@@ -1,0 +1,175 @@
+"""The trusted process that runs problems: draws inputs, computes what is expected, is the baseline.
+
+No candidate ever enters it, and it decides nothing. It answers on one socket, in order: requests in
+JSON (`load`, `draw`, `aim`), and timed rounds in the very protocol that candidates speak (a nonce
+and two descriptors in, the nonce back when the work is done).
+
+    python -m envs.reference_process SOCKET_FD
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import socket
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+
+from envs.abi import CaseSpec
+from envs.build import memfd
+from envs.compare import Array, derive_tolerance
+from envs.layout import MESSAGE_BYTES, NUMPY_TYPES, offsets
+from envs.reference import (
+    ProblemError,
+    Reference,
+    flatten,
+    forward,
+    forward_float64,
+    load_reference,
+)
+from envs.types import Problem
+from envs.wire import problem_from_plain, to_plain
+
+NUDGE = 1e-6
+
+
+class ReferenceServer:
+    """State of the process: loaded problems, and the case that timed rounds run."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.channel = channel
+        self.loaded: dict[str, list[tuple[Reference, CaseSpec]]] = {}
+        self.aimed: tuple[Any, list[str], CaseSpec, Reference] | None = None
+
+    def serve(self) -> None:
+        """Answers until the referee hangs up."""
+        while True:
+            message, files, _, _ = socket.recv_fds(self.channel, MESSAGE_BYTES, 2)
+            if not message:
+                return
+            if message[:1] == b"G":
+                self.run_round(*files)
+                self.channel.send(b"D" + message[1:17])
+                continue
+            request = json.loads(message)
+            try:
+                answer, sent = getattr(self, request.pop("op"))(**request)
+            except Exception as error:  # noqa: BLE001  the named boundary: a problem's own code ran
+                answer, sent = {"error": f"{type(error).__name__}: {error}"[:2000]}, []
+            socket.send_fds(self.channel, [json.dumps(answer).encode()], sent)
+            for descriptor in sent:
+                os.close(descriptor)
+
+    def load(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
+        """Specs of all cases and the tolerance, once per problem."""
+        noun = problem_from_plain(problem)
+        references = [load_reference(noun, case) for case in noun.cases]
+        pairs = [(one, one.spec()) for one in references]
+        tolerance = noun.tolerance or self._tolerance(noun, references[0])
+        self.loaded = {noun.key: pairs}
+        return {"specs": [to_plain(spec) for _, spec in pairs], "tolerance": to_plain(tolerance)}, []
+
+    def draw(self, key: str, case: int, seed: int) -> tuple[dict[str, Any], list[int]]:
+        """Two files: the inputs as the ABI lays them out, and what is expected of the outputs."""
+        reference, spec = self.loaded[key][case]
+        model, state, arguments = reference.draw(seed)
+        tensors = [one for one in arguments if isinstance(one, torch.Tensor)] + list(state.values())
+        places, size = offsets(spec.inputs)
+        content = bytearray(size)
+        for place, tensor in zip(places, tensors, strict=True):
+            raw = _bytes(tensor)
+            content[place : place + len(raw)] = raw
+        expected = _expected(model, state, arguments)
+        counts = [len(choices) for choices in expected]
+        flat = b"".join(array.tobytes() for choices in expected for array in choices)
+        return {"choices": counts}, [memfd(bytes(content)), memfd(flat)]
+
+    def aim(self, key: str, case: int) -> tuple[dict[str, Any], list[int]]:
+        """Makes this case's module the one that timed rounds run."""
+        reference, spec = self.loaded[key][case]
+        model, state, _ = reference.draw(0)
+        self.aimed = (model, list(state), spec, reference)
+        return {}, []
+
+    def run_round(self, inputs: int, outputs: int) -> None:
+        """PyTorch's eager forward on the tensors in the file; its result is not needed."""
+        if self.aimed is None:
+            raise ProblemError("a round before a case was aimed at")
+        model, names, spec, reference = self.aimed
+        size = os.fstat(inputs).st_size
+        mapping = mmap.mmap(inputs, size, mmap.MAP_SHARED | mmap.MAP_POPULATE, mmap.PROT_READ)
+        os.close(inputs)
+        os.close(outputs)
+        tensors = [
+            torch.frombuffer(
+                mapping, dtype=getattr(torch, one.dtype), count=_count(one.shape), offset=place
+            ).reshape(one.shape)
+            for one, place in zip(spec.inputs, offsets(spec.inputs)[0], strict=True)
+        ]
+        first_state = len(tensors) - len(names)
+        state = dict(zip(names, tensors[first_state:], strict=True))
+        given, scalars = iter(tensors[:first_state]), dict(spec.scalars)
+        arguments = [scalars[n] if n in scalars else next(given) for n in reference.names]
+        forward(model, state, arguments)
+
+    def _tolerance(self, problem: Problem, reference: Reference) -> Any:
+        drawn = reference.draw(1)
+        exact = [_array(one) for one in flatten(forward_float64(*drawn))]
+        rounded = [_array(one) for one in flatten(forward(*drawn))]
+        return derive_tolerance(problem.dtype, exact, rounded)
+
+
+def _expected(model: Any, state: dict[str, Any], arguments: list[Any]) -> list[list[Array]]:
+    """For each output its acceptable values: one in float64, or for integers and bools several."""
+    exact = [_array(one) for one in flatten(forward_float64(model, state, arguments))]
+    rounded = [_array(one) for one in flatten(forward(model, state, arguments))]
+    if all(one.dtype.kind == "f" for one in rounded):
+        return [[one] for one in exact]
+    nudged = [
+        [_array(one) for one in flatten(forward_float64(model, state, _nudge(arguments)))]
+        for _ in range(2)
+    ]
+    choices: list[list[Array]] = []
+    for i, one in enumerate(rounded):
+        others = [exact[i], *(run[i] for run in nudged)]
+        discrete = [one, *(other.astype(one.dtype) for other in others)]
+        choices.append([exact[i]] if one.dtype.kind == "f" else discrete)
+    return choices
+
+
+def _nudge(arguments: list[Any]) -> list[Any]:
+    return [
+        one * (1 + NUDGE * torch.randn_like(one))
+        if isinstance(one, torch.Tensor) and one.is_floating_point()
+        else one
+        for one in arguments
+    ]
+
+
+def _array(tensor: torch.Tensor) -> Array:
+    array: Array = tensor.detach().numpy()
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
+
+
+def _bytes(tensor: torch.Tensor) -> bytes:
+    name = str(tensor.dtype).removeprefix("torch.")
+    return tensor.detach().contiguous().numpy().astype(NUMPY_TYPES[name], copy=False).tobytes()
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    return int(np.prod(shape, dtype=np.int64))
+
+
+def main() -> None:
+    warnings.filterwarnings("ignore", message="The given buffer is not writable")
+    torch.set_num_threads(1)
+    ReferenceServer(socket.socket(fileno=int(sys.argv[1]))).serve()
+
+
+if __name__ == "__main__":
+    main()

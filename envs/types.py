@@ -1,0 +1,329 @@
+"""The nouns of kernelwright. Read this file first: every other module is a verb between these.
+
+A `Problem` is asked for in a `Dialect`; a model's answer to it is a `Candidate`; the judge turns
+that into an `Evaluation` with exactly one `Verdict`; a reward function turns the evaluation into a
+`Reward`; a `Record` is all of it on disk. A state that makes no sense cannot be built.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+from statistics import median
+
+
+class Verdict(StrEnum):
+    """What is true of a candidate: exactly one of these.
+
+    `UNJUDGED` says that *we* broke. It earns no reward (None, never 0), leaves its group, is
+    retried, and is counted.
+    """
+
+    CORRECT = "correct"
+    WRONG = "wrong"
+    BUILD_FAILED = "build_failed"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed_out"
+    CHEATED = "cheated"
+    NO_KERNEL = "no_kernel"
+    UNJUDGED = "unjudged"
+
+
+class Dialect(StrEnum):
+    """What an answer is written in; `envs/dialects/` says how each one is built and run."""
+
+    CPP = "cpp"
+    CUDA = "cuda"
+    TRITON = "triton"
+    INLINE = "inline"
+
+
+class Trust(StrEnum):
+    """Who owned the process, the clock and the check, from strongest to weakest.
+
+    `REPLAYED`: device code was launched again by a trusted process. `REFEREED`: the candidate owned
+    its process, the referee owned clock and check. `INPROCESS`: they shared one; never rewarded.
+    """
+
+    REPLAYED = "replayed"
+    REFEREED = "refereed"
+    INPROCESS = "inprocess"
+
+
+class Role(StrEnum):
+    """What a case is for: shown in the prompt, kept from it, or timed."""
+
+    TRAIN = "train"
+    HELD_OUT = "held_out"
+    TIME = "time"
+
+
+def content_hash(*parts: str) -> str:
+    """16 hex digits that name these texts, in this order."""
+    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One workload of a problem.
+
+    `sizes` replaces module-level integer constants of the problem's source by name;
+    `distribution` names how the values of `get_inputs()` are changed (`envs/reference.py`).
+    """
+
+    name: str
+    sizes: tuple[tuple[str, int], ...]
+    distribution: str = "given"
+    role: Role = Role.TRAIN
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ValueError("a case needs a name")
+        if any(size < 1 for _, size in self.sizes):
+            raise ValueError(f"case {self.name}: sizes must be positive, got {dict(self.sizes)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerance:
+    """How far an output may be from the float64 reference, element by element.
+
+    Allowed error = `relative`·|expected| + `of_spread`·(standard deviation of the expected output).
+    """
+
+    relative: float
+    of_spread: float
+
+    def __post_init__(self) -> None:
+        if not (0 < self.relative < 1 and 0 < self.of_spread < 1):
+            raise ValueError(f"a tolerance lies between 0 and 1, got {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A PyTorch module in KernelBench's format, and the workloads it is judged on.
+
+    `tolerance` None means: derived for this problem by the judge (`envs/compare.py`).
+    """
+
+    name: str
+    code: str
+    cases: tuple[Case, ...]
+    dtype: str = "float32"
+    tolerance: Tolerance | None = None
+    category: str = "other"
+    family: str = ""
+    tags: tuple[str, ...] = ()
+    source: str = ""
+    licence: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.cases:
+            raise ValueError(f"problem {self.name} has no cases: nothing would be checked")
+        names = [case.name for case in self.cases]
+        if len(set(names)) != len(names):
+            raise ValueError(f"problem {self.name} names a case twice: {names}")
+        if "class Model" not in self.code:
+            raise ValueError(f"problem {self.name} defines no `class Model`")
+
+    @property
+    def key(self) -> str:
+        """Content hash of all that decides a verdict: the code, the cases, the tolerance."""
+        return content_hash(self.code, self.dtype, repr(self.cases), repr(self.tolerance))
+
+    def timed_case(self) -> Case:
+        """The case that speed is measured on: the first with role `time`, else the first."""
+        return next((case for case in self.cases if case.role is Role.TIME), self.cases[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where candidates run. A peak is None until it was measured."""
+
+    name: str
+    cores: int
+    bandwidth_bytes_per_s: float | None = None
+    flops_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """An answer to a problem. What was judged is what is stored."""
+
+    problem_key: str
+    dialect: Dialect
+    source: str
+
+    @property
+    def key(self) -> str:
+        """Content hash of problem, dialect and source."""
+        return content_hash(self.problem_key, self.dialect, self.source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseCheck:
+    """What came of one round on one case.
+
+    `error` is the largest error as a share of what the tolerance allows: at most 1 passes. None
+    where it could not be computed (NaN in the output, or no output).
+    """
+
+    case: str
+    passed: bool
+    error: float | None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.passed and (self.error is None or not self.error <= 1):
+            raise ValueError(f"case {self.case} cannot pass with error {self.error}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Every round that was compared, in order. Never empty: nothing checked is nothing shown."""
+
+    rounds: tuple[CaseCheck, ...]
+
+    def __post_init__(self) -> None:
+        if not self.rounds:
+            raise ValueError("a check without rounds shows nothing")
+
+    @property
+    def passed(self) -> bool:
+        return all(one.passed for one in self.rounds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speedup:
+    """A ratio of medians with its 95 % bootstrap interval; above 1 is faster than the baseline."""
+
+    median: float
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.low <= self.median <= self.high < math.inf:
+            raise ValueError(f"not an interval around a median: {self}")
+
+
+@lru_cache(maxsize=4096)
+def bootstrap_speedup(
+    baseline_ns: tuple[int, ...], candidate_ns: tuple[int, ...], resamples: int = 400
+) -> Speedup:
+    """Ratio of medians of paired rounds, with a percentile bootstrap over the rounds.
+
+    Rounds are resampled in pairs, so that drift shared by a round's two halves cancels. Seeded by
+    the samples themselves: the same timing always prints the same interval.
+    """
+    point = median(baseline_ns) / median(candidate_ns)
+    seed = content_hash(repr(baseline_ns), repr(candidate_ns))
+    rng, count = random.Random(seed), len(baseline_ns)
+    ratios = []
+    for _ in range(resamples):
+        rows = rng.choices(range(count), k=count)
+        ratios.append(median(baseline_ns[i] for i in rows) / median(candidate_ns[i] for i in rows))
+    ratios.sort()
+    low, high = ratios[int(0.025 * resamples)], ratios[int(0.975 * resamples)]
+    return Speedup(median=point, low=min(low, point), high=max(high, point))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Raw samples of interleaved rounds: baseline and candidate, on the same fresh inputs."""
+
+    baseline_ns: tuple[int, ...]
+    candidate_ns: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.baseline_ns or len(self.baseline_ns) != len(self.candidate_ns):
+            raise ValueError("baseline and candidate need the same, non-zero number of samples")
+        if min(self.baseline_ns + self.candidate_ns) <= 0:
+            raise ValueError("a duration is positive")
+
+    @property
+    def speedup(self) -> Speedup:
+        return bootstrap_speedup(self.baseline_ns, self.candidate_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """Everything the judge found out about one candidate.
+
+    `reason` is a short code (`ok`, `compile_error`, `signal_11`, …) that says why the verdict is
+    what it is; `facts` are static facts such as the size of the binary.
+    """
+
+    verdict: Verdict
+    reason: str
+    sandbox_level: str | None = None
+    trust: Trust = Trust.REFEREED
+    check: Check | None = None
+    timing: Timing | None = None
+    facts: tuple[tuple[str, float], ...] = ()
+    environment: str = ""
+    log: str = ""
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        correct = self.verdict is Verdict.CORRECT
+        if not self.reason:
+            raise ValueError("an evaluation says why")
+        if self.timing is not None and not correct:
+            raise ValueError(f"a kernel that is {self.verdict} has no timing")
+        if correct and (self.check is None or not self.check.passed):
+            raise ValueError("a correct kernel has passed a check")
+        if correct and self.trust is Trust.INPROCESS:
+            raise ValueError("a verdict from the candidate's own process is never `correct`")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reward:
+    """What an evaluation is worth, in named parts; the total is derived, so logs cannot disagree."""
+
+    parts: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        if not self.parts or not all(math.isfinite(part) for part in self.parts.values()):
+            raise ValueError(f"a reward has finite, named parts, got {dict(self.parts)}")
+
+    @property
+    def total(self) -> float:
+        return math.fsum(self.parts.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One rollout on disk: enough to re-price it, and with the problem to judge it again.
+
+    (`stage`, `step`, `row`) is unique within a run. `reward` is None where there is none to give.
+    """
+
+    stage: str
+    step: int
+    row: int
+    problem: str
+    problem_key: str
+    dialect: Dialect
+    prompt: str
+    completion: str
+    source: str | None
+    evaluation: Evaluation
+    reward: Reward | None
+    exemplars: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        unjudged = self.evaluation.verdict is Verdict.UNJUDGED
+        if unjudged and self.reward is not None:
+            raise ValueError("an unjudged rollout has no reward")
+        if (self.source is None) != (self.evaluation.verdict is Verdict.NO_KERNEL):
+            raise ValueError("a record has no source exactly when no kernel was found")
+
+    @property
+    def id(self) -> tuple[str, int, int]:
+        return (self.stage, self.step, self.row)
