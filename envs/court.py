@@ -48,7 +48,7 @@ class Loaded:
 
     problem: Problem
     specs: list[CaseSpec]
-    tolerance: Tolerance
+    tolerances: list[Tolerance]
 
 
 class Court:
@@ -90,8 +90,8 @@ class Court:
 
     def _load(self, problem: Problem) -> Loaded:
         if self.loaded is None or self.loaded.problem.key != problem.key:
-            specs, tolerance = self.reference.load(problem, to_plain(problem))
-            self.loaded = Loaded(problem, specs, tolerance)
+            specs, tolerances = self.reference.load(to_plain(problem))
+            self.loaded = Loaded(problem, specs, tolerances)
         return self.loaded
 
     def _run(self, loaded: Loaded, built: Built, timed: bool) -> Evaluation:
@@ -164,7 +164,7 @@ class Court:
             copy = run(draw, spec)
         finally:
             draw.close()
-        return compare(name, copy, spec, draw.expected, loaded.tolerance)
+        return compare(name, copy, spec, draw.expected, loaded.tolerances[case])
 
     def close(self) -> None:
         self.reference.close()

@@ -223,10 +223,11 @@ class ReferenceProcess(Player):
     def gone(self) -> Exception:
         return ReferenceGoneError("it hung up")
 
-    def load(self, problem: Problem, plain: dict[str, Any]) -> tuple[list[CaseSpec], Tolerance]:
-        """(the spec of each case, the tolerance); raises ReferenceFailedError if it cannot run."""
+    def load(self, plain: dict[str, Any]) -> tuple[list[CaseSpec], list[Tolerance]]:
+        """(specs, tolerances) of the cases; raises ReferenceFailedError if it cannot run."""
         answer, _ = self.ask({"op": "load", "problem": plain})
-        return [_spec(one) for one in answer["specs"]], Tolerance(**answer["tolerance"])
+        tolerances = [Tolerance(**one) for one in answer["tolerances"]]
+        return [_spec(one) for one in answer["specs"]], tolerances
 
     def draw(self, problem: Problem, case: int, spec: CaseSpec) -> Draw:
         """Fresh inputs from a seed that nobody else knows, and what is expected for them."""

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from envs.abi import CaseSpec, TensorSpec
-from envs.types import Case, Problem
+from envs.compare import derive_tolerance
+from envs.types import Case, Problem, Tolerance
 
 DISTRIBUTIONS = {
     "given": (1.0, 0.0),
@@ -20,6 +21,9 @@ DISTRIBUTIONS = {
     "shifted": (1.0, 0.5),
 }
 """name → (factor, offset) that a case's floating-point inputs are changed by."""
+
+NUDGE = 4 * 2.0**-23
+"""Four units in the last place of float32."""
 
 _CONSTANT = r"^({name})[ \t]*=[ \t]*[-+\w*/() ]+?[ \t]*(#.*)?$"
 
@@ -105,6 +109,26 @@ def forward_float64(model: Any, state: dict[str, Any], arguments: list[Any]) -> 
     """The same in float64: what the answer should be, with rounding out of the way."""
     state64 = {name: one.double() if _is_float(one) else one for name, one in state.items()}
     return forward(model, state64, [one.double() if _is_float(one) else one for one in arguments])
+
+
+def nudge(tensors: list[Any], relative: float) -> list[Any]:
+    """The arguments with every float moved by a random relative amount of this size."""
+    import torch
+
+    return [
+        one * (1 + relative * torch.randn_like(one)) if _is_float(one) else one for one in tensors
+    ]
+
+
+def rounding_tolerance(problem: Problem, drawn: tuple[Any, dict[str, Any], list[Any]]) -> Tolerance:
+    """The problem's own tolerance, else the one derived from what rounding does to this draw."""
+    if problem.tolerance is not None:
+        return problem.tolerance
+    model, state, arguments = drawn
+    moved = nudge([one.double() if _is_float(one) else one for one in arguments], NUDGE)
+    outputs = [forward_float64(*drawn), forward(*drawn), forward_float64(model, state, moved)]
+    exact, *others = [[one.numpy() for one in flatten(output)] for output in outputs]
+    return derive_tolerance(problem.dtype, exact, others)
 
 
 def flatten(output: Any) -> list[Any]:

@@ -22,20 +22,21 @@ import torch
 
 from envs.abi import CaseSpec
 from envs.build import memfd
-from envs.compare import Array, derive_tolerance
+from envs.compare import Array
 from envs.layout import MESSAGE_BYTES, NUMPY_TYPES, offsets
 from envs.reference import (
+    NUDGE,
     ProblemError,
     Reference,
     flatten,
     forward,
     forward_float64,
     load_reference,
+    nudge,
+    rounding_tolerance,
 )
-from envs.types import Problem
 from envs.wire import problem_from_plain, to_plain
 
-NUDGE = 1e-6
 
 
 class ReferenceServer:
@@ -66,13 +67,14 @@ class ReferenceServer:
                 os.close(descriptor)
 
     def load(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
-        """Specs of all cases and the tolerance, once per problem."""
+        """The spec and the tolerance of every case."""
         noun = problem_from_plain(problem)
         references = [load_reference(noun, case) for case in noun.cases]
         pairs = [(one, one.spec()) for one in references]
-        tolerance = noun.tolerance or self._tolerance(noun, references[0])
+        tolerances = [rounding_tolerance(noun, one.draw(1)) for one in references]
         self.loaded = {noun.key: pairs}
-        return {"specs": [to_plain(spec) for _, spec in pairs], "tolerance": to_plain(tolerance)}, []
+        specs = [to_plain(spec) for _, spec in pairs]
+        return {"specs": specs, "tolerances": to_plain(tolerances)}, []
 
     def draw(self, key: str, case: int, seed: int) -> tuple[dict[str, Any], list[int]]:
         """Two files: the inputs as the ABI lays them out, and what is expected of the outputs."""
@@ -117,12 +119,6 @@ class ReferenceServer:
         arguments = [scalars[n] if n in scalars else next(given) for n in reference.names]
         forward(model, state, arguments)
 
-    def _tolerance(self, problem: Problem, reference: Reference) -> Any:
-        drawn = reference.draw(1)
-        exact = [_array(one) for one in flatten(forward_float64(*drawn))]
-        rounded = [_array(one) for one in flatten(forward(*drawn))]
-        return derive_tolerance(problem.dtype, exact, rounded)
-
 
 def _expected(model: Any, state: dict[str, Any], arguments: list[Any]) -> list[list[Array]]:
     """For each output its acceptable values: one in float64, or for integers and bools several."""
@@ -131,7 +127,7 @@ def _expected(model: Any, state: dict[str, Any], arguments: list[Any]) -> list[l
     if all(one.dtype.kind == "f" for one in rounded):
         return [[one] for one in exact]
     nudged = [
-        [_array(one) for one in flatten(forward_float64(model, state, _nudge(arguments)))]
+        [_array(one) for one in flatten(forward_float64(model, state, nudge(arguments, NUDGE)))]
         for _ in range(2)
     ]
     choices: list[list[Array]] = []
@@ -140,15 +136,6 @@ def _expected(model: Any, state: dict[str, Any], arguments: list[Any]) -> list[l
         discrete = [one, *(other.astype(one.dtype) for other in others)]
         choices.append([exact[i]] if one.dtype.kind == "f" else discrete)
     return choices
-
-
-def _nudge(arguments: list[Any]) -> list[Any]:
-    return [
-        one * (1 + NUDGE * torch.randn_like(one))
-        if isinstance(one, torch.Tensor) and one.is_floating_point()
-        else one
-        for one in arguments
-    ]
 
 
 def _array(tensor: torch.Tensor) -> Array:

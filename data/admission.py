@@ -1,0 +1,104 @@
+"""May a problem enter a suite? Only if every trivial answer fails on it.
+
+A problem that accepts zeros, or the output for other inputs, pays for kernels that compute nothing.
+Run on the problem's own module, which is trusted; no candidate is involved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from envs.compare import Array, exact_match, relative_error
+from envs.reference import (
+    Reference,
+    flatten,
+    forward,
+    forward_float64,
+    load_reference,
+    rounding_tolerance,
+)
+from envs.types import Problem, Tolerance
+
+Answer = tuple[str, list[Array]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """Which trivial answers were tried on a problem, and which of them it accepts."""
+
+    problem: str
+    key: str
+    tried: tuple[str, ...]
+    accepted: tuple[str, ...]
+
+
+def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
+    """The battery on the timed case. `dropped` are codes of the problem less one operation."""
+    reference = load_reference(problem, problem.timed_case())
+    drawn = reference.draw(1)
+    expected = _arrays(forward_float64(*drawn))
+    tolerance = rounding_tolerance(problem, drawn)
+    kinds = [one.dtype for one in _arrays(forward(*drawn))]
+    tried, accepted = [], []
+    for name, answer in _battery(problem, reference, drawn, expected, dropped):
+        tried.append(name)
+        if _passes(answer, expected, kinds, tolerance):
+            accepted.append(name)
+    return Admission(
+        problem=problem.name, key=problem.key, tried=tuple(tried), accepted=tuple(accepted)
+    )
+
+
+def _battery(
+    problem: Problem,
+    reference: Reference,
+    drawn: tuple[Any, dict[str, Any], list[Any]],
+    expected: list[Array],
+    dropped: Sequence[str],
+) -> Iterable[Answer]:
+    import torch
+
+    model, state, arguments = drawn
+    yield "zeros", [np.zeros_like(one) for one in expected]
+    yield "constant", [np.full_like(one, one.mean()) for one in expected]
+    tensors = [one.numpy() for one in arguments if isinstance(one, torch.Tensor)]
+    for number, tensor in enumerate(tensors):
+        yield f"input_{number}", [_fit(tensor, one) for one in expected]
+    yield "other_inputs", _arrays(forward_float64(*reference.draw(2)))
+    if state:
+        other = reference.draw(2)[1]
+        yield "other_weights", _arrays(forward_float64(model, other, arguments))
+    rounded = [
+        one.to(torch.bfloat16).to(one.dtype) if isinstance(one, torch.Tensor) else one
+        for one in arguments
+    ]
+    yield "bfloat16_inputs", _arrays(forward_float64(model, state, rounded))
+    for number, code in enumerate(dropped):
+        smaller = load_reference(replace(problem, code=code), problem.timed_case())
+        yield f"dropped_{number}", _arrays(forward_float64(*smaller.draw(1)))
+
+
+def _fit(tensor: Array, like: Array) -> Array:
+    """An input where it has the output's shape; else its values, cut or repeated to fill it."""
+    return np.resize(tensor, like.shape)
+
+
+def _passes(
+    answer: list[Array], expected: list[Array], kinds: list[Any], tolerance: Tolerance
+) -> bool:
+    for got, exact, kind in zip(answer, expected, kinds, strict=True):
+        if kind.kind == "f":
+            error, _ = relative_error(got.astype(np.float64), exact, tolerance)
+        else:
+            error, _ = exact_match(got.astype(kind), [exact.astype(kind)])
+        if error is None or error > 1:
+            return False
+    return True
+
+
+def _arrays(output: Any) -> list[Array]:
+    return [one.numpy() for one in flatten(output)]
