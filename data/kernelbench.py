@@ -1,8 +1,8 @@
 """Problem files in KernelBench's format: one file, or a folder in its layout.
 
-A file defines `Model`, `get_inputs`, `get_init_inputs`, and its sizes as module-level integers. Cases
-are derived: the sizes as written (timed), and smaller and odd ones of those constants that only
-`get_inputs` reads, so that weights keep their shapes.
+A file defines `Model`, `get_inputs`, `get_init_inputs`, and its sizes as module-level integers.
+Cases are derived: the sizes as written (timed), and smaller and odd ones of those constants that
+only `get_inputs` reads, so that weights keep their shapes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def load_folder(
         level = level_folder.name.removeprefix("level")
         if levels and (not level.isdigit() or int(level) not in _numbers(levels)):
             continue
-        found = {int(m[1]): path for path in level_folder.iterdir() if (m := FILE.fullmatch(path.name))}
+        found = {
+            int(m[1]): path for path in level_folder.iterdir() if (m := FILE.fullmatch(path.name))
+        }
         problems += [
             load_problem(path, scale=float(scale), level=level_folder.name)
             for number, path in sorted(found.items())
@@ -67,20 +69,20 @@ def load_problem(path: Path, *, scale: float = 1.0, level: str = "") -> Problem:
 
 
 def _constants(tree: ast.Module) -> dict[str, int]:
-    """Module-level `name = integer` assignments."""
-    found = {}
+    """Module-level `name = positive integer` assignments."""
+    found: dict[str, int] = {}
     for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target, value = node.targets[0], node.value
-            is_int = isinstance(value, ast.Constant) and type(value.value) is int
-            if isinstance(target, ast.Name) and is_int and value.value > 0:  # type: ignore[attr-defined, operator]
-                found[target.id] = value.value  # type: ignore[attr-defined]
-    return found  # type: ignore[return-value]
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int(value))):
+                if value > 0 and not isinstance(value, bool):
+                    found[name] = value
+    return found
 
 
 def _free_sizes(tree: ast.Module, sizes: dict[str, int]) -> list[str]:
     """Those constants that `get_inputs` reads and nothing else does."""
-    inside, outside = set(), set()
+    inside: set[str] = set()
+    outside: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.Assign):
             continue

@@ -1,4 +1,4 @@
-"""Problems by one spec string: `starter:train`, `starter:held_out`, `kernelbench:FOLDER?levels=1,2`."""
+"""Problems by one spec string: `starter:train`, `kernelbench:FOLDER?levels=1,2`, …"""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ class Suite:
 def load_suite(spec: str) -> Suite:
     """The suite a spec names.
 
-    `starter`, `starter:train`, `starter:held_out`; or `kernelbench:FOLDER`, a folder in the official
-    layout (`level1/1_Name.py`, …), with `?levels=1,2&ids=1,3-5&scale=0.1` to choose and to shrink.
+    `starter`, `starter:train`, `starter:held_out`; or `kernelbench:FOLDER`, a folder in the
+    official layout (`level1/1_Name.py`, …), with `?levels=1,2&ids=1,3-5&scale=0.1` to choose and to
+    shrink.
     """
     kind, _, rest = spec.partition(":")
     if kind == "starter" and rest in ("", "train", "held_out"):

@@ -1,4 +1,4 @@
-"""The native ABI of `cpp` and `cuda` answers: one C function whose arguments follow from the problem.
+"""The native ABI of `cpp` and `cuda` answers: one C function, its arguments set by the problem.
 
 `extern "C" void kernel(...)` takes, in this order: a pointer for each tensor argument of `forward`,
 one for each parameter and buffer, one for each output; then every size of those tensors; then the
@@ -75,7 +75,9 @@ def parameters(spec: CaseSpec, dialect: Dialect) -> list[tuple[str, str]]:
     types = CUDA_TYPES if dialect is Dialect.CUDA else C_TYPES
     for tensor in spec.tensors:
         if tensor.dtype not in types:
-            raise UnsupportedDtypeError(f"{tensor.name} is {tensor.dtype}: not in the {dialect} ABI")
+            raise UnsupportedDtypeError(
+                f"{tensor.name} is {tensor.dtype}: not in the {dialect} ABI"
+            )
     rows = [(f"const {types[tensor.dtype]}*", tensor.name) for tensor in spec.inputs]
     rows += [(f"{types[tensor.dtype]}*", tensor.name) for tensor in spec.outputs]
     rows += [
@@ -103,7 +105,9 @@ def glue(spec: CaseSpec) -> str:
     count = len(spec.tensors)
     calls = [f"({c_type})pointers[{i}]" for i, c_type in enumerate(names[:count])]
     calls += [f"sizes[{i}]" for i in range(len(spec.sizes))]
-    calls += [f"({c_type})scalars[{i}]" for i, c_type in enumerate(names[count + len(spec.sizes) :])]
+    calls += [
+        f"({c_type})scalars[{i}]" for i, c_type in enumerate(names[count + len(spec.sizes) :])
+    ]
     return (
         f'#include <stdint.h>\n#include "candidate.cpp"\n{signature(spec, Dialect.CPP)};\n'
         'extern "C" void kernelwright_call(void* const* pointers, const int64_t* sizes, '

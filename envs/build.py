@@ -99,9 +99,7 @@ def _reason(code: int | None, log: str) -> str:
 
 
 def _failed(reason: str, log: str, level: str) -> Evaluation:
-    return Evaluation(
-        verdict=Verdict.BUILD_FAILED, reason=reason, log=log, sandbox_level=level
-    )
+    return Evaluation(verdict=Verdict.BUILD_FAILED, reason=reason, log=log, sandbox_level=level)
 
 
 def _head(descriptor: int) -> str:

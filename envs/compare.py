@@ -35,13 +35,16 @@ def derive_tolerance(dtype: str, exact: list[Array], others: list[list[Array]]) 
         for expected, rounded in zip(exact, output, strict=True):
             spread = _spread(expected)
             if rounded.dtype.kind == "f" and spread > 0:
-                excess = np.abs(rounded.astype(np.float64) - expected) - base * np.abs(expected)
+                wanted = expected.astype(np.float64)
+                excess = np.abs(rounded.astype(np.float64) - wanted) - base * np.abs(wanted)
                 finite = excess[np.isfinite(excess)]
                 worst = max(worst, float(finite.max(initial=0.0)) / spread)
     return Tolerance(relative=base, of_spread=min(max(base, HEADROOM * worst), 0.1))
 
 
-def relative_error(actual: Array, expected: Array, tolerance: Tolerance) -> tuple[float | None, str]:
+def relative_error(
+    actual: Array, expected: Array, tolerance: Tolerance
+) -> tuple[float | None, str]:
     """(largest error as a share of what is allowed, note). At most 1 passes; None never does.
 
     NaN and infinity are no wildcards: they have to stand where the reference has them.
@@ -59,7 +62,9 @@ def relative_error(actual: Array, expected: Array, tolerance: Tolerance) -> tupl
     ratio = np.divide(error, allowed, out=np.where(error > 0, np.inf, 0.0), where=allowed > 0)
     worst = float(ratio.max(initial=0.0))
     share = float((ratio > 1).mean()) if ratio.size else 0.0
-    return (worst if np.isfinite(worst) else None), f"{share:.1%} of values are off" if share else ""
+    return (
+        worst if np.isfinite(worst) else None
+    ), f"{share:.1%} of values are off" if share else ""
 
 
 def exact_match(actual: Array, choices: list[Array]) -> tuple[float | None, str]:

@@ -1,4 +1,4 @@
-"""One candidate, start to finish: build, check every case, time. The only place that gives a verdict."""
+"""One candidate, start to finish: build, check, time. The only place that gives a verdict."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Protocol:
 
     check_rounds: int = 5
     """At least this many checked rounds, spread over all cases."""
-    timed_rounds: int = 11
+    timed_rounds: int = 7
     """Interleaved baseline/candidate pairs after one unrecorded pair; each output is checked."""
     round_limit_s: float = 5.0
 
@@ -138,16 +138,17 @@ class Court:
         baseline_ns: list[int] = []
         candidate_ns: list[int] = []
 
-        def pair(draw: Draw, spec: CaseSpec, candidate_first: bool) -> bytes:
-            order = (player, self.reference) if candidate_first else (self.reference, player)
-            ns = {one: one.round(draw.inputs, spec) for one in order}
-            baseline_ns.append(ns[self.reference][0])
-            candidate_ns.append(ns[player][0])
-            return ns[player][1]
+        def pair(draw: Draw, spec: CaseSpec) -> bytes:
+            """Candidate and baseline on the same inputs, the other one first each time."""
+            players = (player, self.reference)
+            order = players if len(baseline_ns) % 2 else players[::-1]
+            found = {one: one.round(draw.inputs, spec) for one in order}
+            baseline_ns.append(found[self.reference][0])
+            candidate_ns.append(found[player][0])
+            return found[player][1]
 
-        for number in range(self.protocol.timed_rounds + 1):
-            first = number % 2 == 0
-            one = self._checked(loaded, case, lambda d, s, first=first: pair(d, s, first))
+        for _ in range(self.protocol.timed_rounds + 1):
+            one = self._checked(loaded, case, pair)
             checks.append(one)
             if not one.passed:
                 return _wrong(checks)

@@ -95,9 +95,7 @@ class Judge:
                 worker = _Worker(worker.core)
         finally:
             self._idle.put(worker)
-        return Evaluation(
-            verdict=Verdict.UNJUDGED, reason="worker_lost", sandbox_level=self.level
-        )
+        return Evaluation(verdict=Verdict.UNJUDGED, reason="worker_lost", sandbox_level=self.level)
 
 
 class _Worker:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ POISON = 0xFF
 MESSAGE_BYTES = 1 << 22
 """Longest message between the referee and the reference process."""
 
-NUMPY_TYPES = {
+NUMPY_TYPES: dict[str, np.dtype[Any]] = {
     "float32": np.dtype("float32"),
     "float64": np.dtype("float64"),
     "float16": np.dtype("float16"),

@@ -13,7 +13,7 @@ TASKS = {
     Dialect.CPP: "Write a C++ kernel for this PyTorch module.",
     Dialect.CUDA: "Write a CUDA C++ kernel and its launch for this PyTorch module.",
     Dialect.TRITON: "Rewrite this PyTorch module as `ModelNew`, computing with Triton kernels.",
-    Dialect.INLINE: "Rewrite this PyTorch module as `ModelNew`, computing with `load_inline` kernels.",
+    Dialect.INLINE: "Rewrite this PyTorch module as `ModelNew`, computing with `load_inline`.",
 }
 NATIVE = (Dialect.CPP, Dialect.CUDA)
 

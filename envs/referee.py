@@ -1,4 +1,4 @@
-"""The referee: owns inputs, nonces, clock, outputs and comparison. Runs no candidate, unpickles nothing.
+"""The referee: owns inputs, nonces, clock, outputs and comparison. It unpickles nothing.
 
 Rule: the clock starts before the inputs are revealed and stops only when the referee holds its own
 copy of the outputs. So an early "done", a late write, a patched clock or a background thread in the
@@ -44,7 +44,7 @@ EXIT_REASONS = {65: "not_loadable", 67: "out_of_memory"}
 
 
 class CandidateFailedError(Exception):
-    """The candidate's process died or went silent: a fact about the candidate. `.reason` says how."""
+    """The candidate's process died or went silent; `.reason` says how. A fact about it."""
 
     def __init__(self, reason: str, *, timed_out: bool = False) -> None:
         super().__init__(reason)
@@ -113,7 +113,7 @@ class Player:
         self.round_limit_s = round_limit_s
 
     def round(self, inputs: int, spec: CaseSpec) -> tuple[int, bytes]:
-        """(wall-clock nanoseconds, the referee's copy of the outputs) of one run on these inputs."""
+        """(wall-clock nanoseconds, the referee's copy of the outputs) of one run."""
         nonce = secrets.token_bytes(NONCE_BYTES)
         output = poisoned_output(spec)
         try:
@@ -279,7 +279,7 @@ def _split(flat: bytes, spec: CaseSpec, counts: list[int]) -> list[list[Array]]:
     at, expected = 0, []
     for tensor, count in zip(spec.outputs, counts, strict=True):
         kind = NUMPY_TYPES[tensor.dtype]
-        kind = np.dtype("float64") if kind.kind == "f" else kind
+        kind = NUMPY_TYPES["float64"] if kind.kind == "f" else kind
         size = int(np.prod(tensor.shape, dtype=np.int64)) * kind.itemsize
         choices: list[Array] = []
         for _ in range(count):

@@ -52,7 +52,9 @@ class Reference:
             one * factor + offset if _is_float(one) else one
             for one in self.namespace["get_inputs"]()
         ]
-        arguments = [one.contiguous() if isinstance(one, torch.Tensor) else one for one in arguments]
+        arguments = [
+            one.contiguous() if isinstance(one, torch.Tensor) else one for one in arguments
+        ]
         return model, dict(model.state_dict()), arguments
 
     def spec(self) -> CaseSpec:

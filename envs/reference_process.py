@@ -38,7 +38,6 @@ from envs.reference import (
 from envs.wire import problem_from_plain, to_plain
 
 
-
 class ReferenceServer:
     """State of the process: loaded problems, and the case that timed rounds run."""
 
@@ -145,7 +144,8 @@ def _array(tensor: torch.Tensor) -> Array:
 
 def _bytes(tensor: torch.Tensor) -> bytes:
     name = str(tensor.dtype).removeprefix("torch.")
-    return tensor.detach().contiguous().numpy().astype(NUMPY_TYPES[name], copy=False).tobytes()
+    array: Array = tensor.detach().contiguous().numpy()
+    return array.astype(NUMPY_TYPES[name], copy=False).tobytes()
 
 
 def _count(shape: tuple[int, ...]) -> int:

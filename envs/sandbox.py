@@ -1,4 +1,4 @@
-"""Runs untrusted work: its own namespaces, no network, an empty root, a private scratch, hard limits.
+"""Runs untrusted work: own namespaces, no network, an empty root, a private scratch, hard limits.
 
 Bubblewrap makes the namespaces and an almost empty root; `jail` (native/jail.cpp) then drops the
 uid, sets the limits and filters system calls, and only then starts the untrusted part. No folder of
@@ -27,7 +27,7 @@ FIRST_UID = 100_000
 
 
 class SandboxUnavailableError(RuntimeError):
-    """This machine cannot hold untrusted code at the level asked for. Our fault, never a verdict."""
+    """This machine cannot hold untrusted code at the level asked for. Never a verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,9 @@ def start(
 
     `channel` is a socket that becomes descriptor 3; `output` takes what it prints.
     """
-    binds = [word for fd, path in files for word in ("--perms", "0755", "--ro-bind-data", str(fd), path)]
+    binds = [
+        word for fd, path in files for word in ("--perms", "0755", "--ro-bind-data", str(fd), path)
+    ]
     arguments = [bwrap_path(), *_namespaces(limits), *binds]
     arguments += ["--ro-bind", str(jail_path()), "/jail", "--chdir", "/scratch", "--"]
     channels = [channel] if channel is not None else []
@@ -181,6 +183,6 @@ def require_level(minimum: str) -> str:
     if LEVELS.index(level) < LEVELS.index(minimum):
         raise SandboxUnavailableError(
             f"the sandbox reaches level '{level}', '{minimum}' is required: allow user namespaces "
-            "(sysctl kernel.unprivileged_userns_clone=1) or run as root, and see `kernelwright doctor`"
+            "(sysctl kernel.unprivileged_userns_clone=1) or run as root; see `kernelwright doctor`"
         )
     return level

@@ -283,7 +283,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reward:
-    """What an evaluation is worth, in named parts; the total is derived, so logs cannot disagree."""
+    """What an evaluation is worth, in named parts; the total is derived, so no log disagrees."""
 
     parts: Mapping[str, float]
 

@@ -36,7 +36,10 @@ def main() -> None:
     court = Court(Protocol(), environment_fingerprint())
     for line in sys.stdin:
         job = json.loads(line)
-        problem, candidate = problem_from_plain(job["problem"]), candidate_from_plain(job["candidate"])
+        problem, candidate = (
+            problem_from_plain(job["problem"]),
+            candidate_from_plain(job["candidate"]),
+        )
         evaluation = court.judge(problem, candidate, timed=job["timed"])
         print(to_json(evaluation), flush=True)
     court.close()

@@ -48,7 +48,8 @@ class Blueprint:
 
     def source(self, body: str) -> str:
         """One complete C++ answer."""
-        includes = ["cmath"] if "std::" in body or "INFINITY" in body else []
+        includes = ["cstdint"]
+        includes += ["cmath"] if "std::" in body or "INFINITY" in body else []
         includes += ["algorithm"] if "std::max" in body or "std::min" in body else []
         head = "".join(f"#include <{name}>\n" for name in includes)
         return f"{head}{self.signature()} {{\n{body.rstrip()}\n}}\n"
@@ -86,7 +87,7 @@ class Blueprint:
 
 
 BASE_SIZES: dict[tuple[str, ...], tuple[tuple[str, int], ...]] = {
-    ("R", "C"): (("R", 256), ("C", 384)),
+    ("R", "C"): (("R", 512), ("C", 768)),
     ("M", "K", "N"): (("M", 96), ("K", 256), ("N", 192)),
 }
 
@@ -103,7 +104,7 @@ def _cases(sizes: tuple[str, ...], rows: tuple[tuple[int, ...], ...]) -> tuple[C
 
 
 CASES: dict[tuple[str, ...], tuple[Case, ...]] = {
-    ("R", "C"): _cases(("R", "C"), ((256, 384), (37, 61), (64, 100), (3, 257))),
+    ("R", "C"): _cases(("R", "C"), ((512, 768), (37, 61), (64, 100), (3, 257))),
     ("M", "K", "N"): _cases(
         ("M", "K", "N"), ((96, 256, 192), (19, 37, 23), (32, 48, 40), (3, 129, 17))
     ),

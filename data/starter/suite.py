@@ -29,7 +29,9 @@ def admitted() -> tuple[tuple[Blueprint, Problem, bool], ...]:
         problem = blueprint.problem()
         row = rows.get(problem.name)
         if row is None or row["key"] != problem.key:
-            raise StaleAdmissionError(f"{problem.name} was never admitted: run `python -m scripts.admit`")
+            raise StaleAdmissionError(
+                f"{problem.name} was never admitted: run `python -m scripts.admit`"
+            )
         if not row["accepted"]:
             kept.append((blueprint, problem, held_out))
     return tuple(kept)

@@ -52,9 +52,7 @@ def exemplars_before(records: Iterable[Record], step: int) -> dict[str, list[Exe
             candidate = Candidate(
                 problem_key=one.problem_key, dialect=one.dialect, source=one.source
             )
-            exemplar = Exemplar(
-                key=candidate.key, source=one.source, speedup=timing.speedup.median
-            )
+            exemplar = Exemplar(key=candidate.key, source=one.source, speedup=timing.speedup.median)
             store[one.problem_key].setdefault(candidate.key, exemplar)
     return {key: list(found.values()) for key, found in store.items()}
 

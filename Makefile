@@ -1,0 +1,39 @@
+# Two commands on a fresh machine with Python 3.11+ and g++:
+#   make quickstart    sets up, trains the embedded model on a laptop, writes runs/quickstart/report.html
+#   make test          sets up, runs every check and test
+# Each makes .venv from the bounds in pyproject.toml; a second call finds it done.
+
+PYTHON ?= python3
+VENV := .venv
+# The CPU build where there is no GPU: the default build brings several GB of CUDA libraries.
+TORCH ?= $(shell command -v nvidia-smi >/dev/null 2>&1 && echo "torch>=2.11,<2.14" || echo "torch==2.13.0")
+
+.PHONY: quickstart test venv clean
+
+quickstart: $(VENV)/train
+	$(VENV)/bin/accelerate launch --num_processes 1 recipes/quickstart.yaml $(ARGS)
+
+test: $(VENV)/dev
+	VENV=$(VENV) scripts/check
+
+venv: $(VENV)/dev
+
+$(VENV)/base: pyproject.toml
+	@command -v g++ >/dev/null || { echo "no g++: run  apt-get install -y g++"; exit 1; }
+	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11+ with venv is needed: run  apt-get install -y python3-venv"; exit 1; }
+	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --upgrade "pip>=24"
+	$(VENV)/bin/python -m pip install --quiet "$(TORCH)"
+	touch $@
+
+$(VENV)/train: $(VENV)/base
+	$(VENV)/bin/python -m pip install --quiet --editable '.[train]'
+	touch $@
+
+$(VENV)/dev: $(VENV)/base
+	$(VENV)/bin/python -m pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/train
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache

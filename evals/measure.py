@@ -1,0 +1,177 @@
+"""A model's name and problems in, an evaluation folder out: what `kernelwright eval` does."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from data.store import RecordStore
+from data.suite import Suite
+from envs.judge import Judge
+from envs.types import Record, Verdict
+from evals.metrics import Scores, scores
+from evals.report import clock, percent, speedup, write_report
+from evals.run import EvalSettings, evaluate
+from evals.summary import RunFacts, write_summary
+
+
+class EvalError(ValueError):
+    """This evaluation cannot start; the message says what to do."""
+
+
+def evaluate_model(
+    model: str,
+    suite: Suite,
+    settings: EvalSettings,
+    out_dir: Path,
+    *,
+    resume: bool = False,
+    workers: int | None = None,
+) -> Scores:
+    """Samples and judges; writes `records.jsonl`, `summary.json`, `report.html`; prints a table.
+
+    `model` is an embedded name, a Hub id, or a folder with a model, an adapter or a run. A folder
+    that is not empty is refused unless `resume`, and resumed only under the same question.
+    """
+    from rl.policies import load_policy
+
+    store = RecordStore(out_dir)
+    attempt = _Attempt(out_dir / "eval.json", _question(model, suite, settings))
+    attempt.open(resume)
+    kept = store.read()
+    console, total = Console(), len(suite.problems) * settings.samples
+    with Judge(workers) as judge, _progress(console, settings, total, kept) as advance:
+
+        def keep(records: Sequence[Record]) -> None:
+            store.append(records)
+            attempt.save()
+            advance(records)
+
+        done = {one.id for one in kept}
+        evaluate(load_policy(model), suite.problems, judge, settings, keep, done)
+    records = store.read()
+    facts = RunFacts(
+        model=model,
+        dialect=settings.dialect,
+        target=_target(records),
+        suite=suite.spec,
+        date=datetime.now(UTC).date().isoformat(),
+        seconds={settings.stage: attempt.save()},
+        categories={problem.name: problem.category for problem in suite.problems},
+    )
+    write_summary(out_dir, facts)
+    found = scores(one.evaluation for one in records)
+    print_scores(console, {model: found})
+    console.print(f"{write_report(out_dir)} · {clock(facts.seconds[settings.stage])}", style="dim")
+    return found
+
+
+def print_scores(console: Console, rows: Mapping[str, Scores]) -> None:
+    """A table on a terminal, one plain line per row elsewhere."""
+    table = Table("", "samples", "correct", "rate", "95 % interval", "fast_1", "speedup")
+    for name, one in rows.items():
+        low, high = one.correct_rate_ci or (None, None)
+        cells = (
+            name,
+            str(one.n),
+            str(one.correct),
+            percent(one.correct_rate),
+            f"{percent(low)} to {percent(high)}",
+            percent(one.fast_1),
+            speedup(one.geomean_speedup),
+        )
+        table.add_row(*cells)
+        if not console.is_terminal:
+            heads = [column.header for column in table.columns]
+            pairs = zip(heads[1:], cells[1:], strict=True)
+            line = " · ".join([name, *(f"{head} {cell}" for head, cell in pairs)])
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
+    if console.is_terminal:
+        console.print(table)
+
+
+class _Attempt:
+    """Seconds spent on one question over all its attempts, kept in a file beside the records."""
+
+    def __init__(self, path: Path, question: Mapping[str, Any]) -> None:
+        self.path, self.question = path, dict(question)
+        self.spent, self.started = 0.0, time.monotonic()
+
+    def open(self, resume: bool) -> None:
+        """Starts or continues; refuses a used folder, and another question than it was used for."""
+        folder = self.path.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        if self.path.exists() and resume:
+            before = json.loads(self.path.read_text(encoding="utf-8"))
+            asked = before["question"]
+            changed = [key for key in self.question if asked.get(key) != self.question[key]]
+            if changed:
+                raise EvalError(f"{folder} asked another question: {', '.join(changed)} changed")
+            self.spent = before["seconds"]
+        elif any(folder.iterdir()):
+            raise EvalError(f"{folder} is not empty: --resume continues it, or name another folder")
+        self.save()
+
+    def save(self) -> float:
+        """Writes the seconds so far; returns them."""
+        seconds = self.spent + time.monotonic() - self.started
+        text = json.dumps({"question": self.question, "seconds": seconds}, indent=2)
+        partial = self.path.with_suffix(".partial")
+        partial.write_text(text + "\n", encoding="utf-8")
+        partial.replace(self.path)
+        return seconds
+
+
+def _question(model: str, suite: Suite, settings: EvalSettings) -> dict[str, Any]:
+    """Everything that decides the answers, as plain JSON."""
+    asked = {**asdict(settings), "dialect": settings.dialect.value}
+    del asked["versions"]
+    keys = [problem.key for problem in suite.problems]
+    return {"model": model, "suite": suite.spec, "problems": keys, **asked}
+
+
+def _target(records: Sequence[Record]) -> str:
+    named = (one.evaluation.environment for one in records if one.evaluation.environment)
+    return next(named, platform.machine())
+
+
+@contextmanager
+def _progress(
+    console: Console,
+    settings: EvalSettings,
+    total: int,
+    kept: Sequence[Record],
+) -> Iterator[Callable[[Sequence[Record]], None]]:
+    """Something to call with each batch of records: moves a bar, or prints a plain line."""
+    seen = list(kept)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    task = bar.add_task(settings.stage, total=total, completed=len(seen))
+
+    def advance(records: Sequence[Record]) -> None:
+        seen.extend(records)
+        correct = sum(one.evaluation.verdict is Verdict.CORRECT for one in seen)
+        state = f"{settings.stage} · {correct} correct"
+        bar.update(task, completed=len(seen), description=state)
+        if not console.is_terminal:
+            console.print(f"{state} · {len(seen)} of {total}", highlight=False)
+
+    with bar:
+        yield advance

@@ -1,0 +1,156 @@
+"""Evaluations in, numbers out. Pure: what is not known is None, and no rate divides by zero.
+
+`unjudged` evaluations say that the judge broke, nothing about the kernel: every function here
+leaves them out of its denominator, and `Scores` counts them apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from envs.types import Evaluation, Verdict
+
+RESAMPLES = 4000
+Z_95 = 1.959963984540054
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """How one set of samples did. `n` counts the judged ones; `verdicts` only what occurred."""
+
+    n: int
+    correct: int
+    correct_rate: float | None
+    correct_rate_ci: tuple[float, float] | None
+    fast_1: float | None
+    geomean_speedup: float | None
+    verdicts: Mapping[str, int]
+    unjudged: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.correct <= self.n:
+            raise ValueError(f"{self.correct} of {self.n} cannot be correct")
+        if sum(self.verdicts.values()) != self.n + self.unjudged:
+            raise ValueError("the verdicts do not add up to the samples")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """A mean difference over paired problems, with its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+    problems: int
+
+
+def scores(evaluations: Iterable[Evaluation]) -> Scores:
+    """Every number of one set of samples."""
+    everything = tuple(evaluations)
+    known = judged(everything)
+    count = sum(one.verdict is Verdict.CORRECT for one in known)
+    return Scores(
+        n=len(known),
+        correct=count,
+        correct_rate=count / len(known) if known else None,
+        correct_rate_ci=wilson(count, len(known)) if known else None,
+        fast_1=fast_p(known, 1.0),
+        geomean_speedup=geomean_speedup(known),
+        verdicts=verdict_counts(everything),
+        unjudged=len(everything) - len(known),
+    )
+
+
+def judged(evaluations: Iterable[Evaluation]) -> tuple[Evaluation, ...]:
+    """Those that the judge reached a verdict on."""
+    return tuple(one for one in evaluations if one.verdict is not Verdict.UNJUDGED)
+
+
+def verdict_counts(evaluations: Iterable[Evaluation]) -> dict[str, int]:
+    """How often each verdict occurred, in the order in which `Verdict` lists them."""
+    found = Counter(one.verdict for one in evaluations)
+    return {verdict.value: found[verdict] for verdict in Verdict if found[verdict]}
+
+
+def wilson(successes: int, n: int) -> tuple[float, float]:
+    """The 95 % score interval of a proportion; it never leaves [0, 1].
+
+    >>> low, high = wilson(9, 10)
+    >>> round(low, 3), round(high, 3)
+    (0.596, 0.982)
+
+    It takes the samples as independent: several samples of one problem are a little less than that.
+    """
+    if not 0 <= successes <= n or n == 0:
+        raise ValueError(f"{successes} of {n} is not a proportion")
+    rate, spread = successes / n, Z_95 * Z_95 / n
+    middle = (rate + spread / 2) / (1 + spread)
+    half = Z_95 * math.sqrt(rate * (1 - rate) / n + spread / (4 * n)) / (1 + spread)
+    low = 0.0 if successes == 0 else max(0.0, middle - half)
+    high = 1.0 if successes == n else min(1.0, middle + half)
+    return low, high
+
+
+def fast_p(evaluations: Iterable[Evaluation], p: float) -> float | None:
+    """Share of all judged samples that are correct and more than `p` times as fast.
+
+    None without samples, or where kernels are correct and none of them was timed.
+    """
+    known = judged(evaluations)
+    speedups = _speedups(known)
+    if not known or (not speedups and any(one.verdict is Verdict.CORRECT for one in known)):
+        return None
+    return sum(speedup > p for speedup in speedups) / len(known)
+
+
+def geomean_speedup(evaluations: Iterable[Evaluation]) -> float | None:
+    """Geometric mean of the speedups of the correct kernels; None where none was timed."""
+    speedups = _speedups(evaluations)
+    return math.exp(math.fsum(map(math.log, speedups)) / len(speedups)) if speedups else None
+
+
+def pass_at_k(n: int, correct: int, k: int) -> float:
+    """Chance that of `k` samples, drawn from `n` of which `correct` pass, at least one passes.
+
+    The unbiased estimate: 1 - C(n - correct, k) / C(n, k).
+
+    >>> pass_at_k(4, 1, 2)
+    0.5
+    """
+    if not (0 <= correct <= n and 1 <= k <= n):
+        raise ValueError(f"cannot draw {k} of {n} samples, {correct} of them correct")
+    return 1.0 - math.comb(n - correct, k) / math.comb(n, k)
+
+
+def mean_pass_at_k(problems: Iterable[Sequence[Evaluation]], k: int) -> float | None:
+    """`pass_at_k` over problems; those with fewer than `k` judged samples have no say."""
+    chances = []
+    for evaluations in problems:
+        known = judged(evaluations)
+        count = sum(one.verdict is Verdict.CORRECT for one in known)
+        if len(known) >= k:
+            chances.append(pass_at_k(len(known), count, k))
+    return math.fsum(chances) / len(chances) if chances else None
+
+
+def paired_gain(pairs: Sequence[tuple[float, float]]) -> Gain | None:
+    """How much the second of each problem's two values lies above the first; None without pairs.
+
+    The interval is a percentile bootstrap over problems, so that several samples of one problem
+    do not pass for independent evidence. Seeded: the same pairs always print the same interval.
+    """
+    if not pairs:
+        return None
+    rises = np.array([after - before for before, after in pairs])
+    drawn = np.random.default_rng(0).choice(rises, size=(RESAMPLES, len(rises))).mean(axis=1)
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return Gain(mean=float(rises.mean()), low=float(low), high=float(high), problems=len(pairs))
+
+
+def _speedups(evaluations: Iterable[Evaluation]) -> list[float]:
+    return [one.timing.speedup.median for one in evaluations if one.timing is not None]

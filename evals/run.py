@@ -1,0 +1,138 @@
+"""A policy and problems in, records out: sample, extract, judge, price, keep.
+
+Resumable: rows that are already kept are not sampled again, and a batch draws from a seed of its
+own, so an interrupted evaluation ends with the records of an uninterrupted one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from envs.answer import extract
+from envs.prompt import task_prompt
+from envs.types import Candidate, Dialect, Evaluation, Problem, Record, Verdict
+from rewards.price import price
+
+if TYPE_CHECKING:
+    from envs.judge import Judge
+    from rl.policies import Policy
+
+NO_ANSWER = Evaluation(verdict=Verdict.NO_KERNEL, reason="no_code_block")
+
+Keep = Callable[[Sequence[Record]], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalSettings:
+    """How a policy is asked, and under which stage its answers are kept.
+
+    `temperature` 0 is greedy; `batch` is how many completions are sampled and judged at a time;
+    `versions` is stored with every record.
+    """
+
+    stage: str
+    dialect: Dialect
+    samples: int
+    max_new_tokens: int
+    temperature: float
+    seed: int
+    batch: int
+    reward: str
+    versions: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        if self.samples < 1 or self.batch < 1:
+            raise ValueError("an evaluation needs at least one sample, and one to a batch")
+        if self.samples > 1 and self.temperature == 0:
+            raise ValueError("greedy samples are all the same: ask for one, or raise temperature")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    index: int
+    problem: Problem
+
+
+def evaluate(
+    policy: Policy,
+    problems: Sequence[Problem],
+    judge: Judge,
+    settings: EvalSettings,
+    keep: Keep,
+    done: Collection[tuple[str, int, int]] = (),
+) -> list[Record]:
+    """New records, row = problem index · samples + sample; `keep` gets each batch once judged.
+
+    `done` holds the ids of records that exist: their rows are skipped.
+    """
+    new: list[Record] = []
+    for batch in _batches(problems, settings):
+        left = [row for row in batch if (settings.stage, 0, row.index) not in done]
+        if left:
+            records = _play(policy, left, judge, settings, settings.seed + batch[0].index)
+            keep(records)
+            new.extend(records)
+    return new
+
+
+def _batches(problems: Sequence[Problem], settings: EvalSettings) -> Iterator[list[_Row]]:
+    """All rows in batches that do not depend on what is done, so that their seeds do not either."""
+    rows = [
+        _Row(index=index * settings.samples + sample, problem=problem)
+        for index, problem in enumerate(problems)
+        for sample in range(settings.samples)
+    ]
+    for start in range(0, len(rows), settings.batch):
+        yield rows[start : start + settings.batch]
+
+
+def _play(
+    policy: Policy, rows: Sequence[_Row], judge: Judge, settings: EvalSettings, seed: int
+) -> list[Record]:
+    prompts = [task_prompt(row.problem, settings.dialect) for row in rows]
+    completions = policy.complete(
+        prompts,
+        max_new_tokens=settings.max_new_tokens,
+        temperature=settings.temperature,
+        seed=seed,
+    )
+    sources = [extract(completion, settings.dialect) for completion in completions]
+    evaluations = _judge_found(judge, rows, sources, settings.dialect)
+    return [
+        Record(
+            stage=settings.stage,
+            step=0,
+            row=row.index,
+            problem=row.problem.name,
+            problem_key=row.problem.key,
+            dialect=settings.dialect,
+            prompt=prompt,
+            completion=completion,
+            source=source,
+            evaluation=evaluation,
+            reward=price(settings.reward, evaluation),
+            versions=settings.versions,
+        )
+        for row, prompt, completion, source, evaluation in zip(
+            rows, prompts, completions, sources, evaluations, strict=True
+        )
+    ]
+
+
+def _judge_found(
+    judge: Judge, rows: Sequence[_Row], sources: Sequence[str | None], dialect: Dialect
+) -> list[Evaluation]:
+    """One evaluation per row; only the rows with a source trouble the judge."""
+    jobs = {
+        row.index: (row.problem, _candidate(row.problem, dialect, source))
+        for row, source in zip(rows, sources, strict=True)
+        if source is not None
+    }
+    evaluations = dict(zip(jobs, judge.evaluate_many(list(jobs.values())), strict=True))
+    return [evaluations.get(row.index, NO_ANSWER) for row in rows]
+
+
+def _candidate(problem: Problem, dialect: Dialect, source: str) -> Candidate:
+    return Candidate(problem_key=problem.key, dialect=dialect, source=source)

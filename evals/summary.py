@@ -1,0 +1,143 @@
+"""Records in, `summary.json` out: every number that the report and the model card print.
+
+Nothing is measured here. Rates, intervals and counts come from the run's records; names and
+durations from the caller, in a `RunFacts`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from data.store import read_records
+from envs.types import Dialect, Record, Verdict
+from evals.metrics import mean_pass_at_k, paired_gain, scores, verdict_counts
+
+SIDES = {
+    "eval_before": "before",
+    "eval_sft": "after_sft",
+    "eval_after": "after",
+    "eval": "measured",
+}
+"""Stages that measure, and what their numbers are called in `held_out`."""
+
+GAINS = (("before", "after_sft"), ("after_sft", "after"), ("before", "after"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What a run knows about itself and its records do not say.
+
+    `date` is the ISO day of the measurement; `seconds` are per stage, in the order in which they
+    ran; `categories` by problem name.
+    """
+
+    model: str
+    dialect: Dialect
+    target: str
+    suite: str
+    date: str
+    seconds: Mapping[str, float]
+    categories: Mapping[str, str]
+
+
+def write_summary(run_dir: Path, facts: RunFacts) -> Path:
+    """Writes `summary.json` from the records of a run; gives its path."""
+    path = run_dir / "summary.json"
+    text = json.dumps(summarise(read_records(run_dir), facts), indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def summarise(records: Sequence[Record], facts: RunFacts) -> dict[str, Any]:
+    """The whole summary, ready for JSON."""
+    stages = group(records, lambda one: one.stage)
+    held_out = {side: stages[stage] for stage, side in SIDES.items() if stage in stages}
+    return {
+        "model": facts.model,
+        "dialect": facts.dialect.value,
+        "target": facts.target,
+        "suite": facts.suite,
+        "date": facts.date,
+        "stages": list(facts.seconds),
+        "seconds": {**facts.seconds, "total": math.fsum(facts.seconds.values())},
+        "held_out": {side: measure(rows) for side, rows in held_out.items()},
+        "gains": {
+            f"{earlier}_to_{later}": gains(held_out[earlier], held_out[later])
+            for earlier, later in GAINS
+            if earlier in held_out and later in held_out
+        },
+        "categories": _by_category(held_out, facts.categories),
+        "records": len(records),
+        "verdicts": {
+            stage: verdict_counts(one.evaluation for one in rows) for stage, rows in stages.items()
+        },
+    }
+
+
+def measure(records: Sequence[Record]) -> dict[str, Any]:
+    """One side: its scores, and what they look like per problem and as a reward."""
+    problems = group(records, lambda one: one.problem)
+    evaluations = [[one.evaluation for one in rows] for rows in problems.values()]
+    most = max((len(one) for one in evaluations), default=0)
+    return {
+        **asdict(scores(one.evaluation for one in records)),
+        "problems": len(problems),
+        "pass_at_k": {
+            str(k): mean_pass_at_k(evaluations, k) for k in (1, 2, 4, 8, 16, 32) if k <= most
+        },
+        "mean_reward": mean_reward(records),
+        "sandbox_levels": _seen(one.evaluation.sandbox_level for one in records),
+        "trust": _seen(
+            one.evaluation.trust for one in records if one.evaluation.verdict is Verdict.CORRECT
+        ),
+    }
+
+
+def gains(earlier: Sequence[Record], later: Sequence[Record]) -> dict[str, Any]:
+    """What changed between two sides, paired by problem; problems on one side only are left out."""
+    first, second = (group(rows, lambda one: one.problem_key) for rows in (earlier, later))
+    shared = [key for key in first if key in second]
+    found = {}
+    for name, value in (("correct_rate", _correct_rate), ("mean_reward", mean_reward)):
+        values = [(value(first[key]), value(second[key])) for key in shared]
+        gain = paired_gain([(a, b) for a, b in values if a is not None and b is not None])
+        found[name] = asdict(gain) if gain else None
+    return found
+
+
+def mean_reward(records: Iterable[Record]) -> float | None:
+    """Mean over the records that were given one; None where none was."""
+    totals = [one.reward.total for one in records if one.reward is not None]
+    return math.fsum(totals) / len(totals) if totals else None
+
+
+def group(records: Iterable[Record], by: Callable[[Record], Any]) -> dict[Any, list[Record]]:
+    """Records that agree on `by`, in the order in which each value was first seen."""
+    groups: dict[Any, list[Record]] = defaultdict(list)
+    for record in records:
+        groups[by(record)].append(record)
+    return dict(groups)
+
+
+def _correct_rate(records: Iterable[Record]) -> float | None:
+    return scores(one.evaluation for one in records).correct_rate
+
+
+def _by_category(
+    held_out: Mapping[str, Sequence[Record]], categories: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    for side, records in held_out.items():
+        for category, rows in group(records, lambda r: categories.get(r.problem, "other")).items():
+            found[category][side] = asdict(scores(one.evaluation for one in rows))
+    return dict(sorted(found.items()))
+
+
+def _seen(values: Iterable[str | None]) -> list[str]:
+    return sorted({str(value) for value in values if value is not None})

@@ -1,0 +1,221 @@
+"""The `kernelwright` command. Exit code 0: done; 1: it ran and failed; 2: wrong use.
+
+Whatever is heavy is imported inside the command that needs it, so that `--help` is quick.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from envs.types import Dialect, Verdict
+from kernelwright.machine import how_to_install
+
+if TYPE_CHECKING:
+    from envs.types import Evaluation
+
+FAILED, MISUSED = 1, 2
+EVAL_BATCH = 8
+"""Answers sampled and judged at a time."""
+
+app = typer.Typer(
+    help="Trains language models that write fast, correct kernels, and proves that they are.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as runs/NAME.")]
+
+
+def main() -> None:
+    """The console script."""
+    try:
+        app()
+    except ModuleNotFoundError as error:
+        advice = how_to_install((error.name or "").partition(".")[0])
+        if advice is None:
+            raise
+        typer.echo(advice, err=True)
+        sys.exit(FAILED)
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def train(
+    recipe: Annotated[Path, typer.Argument(help="A recipe, as recipes/quickstart.yaml.")],
+    overrides: Annotated[
+        list[str] | None, typer.Argument(help="Values to change: a.b=c, or --a.b c.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the resolved recipe and what it will cost.")
+    ] = False,
+) -> None:
+    """Run a recipe: learn from examples, learn from the judge, measure."""
+    from kernelwright.launch import start
+
+    raise typer.Exit(start(recipe, overrides or [], resume=resume, dry_run=dry_run))
+
+
+@app.command()
+def judge(
+    problem: Annotated[Path, typer.Argument(help="Python file in KernelBench's format.")],
+    answer: Annotated[Path, typer.Argument(help="File with the kernel's source.")],
+    dialect: Annotated[Dialect, typer.Option(help="What the answer is written in.")] = Dialect.CPP,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Judge one kernel: build it, check it, time it, all in a sandbox. Exit code 0 if correct."""
+    from data.kernelbench import load_problem
+    from envs.judge import Judge
+    from envs.reference import ProblemError
+    from envs.sandbox import SandboxUnavailableError
+    from envs.types import Candidate
+
+    with _told(ProblemError, OSError, SyntaxError, ValueError, about=problem):
+        asked = load_problem(problem)
+    with _told(OSError, UnicodeDecodeError, about=answer):
+        source = answer.read_text(encoding="utf-8")
+    candidate = Candidate(problem_key=asked.key, dialect=dialect, source=source)
+    with _told(SandboxUnavailableError, code=FAILED), Judge(workers=1) as court:
+        evaluation = court.evaluate(asked, candidate)
+    if as_json:
+        typer.echo(json.dumps(verdict_object(evaluation)))
+    else:
+        typer.echo(verdict_text(evaluation))
+    raise typer.Exit(0 if evaluation.verdict is Verdict.CORRECT else FAILED)
+
+
+@app.command("eval")
+def evaluate(  # noqa: PLR0913  one parameter for each option
+    model: Annotated[str, typer.Argument(help="Embedded name, Hub id, or folder (also a run).")],
+    suite: Annotated[str, typer.Option(help="starter:held_out, or kernelbench:FOLDER?levels=1,2.")],
+    samples: Annotated[int, typer.Option("-n", min=1, help="Answers to each problem.")] = 1,
+    temperature: Annotated[float, typer.Option(min=0, help="0 is greedy.")] = 0.0,
+    max_new_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer.")] = 256,
+    problems: Annotated[int | None, typer.Option(min=1, help="Only the first so many.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write; runs/eval-MODEL.")] = None,
+    dialect: Annotated[Dialect, typer.Option(help="What answers are written in.")] = Dialect.CPP,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue in the same folder.")] = False,
+) -> None:
+    """Measure a model on a suite: correct rate, speed, and a report."""
+    from data.suite import Suite, SuiteError, load_suite
+    from envs.sandbox import SandboxUnavailableError
+    from evals.measure import EvalError, evaluate_model
+    from evals.run import EvalSettings
+    from kernelwright.machine import versions
+    from rl.weights import ModelError
+
+    with _told(SuiteError, EvalError, ModelError, ValueError, SandboxUnavailableError):
+        whole = load_suite(suite)
+        settings = EvalSettings(
+            stage="eval",
+            dialect=dialect,
+            samples=samples,
+            max_new_tokens=max_new_tokens,
+            temperature=temperature,
+            seed=0,
+            batch=EVAL_BATCH,
+            reward="default",
+            versions=versions(),
+        )
+        chosen = Suite(spec=whole.spec, problems=whole.problems[:problems])
+        folder = out or Path("runs", "eval-" + re.sub(r"[^\w.-]+", "-", model).strip("-"))
+        evaluate_model(model, chosen, settings, folder, resume=resume)
+
+
+@app.command()
+def publish(
+    run: RunFolder,
+    to: Annotated[str, typer.Option(help="Repository on the Hub, as user/name.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write the files, upload nothing.")
+    ] = False,
+) -> None:
+    """Write, and upload, the adapter with a model card of what was measured."""
+    from evals.publish import PublishError
+    from evals.publish import publish as publish_run
+
+    with _told(PublishError, OSError):
+        typer.echo(publish_run(run, to, dry_run=dry_run))
+
+
+@app.command()
+def report(run: RunFolder) -> None:
+    """Write the run's report: one HTML page."""
+    from evals.report import write_report
+
+    with _told(OSError):
+        typer.echo(write_report(run))
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
+) -> None:
+    """Tell what this machine can run. Exit code 1 if judging cannot work."""
+    from kernelwright.doctor import can_judge, examine
+
+    findings = examine()
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in findings]))
+    else:
+        marks = {True: "ok", False: "BAD", None: ""}
+        for one in findings:
+            advice = f": {one.advice}" if one.advice else ""
+            typer.echo(f"{marks[one.ok]:4}{one.name:18}{one.found}{advice}")
+    raise typer.Exit(0 if can_judge(findings) else FAILED)
+
+
+def verdict_object(evaluation: Evaluation) -> dict[str, Any]:
+    """What `judge --json` prints. `speedup` is null unless the kernel is correct and was timed."""
+    speedup = evaluation.timing.speedup if evaluation.timing else None
+    rounds = evaluation.check.rounds if evaluation.check else ()
+    return {
+        "verdict": evaluation.verdict,
+        "reason": evaluation.reason,
+        "trust": evaluation.trust,
+        "sandbox_level": evaluation.sandbox_level,
+        "speedup": asdict(speedup) if speedup else None,
+        "seconds": evaluation.seconds,
+        "checks": [asdict(one) for one in rounds],
+        "log": evaluation.log,
+    }
+
+
+def verdict_text(evaluation: Evaluation) -> str:
+    """The verdict in a line; below it the checks that failed, and the log."""
+    parts = [f"{evaluation.verdict} ({evaluation.reason})"]
+    if evaluation.timing:
+        speedup = evaluation.timing.speedup
+        parts.append(f"{speedup.median:.2f}x ({speedup.low:.2f} to {speedup.high:.2f})")
+    parts += [evaluation.trust, f"sandbox {evaluation.sandbox_level}"]
+    rounds = evaluation.check.rounds if evaluation.check else ()
+    failed = [f"case {one.case}: {one.note or one.error}" for one in rounds if not one.passed]
+    return "\n".join([" · ".join(parts), *failed, evaluation.log]).rstrip()
+
+
+@contextmanager
+def _told(
+    *errors: type[Exception], code: int = MISUSED, about: Path | None = None
+) -> Iterator[None]:
+    """These errors are the user's to mend: one line on stderr (about a file), and the exit code."""
+    try:
+        yield
+    except errors as error:
+        line = _one_line(error)
+        unnamed = about is not None and str(about) not in line
+        typer.echo(f"{about}: {line}" if unnamed else line, err=True)
+        raise typer.Exit(code) from None
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())

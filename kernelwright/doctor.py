@@ -1,0 +1,116 @@
+"""Whether this machine can do it: versions against their bounds, compiler, sandbox, hardware."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from envs.sandbox import (
+    SandboxUnavailableError,
+    compiler_path,
+    require_level,
+    sandbox_level,
+)
+from kernelwright.machine import cores, free_disk_bytes, gpus, memory_bytes
+
+GB = 1e9
+EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at.
+
+    `ok` is None where nothing can be right or wrong; `judging` says that the judge needs it.
+    """
+
+    name: str
+    found: str
+    ok: bool | None = None
+    judging: bool = False
+    advice: str = ""
+
+
+def examine() -> list[Finding]:
+    """Everything about this machine that decides what it can run."""
+    return [*_packages(), _compiler(), _sandbox(), *_hardware()]
+
+
+def can_judge(findings: list[Finding]) -> bool:
+    """Whether nothing that the judge needs is amiss."""
+    return not any(one.judging and one.ok is False for one in findings)
+
+
+def _packages() -> list[Finding]:
+    try:
+        return against(requires("kernelwright") or [])
+    except PackageNotFoundError:
+        advice = "run `pip install -e .` in the checkout"
+        return [Finding(name="kernelwright", found="not installed", ok=False, advice=advice)]
+
+
+def against(requirements: Sequence[str]) -> list[Finding]:
+    """What is installed of these requirements, and whether it is within their bounds."""
+    wanted = [Requirement(line) for line in requirements]
+    first = {one.name: one for one in reversed(wanted) if _applies(one)}
+    return [_package(one) for name, one in sorted(first.items()) if name != "kernelwright"]
+
+
+def _applies(wanted: Requirement) -> bool:
+    return wanted.marker is None or wanted.marker.evaluate({"extra": _extra(wanted) or ""})
+
+
+def _extra(wanted: Requirement) -> str | None:
+    """The extra that asks for this package; None for the base."""
+    found = EXTRA.search(str(wanted.marker or ""))
+    return found[1] if found else None
+
+
+def _package(wanted: Requirement) -> Finding:
+    extra, bounds = _extra(wanted), f"wanted {wanted.specifier}"
+    install = f"pip install -e '.[{extra}]'" if extra else "pip install -e ."
+    try:
+        present = version(wanted.name)
+    except PackageNotFoundError:
+        found = f"not installed ({f'extra {extra}' if extra else bounds})"
+        ok = None if extra else False
+        advice = "" if extra else f"run `{install}`"
+        return Finding(name=wanted.name, found=found, ok=ok, judging=not extra, advice=advice)
+    ok = wanted.specifier.contains(present, prereleases=True)
+    return Finding(
+        name=wanted.name,
+        found=present if ok else f"{present} ({bounds})",
+        ok=ok,
+        judging=not extra,
+        advice="" if ok else f"run `{install}`",
+    )
+
+
+def _compiler() -> Finding:
+    try:
+        return Finding(name="g++", found=compiler_path(), ok=True, judging=True)
+    except SandboxUnavailableError as error:
+        return Finding(name="g++", found="missing", ok=False, judging=True, advice=str(error))
+
+
+def _sandbox() -> Finding:
+    try:
+        return Finding(name="sandbox", found=require_level("namespaces"), ok=True, judging=True)
+    except SandboxUnavailableError as error:
+        level = sandbox_level()
+        return Finding(name="sandbox", found=level, ok=False, judging=True, advice=str(error))
+
+
+def _hardware() -> Iterator[Finding]:
+    yield Finding(name="cores", found=str(cores()))
+    yield Finding(name="memory", found=f"{memory_bytes() / GB:.0f} GB")
+    yield Finding(name="disk", found=f"{free_disk_bytes(Path('runs')) / GB:.0f} GB free")
+    for gpu in gpus():
+        yield Finding(name="GPU", found=f"{gpu.name}, {gpu.memory_bytes / GB:.0f} GB")
+    if not gpus():
+        yield Finding(name="GPU", found="none (cpp kernels need none)")

@@ -1,0 +1,51 @@
+"""What `--dry-run` prints: the whole recipe, where each value is from, and what it will cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from kernelwright.estimate import estimates
+from kernelwright.machine import gpus
+from kernelwright.preflight import preflight
+from kernelwright.recipe import Resolved
+from kernelwright.yaml_tree import KeyPath
+
+COMMENT_COLUMN = 48
+
+
+def dry_run_text(resolved: Resolved) -> str:
+    """A valid recipe, with everything that is not one in comments."""
+    plain = resolved.recipe.model_dump(mode="json")
+    lines = list(_lines(plain, resolved.origins, ()))
+    lines += ["", "# Estimates"]
+    costs = estimates(resolved.recipe, on_gpu=bool(gpus()))
+    lines += [f"#   {what}: {cost}" for what, cost in costs.items()]
+    reasons = preflight(resolved.recipe)
+    lines += ["# This machine can run it." if not reasons else "# This machine cannot run it:"]
+    return "\n".join(lines + [f"#   {reason}" for reason in reasons])
+
+
+def _lines(
+    section: Mapping[str, Any], origins: Mapping[KeyPath, str], prefix: KeyPath
+) -> Iterator[str]:
+    indent = "  " * len(prefix)
+    for key, value in section.items():
+        path = (*prefix, key)
+        if isinstance(value, dict) and value:
+            yield f"{indent}{key}:"
+            yield from _lines(value, origins, path)
+        else:
+            text = f"{indent}{key}: {_flow(value)}"
+            yield f"{text:<{COMMENT_COLUMN}}  # {_origin(path, origins)}"
+
+
+def _origin(path: KeyPath, origins: Mapping[KeyPath, str]) -> str:
+    return origins.get(path, "default")
+
+
+def _flow(value: Any) -> str:
+    text: str = yaml.safe_dump(value, default_flow_style=True, width=10**6, allow_unicode=True)
+    return text.removesuffix("...\n").strip()

@@ -1,0 +1,92 @@
+"""What a recipe will cost, as far as its own words tell. None or `unknown` where they do not."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from data.suite import SuiteError, load_suite
+from data.triples import template_triples
+from rl.config import Recipe
+
+BYTES_PER_WEIGHT = {"bfloat16": 2.0, "float32": 4.0}
+NF4_BYTES_PER_WEIGHT = 0.55
+"""Half a byte, and the scales of each block of 64."""
+UNITS = {"m": 1e6, "b": 1e9}
+SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([mb])(?![a-z0-9])", re.IGNORECASE)
+
+
+def parameters(model: str) -> float | None:
+    """The number of weights that a model's name speaks of; None where it is silent.
+
+    >>> parameters("Qwen/Qwen2.5-Coder-7B-Instruct"), parameters("smollm2-135m"), parameters("gpt2")
+    (7000000000.0, 135000000.0, None)
+    """
+    found = SIZE.search(model)
+    return float(found[1]) * UNITS[found[2].lower()] if found else None
+
+
+def weight_bytes(recipe: Recipe, *, on_gpu: bool) -> float | None:
+    """Memory of the base weights alone; None where the model's name gives no size.
+
+    On a CPU, NF4 weights are kept beside a copy in the compute dtype (`rl/quantize.py`).
+    """
+    count = parameters(recipe.model.name)
+    if count is None:
+        return None
+    dtype = recipe.model.dtype
+    plain = BYTES_PER_WEIGHT["bfloat16" if dtype == "auto" else dtype]
+    if recipe.model.quantization == "none":
+        return count * plain
+    return count * (NF4_BYTES_PER_WEIGHT + (0 if on_gpu else plain))
+
+
+def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:
+    """What is estimated → a figure with its unit, in the order of the stages."""
+    lines: dict[str, str] = {}
+    calls: int | None = 0
+    if "sft" in recipe.stages:
+        steps = _sft_steps(recipe)
+        lines["sft"] = "unknown" if steps is None else f"at most {steps} optimiser steps"
+    if "grpo" in recipe.stages:
+        rollouts = recipe.grpo.steps * recipe.grpo.rollouts_per_step
+        tokens = rollouts * recipe.grpo.max_completion_length
+        lines["grpo"] = f"{recipe.grpo.steps} steps, {rollouts} rollouts, at most {tokens} tokens"
+        calls = rollouts
+    if "eval" in recipe.stages:
+        answers = _eval_answers(recipe)
+        lines["eval"] = "unknown" if answers is None else f"{answers} answers"
+        calls = None if answers is None or calls is None else calls + answers
+    lines["judge"] = "unknown" if calls is None else f"at most {calls} answers judged"
+    weights = weight_bytes(recipe, on_gpu=on_gpu)
+    lines["memory"] = (
+        f"unknown: the name {recipe.model.name!r} gives no size"
+        if weights is None
+        else f"at least {weights / 1e9:.1f} GB of weights (by the model's name); "
+        f"{'on the GPU' if on_gpu else 'without a GPU'}; activations come on top"
+    )
+    return lines
+
+
+def measurements(recipe: Recipe) -> int:
+    """How often the held-out suite is measured."""
+    trained = {"sft", "grpo"} & set(recipe.stages)
+    between = recipe.eval.after_sft and len(trained) == 2
+    return (1 + recipe.eval.before + between) if trained else 1
+
+
+def _sft_steps(recipe: Recipe) -> int | None:
+    if not recipe.data.train_suite.startswith("starter"):
+        return None
+    triples = len(template_triples())
+    used = min(triples, recipe.data.max_triples or triples)
+    return math.ceil(used / recipe.sft.batch_size * recipe.sft.epochs)
+
+
+def _eval_answers(recipe: Recipe) -> int | None:
+    try:
+        problems = len(load_suite(recipe.data.held_out_suite).problems)
+    except SuiteError:
+        return None
+    asked = min(problems, recipe.eval.problems or problems)
+    return asked * recipe.eval.samples * measurements(recipe)

@@ -1,0 +1,93 @@
+"""Why this machine cannot run a recipe, said before weights are touched."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from data.suite import SuiteError, load_suite
+from envs.sandbox import SandboxUnavailableError, compiler_path, require_level
+from envs.types import Dialect
+from kernelwright.estimate import weight_bytes
+from kernelwright.machine import gpus, how_to_install, memory_bytes
+from rl.config import Recipe
+from rl.trainer_options import this_process
+
+JUDGED = (Dialect.CPP,)
+"""Dialects whose answers this version's judge can run."""
+
+
+def preflight(recipe: Recipe) -> list[str]:
+    """One sentence for each reason; empty where the run can start."""
+    found = [_dialect(recipe), _sandbox(recipe), _memory(recipe)]
+    found += [*_packages(recipe), *_suites(recipe), *_split(recipe, this_process().world)]
+    return [reason for reason in found if reason]
+
+
+def _dialect(recipe: Recipe) -> str | None:
+    dialect = recipe.data.dialect
+    if dialect in JUDGED:
+        return None
+    lacks = "" if gpus() else ", and this machine has no GPU"
+    return (
+        f"data.dialect {dialect}: this version's judge cannot run {dialect} answers{lacks}; "
+        f"it runs {', '.join(JUDGED)}"
+    )
+
+
+def _sandbox(recipe: Recipe) -> str | None:
+    try:
+        compiler_path()
+        require_level(recipe.judge.minimum_sandbox)
+    except SandboxUnavailableError as error:
+        return str(error)
+    return None
+
+
+def _memory(recipe: Recipe) -> str | None:
+    on_gpu = bool(gpus())
+    needed = weight_bytes(recipe, on_gpu=on_gpu)
+    present = max(gpu.memory_bytes for gpu in gpus()) if on_gpu else memory_bytes()
+    if needed is None or needed < present:
+        return None
+    where = "the largest GPU" if on_gpu else "this machine, which has no GPU,"
+    return (
+        f"model.name {recipe.model.name}: its weights need at least {needed / 1e9:.0f} GB, "
+        f"{where} has {present / 1e9:.0f} GB; take a smaller model or a larger machine"
+    )
+
+
+def _packages(recipe: Recipe) -> list[str | None]:
+    grpo = "grpo" in recipe.stages
+    needed = {
+        "stages": "trl" if grpo or "sft" in recipe.stages else "transformers",
+        "grpo.generation": "vllm" if grpo and recipe.grpo.generation == "vllm" else None,
+        "report_to": "wandb" if recipe.report_to == "wandb" else None,
+    }
+    return [
+        f"{key}: {how_to_install(module)}"
+        for key, module in needed.items()
+        if module and not find_spec(module)
+    ]
+
+
+def _suites(recipe: Recipe) -> list[str]:
+    reasons = []
+    for key in ("train_suite", "held_out_suite"):
+        try:
+            load_suite(getattr(recipe.data, key))
+        except SuiteError as error:
+            reasons.append(f"data.{key}: {error}")
+    return reasons
+
+
+def _split(recipe: Recipe, processes: int) -> list[str]:
+    """Each process gets the same number of rows of a step."""
+    rows = {
+        "sft.batch_size": recipe.sft.batch_size,
+        "grpo.group_size x groups_per_step": recipe.grpo.rollouts_per_step,
+    }
+    return [
+        f"{key} ({count}) cannot be split evenly over {processes} processes"
+        for key, count in rows.items()
+        if key.split(".")[0] in recipe.stages and count % processes
+    ]

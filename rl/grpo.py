@@ -1,0 +1,113 @@
+"""Stage `grpo`: reinforcement learning against the judge, through TRL's `GRPOTrainer`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from data.store import RecordStore
+from data.suite import Suite
+from envs.judge import Judge
+from rl.adapter import fresh_adapter, load_policy_model, save_adapter
+from rl.config import Recipe
+from rl.methods.base import Method
+from rl.methods.contrastive import Contrastive
+from rl.methods.plain import Plain
+from rl.models import load_tokenizer
+from rl.reward import JudgedReward
+from rl.trainer_options import common_options, last_checkpoint, metrics_callback, this_process
+from rl.trl_adapter import kernel_trainer_class
+
+
+def run_grpo(
+    recipe: Recipe,
+    suite: Suite,
+    judge: Judge,
+    adapter: Path | None,
+    out: Path,
+    *,
+    resume: bool,
+    versions: Mapping[str, str],
+) -> Path:
+    """Trains the adapter (a new one where None is given) on the suite and saves it to `out`."""
+    from datasets import Dataset
+    from trl import GRPOConfig
+
+    process, store = this_process(), RecordStore(recipe.run_dir)
+    checkpoint = last_checkpoint(recipe, "grpo") if resume else None
+    first_step = checkpoint[1] if checkpoint else 0
+    if process.leads:
+        store.rewind("grpo", first_step)
+    problems = suite.by_key()
+    trainer = kernel_trainer_class()(
+        method=method_of(recipe, store),
+        problems=problems,
+        model=load_policy_model(recipe, adapter) if adapter else fresh_adapter(recipe),
+        reward_funcs=JudgedReward(
+            judge=judge,
+            store=store,
+            problems=problems,
+            dialect=recipe.data.dialect,
+            preset=recipe.reward,
+            timed=recipe.judge.timed,
+            rank=process.rank,
+            versions=versions,
+        ),
+        args=GRPOConfig(**grpo_options(recipe)),
+        train_dataset=Dataset.from_list(
+            [{"prompt": [{"role": "user", "content": key}], "problem": key} for key in problems]
+        ),
+        processing_class=load_tokenizer(recipe.model.name),
+        callbacks=[metrics_callback(recipe, "grpo", first_step)],
+    )
+    trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
+    if process.leads:
+        save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, out)
+    return out
+
+
+def grpo_options(recipe: Recipe) -> dict[str, Any]:
+    """Options of `GRPOConfig`; the recipe's `grpo.trainer` has the last word.
+
+    Dr. GRPO's loss (no length bias), no KL term, the upper clip of DAPO, truncated answers left out.
+    """
+    section = recipe.grpo
+    ours = {
+        "loss_type": "dr_grpo",
+        "beta": 0.0,
+        "epsilon_high": 0.28,
+        "mask_truncated_completions": True,
+        "lr_scheduler_type": "constant_with_warmup",
+        "warmup_steps": 2,
+        "max_grad_norm": 0.5,
+        "vllm_importance_sampling_mode": "token_truncate",
+    }
+    return {
+        **common_options(
+            recipe, "grpo", section.micro_batch_size, section.group_size * section.groups_per_step
+        ),
+        "num_generations": section.group_size,
+        "max_steps": section.steps,
+        "learning_rate": section.learning_rate,
+        "temperature": section.temperature,
+        "max_completion_length": section.max_completion_length,
+        "use_vllm": section.generation == "vllm",
+        **ours,
+        **section.trainer,
+    }
+
+
+def method_of(recipe: Recipe, store: RecordStore) -> Method:
+    """The way of asking that the recipe names."""
+    if recipe.grpo.method == "grpo":
+        return Plain(recipe.data.dialect)
+    section = recipe.contrastive
+    return Contrastive(
+        store=store,
+        dialect=recipe.data.dialect,
+        seed=recipe.seed,
+        count=section.exemplars,
+        band_width=section.band_width,
+        temperature=section.temperature,
+    )

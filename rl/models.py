@@ -1,0 +1,131 @@
+"""A model's name in, the model and its tokenizer out.
+
+A name is that of an embedded model (`rl/weights.py`), a local folder, or a Hub id.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rl.weights import EMBEDDED, ModelError, ensure
+
+if TYPE_CHECKING:
+    import torch
+
+Quantization = Literal["nf4", "none"]
+Dtype = Literal["auto", "bfloat16", "float16", "float32"]
+
+# Tokens that vocabularies keep for padding, in the order in which they are tried.
+PAD_TOKENS = ("<|endoftext|>", "<pad>", "<|pad|>", "<|finetune_right_pad_id|>", "<unk>")
+
+
+def hub_id(name: str) -> str:
+    """The Hub id of an embedded model, any other name unchanged.
+
+    >>> hub_id("smollm2-135m"), hub_id("me/mine")
+    ('HuggingFaceTB/SmolLM2-135M-Instruct', 'me/mine')
+    """
+    return EMBEDDED[name].hub_id if name in EMBEDDED else name
+
+
+def resolve(name: str) -> str:
+    """What transformers can load: a folder, or a Hub id.
+
+    An embedded model is downloaded and converted at its first use.
+    """
+    if name in EMBEDDED:
+        return str(ensure(name))
+    if (Path(name) / "config.json").is_file():
+        return name
+    if Path(name).exists():
+        raise ModelError(f"{name} holds no model: no config.json in it")
+    if name.count("/") != 1 or not all(name.split("/")):
+        raise ModelError(
+            f"no model {name!r}: give one of {', '.join(EMBEDDED)}, a folder, or a Hub id owner/name"
+        )
+    return name
+
+
+def load_base(
+    name: str,
+    *,
+    quantization: Quantization = "none",
+    dtype: Dtype = "auto",
+    device: str | None = None,
+) -> Any:
+    """The causal language model, in evaluation mode, with no gradient asked for yet.
+
+    `device` None means the GPU where there is one. NF4 on a CPU computes with dequantised copies
+    (`rl/quantize.py` says why, and what they cost).
+    """
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    from rl.quantize import cache_dequantized, nf4_config
+
+    hush_libraries()
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    torch_dtype = compute_dtype(dtype, device)
+    config = nf4_config(torch_dtype) if quantization == "nf4" else None
+    model = AutoModelForCausalLM.from_pretrained(
+        resolve(name), dtype=torch_dtype, device_map={"": device}, quantization_config=config
+    )
+    if quantization == "nf4" and device == "cpu":
+        cache_dequantized(model)
+    return model.eval()
+
+
+def load_tokenizer(name: str) -> Any:
+    """The tokenizer, padding on the left, with a padding token that does not end a text.
+
+    Where padding and end of text share a token (SmolLM2: `<|im_end|>`), a loss that ignores
+    padding also ignores the one token that teaches the model to stop. Then another token of the
+    vocabulary pads; if there is none, the end of text does.
+    """
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(resolve(name), padding_side="left")
+    if tokenizer.pad_token_id in (None, tokenizer.eos_token_id):
+        known = tokenizer.get_vocab()
+        spare = (one for one in PAD_TOKENS if one in known and one != tokenizer.eos_token)
+        tokenizer.pad_token = next(spare, tokenizer.eos_token)
+    return tokenizer
+
+
+def hush_libraries() -> None:
+    """Silence three notes that libraries write about each other and nobody here can act on.
+
+    A progress bar for reading weights that are on disk already; bitsandbytes missing an optional
+    kernel that is never used here; PEFT and TRL asking transformers 5.23 for a renamed property.
+    """
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()
+    logging.getLogger("bitsandbytes.backends.cpu.ops").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", "`is_gradient_checkpointing` is deprecated", FutureWarning)
+
+
+def compute_dtype(dtype: Dtype, device: str) -> torch.dtype:
+    """`auto` is bfloat16 where the device multiplies it in hardware, float32 elsewhere."""
+    import torch
+
+    if dtype != "auto":
+        named: torch.dtype = getattr(torch, dtype)
+        return named
+    if device.startswith("cuda"):
+        fast = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        fast = _cpu_multiplies_bfloat16()
+    return torch.bfloat16 if fast else torch.float32
+
+
+def _cpu_multiplies_bfloat16() -> bool:
+    """Whether the CPU lists AVX512-BF16 or AMX-BF16 (Linux; False where nothing says so)."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags

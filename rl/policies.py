@@ -1,0 +1,193 @@
+"""A policy: questions in, completions out. Evaluation takes this from the floor, no more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from rl.adapter import SIDECAR
+from rl.generate import fast_generation
+from rl.models import Dtype, Quantization, load_base, load_tokenizer
+from rl.weights import EMBEDDED, ModelError
+
+ADAPTER_CONFIG = "adapter_config.json"
+
+
+class Policy(Protocol):
+    """Whatever answers user messages."""
+
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int,
+        temperature: float,
+        seed: int,
+        on_done: Callable[[int], None] | None = None,
+    ) -> list[str]:
+        """One completion per prompt, in order; temperature 0 is greedy.
+
+        The same arguments give the same completions. `on_done` is told, now and then, how many
+        completions there are so far.
+        """
+        ...
+
+
+class ScriptedPolicy:
+    """Gives the completions it was made with, in order and around again. For tests and dry runs."""
+
+    def __init__(self, completions: Sequence[str]) -> None:
+        if not completions:
+            raise ValueError("a scripted policy needs a completion")
+        self._completions = tuple(completions)
+        self._given = 0
+
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int,
+        temperature: float,
+        seed: int,
+        on_done: Callable[[int], None] | None = None,
+    ) -> list[str]:
+        """The next completions of the script, whatever is asked."""
+        places = range(self._given, self._given + len(prompts))
+        self._given = places.stop
+        if on_done:
+            on_done(len(prompts))
+        return [self._completions[place % len(self._completions)] for place in places]
+
+
+class HFPolicy:
+    """A causal language model of transformers, with or without an adapter, asked in its own chat format."""
+
+    def __init__(self, model: Any, tokenizer: Any, batch_size: int = 32) -> None:
+        if not tokenizer.chat_template:
+            raise ModelError("this model's tokenizer has no chat template: take an instruct model")
+        self.model = model
+        self.tokenizer = tokenizer
+        self.batch_size = batch_size
+
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int,
+        temperature: float,
+        seed: int,
+        on_done: Callable[[int], None] | None = None,
+    ) -> list[str]:
+        """Samples from the model's own distribution: no top-k, no top-p, no penalties.
+
+        Prompts of similar length are answered together, equal ones in one batch where they fit.
+        """
+        import torch
+
+        config = self._generation_config(max_new_tokens, temperature)
+        texts = [self._chat(prompt) for prompt in prompts]
+        completions: dict[int, str] = {}
+        torch.manual_seed(seed)
+        with fast_generation(self.model):
+            for rows in _by_length(texts, self.batch_size):
+                answers = self._answer([texts[row] for row in rows], config)
+                completions.update(zip(rows, answers, strict=True))
+                if on_done:
+                    on_done(len(completions))
+        return [completions[row] for row in range(len(texts))]
+
+    def _chat(self, prompt: str) -> str:
+        message = {"role": "user", "content": prompt}
+        text: str = self.tokenizer.apply_chat_template(
+            [message], tokenize=False, add_generation_prompt=True
+        )
+        return text
+
+    def _answer(self, texts: list[str], config: Any) -> list[str]:
+        inputs = self.tokenizer(
+            texts, add_special_tokens=False, padding=True, return_tensors="pt"
+        ).to(self.model.device)
+        tokens = self.model.generate(
+            input_ids=inputs.input_ids,
+            attention_mask=inputs.attention_mask,
+            generation_config=config,
+        )
+        answers: list[str] = self.tokenizer.batch_decode(
+            tokens[:, inputs.input_ids.shape[1] :], skip_special_tokens=True
+        )
+        return answers
+
+    def _generation_config(self, max_new_tokens: int, temperature: float) -> Any:
+        from transformers import GenerationConfig
+
+        sampled = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
+        return GenerationConfig(
+            max_new_tokens=max_new_tokens,
+            repetition_penalty=1.0,
+            eos_token_id=self.model.generation_config.eos_token_id or self.tokenizer.eos_token_id,
+            pad_token_id=self.tokenizer.pad_token_id,
+            **(sampled if temperature > 0 else {"do_sample": False}),
+        )
+
+
+def _by_length(texts: Sequence[str], batch_size: int) -> Iterator[list[int]]:
+    """Row numbers in batches: shortest first, equal texts side by side."""
+    rows = sorted(range(len(texts)), key=lambda row: (len(texts[row]), texts[row]))
+    for start in range(0, len(rows), batch_size):
+        yield rows[start : start + batch_size]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter:
+    """A folder that PEFT wrote, the base model it belongs to, and how that was held in training."""
+
+    folder: Path
+    base: str
+    quantization: Quantization
+
+
+def find_adapter(model: str) -> Adapter | None:
+    """The adapter in a folder or at the end of a run's; None where the name means a whole model."""
+    for folder in (Path(model), Path(model) / "checkpoints" / "final"):
+        if (folder / ADAPTER_CONFIG).is_file():
+            config = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
+            sidecar = folder / SIDECAR
+            known = json.loads(sidecar.read_text(encoding="utf-8")) if sidecar.is_file() else {}
+            return Adapter(
+                folder=folder,
+                base=known.get("base") or _embedded_name(config["base_model_name_or_path"]),
+                quantization=known.get("quantization", "none"),
+            )
+    if (Path(model) / "recipe.resolved.yaml").is_file():
+        raise ModelError(f"{model} is a run that has not finished: no checkpoints/final in it")
+    return None
+
+
+def _embedded_name(hub_id: str) -> str:
+    """The embedded model with this Hub id, else the id itself."""
+    return next((name for name, one in EMBEDDED.items() if one.hub_id == hub_id), hub_id)
+
+
+def load_policy(
+    model: str,
+    *,
+    quantization: Quantization | None = None,
+    dtype: Dtype = "auto",
+    batch_size: int = 32,
+) -> HFPolicy:
+    """The policy of an embedded model, a Hub id, or a folder with a model, an adapter or a run.
+
+    `quantization` None holds an adapter's base as it was in training, any other model unquantised.
+    """
+    adapter = find_adapter(model)
+    if adapter is None:
+        base = load_base(model, quantization=quantization or "none", dtype=dtype)
+        return HFPolicy(base, load_tokenizer(model), batch_size)
+    from peft import PeftModel
+
+    base = load_base(adapter.base, quantization=quantization or adapter.quantization, dtype=dtype)
+    tuned = PeftModel.from_pretrained(base, str(adapter.folder)).eval()
+    return HFPolicy(tuned, load_tokenizer(adapter.base), batch_size)

@@ -1,0 +1,216 @@
+"""The command line: what each command answers, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from envs.types import CaseCheck, Check, Evaluation, Timing, Verdict
+from kernelwright.cli import verdict_object, verdict_text
+from kernelwright.doctor import Finding, against, can_judge
+
+ROOT = Path(__file__).parents[1]
+FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
+COMMANDS = ("train", "judge", "eval", "publish", "report", "doctor")
+HELP_LIMIT_S = 2.0
+"""The promise is half a second; a busy machine gets more."""
+PROBLEM = """
+import torch
+
+N = 4000
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+def get_inputs():
+    return [torch.randn(N)]
+
+def get_init_inputs():
+    return []
+"""
+ANSWER = """
+#include <cstdint>
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
+    for (int64_t i = 0; i < x_0; i++) out[i] = x[i] > 0 ? x[i] : 0;
+}
+"""
+
+
+def kernelwright(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from kernelwright.cli import main; main()", *words],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=120,
+        check=False,
+    )
+
+
+def judged(folder: Path, answer: str) -> subprocess.CompletedProcess[str]:
+    problem, kernel = folder / "problem.py", folder / "answer.cpp"
+    problem.write_text(PROBLEM, encoding="utf-8")
+    kernel.write_text(answer, encoding="utf-8")
+    return kernelwright("judge", str(problem), str(kernel), "--dialect", "cpp", "--json")
+
+
+def test_help_is_quick_and_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from typer.testing import CliRunner; from kernelwright.cli import app; "
+        "assert CliRunner().invoke(app, ['--help']).exit_code == 0; "
+        "print({'torch', 'transformers', 'trl', 'numpy'} & set(sys.modules))"
+    )
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert time.monotonic() - began < HELP_LIMIT_S
+    assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str) -> None:
+    assert kernelwright(command, "--help").returncode == 0
+
+
+def test_a_typo_in_a_recipe_is_told_within_two_seconds() -> None:
+    began = time.monotonic()
+    done = kernelwright("train", str(FIXTURES / "mistakes.yaml"))
+    assert time.monotonic() - began < 2
+    assert done.returncode == 2
+    place = FIXTURES.relative_to(ROOT) / "mistakes.yaml"
+    assert f"{place}:11:3: grpo.stepz: unknown key; did you mean 'steps'?" in done.stderr
+
+
+def test_train_takes_overrides_in_every_spelling() -> None:
+    words = ["grpo.steps=5", "--seed=4", "--sft.epochs", "3"]
+    done = kernelwright("train", str(FIXTURES / "base.yaml"), *words, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    changed = [line.split("#")[0].strip() for line in done.stdout.splitlines() if "command" in line]
+    assert changed == ["seed: 4", "epochs: 3.0", "steps: 5"]
+
+
+def test_judge_tells_a_correct_kernel_in_json(tmp_path: Path) -> None:
+    done = judged(tmp_path, ANSWER)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(done.stdout)
+    assert (told["verdict"], told["reason"], told["trust"]) == ("correct", "ok", "refereed")
+    assert told["speedup"]["low"] <= told["speedup"]["median"] <= told["speedup"]["high"]
+    assert told["seconds"] > 0
+    assert told["sandbox_level"] == "namespaces"
+    assert all(one["passed"] for one in told["checks"])
+
+
+def test_judge_exits_with_1_for_a_kernel_that_does_not_build(tmp_path: Path) -> None:
+    done = judged(tmp_path, "nonsense")
+    told = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert (told["verdict"], told["speedup"]) == ("build_failed", None)
+    assert "nonsense" in told["log"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("judge", "nowhere.py", "nowhere.cpp"), "nowhere.py: No such file or directory"),
+        (("judge", "pyproject.toml", "README.md"), "pyproject.toml"),
+        (("eval", "smollm2-135m", "--suite", "nonsense"), "no suite 'nonsense'"),
+        (("eval", "smollm2-135m", "--suite", "starter", "-n", "2"), "greedy samples"),
+        (("publish", "nowhere", "--to", "a/b", "--dry-run"), "nowhere"),
+        (("report", "nowhere"), "nowhere/summary.json: No such file or directory"),
+        (("train", "nowhere.yaml"), "nowhere.yaml:1:1: cannot read nowhere.yaml"),
+    ],
+    ids=lambda value: "-".join(value[:2]) if isinstance(value, tuple) else "",
+)
+def test_wrong_use_is_one_line_and_exit_code_2(words: tuple[str, ...], said: str) -> None:
+    done = kernelwright(*words)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("content", [b"\xf9\x80", b"class Model: ...\0"])
+def test_a_problem_that_is_not_text_is_named(tmp_path: Path, content: bytes) -> None:
+    problem = tmp_path / "problem.py"
+    problem.write_bytes(content)
+    done = kernelwright("judge", str(problem), "pyproject.toml")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.startswith(f"{problem}:")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_missing_extra_is_one_line_that_says_how_to_install_it() -> None:
+    program = (
+        "import sys; sys.modules['transformers'] = None; "
+        "from kernelwright.cli import app, main; "
+        "app.command('fails')(lambda: __import__('transformers')); main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "fails"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "transformers is not installed; run `pip install -e '.[eval]'`\n"
+
+
+# --- what judge prints -------------------------------------------------------------------------
+
+
+def passed(**rest: object) -> Evaluation:
+    check = Check(rounds=(CaseCheck(case="given", passed=True, error=0.5),))
+    return Evaluation(verdict=Verdict.CORRECT, reason="ok", check=check, **rest)  # type: ignore[arg-type]
+
+
+def test_speedup_is_null_without_timing_and_an_interval_with_it() -> None:
+    assert verdict_object(passed())["speedup"] is None
+    timing = Timing(baseline_ns=(200, 200, 200), candidate_ns=(100, 100, 100))
+    told = verdict_object(passed(timing=timing))
+    assert told["speedup"] == {"median": 2.0, "low": 2.0, "high": 2.0}
+    assert verdict_text(passed(timing=timing)).startswith("correct (ok) · 2.00x (2.00 to 2.00)")
+
+
+def test_a_failed_case_is_shown_with_its_note() -> None:
+    rounds = (CaseCheck(case="odd", passed=False, error=None, note="NaN at 3"),)
+    wrong = Evaluation(verdict=Verdict.WRONG, reason="mismatch", check=Check(rounds=rounds))
+    assert verdict_text(wrong).splitlines()[1] == "case odd: NaN at 3"
+
+
+# --- doctor ------------------------------------------------------------------------------------
+
+
+def test_doctor_tells_the_judge_from_the_rest() -> None:
+    done = kernelwright("doctor", "--json")
+    told = {one["name"]: one for one in json.loads(done.stdout)}
+    assert {"g++", "sandbox", "cores", "memory", "disk", "GPU"} <= set(told)
+    broken = any(one["judging"] and one["ok"] is False for one in told.values())
+    assert done.returncode == int(broken)
+
+
+def test_versions_are_held_against_their_bounds() -> None:
+    found = {one.name: one for one in against(["numpy>=1", "pydantic<1", "absent-thing>=2"])}
+    assert {name: one.ok for name, one in found.items()} == {
+        "numpy": True,
+        "pydantic": False,
+        "absent-thing": False,
+    }
+    assert "wanted <1" in found["pydantic"].found
+    assert not can_judge(list(found.values()))
+
+
+def test_an_extra_that_is_not_installed_is_no_fault() -> None:
+    (found,) = against(['absent-thing>=2; extra == "train"', 'numpy; sys_platform == "none"'])
+    assert (found.ok, found.judging, found.found) == (None, False, "not installed (extra train)")
+
+
+def test_only_what_the_judge_needs_stops_judging() -> None:
+    assert can_judge([Finding(name="trl", found="0.1", ok=False)])
+    assert not can_judge([Finding(name="g++", found="missing", ok=False, judging=True)])

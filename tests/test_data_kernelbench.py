@@ -1,0 +1,120 @@
+"""Folders in KernelBench's layout become problems with cases that can be run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from data.kernelbench import load_folder, load_problem
+from data.suite import SuiteError, load_suite
+from envs.reference import ProblemError, flatten, forward, load_reference
+from envs.types import Problem, Role
+
+FOLDER = Path(__file__).parent / "fixtures" / "kernelbench"
+SHIFTED, SUM_AND_MAX = "level1/1_Shifted_relu", "level1/3_Scaled_sum_and_max"
+LINEAR, GATE = "level2/1_Linear_tanh", "level2/4_Gate_and_normalise"
+
+
+def names(spec: str = "") -> list[str]:
+    return [problem.name for problem in load_suite(f"kernelbench:{FOLDER}{spec}").problems]
+
+
+def named(name: str, scale: str = "1") -> Problem:
+    return next(one for one in load_folder(str(FOLDER), scale=scale) if one.name == name)
+
+
+def test_every_file_of_every_level_is_a_problem() -> None:
+    assert names() == [SHIFTED, SUM_AND_MAX, LINEAR, GATE]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("?levels=2", [LINEAR, GATE]),
+        ("?levels=1-2&ids=1", [SHIFTED, LINEAR]),
+        ("?ids=3-5", [SUM_AND_MAX, GATE]),
+        ("?levels=1&ids=1,3", [SHIFTED, SUM_AND_MAX]),
+    ],
+)
+def test_levels_and_ids_choose_problems(options: str, expected: list[str]) -> None:
+    assert names(options) == expected
+
+
+@pytest.mark.parametrize("problem", load_folder(str(FOLDER)), ids=lambda one: one.name)
+def test_cases_have_three_shapes_two_distributions_a_held_out_and_a_timed_one(
+    problem: Problem,
+) -> None:
+    assert len({case.sizes for case in problem.cases}) >= 3
+    assert len({case.distribution for case in problem.cases}) >= 2
+    assert {Role.HELD_OUT, Role.TIME, Role.TRAIN} == {case.role for case in problem.cases}
+
+
+@pytest.mark.parametrize("problem", load_folder(str(FOLDER)), ids=lambda one: one.name)
+def test_every_case_of_every_fixture_runs(problem: Problem) -> None:
+    for case in problem.cases:
+        outputs = flatten(forward(*load_reference(problem, case).draw(1)))
+        assert all(tensor.numel() for tensor in outputs)
+
+
+def test_the_timed_case_has_the_sizes_as_written() -> None:
+    assert dict(named(SHIFTED).timed_case().sizes) == {"rows": 120, "columns": 200}
+
+
+def test_sizes_that_shape_weights_are_the_same_in_every_case() -> None:
+    for name, kept in ((LINEAR, ("in_features", "out_features")), (GATE, ("features",))):
+        for size in kept:
+            assert len({dict(case.sizes)[size] for case in named(name).cases}) == 1
+
+
+def test_scale_rescales_every_size() -> None:
+    assert dict(named(SHIFTED, scale="0.1").timed_case().sizes) == {"rows": 12, "columns": 20}
+
+
+def test_a_scaled_problem_has_another_key() -> None:
+    assert named(SHIFTED).key != named(SHIFTED, scale="0.5").key
+
+
+def test_weights_of_a_linear_layer_are_inputs_of_the_abi() -> None:
+    problem = named(LINEAR)
+    spec = load_reference(problem, problem.timed_case()).spec()
+    shapes = {one.name: one.shape for one in spec.inputs}
+    assert shapes == {"x": (64, 48), "fc_weight": (40, 48), "fc_bias": (40,)}
+
+
+def test_a_python_scalar_and_two_outputs_are_in_the_abi() -> None:
+    problem = named(SUM_AND_MAX)
+    spec = load_reference(problem, problem.timed_case()).spec()
+    assert spec.scalars == (("alpha", 0.5),)
+    assert [(one.name, one.shape) for one in spec.outputs] == [("out0", (96,)), ("out1", (96,))]
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("kernelbench:/no/such/folder", "no folder /no/such/folder"),
+        (f"kernelbench:{FOLDER}?levels=9", "levels='9'"),
+        (f"kernelbench:{FOLDER}?level=1", "no option level; levels, ids, scale"),
+        (f"kernelbench:{FOLDER}?scale=small", "small"),
+        (f"kernelbench:{FOLDER}?ids=one", "one"),
+    ],
+)
+def test_a_wrong_spec_is_one_line_that_says_what_is_wrong(spec: str, says: str) -> None:
+    with pytest.raises(SuiteError) as caught:
+        load_suite(spec)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("class Model:\n    pass\n", "does not define get_inputs"),
+        ("def get_inputs(:\n", ":1: not Python"),
+    ],
+)
+def test_a_file_that_is_no_problem_says_why(tmp_path: Path, code: str, says: str) -> None:
+    path = tmp_path / "1_Broken.py"
+    path.write_text(code)
+    with pytest.raises(ProblemError, match=says):
+        load_problem(path)

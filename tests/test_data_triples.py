@@ -1,0 +1,103 @@
+"""Triples: of training problems only, with the exact signature, and right when they run."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from data.suite import load_suite
+from data.triples import Triple, template_triples
+from envs.abi import signature
+from envs.answer import extract
+from envs.compare import exact_match, relative_error
+from envs.reference import Reference, flatten, forward_float64, load_reference, rounding_tolerance
+from envs.types import Case, Dialect, Tolerance
+
+TRIPLES = template_triples()
+FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd")
+
+
+def sample() -> list[Triple]:
+    """The two kernels of the first, a middle and the last problem of each category."""
+    chosen: list[Triple] = []
+    for category in sorted({triple.problem.category for triple in TRIPLES}):
+        own = [triple for triple in TRIPLES if triple.problem.category == category]
+        keys = list(dict.fromkeys(triple.problem.key for triple in own))
+        wanted = {keys[0], keys[len(keys) // 2], keys[-1]}
+        chosen += [triple for triple in own if triple.problem.key in wanted]
+    return chosen
+
+
+def built(triple: Triple, folder: Path) -> Any:
+    """The kernel, loaded into this process: these sources are ours."""
+    source, library = folder / "kernel.cpp", folder / "kernel.so"
+    source.write_text(f"#include <stdint.h>\n{triple.source}")
+    subprocess.run(["g++", *FLAGS, "-o", str(library), str(source)], check=True)
+    return ctypes.CDLL(str(library)).kernel
+
+
+def passes(kernel: Any, reference: Reference, tolerance: Tolerance) -> bool:
+    spec = reference.spec()
+    model, state, arguments = reference.draw(7)
+    tensors = [one.numpy() for one in arguments if hasattr(one, "numpy")]
+    tensors += [one.numpy() for one in state.values()]
+    outputs = [np.full(one.shape, 1, dtype=one.dtype) for one in spec.outputs]
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*tensors, *outputs)]
+    assert not spec.scalars, "no starter problem takes a scalar"
+    kernel(*pointers, *(ctypes.c_int64(size) for size in spec.sizes))
+    expected = [one.numpy() for one in flatten(forward_float64(model, state, arguments))]
+    for got, exact in zip(outputs, expected, strict=True):
+        is_float = got.dtype.kind == "f"
+        error, _ = relative_error(got, exact, tolerance) if is_float else exact_match(got, [exact])
+        if error is None or error > 1:
+            return False
+    return True
+
+
+def test_there_are_enough_for_a_cold_start() -> None:
+    assert len(TRIPLES) >= 300
+
+
+def test_triples_are_of_training_problems_only() -> None:
+    train = {problem.key for problem in load_suite("starter:train").problems}
+    assert {triple.problem.key for triple in TRIPLES} == train
+
+
+def test_no_completion_is_there_twice() -> None:
+    assert len({(one.problem.key, one.source) for one in TRIPLES}) == len(TRIPLES)
+
+
+def test_extracting_a_completion_gives_its_source_back() -> None:
+    for triple in TRIPLES:
+        assert extract(triple.completion(), Dialect.CPP) == triple.source
+
+
+def test_a_completion_is_the_reasoning_then_one_block_and_nothing_else() -> None:
+    for triple in TRIPLES:
+        completion = triple.completion()
+        assert completion.startswith(f"{triple.reasoning}\n\n```cpp\n")
+        assert completion.endswith("```")
+        assert completion.count("```") == 2
+
+
+def test_reasoning_is_short() -> None:
+    assert all(15 <= len(triple.reasoning.split()) <= 45 for triple in TRIPLES)
+
+
+@pytest.mark.parametrize("triple", sample(), ids=lambda one: one.problem.name)
+def test_a_kernel_has_the_exact_signature_and_is_right_on_every_case(
+    triple: Triple, tmp_path: Path
+) -> None:
+    problem = triple.problem
+    references = [load_reference(problem, case) for case in problem.cases]
+    line = signature(references[0].spec(), Dialect.CPP)
+    assert f"{line} {{" in triple.source
+    kernel = built(triple, tmp_path)
+    tolerance = rounding_tolerance(problem, references[0].draw(1))
+    failed: list[Case] = [one.case for one in references if not passes(kernel, one, tolerance)]
+    assert not failed

@@ -1,0 +1,121 @@
+"""A policy and problems in, records out: judged for real, and the same after an interruption."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from envs.judge import Judge
+from envs.types import Case, Dialect, Problem, Record, Role, Verdict
+from evals.run import EvalSettings, evaluate
+
+CODE = """
+import torch
+import torch.nn as nn
+N = 16
+M = 24
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+def get_inputs():
+    return [torch.randn(N, M)]
+def get_init_inputs():
+    return []
+"""
+RELU = """```cpp
+#include <cstdint>
+extern "C" void kernel(const float* x, float* out, int64_t n, int64_t m, int64_t, int64_t) {
+    for (int64_t i = 0; i < n * m; ++i) out[i] = x[i] > 0 ? x[i] : 0;
+}
+```"""
+ANSWERS = (RELU, "It cannot be done.", RELU.replace("x[i] : 0", "x[i] : 1"))
+PROBLEMS = tuple(
+    Problem(
+        name=f"relu_{size}",
+        code=CODE.replace("16", str(size)),
+        cases=(
+            Case(name="given", sizes=()),
+            Case(name="odd", sizes=(("N", 7),)),
+            Case(name="hidden", sizes=(("M", 31),), role=Role.HELD_OUT),
+        ),
+    )
+    for size in (16, 17)
+)
+SETTINGS = EvalSettings(
+    stage="eval_after",
+    dialect=Dialect.CPP,
+    samples=3,
+    max_new_tokens=64,
+    temperature=0.7,
+    seed=0,
+    batch=2,
+    reward="default",
+    versions={"torch": "2"},
+)
+
+
+class ScriptedPolicy:
+    """Answers by seed and place, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, int, int, float]] = []
+
+    def complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int, temperature: float, seed: int
+    ) -> list[str]:
+        self.asked.append((len(prompts), seed, max_new_tokens, temperature))
+        return [ANSWERS[(seed + i) % len(ANSWERS)] for i in range(len(prompts))]
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    with Judge(1) as one:
+        yield one
+
+
+def known(record: Record) -> tuple[int, str, str, Verdict, str]:
+    """What must not depend on when a record was made; a speed is measured anew."""
+    evaluation = record.evaluation
+    return record.row, record.problem, record.completion, evaluation.verdict, evaluation.reason
+
+
+def test_every_row_is_asked_judged_and_priced(judge: Judge) -> None:
+    policy, kept = ScriptedPolicy(), list[Record]()
+    records = evaluate(policy, PROBLEMS, judge, SETTINGS, kept.extend)
+    assert kept == records
+    assert [one.row for one in records] == list(range(6))
+    assert [one.problem for one in records] == ["relu_16"] * 3 + ["relu_17"] * 3
+    assert [one.evaluation.verdict for one in records] == [
+        Verdict.CORRECT,
+        Verdict.NO_KERNEL,
+        Verdict.WRONG,
+    ] * 2
+    assert [one.reward.total > 0 for one in records if one.reward] == [True, False, False] * 2
+    assert records[1].evaluation.reason == "no_code_block"
+    assert records[0].versions == {"torch": "2"}
+    assert policy.asked == [(2, 0, 64, 0.7), (2, 2, 64, 0.7), (2, 4, 64, 0.7)]
+
+
+def test_an_interrupted_evaluation_ends_with_the_same_records(judge: Judge) -> None:
+    whole = evaluate(ScriptedPolicy(), PROBLEMS, judge, SETTINGS, lambda _: None)
+    done = {one.id for one in whole[:2]}
+    policy = ScriptedPolicy()
+    rest = evaluate(policy, PROBLEMS, judge, SETTINGS, lambda _: None, done)
+    assert [known(one) for one in rest] == [known(one) for one in whole[2:]]
+    assert [seed for _, seed, _, _ in policy.asked] == [2, 4]
+
+
+def test_rows_of_another_stage_are_not_done(judge: Judge) -> None:
+    done = {("eval_before", 0, row) for row in range(6)}
+    greedy = replace(SETTINGS, samples=1, temperature=0.0)
+    rows = evaluate(ScriptedPolicy(), PROBLEMS, judge, greedy, lambda _: None, done)
+    assert [one.id for one in rows] == [("eval_after", 0, 0), ("eval_after", 0, 1)]
+
+
+@pytest.mark.parametrize("wrong", [{"temperature": 0.0}, {"samples": 0}, {"batch": 0}])
+def test_settings_that_make_no_sense_cannot_be_built(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="sample"):
+        replace(SETTINGS, **wrong)

@@ -1,0 +1,208 @@
+"""The numbers of an evaluation: what holds for every set of samples."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.types import CaseCheck, Check, Evaluation, Timing, Verdict
+from evals.metrics import (
+    Scores,
+    fast_p,
+    geomean_speedup,
+    mean_pass_at_k,
+    paired_gain,
+    pass_at_k,
+    scores,
+    verdict_counts,
+    wilson,
+)
+
+CHECK = Check(rounds=(CaseCheck(case="given", passed=True, error=0.1),))
+OTHER_VERDICTS = tuple(verdict for verdict in Verdict if verdict is not Verdict.CORRECT)
+
+
+def finding(verdict: Verdict, speedup: int | None = None) -> Evaluation:
+    timing = speedup and Timing(baseline_ns=(1000 * speedup,) * 3, candidate_ns=(1000,) * 3)
+    check = CHECK if verdict is Verdict.CORRECT else None
+    return Evaluation(verdict=verdict, reason="made", check=check, timing=timing or None)
+
+
+FINDINGS = st.one_of(
+    st.sampled_from(OTHER_VERDICTS).map(finding),
+    st.integers(1, 40).map(lambda speedup: finding(Verdict.CORRECT, speedup)),
+)
+COUNTS = st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@given(COUNTS)
+def test_wilson_holds_the_rate_and_stays_a_proportion(count: tuple[int, int]) -> None:
+    low, high = wilson(*count)
+    assert 0 <= low <= count[0] / count[1] <= high <= 1
+    assert low < high
+
+
+@given(COUNTS)
+def test_wilson_of_the_failures_is_its_mirror_image(count: tuple[int, int]) -> None:
+    successes, n = count
+    low, high = wilson(successes, n)
+    mirror_low, mirror_high = wilson(n - successes, n)
+    assert (low, high) == pytest.approx((1 - mirror_high, 1 - mirror_low), abs=1e-12)
+
+
+@given(COUNTS)
+def test_wilson_bounds_are_where_the_score_test_says_so(count: tuple[int, int]) -> None:
+    rate, n = count[0] / count[1], count[1]
+    for bound in wilson(*count):
+        if 0 < bound < 1:
+            z_score = abs(rate - bound) / math.sqrt(bound * (1 - bound) / n)
+            assert z_score == pytest.approx(1.959964, abs=1e-4)
+
+
+@pytest.mark.parametrize("count", [(0, 0), (3, 2), (-1, 2)])
+def test_wilson_refuses_what_is_not_a_proportion(count: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="not a proportion"):
+        wilson(*count)
+
+
+@given(st.lists(FINDINGS), st.integers(0, 5))
+def test_unjudged_samples_change_nothing_but_their_own_count(
+    findings: list[Evaluation], extra: int
+) -> None:
+    before = scores(findings)
+    after = scores([*findings, *[finding(Verdict.UNJUDGED)] * extra])
+    assert after.unjudged == before.unjudged + extra
+    assert _bare(after) == _bare(before)
+
+
+def _bare(score: Scores) -> Scores:
+    return replace(score, unjudged=0, verdicts={"correct": score.n})
+
+
+@given(st.lists(FINDINGS))
+def test_verdicts_add_up_to_the_samples(findings: list[Evaluation]) -> None:
+    score = scores(findings)
+    assert sum(score.verdicts.values()) == len(findings) == score.n + score.unjudged
+    assert score.verdicts.get("correct", 0) == score.correct
+    assert list(score.verdicts) == [one.value for one in Verdict if one.value in score.verdicts]
+
+
+@given(st.lists(FINDINGS, min_size=1), st.floats(0, 50), st.floats(0, 50))
+def test_fast_p_falls_as_p_rises_and_starts_at_the_correct_rate(
+    findings: list[Evaluation], one: float, other: float
+) -> None:
+    low, high = sorted((one, other))
+    at_low, at_high = fast_p(findings, low), fast_p(findings, high)
+    if at_low is None or at_high is None:
+        assert scores(findings).n == 0
+    else:
+        assert at_high <= at_low
+        assert fast_p(findings, 0.0) == scores(findings).correct_rate
+
+
+def test_fast_p_is_a_share_of_all_samples_not_of_the_correct_ones() -> None:
+    findings = [finding(Verdict.CORRECT, 2), finding(Verdict.CORRECT, 1), finding(Verdict.WRONG)]
+    assert fast_p(findings, 1.0) == pytest.approx(1 / 3)
+    assert fast_p(findings, 2.0) == 0
+
+
+def test_correct_kernels_that_nobody_timed_have_no_speed() -> None:
+    score = scores([finding(Verdict.CORRECT), finding(Verdict.WRONG)])
+    assert (score.correct_rate, score.fast_1, score.geomean_speedup) == (0.5, None, None)
+
+
+def test_without_samples_every_rate_is_unknown() -> None:
+    for findings in ([], [finding(Verdict.UNJUDGED)]):
+        score = scores(findings)
+        assert (score.n, score.correct, score.unjudged) == (0, 0, len(findings))
+        assert (score.correct_rate, score.correct_rate_ci) == (None, None)
+        assert (score.fast_1, score.geomean_speedup) == (None, None)
+
+
+def test_geometric_mean_of_a_speedup_and_its_inverse_is_one() -> None:
+    fast = Timing(baseline_ns=(400,), candidate_ns=(100,))
+    slow = Timing(baseline_ns=(100,), candidate_ns=(400,))
+    both = [
+        Evaluation(verdict=Verdict.CORRECT, reason="ok", check=CHECK, timing=timing)
+        for timing in (fast, slow)
+    ]
+    assert geomean_speedup(both) == pytest.approx(1.0)
+
+
+@given(COUNTS.filter(lambda count: count[1] <= 40), st.data())
+def test_pass_at_k_rises_with_k_from_the_correct_rate(
+    count: tuple[int, int], data: st.DataObject
+) -> None:
+    correct, n = count
+    k = data.draw(st.integers(1, n))
+    assert pass_at_k(n, correct, 1) == pytest.approx(correct / n)
+    assert pass_at_k(n, correct, k) >= pass_at_k(n, correct, 1) - 1e-12
+    assert pass_at_k(n, correct, n) == (1.0 if correct else 0.0)
+
+
+@given(COUNTS.filter(lambda count: 2 <= count[1] <= 40), st.data())
+def test_pass_at_k_does_not_care_how_many_samples_were_drawn(
+    count: tuple[int, int], data: st.DataObject
+) -> None:
+    """Leaving one sample out at random changes the estimate by nothing, on average."""
+    correct, n = count
+    k = data.draw(st.integers(1, n - 1))
+    without_a_correct = pass_at_k(n - 1, correct - 1, k) * correct if correct else 0.0
+    without_a_failed = pass_at_k(n - 1, correct, k) * (n - correct) if correct < n else 0.0
+    expected = (without_a_correct + without_a_failed) / n
+    assert pass_at_k(n, correct, k) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("drawn", [(4, 5, 1), (4, 1, 0), (4, 1, 5), (0, 0, 1)])
+def test_pass_at_k_refuses_draws_that_cannot_be(drawn: tuple[int, int, int]) -> None:
+    with pytest.raises(ValueError, match="cannot draw"):
+        pass_at_k(*drawn)
+
+
+def test_problems_with_too_few_samples_have_no_say_in_pass_at_k() -> None:
+    good, bad = finding(Verdict.CORRECT, 2), finding(Verdict.WRONG)
+    lost = finding(Verdict.UNJUDGED)
+    assert mean_pass_at_k([[good, bad], [bad, bad], [good, lost]], 2) == 0.5
+    assert mean_pass_at_k([[good]], 2) is None
+
+
+def test_scores_that_do_not_add_up_cannot_be_built() -> None:
+    score = scores([finding(Verdict.WRONG)])
+    with pytest.raises(ValueError, match="add up"):
+        replace(score, unjudged=1)
+    with pytest.raises(ValueError, match="cannot be correct"):
+        replace(score, correct=2)
+
+
+def test_verdict_counts_name_only_what_occurred() -> None:
+    findings = [finding(Verdict.WRONG), finding(Verdict.CORRECT, 3), finding(Verdict.WRONG)]
+    assert verdict_counts(findings) == {"correct": 1, "wrong": 2}
+
+
+PAIRS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30)
+
+
+@given(PAIRS)
+def test_a_gain_turned_round_changes_its_sign(pairs: list[tuple[float, float]]) -> None:
+    there = paired_gain(pairs)
+    back = paired_gain([(after, before) for before, after in pairs])
+    assert there is not None
+    assert back is not None
+    assert (there.mean, there.low, there.high) == pytest.approx(
+        (-back.mean, -back.high, -back.low), abs=1e-9
+    )
+    assert there.problems == len(pairs)
+
+
+def test_one_problem_sampled_again_is_no_evidence_and_many_problems_are() -> None:
+    alike = paired_gain([(0.0, 0.5), (0.0, -0.5)] * 4)
+    sure = paired_gain([(0.0, 0.4), (0.0, 0.6)] * 20)
+    assert alike is not None
+    assert sure is not None
+    assert alike.low < 0 < alike.high
+    assert 0.4 < sure.low < sure.mean < sure.high < 0.6
+    assert paired_gain([]) is None

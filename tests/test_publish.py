@@ -1,0 +1,186 @@
+"""A run folder in, a model folder out: complete, honest, and free of this machine's paths."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from data.store import RecordStore
+from envs.types import Dialect, Evaluation, Record, Reward, Verdict
+from evals.publish import PublishError, publish
+from evals.report import write_report
+from evals.summary import RunFacts, write_summary
+
+PROMPT = 'Write it.\n```python\nclass Model: "a\\n" """b"""\n```'
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run_folder(folder: Path, model: str = "smollm2-135m") -> Path:
+    rows = [
+        Record(
+            stage=stage,
+            step=0,
+            row=row,
+            problem=f"p{row}",
+            problem_key=f"key{row}",
+            dialect=Dialect.CPP,
+            prompt=PROMPT,
+            completion="",
+            source="int x;",
+            evaluation=Evaluation(verdict=Verdict.WRONG, reason="mismatch"),
+            reward=Reward(parts={"correct": 0.0}),
+        )
+        for stage in ("eval_before", "eval_after")
+        for row in range(3)
+    ]
+    RecordStore(folder).append(rows)
+    final = folder / "checkpoints" / "final"
+    final.mkdir(parents=True)
+    (final / "adapter_model.safetensors").write_bytes(b"weights")
+    config = {"base_model_name_or_path": "/home/me/.cache/model", "r": 8}
+    (final / "adapter_config.json").write_text(json.dumps(config))
+    (final / "tokenizer_config.json").write_text("{}")
+    (final / "tokenizer.json").write_text("{}")
+    (final / "chat_template.jinja").write_text("{{ messages }}")
+    (final / "optimizer.pt").write_bytes(b"not for others")
+    (folder / "recipe.resolved.yaml").write_text("name: r\nmodel: {quantization: nf4}\n")
+    (folder / "env.json").write_text(json.dumps({"cpu": "Zen 4", "versions": {"torch": "2.13"}}))
+    facts = RunFacts(
+        model=model,
+        dialect=Dialect.CPP,
+        target="2 cores",
+        suite="starter",
+        date="2026-11-21",
+        seconds={"eval_before": 1.0, "eval_after": 1.0},
+        categories={},
+    )
+    write_summary(folder, facts)
+    write_report(folder)
+    return folder
+
+
+def card(tree: Path) -> tuple[dict[str, object], str]:
+    _, front_matter, body = (tree / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    return yaml.safe_load(front_matter), body
+
+
+def test_dry_run_writes_the_tree_and_nothing_that_is_private(tmp_path: Path) -> None:
+    tree = publish(run_folder(tmp_path), "me/kernels", dry_run=True)
+    assert tree == tmp_path / "publish"
+    assert {path.name for path in tree.iterdir()} == {
+        "README.md",
+        "adapter_config.json",
+        "adapter_model.safetensors",
+        "chat_template.jinja",
+        "report.html",
+        "summary.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    }
+    everything = "".join(path.read_text(encoding="utf-8") for path in tree.iterdir())
+    assert "/home/me" not in everything
+    assert str(tmp_path) not in everything
+
+
+def test_adapter_names_a_base_that_others_can_load(tmp_path: Path) -> None:
+    tree = publish(run_folder(tmp_path), "me/kernels", dry_run=True)
+    config = json.loads((tree / "adapter_config.json").read_text())
+    assert config["base_model_name_or_path"] == "HuggingFaceTB/SmolLM2-135M-Instruct"
+    assert config["r"] == 8
+
+
+def test_card_says_what_was_measured(tmp_path: Path) -> None:
+    head, body = card(publish(run_folder(tmp_path), "me/kernels", dry_run=True))
+    assert head["base_model"] == "HuggingFaceTB/SmolLM2-135M-Instruct"
+    assert (head["license"], head["library_name"]) == ("apache-2.0", "peft")
+    assert "| after training | 3 | 0 | 0.0 % [0.0 %, 56.1 %] | 0.0 % | – |" in body
+    assert "Zen 4" in body
+    assert "2026-11-21" in body
+    assert "dequantised from a GGUF" in body
+
+
+def test_card_is_read_by_the_hub_client(tmp_path: Path) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    tree = publish(run_folder(tmp_path), "me/kernels", dry_run=True)
+    data = hub.ModelCard.load(tree / "README.md").data
+    results = {result.metric_type: result.metric_value for result in data.eval_results}
+    assert results == {"correct_rate": 0.0, "fast_1": 0.0}
+
+
+def test_code_on_the_card_is_python_and_asks_with_the_measured_prompt(tmp_path: Path) -> None:
+    _, body = card(publish(run_folder(tmp_path), "me/kernels", dry_run=True))
+    found = re.search(r"^~~~~python\n(.*?)^~~~~$", body, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    compile(found[1], "card", "exec")
+    assignment = re.search(r'^task = """.*?[^\\]"""$', found[1], re.DOTALL | re.MULTILINE)
+    assert assignment is not None
+    names: dict[str, str] = {}
+    exec(assignment[0], names)
+    assert names["task"] == PROMPT
+    assert "load_in_4bit=True" in found[1]
+
+
+def test_unquantised_run_does_not_ask_for_bitsandbytes(tmp_path: Path) -> None:
+    run = run_folder(tmp_path)
+    (run / "recipe.resolved.yaml").write_text(
+        "name: r\nmodel: {quantization: none, dtype: float32}\n"
+    )
+    _, body = card(publish(run, "me/kernels", dry_run=True))
+    assert "BitsAndBytes" not in body
+    assert "dtype=torch.float32" in body
+    assert "loaded unquantised" in body
+
+
+def test_publishing_again_leaves_nothing_of_the_last_time(tmp_path: Path) -> None:
+    run = run_folder(tmp_path)
+    (publish(run, "me/kernels", dry_run=True) / "stale.txt").write_text("old")
+    assert not (publish(run, "me/kernels", dry_run=True) / "stale.txt").exists()
+
+
+@pytest.mark.parametrize("missing", ["summary.json", "checkpoints/final/adapter_config.json"])
+def test_an_unfinished_run_is_refused_by_name_of_what_is_missing(
+    tmp_path: Path, missing: str
+) -> None:
+    run = run_folder(tmp_path)
+    (run / missing).unlink()
+    with pytest.raises(PublishError, match=f"{missing} is missing"):
+        publish(run, "me/kernels", dry_run=True)
+    assert not (run / "publish").exists()
+
+
+def test_a_base_that_only_this_machine_has_is_refused(tmp_path: Path) -> None:
+    run = run_folder(tmp_path, model=str(tmp_path))
+    with pytest.raises(PublishError, match="local folder"):
+        publish(run, "me/kernels", dry_run=True)
+
+
+@pytest.mark.parametrize("repo", ["kernels", "me/", "a/b/c", "me/../x", ""])
+def test_a_name_that_is_no_repository_is_refused(tmp_path: Path, repo: str) -> None:
+    with pytest.raises(PublishError, match="no Hub repository"):
+        publish(tmp_path, repo, dry_run=True)
+
+
+def test_without_a_token_one_line_says_how_to_get_one(tmp_path: Path) -> None:
+    program = (
+        "import sys, pathlib; from evals.publish import *\n"
+        "try: publish(pathlib.Path(sys.argv[1]), 'me/kernels', dry_run=False)\n"
+        "except PublishError as error: print(error)"
+    )
+    hidden = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH")
+    clean = {key: value for key, value in os.environ.items() if key not in hidden}
+    told = subprocess.run(
+        [sys.executable, "-c", program, str(run_folder(tmp_path))],
+        env={**clean, "HF_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.count("\n") == 1
+    assert "hf auth login" in told.stdout

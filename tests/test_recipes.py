@@ -1,0 +1,469 @@
+"""Recipes: what is read, from where, and what is said about a mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from kernelwright.dry_run import dry_run_text
+from kernelwright.estimate import estimates, measurements, parameters, weight_bytes
+from kernelwright.launch import start
+from kernelwright.machine import EXTRAS, Gpu, listed_gpus
+from kernelwright.preflight import preflight
+from kernelwright.recipe import RecipeError, parse_overrides, resolve
+from kernelwright.yaml_tree import Tree, merge, parse_value
+from rl.config import GRPO_KEYS, RUN_KEYS, SFT_KEYS, Recipe, trl_fields
+
+ROOT = Path(__file__).parents[1]
+FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
+SHIPPED = sorted((ROOT / "recipes").glob("*.yaml"))
+HEADER = (
+    'if __name__ == "__main__": import kernelwright.launch; '
+    'kernelwright.launch.run(__file__); r"""\n'
+)
+
+
+def mistakes(path: Path, *overrides: str) -> list[str]:
+    with pytest.raises(RecipeError) as caught:
+        resolve(path, overrides)
+    return caught.value.lines
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "recipe.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# --- what is shipped ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_every_shipped_recipe_is_yaml_and_python_and_resolves(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert isinstance(yaml.safe_load(text), dict)
+    compile(text, str(path), "exec")
+    assert resolve(path).recipe.name == path.stem
+
+
+def test_there_are_recipes_and_no_python_among_them() -> None:
+    assert {"quickstart", "quickstart-long", "contrastive", "grpo"} <= {one.stem for one in SHIPPED}
+    assert not list((ROOT / "recipes").rglob("*.py"))
+
+
+def test_the_recipe_for_cuda_says_why_it_cannot_run_here() -> None:
+    reasons = preflight(resolve(ROOT / "recipes" / "grpo.yaml").recipe)
+    assert any("judge cannot run cuda answers" in reason for reason in reasons)
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+def test_a_child_overlays_its_parents_and_replaces_lists() -> None:
+    recipe = resolve(FIXTURES / "grandchild.yaml").recipe
+    assert recipe.name == "grandchild"
+    assert (recipe.seed, recipe.sft.epochs, recipe.grpo.steps) == (3, 2, 9)
+    assert (recipe.model.lora.rank, recipe.model.lora.targets) == (4, ("o_proj",))
+
+
+def test_a_number_with_an_exponent_needs_no_point() -> None:
+    assert resolve(FIXTURES / "base.yaml").recipe.sft.learning_rate == 1e-6
+    assert parse_value("5E-4") == 5e-4
+    assert parse_value("1e-6b") == "1e-6b"
+
+
+def test_all_three_spellings_of_an_override_win_over_the_file() -> None:
+    words = ["seed=7", "--grpo.steps=2", "--sft.learning_rate", "2e-5", "stages=[sft]"]
+    recipe = resolve(FIXTURES / "base.yaml", words).recipe
+    assert (recipe.seed, recipe.grpo.steps, recipe.sft.learning_rate) == (7, 2, 2e-5)
+    assert recipe.stages == ("sft",)
+
+
+def test_the_run_folder_follows_the_name_unless_it_is_given() -> None:
+    assert resolve(FIXTURES / "base.yaml").recipe.run_dir == Path("runs/base")
+    assert resolve(FIXTURES / "base.yaml", ["run_dir=here"]).recipe.run_dir == Path("here")
+
+
+def test_origins_name_the_file_the_line_and_the_command_line() -> None:
+    origins = resolve(FIXTURES / "child.yaml", ["seed=1"]).origins
+    assert origins["name",] == f"{FIXTURES / 'child.yaml'}:2:1"
+    assert origins["sft", "epochs"] == f"{FIXTURES / 'base.yaml'}:4:3"
+    assert origins["seed",] == "command line"
+    assert ("reward",) not in origins
+
+
+SCALARS = st.one_of(st.integers(), st.booleans(), st.lists(st.integers(), max_size=2))
+TREES = st.recursive(
+    st.dictionaries(st.sampled_from("abc"), SCALARS, max_size=3),
+    lambda inner: st.dictionaries(st.sampled_from("abc"), st.one_of(inner, SCALARS), max_size=3),
+    max_leaves=8,
+)
+
+
+def leaves(values: dict[str, Any], prefix: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    found: dict[tuple[str, ...], Any] = {}
+    for key, value in values.items():
+        path = (*prefix, key)
+        found |= leaves(value, path) if isinstance(value, dict) and value else {path: value}
+    return found
+
+
+@given(TREES, TREES)
+def test_what_is_above_stays_and_merging_it_again_changes_nothing(
+    a: dict[str, Any], b: dict[str, Any]
+) -> None:
+    below, above = Tree(a, {}), Tree(b, {})
+    merged = merge(below, above)
+    kept = leaves(merged.values)
+    assert all(kept[path] == value for path, value in leaves(b).items() if value != {})
+    assert kept.keys() <= leaves(a).keys() | leaves(b).keys()
+    assert merge(merged, above).values == merged.values
+    assert merge(below, Tree({}, {})).values == a
+    assert merge(Tree({}, {}), above).values == b
+
+
+# --- mistakes ----------------------------------------------------------------------------------
+
+
+def test_every_mistake_is_reported_at_once_with_its_place_and_the_likely_key() -> None:
+    path = FIXTURES / "mistakes.yaml"
+    found = {line.removeprefix(f"{path}:") for line in mistakes(path)}
+    assert found == {
+        "3:1: learning_rate: unknown key; "
+        "did you mean 'sft.learning_rate' or 'grpo.learning_rate'?",
+        "4:1: reward: no reward preset is named 'defalt'; did you mean 'default'? "
+        "(there are: default, kevin)",
+        "6:3: model.dtype: input should be 'auto', 'bfloat16' or 'float32', not 'bfloat'; "
+        "did you mean 'bfloat16'?",
+        "7:3: model.quantisation: unknown key; did you mean 'quantization'?",
+        "9:3: sft.epochs: input should be a valid number, not '6'",
+        "11:3: grpo.stepz: unknown key; did you mean 'steps'?",
+        "12:3: grpo.beta: unknown key; it is an option of TRL: set grpo.trainer.beta",
+        "13:3: grpo.group_size: input should be greater than or equal to 2, not 1",
+        "15:5: grpo.trainer.betta: TRL's GRPOConfig has no such option; did you mean 'beta'?",
+        "16:5: grpo.trainer.max_steps: the recipe decides this; set grpo.steps instead",
+        "17:1: eval: a section: give its keys below it, or leave it out",
+    }
+
+
+def test_a_mistake_on_the_command_line_says_so() -> None:
+    assert mistakes(FIXTURES / "base.yaml", "grpo.stpes=4") == [
+        "command line: grpo.stpes: unknown key; did you mean 'steps'?"
+    ]
+    assert mistakes(FIXTURES / "base.yaml", "seed", "a..b=1", "seed=[", "--resum") == [
+        "command line: seed: not an override; write key=value",
+        "command line: a..b=1: not an override; write key=value",
+        "command line: seed: not a YAML value: [",
+        "command line: --resum: not an override; write key=value",
+    ]
+
+
+def test_a_recipe_that_extends_itself_is_an_error_and_so_is_a_missing_parent(
+    tmp_path: Path,
+) -> None:
+    (line,) = mistakes(FIXTURES / "cycle.yaml")
+    assert line.startswith(f"{FIXTURES / 'cycle_back.yaml'}:1:1: extends: a recipe cannot extend")
+    orphan = written(tmp_path, "name: a\nextends: nobody.yaml\n")
+    (line,) = mistakes(orphan)
+    parent = tmp_path / "nobody.yaml"
+    assert line == f"{orphan}:2:1: extends: cannot read {parent}: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name: a\nfoo: [1\nbar: 2", "3:4: not YAML: expected ',' or ']'"),
+        ("name: a\nname: b\n", "2:1: name: set twice"),
+        ("", "1:1: a recipe is a mapping"),
+        ("- a\n", "1:1: a recipe is a mapping"),
+        ("name: &x a\nreward: *x\n", "2:9: not YAML: aliases are not used"),
+        ("name: a\n2020-01-01: 1\n", "2:1: 2020-01-01: a key is plain text"),
+        ("name: !!python/object:os.system x\n", "1:7: not YAML: could not determine"),
+        ("seed: 1\n", "1:1: name: required, but not set"),
+        ("name: ../evil\n", "1:1: name: string should match"),
+    ],
+)
+def test_a_malformed_file_is_one_line_with_a_place(
+    tmp_path: Path, text: str, expected: str
+) -> None:
+    path = written(tmp_path, text)
+    (line,) = mistakes(path)
+    assert line.startswith(f"{path}:{expected}")
+
+
+def test_the_header_must_be_closed_and_nothing_may_close_it_early(tmp_path: Path) -> None:
+    (line,) = mistakes(written(tmp_path, HEADER + "name: a\n"))
+    assert line.endswith('2:1: the last line of a recipe must be `# """`')
+    (line,) = mistakes(written(tmp_path, HEADER + 'name: a  # """\n# """\n'))
+    assert line.endswith("2:12: three quotes in a row end the recipe early")
+    assert resolve(written(tmp_path, HEADER + 'name: a\n# """\n')).recipe.name == "a"
+
+
+@pytest.mark.parametrize(
+    ("override", "key"),
+    [
+        ("grpo.micro_batch_size=5", "grpo.micro_batch_size"),
+        ("sft.micro_batch_size=3", "sft.micro_batch_size"),
+        ("grpo.generation=vllm", "grpo"),
+        ("eval.samples=4", "eval"),
+        ("stages=[sft,sft]", "stages"),
+        ("model.lora.rank=x", "model.lora.rank"),
+        ("judge.minimum_sandbox=hope", "judge.minimum_sandbox"),
+        ("grpo.learning_rate=.nan", "grpo.learning_rate"),
+    ],
+)
+def test_values_that_do_not_fit_together_are_refused(override: str, key: str) -> None:
+    (line,) = mistakes(FIXTURES / "base.yaml", override)
+    assert f": {key}: " in line
+
+
+def test_a_mistake_in_a_file_is_not_blamed_on_an_override_beside_it(tmp_path: Path) -> None:
+    path = written(tmp_path, "name: a\ngrpo:\n  group_size: 9\n  micro_batch_size: 5\n")
+    (line,) = mistakes(path, "grpo.steps=3")
+    assert line.startswith(f"{path}:4:3: grpo.micro_batch_size: group_size x groups_per_step (36)")
+    path = written(tmp_path, "name: a\ngrpo:\n  group_size: 9\n")
+    (line,) = mistakes(path, "grpo.steps=3")
+    assert line.startswith(f"{path}:2:1: grpo.micro_batch_size: group_size x groups_per_step (36)")
+
+
+def test_a_value_that_fits_no_kind_is_told_by_its_key_alone() -> None:
+    lines = mistakes(FIXTURES / "base.yaml", "model.lora.targets=q_proj")
+    assert {line.split(": input")[0] for line in lines} == {"command line: model.lora.targets"}
+
+
+def test_vllm_is_allowed_with_weights_that_are_not_quantised() -> None:
+    words = ["grpo.generation=vllm", "model.quantization=none"]
+    assert resolve(FIXTURES / "base.yaml", words).recipe.grpo.generation == "vllm"
+
+
+def test_a_recipe_does_not_change_after_the_check() -> None:
+    recipe = Recipe.model_validate({"name": "a"})
+    with pytest.raises(ValidationError):
+        recipe.seed = 1
+
+
+# --- TRL's options -----------------------------------------------------------------------------
+
+
+def test_trl_options_pass_through() -> None:
+    words = ["grpo.trainer.beta=0.04", "sft.trainer.packing=true"]
+    recipe = resolve(FIXTURES / "base.yaml", words).recipe
+    assert (recipe.grpo.trainer, recipe.sft.trainer) == ({"beta": 0.04}, {"packing": True})
+
+
+def test_keys_that_the_recipe_owns_exist_on_both_sides() -> None:
+    for section, keys in (("sft", SFT_KEYS), ("grpo", GRPO_KEYS)):
+        trl_class = {"sft": "SFTConfig", "grpo": "GRPOConfig"}[section]
+        assert set(keys) | set(RUN_KEYS) <= set(trl_fields(trl_class))
+        fields = set(Recipe.model_fields[section].annotation.model_fields)  # type: ignore[union-attr]
+        assert set(keys.values()) <= fields
+
+
+def test_the_list_of_trl_options_is_that_of_the_installed_trl() -> None:
+    if find_spec("trl") is None:
+        pytest.skip("TRL is not installed")
+    program = "import json; from scripts.trl_fields import *; print(json.dumps(installed_fields()))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    for config, names in json.loads(done.stdout.splitlines()[-1]).items():
+        assert trl_fields(config) == names
+
+
+# --- estimates ---------------------------------------------------------------------------------
+
+
+def test_the_size_of_a_model_is_read_from_its_name() -> None:
+    assert parameters("Qwen/Qwen2.5-Coder-7B-Instruct") == 7e9
+    assert parameters("qwen2.5-coder-0.5b") == 0.5e9
+    assert parameters("smollm2-135m") == 135e6
+    assert parameters("mistral-8x7b") is None
+    assert parameters("gpt2") is None
+
+
+def test_four_bits_save_memory_on_a_gpu_only() -> None:
+    nf4 = Recipe.model_validate({"name": "a", "model": {"name": "x-7b"}})
+    whole = Recipe.model_validate({"name": "a", "model": {"name": "x-7b", "quantization": "none"}})
+    full = weight_bytes(whole, on_gpu=True)
+    on_gpu, on_cpu = weight_bytes(nf4, on_gpu=True), weight_bytes(nf4, on_gpu=False)
+    assert full == 14e9
+    assert on_gpu
+    assert on_cpu
+    assert on_gpu < full < on_cpu
+
+
+def test_the_judge_is_called_for_every_rollout_and_every_held_out_answer() -> None:
+    words = ["eval.problems=5", "eval.samples=2", "eval.temperature=1", "grpo.steps=3"]
+    recipe = resolve(FIXTURES / "base.yaml", words).recipe
+    lines = estimates(recipe, on_gpu=False)
+    assert lines["eval"] == f"{5 * 2 * 3} answers"
+    assert lines["judge"] == f"at most {3 * 32 + 30} answers judged"
+    assert lines["memory"].startswith("at least 0.3 GB")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        ([], 3),
+        (["eval.after_sft=false"], 2),
+        (["eval.before=false"], 2),
+        (["stages=[grpo, eval]"], 2),
+        (["stages=[eval]"], 1),
+    ],
+)
+def test_the_held_out_suite_is_measured_around_each_stage(
+    overrides: list[str], expected: int
+) -> None:
+    assert measurements(resolve(FIXTURES / "base.yaml", overrides).recipe) == expected
+
+
+def test_the_dry_run_is_itself_a_recipe_and_says_where_each_value_is_from(tmp_path: Path) -> None:
+    resolved = resolve(FIXTURES / "child.yaml", ["seed=1", "sft.learning_rate=1e-6"])
+    text = dry_run_text(resolved)
+    assert resolve(written(tmp_path, text)).recipe == resolved.recipe
+    lines = {line.split("#")[0].strip(): line.split("#")[-1].strip() for line in text.splitlines()}
+    assert lines["seed: 1"] == "command line"
+    assert lines["epochs: 2.0"] == f"{FIXTURES / 'base.yaml'}:4:3"
+    assert lines["reward: default"] == "default"
+
+
+# --- preflight ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["data.dialect=triton"], "judge cannot run triton answers"),
+        (["model.name=giant-900b"], "its weights need at least"),
+        (["data.train_suite=nonsense"], "data.train_suite: no suite 'nonsense'"),
+    ],
+)
+def test_preflight_gives_one_sentence_for_each_reason(overrides: list[str], words: str) -> None:
+    (reason,) = preflight(resolve(FIXTURES / "base.yaml", overrides).recipe)
+    assert words in reason
+    assert "\n" not in reason
+
+
+def test_preflight_names_the_extra_that_is_missing() -> None:
+    if find_spec("vllm"):
+        pytest.skip("vLLM is installed")
+    words = ["grpo.generation=vllm", "model.quantization=none"]
+    (reason,) = preflight(resolve(FIXTURES / "base.yaml", words).recipe)
+    assert reason == "grpo.generation: vllm is not installed; run `pip install -e '.[vllm]'`"
+    assert not preflight(resolve(FIXTURES / "base.yaml", [*words, "stages=[sft, eval]"]).recipe)
+
+
+def test_a_run_that_cannot_start_fails_before_any_weights(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert start(FIXTURES / "base.yaml", ["model.name=giant-900b"]) == 1
+    assert "base.yaml cannot run here: model.name giant-900b" in capsys.readouterr().err
+
+
+def test_rows_must_split_evenly_over_the_processes() -> None:
+    recipe = ROOT / "recipes" / "quickstart.yaml"
+    done = launched(recipe, "--dry-run", WORLD_SIZE="3")
+    assert "sft.batch_size (8) cannot be split evenly over 3 processes" in done.stdout
+    assert "groups_per_step (32) cannot be split evenly over 3 processes" in done.stdout
+
+
+def test_every_extra_named_in_advice_asks_for_that_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for module, extra in EXTRAS.items():
+        wanted = " ".join(project["optional-dependencies"][extra])
+        assert module.replace("_", "-") in wanted
+
+
+def test_gpus_are_read_from_the_drivers_list() -> None:
+    listing = "NVIDIA H200, 143771\nNVIDIA GB10, [N/A]\n"
+    assert listed_gpus(listing) == (Gpu("NVIDIA H200", 143771 << 20),)
+
+
+# --- the launch --------------------------------------------------------------------------------
+
+
+def launched(recipe: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(recipe), *words],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_recipe_runs_as_a_program_with_overrides() -> None:
+    done = launched(ROOT / "recipes" / "quickstart.yaml", "--dry-run", "--grpo.steps", "17")
+    assert done.returncode == 0, done.stderr
+    assert "17 steps" in done.stdout
+
+
+def test_only_the_first_rank_speaks_and_all_ranks_fail() -> None:
+    recipe = ROOT / "recipes" / "quickstart.yaml"
+    first, second = (launched(recipe, "grpo.stepz=1", RANK=rank) for rank in ("0", "1"))
+    assert (first.returncode, second.returncode) == (2, 2)
+    assert first.stderr == "command line: grpo.stepz: unknown key; did you mean 'steps'?\n"
+    assert second.stderr == ""
+
+
+def test_packages_of_the_same_names_elsewhere_do_not_come_first(tmp_path: Path) -> None:
+    for name in ("data", "envs", "evals", "rewards", "rl"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise ImportError(__file__)\n")
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    done = launched(ROOT / "recipes" / "quickstart.yaml", "--dry-run", PYTHONPATH=path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_accelerate_launch_does_what_the_command_does_and_two_ranks_speak_once() -> None:
+    words = [str(ROOT / "recipes" / "quickstart.yaml"), "grpo.steps=3", "--dry-run"]
+    command = "from kernelwright.cli import main; main()"
+    launch = ["-m", "accelerate.commands.launch"]
+    ranks = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    for start_with in (launch, ranks):
+        printed = [
+            subprocess.run(
+                [sys.executable, *before, *words],
+                capture_output=True,
+                text=True,
+                cwd=ROOT,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                timeout=120,
+                check=True,
+            ).stdout
+            for before in (start_with, ["-c", command, "train"])
+        ]
+        assert printed[0] == printed[1]
+        assert "3 steps" in printed[0]
+
+
+def test_checking_a_recipe_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from pathlib import Path; from kernelwright.launch import start; "
+        f"code = start(Path({str(FIXTURES / 'mistakes.yaml')!r})); "
+        "assert code == 2; "
+        "print({'torch', 'transformers', 'trl', 'numpy'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert done.stdout.strip() == "set()"
+
+
+def test_overrides_are_a_tree_of_their_own() -> None:
+    assert parse_overrides(["a.b=1", "--a.c", "x"]).values == {"a": {"b": 1, "c": "x"}}

@@ -1,0 +1,263 @@
+"""Records in, summary and page out: the numbers are the records', and no text of a model's runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.store import RecordStore
+from envs.types import (
+    CaseCheck,
+    Check,
+    Dialect,
+    Evaluation,
+    Record,
+    Reward,
+    Timing,
+    Verdict,
+    content_hash,
+)
+from evals.charts import curve, moving_mean, nice_ticks
+from evals.report import KERNELS, LONGEST, clip, clock, percent, read_metrics, write_report
+from evals.showcase import best_and_worst, held_out_exhibits, spread, training_exhibits
+from evals.summary import RunFacts, write_summary
+
+HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x00'\""
+FACTS = RunFacts(
+    model="smollm2-135m",
+    dialect=Dialect.CPP,
+    target="2 cores",
+    suite="starter",
+    date="2026-11-21",
+    seconds={"eval_before": 2.0, "grpo": 5.5, "eval_after": 2.5},
+    categories={"softmax": "norm"},
+)
+
+
+def record(stage: str, row: int, speedup: int | None, step: int = 0, text: str = "") -> Record:
+    """A correct kernel where there is a speedup, else a wrong one."""
+    if speedup is None:
+        evaluation = Evaluation(verdict=Verdict.WRONG, reason="mismatch", log=text)
+    else:
+        evaluation = Evaluation(
+            verdict=Verdict.CORRECT,
+            reason="ok",
+            check=Check(rounds=(CaseCheck(case="given", passed=True, error=0.5),)),
+            timing=Timing(baseline_ns=(100 * speedup,) * 3, candidate_ns=(100,) * 3),
+        )
+    name = "softmax" if row % 2 else "relu"
+    source = f"int row_{row} = {step};{text}\n"
+    return Record(
+        stage=stage,
+        step=step,
+        row=row,
+        problem=name,
+        problem_key=content_hash(name),
+        dialect=Dialect.CPP,
+        prompt=f"Write {name}.{text}",
+        completion=f"{text}```cpp\n{source}```",
+        source=source,
+        evaluation=evaluation,
+        reward=Reward(parts={"correct": 0.0 if speedup is None else 1.0}),
+    )
+
+
+def run_folder(folder: Path, text: str = "", steps: int = 3) -> Path:
+    rows = [record("eval_before", row, None, text=text) for row in range(4)]
+    rows += [
+        record("grpo", row, 2 if row <= step else None, step, text)
+        for step in range(steps)
+        for row in range(4)
+    ]
+    rows += [record("eval_after", row, 2 if row else None, text=text) for row in range(4)]
+    RecordStore(folder).append(rows)
+    (folder / "metrics.jsonl").write_text(
+        '{"stage": "sft", "step": 1, "loss": 2.5}\n{"stage": "sft", "step": 2, "loss": NaN}\n{"st'
+    )
+    (folder / "env.json").write_text(json.dumps({"cpu": "Zen <4>"}))
+    write_summary(folder, FACTS)
+    return folder
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes, and what was opened and not closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ("meta", "line", "rect", "polyline"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def read(page: Path) -> Tags:
+    tags = Tags()
+    tags.feed(page.read_text(encoding="utf-8"))
+    tags.close()
+    return tags
+
+
+def test_summary_counts_what_the_records_say(tmp_path: Path) -> None:
+    summary = json.loads((run_folder(tmp_path) / "summary.json").read_text())
+    before, after = summary["held_out"]["before"], summary["held_out"]["after"]
+    assert (before["n"], before["correct"], before["correct_rate"]) == (4, 0, 0.0)
+    assert (after["n"], after["correct"], after["fast_1"]) == (4, 3, 0.75)
+    assert after["geomean_speedup"] == pytest.approx(2.0)
+    assert after["correct_rate_ci"][0] < 0.75 < after["correct_rate_ci"][1]
+    assert after["pass_at_k"] == {"1": 0.75, "2": 1.0}
+    assert (after["mean_reward"], after["problems"]) == (0.75, 2)
+    assert summary["records"] == 20
+    assert summary["verdicts"]["grpo"] == {"correct": 6, "wrong": 6}
+    assert summary["seconds"] == {**FACTS.seconds, "total": 10.0}
+    assert summary["stages"] == ["eval_before", "grpo", "eval_after"]
+    assert summary["gains"]["before_to_after"]["correct_rate"]["mean"] == 0.75
+    assert set(summary["categories"]) == {"norm", "other"}
+    assert summary["categories"]["norm"]["after"]["correct"] == 2
+
+
+def test_summary_of_a_run_that_measured_nothing_has_no_sides(tmp_path: Path) -> None:
+    summary = json.loads(write_summary(tmp_path, FACTS).read_text())
+    assert (summary["records"], summary["held_out"], summary["gains"]) == (0, {}, {})
+    assert "not measured" in write_report(tmp_path).read_text()
+
+
+def test_page_shows_rates_curves_and_kernels(tmp_path: Path) -> None:
+    page = write_report(run_folder(tmp_path))
+    text, tags = page.read_text(encoding="utf-8"), read(page)
+    assert "0 % →" in text
+    assert "75 %" in text
+    assert sum(tag == "svg" for tag, _ in tags.seen) == 4
+    assert "+75.0 points" in text
+    assert "Zen &lt;4&gt;" in text
+    assert not tags.open
+
+
+def test_text_of_a_model_becomes_neither_tag_nor_attribute(tmp_path: Path) -> None:
+    (tmp_path / "kind").mkdir()
+    (tmp_path / "hostile").mkdir()
+    kind = read(write_report(run_folder(tmp_path / "kind", "plain")))
+    page = write_report(run_folder(tmp_path / "hostile", HOSTILE))
+    hostile = read(page)
+    known = {tag for tag, _ in kind.seen}
+    assert {tag for tag, _ in hostile.seen} <= known
+    assert not {"script", "img", "link", "iframe", "a", "form"} & known
+    names = {name for _, attributes in hostile.seen for name in attributes}
+    assert not {name for name in names if name.startswith("on") or name in ("src", "href")}
+    assert "\u202e" not in page.read_text(encoding="utf-8")
+
+
+def test_page_forbids_scripts_and_loads_nothing(tmp_path: Path) -> None:
+    page = write_report(run_folder(tmp_path))
+    policy = [one["content"] for tag, one in read(page).seen if "http-equiv" in one]
+    assert policy == ["default-src 'none'; style-src 'unsafe-inline'"]
+    assert not re.findall(r"https?://|url\(|@import", page.read_text(encoding="utf-8"))
+
+
+def test_page_holds_at_most_so_many_kernels_however_long_the_run(tmp_path: Path) -> None:
+    page = write_report(run_folder(tmp_path, "x" * 3 * LONGEST, steps=300))
+    kernels = [one for tag, one in read(page).seen if "kernel" in (one.get("class") or "")]
+    assert 20 < len(kernels) <= KERNELS
+    assert "more characters" in page.read_text(encoding="utf-8")
+
+
+def test_a_lone_surrogate_does_not_stop_the_page(tmp_path: Path) -> None:
+    rows = [record("eval", 0, 2, text="\ud800")]
+    assert "\\ud800" in clip(rows[0].completion)
+
+
+def test_best_is_correct_and_fast_and_unjudged_is_neither_best_nor_worst() -> None:
+    slow, fast, wrong = record("grpo", 1, 2), record("grpo", 3, 4), record("grpo", 5, None)
+    lost = Record(
+        stage="grpo",
+        step=0,
+        row=7,
+        problem="softmax",
+        problem_key=slow.problem_key,
+        dialect=Dialect.CPP,
+        prompt="",
+        completion="",
+        source="",
+        evaluation=Evaluation(verdict=Verdict.UNJUDGED, reason="worker_lost"),
+        reward=None,
+    )
+    assert best_and_worst([slow, lost, wrong, fast]) == [fast, wrong]
+    assert best_and_worst([lost]) == []
+    assert best_and_worst([fast, fast]) == [fast]
+
+
+def test_exhibits_name_the_side_and_keep_training_apart() -> None:
+    rows = [record("eval_before", 1, None), record("eval_after", 1, 3), record("grpo", 1, 2)]
+    (held_out,), (training,) = held_out_exhibits(rows, 10), training_exhibits(rows, 10)
+    assert [label for label, _ in held_out.shown] == ["before · best", "after · best"]
+    assert [one.stage for _, one in training.shown] == ["grpo"]
+
+
+@given(st.lists(st.integers(), unique=True), st.integers(0, 20))
+def test_spread_keeps_order_and_ends_within_the_limit(items: list[int], limit: int) -> None:
+    kept = spread(items, limit)
+    assert len(kept) == min(limit, len(items))
+    assert kept == [one for one in items if one in kept]
+    if limit >= 2 and items:
+        assert (kept[0], kept[-1]) == (items[0], items[-1])
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0.001, 1e6))
+def test_ticks_reach_around_the_values_and_are_few(low: float, span: float) -> None:
+    ticks = nice_ticks(low, low + span)
+    slack = 1e-6 * (abs(low) + span)
+    assert ticks[0] <= low + slack
+    assert ticks[-1] >= low + span - slack
+    assert 2 <= len(ticks) <= 9
+    assert ticks == sorted(ticks)
+
+
+@given(st.lists(st.floats(-10, 10), min_size=1), st.integers(0, 5))
+def test_moving_mean_stays_within_the_values(values: list[float], radius: int) -> None:
+    smooth = moving_mean(values, radius)
+    assert len(smooth) == len(values)
+    assert min(values) - 1e-9 <= min(smooth) <= max(smooth) <= max(values) + 1e-9
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 99).map(float), st.floats(-5, 5)), min_size=1, max_size=30)
+)
+def test_a_curve_stays_inside_its_frame(points: list[tuple[float, float]]) -> None:
+    drawn = str(curve(sorted(points), "title <b>"))
+    assert "<b>" not in drawn
+    for value in re.findall(r'c[xy]="([^"]+)"', drawn):
+        assert -1 <= float(value) <= 401
+
+
+def test_metrics_of_a_step_logged_twice_are_the_later_ones(tmp_path: Path) -> None:
+    lines = [{"stage": "grpo", "step": 1, "loss": 3.0}, {"stage": "grpo", "step": 1, "loss": 1.0}]
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert read_metrics(tmp_path) == [lines[1]]
+    path.write_text('{"torn\n{"stage": "grpo", "step": 1}\n')
+    with pytest.raises(json.JSONDecodeError):
+        read_metrics(tmp_path)
+
+
+def test_unknown_numbers_print_as_a_dash() -> None:
+    assert (percent(None), clock(None)) == ("–", "–")
+    assert (percent(0.1234), clock(59.94), clock(754), clock(7260)) == (
+        "12.3 %",
+        "59.9 s",
+        "12 min 34 s",
+        "2 h 1 min",
+    )
