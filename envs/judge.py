@@ -17,13 +17,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
+from envs.answer import extract
 from envs.sandbox import require_level
-from envs.types import Candidate, Evaluation, Problem, Verdict
+from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
 from envs.wire import evaluation_from_plain, to_plain
 
 ROOT = Path(__file__).resolve().parent.parent
 JOB_LIMIT_S = 180.0
 TRIES = 2
+NO_CODE_BLOCK = Evaluation(verdict=Verdict.NO_KERNEL, reason="no_code_block")
 
 
 class Judge:
@@ -96,6 +98,25 @@ class Judge:
         finally:
             self._idle.put(worker)
         return Evaluation(verdict=Verdict.UNJUDGED, reason="worker_lost", sandbox_level=self.level)
+
+
+def judge_completions(
+    judge: Judge,
+    problems: Sequence[Problem],
+    completions: Sequence[str],
+    dialect: Dialect,
+    *,
+    timed: bool = True,
+) -> list[tuple[str | None, Evaluation]]:
+    """(source, evaluation) of each completion; without a code block there is nothing to judge."""
+    sources = [extract(completion, dialect) for completion in completions]
+    jobs = {
+        row: (problem, Candidate(problem_key=problem.key, dialect=dialect, source=source))
+        for row, (problem, source) in enumerate(zip(problems, sources, strict=True))
+        if source is not None
+    }
+    judged = dict(zip(jobs, judge.evaluate_many(list(jobs.values()), timed=timed), strict=True))
+    return [(source, judged.get(row, NO_CODE_BLOCK)) for row, source in enumerate(sources)]
 
 
 class _Worker:

@@ -10,16 +10,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from envs.answer import extract
+from envs.judge import Judge, judge_completions
 from envs.prompt import task_prompt
-from envs.types import Candidate, Dialect, Evaluation, Problem, Record, Verdict
+from envs.types import Dialect, Problem, Record
 from rewards.price import price
 
 if TYPE_CHECKING:
-    from envs.judge import Judge
     from rl.policies import Policy
-
-NO_ANSWER = Evaluation(verdict=Verdict.NO_KERNEL, reason="no_code_block")
 
 Keep = Callable[[Sequence[Record]], None]
 
@@ -98,8 +95,7 @@ def _play(
         temperature=settings.temperature,
         seed=seed,
     )
-    sources = [extract(completion, settings.dialect) for completion in completions]
-    evaluations = _judge_found(judge, rows, sources, settings.dialect)
+    judged = judge_completions(judge, [row.problem for row in rows], completions, settings.dialect)
     return [
         Record(
             stage=settings.stage,
@@ -115,24 +111,7 @@ def _play(
             reward=price(settings.reward, evaluation),
             versions=settings.versions,
         )
-        for row, prompt, completion, source, evaluation in zip(
-            rows, prompts, completions, sources, evaluations, strict=True
+        for row, prompt, completion, (source, evaluation) in zip(
+            rows, prompts, completions, judged, strict=True
         )
     ]
-
-
-def _judge_found(
-    judge: Judge, rows: Sequence[_Row], sources: Sequence[str | None], dialect: Dialect
-) -> list[Evaluation]:
-    """One evaluation per row; only the rows with a source trouble the judge."""
-    jobs = {
-        row.index: (row.problem, _candidate(row.problem, dialect, source))
-        for row, source in zip(rows, sources, strict=True)
-        if source is not None
-    }
-    evaluations = dict(zip(jobs, judge.evaluate_many(list(jobs.values())), strict=True))
-    return [evaluations.get(row.index, NO_ANSWER) for row in rows]
-
-
-def _candidate(problem: Problem, dialect: Dialect, source: str) -> Candidate:
-    return Candidate(problem_key=problem.key, dialect=dialect, source=source)

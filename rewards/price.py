@@ -1,7 +1,7 @@
 """What an evaluation is worth. Pure functions, looked up by exact name.
 
-A reward sees only an `Evaluation`: it can neither run code nor read source. Failures and cheats earn
-nothing; `unjudged` has no price, because it is our fault.
+A reward sees only an `Evaluation`: it can neither run code nor read source. Failures and cheats
+earn nothing; `unjudged` has no price, because it is our fault.
 """
 
 from __future__ import annotations

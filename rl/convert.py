@@ -52,8 +52,11 @@ def model_config(reader: Any) -> Any:
     from transformers import LlamaConfig, Qwen2Config
 
     kind = _field(reader, "general.architecture")
-    of = lambda key: _field(reader, f"{kind}.{key}")  # noqa: E731  short for one table
     makers = {"llama": LlamaConfig, "qwen2": Qwen2Config}
+
+    def of(key: str) -> Any:
+        return _field(reader, f"{kind}.{key}")
+
     return makers[kind](
         architectures=[makers[kind].__name__.replace("Config", "ForCausalLM")],
         vocab_size=len(reader.fields["tokenizer.ggml.tokens"].data),

@@ -82,7 +82,7 @@ def attend(
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
     B, H, Q, D = query_BHQD.shape
-    K, T = key_BKTD.shape[1:3]
+    K = key_BKTD.shape[1]
     if Q > 1:
         output: tuple[torch.Tensor, None] = sdpa_attention_forward(
             module, query_BHQD, key_BKTD, value_BKTD, attention_mask, **options

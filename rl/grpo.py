@@ -70,7 +70,7 @@ def run_grpo(
 def grpo_options(recipe: Recipe) -> dict[str, Any]:
     """Options of `GRPOConfig`; the recipe's `grpo.trainer` has the last word.
 
-    Dr. GRPO's loss (no length bias), no KL term, the upper clip of DAPO, truncated answers left out.
+    Dr. GRPO's loss (no length bias), no KL term, DAPO's upper clip, truncated answers left out.
     """
     section = recipe.grpo
     ours = {

@@ -6,7 +6,12 @@ A name is that of an embedded model (`rl/weights.py`), a local folder, or a Hub 
 from __future__ import annotations
 
 import logging
+import urllib.error
+import urllib.request
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +22,8 @@ if TYPE_CHECKING:
 
 Quantization = Literal["nf4", "none"]
 Dtype = Literal["auto", "bfloat16", "float16", "float32"]
+
+HUB_TIMEOUT_S = 5
 
 # Tokens that vocabularies keep for padding, in the order in which they are tried.
 PAD_TOKENS = ("<|endoftext|>", "<pad>", "<|pad|>", "<|finetune_right_pad_id|>", "<unk>")
@@ -32,21 +39,55 @@ def hub_id(name: str) -> str:
 
 
 def resolve(name: str) -> str:
-    """What transformers can load: a folder, or a Hub id.
+    """What transformers can load: a folder, or the name unchanged if it can be a Hub id.
 
     An embedded model is downloaded and converted at its first use.
     """
     if name in EMBEDDED:
         return str(ensure(name))
-    if (Path(name) / "config.json").is_file():
+    if Path(name).is_dir():
+        if not (Path(name) / "config.json").is_file():
+            raise ModelError(f"{name} holds no model: no config.json in it")
         return name
-    if Path(name).exists():
-        raise ModelError(f"{name} holds no model: no config.json in it")
     if name.count("/") != 1 or not all(name.split("/")):
+        known = ", ".join(EMBEDDED)
         raise ModelError(
-            f"no model {name!r}: give one of {', '.join(EMBEDDED)}, a folder, or a Hub id owner/name"
+            f"no model {name!r}: give one of {known}, a folder, or a Hub id owner/name"
         )
     return name
+
+
+def _source(name: str) -> str:
+    """A folder, or the id of a model on a Hub that answers; else the copy of an earlier download."""
+    from huggingface_hub import try_to_load_from_cache
+
+    source = resolve(name)
+    if Path(source).is_dir() or _hub_answers():
+        return source
+    cached = try_to_load_from_cache(source, "config.json")
+    if not isinstance(cached, str):
+        raise ModelError(
+            f"{name} is not on this machine and the Hub does not answer: check the connection, "
+            f"or set model.name to {' or '.join(EMBEDDED)}, or to a local folder"
+        )
+    return str(Path(cached).parent)
+
+
+@cache
+def _hub_answers() -> bool:
+    """Asked once per process; huggingface_hub itself would retry for half a minute per file."""
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    request = urllib.request.Request(constants.ENDPOINT, method="HEAD")
+    try:
+        urllib.request.urlopen(request, timeout=HUB_TIMEOUT_S).close()
+    except urllib.error.HTTPError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def load_base(
@@ -70,9 +111,10 @@ def load_base(
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     torch_dtype = compute_dtype(dtype, device)
     config = nf4_config(torch_dtype) if quantization == "nf4" else None
-    model = AutoModelForCausalLM.from_pretrained(
-        resolve(name), dtype=torch_dtype, device_map={"": device}, quantization_config=config
-    )
+    with _errors_in_one_line(name):
+        model = AutoModelForCausalLM.from_pretrained(
+            _source(name), dtype=torch_dtype, device_map={"": device}, quantization_config=config
+        )
     if quantization == "nf4" and device == "cpu":
         cache_dequantized(model)
     return model.eval()
@@ -87,12 +129,22 @@ def load_tokenizer(name: str) -> Any:
     """
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(resolve(name), padding_side="left")
+    with _errors_in_one_line(name):
+        tokenizer = AutoTokenizer.from_pretrained(_source(name), padding_side="left")
     if tokenizer.pad_token_id in (None, tokenizer.eos_token_id):
         known = tokenizer.get_vocab()
         spare = (one for one in PAD_TOKENS if one in known and one != tokenizer.eos_token)
         tokenizer.pad_token = next(spare, tokenizer.eos_token)
     return tokenizer
+
+
+@contextmanager
+def _errors_in_one_line(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        first = str(error).partition("\n")[0]
+        raise ModelError(f"{name} could not be loaded: {first}") from error
 
 
 def hush_libraries() -> None:

@@ -63,7 +63,7 @@ class ScriptedPolicy:
 
 
 class HFPolicy:
-    """A causal language model of transformers, with or without an adapter, asked in its own chat format."""
+    """A causal language model of transformers, adapted or not, asked in its own chat format."""
 
     def __init__(self, model: Any, tokenizer: Any, batch_size: int = 32) -> None:
         if not tokenizer.chat_template:

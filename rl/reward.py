@@ -10,35 +10,9 @@ from statistics import fmean
 from typing import Any
 
 from data.store import RecordStore
-from envs.answer import extract
-from envs.judge import Judge
-from envs.types import Candidate, Dialect, Evaluation, Problem, Record, Reward, Verdict
+from envs.judge import Judge, judge_completions
+from envs.types import Dialect, Problem, Record, Reward, Verdict
 from rewards.price import price
-
-NOTHING_FOUND = Evaluation(verdict=Verdict.NO_KERNEL, reason="no_code_block")
-
-
-def judge_completions(
-    judge: Judge,
-    problems: Sequence[Problem],
-    completions: Sequence[str],
-    dialect: Dialect,
-    *,
-    timed: bool = True,
-    on_done: Callable[[], None] | None = None,
-) -> list[tuple[str | None, Evaluation]]:
-    """(source, evaluation) of each completion; without a code block there is nothing to judge."""
-    sources = [extract(completion, dialect) for completion in completions]
-    found = [i for i, source in enumerate(sources) if source is not None]
-    jobs = [
-        (
-            problems[i],
-            Candidate(problem_key=problems[i].key, dialect=dialect, source=sources[i] or ""),
-        )
-        for i in found
-    ]
-    judged = dict(zip(found, judge.evaluate_many(jobs, timed=timed, on_done=on_done), strict=True))
-    return [(source, judged.get(i, NOTHING_FOUND)) for i, source in enumerate(sources)]
 
 
 @dataclass(kw_only=True)

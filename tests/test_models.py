@@ -122,6 +122,7 @@ def test_nf4_gradients_after_a_rollout_are_those_of_the_dequantised_weights(fold
 
 
 @pytest.mark.skipif(not REPACKS, reason="only a CPU with avx512_bf16 repacks NF4 weights")
+@pytest.mark.filterwarnings("ignore:.*autograd kernel was not registered")
 def test_without_the_kept_copies_the_same_gradients_are_wrong_or_crash(folder: str) -> None:
     """The bug that `cache_dequantized` is for; when this fails, it may be gone."""
     from transformers import AutoModelForCausalLM

@@ -1,0 +1,197 @@
+"""A policy answers in order, reproducibly, from whatever its model's name means."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rl.models import load_base, load_tokenizer
+from rl.policies import HFPolicy, ScriptedPolicy, _by_length, find_adapter, load_policy
+from rl.weights import EMBEDDED, ModelError
+from tests.tiny_model import save_tiny
+
+PROMPTS = ("Add.", "Multiply two long vectors.", "Add.", "Sort", "Scan it")
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("base"))
+
+
+@pytest.fixture(scope="module")
+def adapter(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder whose adapter was trained over NF4 weights, as `rl/adapter.py` leaves it."""
+    from peft import LoraConfig, get_peft_model
+
+    run = tmp_path_factory.mktemp("run")
+    final = run / "checkpoints" / "final"
+    tuned = get_peft_model(load_base(str(base)), LoraConfig(r=4, target_modules="all-linear"))
+    torch.manual_seed(0)
+    for name, parameter in tuned.named_parameters():
+        if "lora_" in name:
+            torch.nn.init.normal_(parameter, std=0.2)
+    tuned.save_pretrained(final)
+    (final / "kernelwright.json").write_text(json.dumps({"base": str(base), "quantization": "nf4"}))
+    return run
+
+
+def answers(policy: Any, *, temperature: float = 0.0, seed: int = 0, tokens: int = 12) -> list[str]:
+    found: list[str] = policy.complete(
+        PROMPTS, max_new_tokens=tokens, temperature=temperature, seed=seed
+    )
+    return found
+
+
+# The scripted policy
+
+
+@given(st.lists(st.text(), min_size=1, max_size=5), st.lists(st.integers(0, 7), max_size=5))
+def test_a_script_is_read_in_order_and_around_again(script: list[str], calls: list[int]) -> None:
+    policy, said = ScriptedPolicy(script), list[str]()
+    for count in calls:
+        said += policy.complete([""] * count, max_new_tokens=1, temperature=0, seed=0)
+    assert said == [script[place % len(script)] for place in range(sum(calls))]
+
+
+def test_an_empty_script_is_refused() -> None:
+    with pytest.raises(ValueError, match="completion"):
+        ScriptedPolicy([])
+
+
+# The policy of a model
+
+
+@given(st.lists(st.text(max_size=6), max_size=20), st.integers(1, 7))
+def test_every_row_is_in_one_batch_and_equal_texts_are_neighbours(
+    texts: list[str], size: int
+) -> None:
+    batches = list(_by_length(texts, size))
+    rows = [row for batch in batches for row in batch]
+    assert sorted(rows) == list(range(len(texts)))
+    assert all(len(batch) == size for batch in batches[:-1])
+    ordered = [texts[row] for row in rows]
+    assert [len(text) for text in ordered] == sorted(len(text) for text in texts)
+    changes = sum(one != other for one, other in zip(ordered, ordered[1:], strict=False))
+    assert changes == max(0, len(set(texts)) - 1)
+
+
+def test_greedy_answers_are_in_order_and_do_not_depend_on_the_batch(base: Path) -> None:
+    together = load_policy(str(base), dtype="float32")
+    alone = HFPolicy(together.model, together.tokenizer, batch_size=1)
+    assert answers(together) == answers(alone, seed=1)
+    assert len(set(answers(together))) == 4
+    assert answers(together)[0] == answers(together)[2]
+
+
+def test_a_greedy_answer_is_the_argmax_after_the_chat_prompt(base: Path) -> None:
+    policy, tokenizer = load_policy(str(base), dtype="float32"), load_tokenizer(str(base))
+    chat = "<|im_start|>user\nSort<|im_end|>\n<|im_start|>assistant\n"
+    ids = tokenizer(chat, return_tensors="pt").input_ids
+    prompt_length = ids.shape[1]
+    with torch.no_grad():
+        for _ in range(12):
+            ids = torch.cat([ids, policy.model(ids).logits[:, -1:].argmax(-1)], dim=1)
+    expected = tokenizer.decode(ids[0, prompt_length:]).split("<|im_end|>")[0]
+    for special in ("<|endoftext|>", "<|im_start|>"):
+        expected = expected.replace(special, "")
+    assert answers(policy)[3] == expected
+
+
+def test_a_seed_decides_what_is_sampled(base: Path) -> None:
+    policy = load_policy(str(base))
+    first, again, other = (answers(policy, temperature=1.0, seed=seed) for seed in (1, 1, 2))
+    assert first == again != other
+    assert first[0] != first[2]
+
+
+def test_a_low_temperature_is_almost_greedy(base: Path) -> None:
+    policy = load_policy(str(base), dtype="float32")
+    assert answers(policy, temperature=1e-4) == answers(policy)
+
+
+def test_max_new_tokens_bounds_an_answer(base: Path) -> None:
+    policy = load_policy(str(base))
+    assert all(len(answer) <= 3 for answer in answers(policy, tokens=3))
+    assert any(len(answer) > 3 for answer in answers(policy, tokens=12))
+
+
+def test_on_done_counts_up_to_all(base: Path) -> None:
+    policy, told = load_policy(str(base), batch_size=2), list[int]()
+    policy.complete(PROMPTS, max_new_tokens=2, temperature=0, seed=0, on_done=told.append)
+    assert told == [2, 4, 5]
+
+
+def test_nothing_asked_nothing_answered(base: Path) -> None:
+    policy = load_policy(str(base))
+    assert policy.complete([], max_new_tokens=2, temperature=0, seed=0) == []
+
+
+def test_a_model_without_a_chat_template_is_refused(base: Path) -> None:
+    tokenizer = load_tokenizer(str(base))
+    tokenizer.chat_template = None
+    with pytest.raises(ModelError, match="instruct"):
+        HFPolicy(load_base(str(base)), tokenizer)
+
+
+# What a name means
+
+
+def is_nf4(policy: HFPolicy) -> bool:
+    return any(hasattr(layer, "dequantized") for layer in policy.model.modules())
+
+
+def test_a_run_and_its_adapter_folder_are_the_same_policy_held_as_in_training(
+    adapter: Path,
+) -> None:
+    run = load_policy(str(adapter), dtype="float32")
+    final = load_policy(str(adapter / "checkpoints" / "final"), dtype="float32")
+    assert answers(run) == answers(final)
+    assert is_nf4(run)
+    assert is_nf4(final)
+
+
+def test_quantization_can_be_overruled(adapter: Path, base: Path) -> None:
+    assert not is_nf4(load_policy(str(adapter), quantization="none"))
+    assert is_nf4(load_policy(str(base), quantization="nf4"))
+    assert not is_nf4(load_policy(str(base)))
+
+
+def test_an_adapter_changes_the_answers_of_its_base(adapter: Path, base: Path) -> None:
+    tuned = load_policy(str(adapter), quantization="none", dtype="float32")
+    plain = answers(load_policy(str(base), dtype="float32"))
+    assert answers(tuned) != plain
+    with tuned.model.disable_adapter():
+        assert answers(tuned) == plain
+
+
+def test_a_published_adapter_finds_the_embedded_base_by_its_hub_id(tmp_path: Path) -> None:
+    for name, model in EMBEDDED.items():
+        config = {"base_model_name_or_path": model.hub_id}
+        (tmp_path / "adapter_config.json").write_text(json.dumps(config))
+        found = find_adapter(str(tmp_path))
+        assert found is not None
+        assert (found.base, found.quantization) == (name, "none")
+
+
+def test_an_adapter_of_another_base_keeps_its_name(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "owner/model"}')
+    found = find_adapter(str(tmp_path))
+    assert found is not None
+    assert found.base == "owner/model"
+
+
+def test_an_unfinished_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "recipe.resolved.yaml").write_text("name: r\n")
+    with pytest.raises(ModelError, match="not finished"):
+        load_policy(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["smollm2-135m", "owner/model", "/nowhere"])
+def test_a_whole_model_is_no_adapter(name: str) -> None:
+    assert find_adapter(name) is None
