@@ -15,6 +15,8 @@ class Triple:
     problem: Problem
     reasoning: str
     source: str
+    variant: int = 0
+    """Which of the problem's kernels this is; 0 is the one to learn first."""
 
     def completion(self, dialect: Dialect = Dialect.CPP) -> str:
         """What the model is to answer: the reasoning, then one code block, and nothing after it."""
@@ -22,7 +24,7 @@ class Triple:
 
 
 def template_triples() -> list[Triple]:
-    """Two kernels (at least one) for every training problem of the starter suite.
+    """One kernel for every training problem of the starter suite, and another for many.
 
     The reasoning's plan is the code's own statements in order; its remark is a fact of the loops.
     """
@@ -31,8 +33,9 @@ def template_triples() -> list[Triple]:
             problem=problem,
             reasoning=f"Plan: {blueprint.plan} {remark}",
             source=blueprint.source(body),
+            variant=variant,
         )
         for blueprint, problem, held_out in admitted()
         if not held_out
-        for remark, body in blueprint.bodies
+        for variant, (remark, body) in enumerate(blueprint.bodies)
     ]

@@ -23,6 +23,7 @@ from rl.weights import EMBEDDED
 REQUIRED = ("adapter_model.safetensors", "adapter_config.json", "tokenizer_config.json")
 COPIED = (
     "adapter_model.safetensors",
+    "kernelwright.json",
     "tokenizer.json",
     "tokenizer.model",
     "tokenizer_config.json",

@@ -136,9 +136,10 @@ class Run:
         )
 
     def triples(self) -> list[Triple]:
-        """The recipe's triples, shuffled by its seed."""
+        """The recipe's triples, shuffled by its seed; second kernels of a problem come last."""
         triples = template_triples()
         random.Random(self.recipe.seed).shuffle(triples)
+        triples.sort(key=lambda one: one.variant)
         return triples[: self.recipe.data.max_triples]
 
     def sft(self) -> None:

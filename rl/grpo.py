@@ -14,9 +14,15 @@ from rl.config import Recipe
 from rl.methods.base import Method
 from rl.methods.contrastive import Contrastive
 from rl.methods.plain import Plain
-from rl.models import load_tokenizer
+from rl.models import hush_libraries, load_tokenizer
 from rl.reward import JudgedReward
-from rl.trainer_options import common_options, last_checkpoint, metrics_callback, this_process
+from rl.trainer_options import (
+    common_options,
+    drop_printer,
+    last_checkpoint,
+    metrics_callback,
+    this_process,
+)
 from rl.trl_adapter import kernel_trainer_class
 
 
@@ -31,6 +37,7 @@ def run_grpo(
     versions: Mapping[str, str],
 ) -> Path:
     """Trains the adapter (a new one where None is given) on the suite and saves it to `out`."""
+    hush_libraries()
     from datasets import Dataset
     from trl import GRPOConfig
 
@@ -61,6 +68,7 @@ def run_grpo(
         processing_class=load_tokenizer(recipe.model.name),
         callbacks=[metrics_callback(recipe, "grpo", first_step)],
     )
+    drop_printer(trainer)
     trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
     if process.leads:
         save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, out)

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from rl.memory import keep_freed_memory
 from rl.weights import EMBEDDED, ModelError, ensure
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def resolve(name: str) -> str:
 
 
 def _source(name: str) -> str:
-    """A folder, or the id of a model on a Hub that answers; else the copy of an earlier download."""
+    """A folder, or the id of a model on a Hub that answers, or else its earlier download."""
     from huggingface_hub import try_to_load_from_cache
 
     source = resolve(name)
@@ -108,6 +109,7 @@ def load_base(
     from rl.quantize import cache_dequantized, nf4_config
 
     hush_libraries()
+    keep_freed_memory()
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     torch_dtype = compute_dtype(dtype, device)
     config = nf4_config(torch_dtype) if quantization == "nf4" else None

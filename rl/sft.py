@@ -9,12 +9,19 @@ from data.triples import Triple
 from envs.prompt import task_prompt
 from rl.adapter import load_policy_model, lora_config, save_adapter
 from rl.config import Recipe
-from rl.models import load_tokenizer
-from rl.trainer_options import common_options, last_checkpoint, metrics_callback, this_process
+from rl.models import hush_libraries, load_tokenizer
+from rl.trainer_options import (
+    common_options,
+    drop_printer,
+    last_checkpoint,
+    metrics_callback,
+    this_process,
+)
 
 
 def run_sft(recipe: Recipe, triples: Sequence[Triple], out: Path, *, resume: bool) -> Path:
     """Trains a new adapter on the triples' completions and saves it to `out`."""
+    hush_libraries()
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
@@ -39,6 +46,7 @@ def run_sft(recipe: Recipe, triples: Sequence[Triple], out: Path, *, resume: boo
         peft_config=lora_config(recipe),
         callbacks=[metrics_callback(recipe, "sft", checkpoint[1] if checkpoint else 0)],
     )
+    drop_printer(trainer)
     trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
     if this_process().leads:
         save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, out)

@@ -99,6 +99,13 @@ def metrics_callback(recipe: Recipe, stage: str, first_step: int) -> Any:
     return Metrics()
 
 
+def drop_printer(trainer: Any) -> None:
+    """Stops transformers from printing every log as a dict: ours is shown instead."""
+    from transformers import PrinterCallback
+
+    trainer.remove_callback(PrinterCallback)
+
+
 def _drop_repeated(path: Path, stage: str, first_step: int) -> None:
     """Removes rows that a resumed stage is going to write again."""
     if this_process().leads and path.exists():

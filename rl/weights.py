@@ -17,12 +17,14 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
+
+from envs.sandbox import cache_folder
 
 SECONDS_BETWEEN_LOOKS = 0.2
 
@@ -109,12 +111,6 @@ def ensure(name: str) -> Path:
     return folder
 
 
-def cache_folder() -> Path:
-    """`$KERNELWRIGHT_CACHE`, or `~/.cache/kernelwright`."""
-    named = os.environ.get("KERNELWRIGHT_CACHE")
-    return Path(named) if named else Path.home() / ".cache" / "kernelwright"
-
-
 @contextmanager
 def _lock(path: Path) -> Iterator[None]:
     """One process at a time; the system frees the lock of a process that dies."""
@@ -182,9 +178,10 @@ def _watch(
 def _bytes_below(folder: Path) -> int:
     """Size of all wheels in a folder, finished or not; pip moves them while we look."""
     total = 0
-    for path in folder.rglob("*.whl"):
-        with_stat = path.stat() if path.exists() else None
-        total += with_stat.st_size if with_stat else 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += Path(place, name).stat().st_size if name.endswith(".whl") else 0
     return total
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,13 +15,22 @@ import torch
 from torch.nn.functional import cosine_similarity, linear
 
 from rl.generate import fast_generation
-from rl.models import compute_dtype, hub_id, hush_libraries, load_base, load_tokenizer, resolve
+from rl.models import (
+    compute_dtype,
+    hub_id,
+    hush_libraries,
+    load_base,
+    load_tokenizer,
+    resolve,
+)
 from rl.quantize import cache_dequantized, matrix_of, nf4_config
 from rl.weights import EMBEDDED, ModelError, assemble, ensure
 from tests.tiny_model import save_tiny, tiny_model
 
+ROOT = Path(__file__).resolve().parent.parent
 KINDS = ("llama", "qwen2")
-REPACKS = "avx512_bf16" in Path("/proc/cpuinfo").read_text()
+CPU = Path("/proc/cpuinfo")
+REPACKS = CPU.exists() and "avx512_bf16" in CPU.read_text()
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -50,7 +62,7 @@ def prompts() -> dict[str, torch.Tensor]:
 # Names
 
 
-def test_a_hub_id_passes_unchanged_and_an_embedded_name_has_one() -> None:
+def test_a_hub_id_is_its_own_and_an_embedded_name_has_one() -> None:
     assert resolve("owner/model") == "owner/model"
     assert hub_id("owner/model") == "owner/model"
     assert all(hub_id(name).count("/") == 1 for name in EMBEDDED)
@@ -186,13 +198,18 @@ def test_fast_generation_gives_the_tokens_of_plain_generation(
     assert len(torch.unique(plain, dim=0)) == 3
 
 
+def interrupted_generation(model: Any) -> None:
+    with fast_generation(model):
+        greedy(model)
+        raise KeyboardInterrupt
+
+
 def test_fast_generation_leaves_the_model_as_it_was_even_after_an_error(folder: str) -> None:
     tuned = with_adapter(load_base(folder, quantization="nf4", device="cpu")).eval()
     state = {name: value.clone() for name, value in tuned.state_dict().items()}
     before, own = tuned(**prompts()).logits, {id(m): set(vars(m)) for m in tuned.modules()}
-    with pytest.raises(KeyboardInterrupt), fast_generation(tuned):
-        greedy(tuned)
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_generation(tuned)
     assert torch.equal(tuned(**prompts()).logits, before)
     assert {id(m): set(vars(m)) for m in tuned.modules()} == own
     assert tuned.config._attn_implementation == "sdpa"
@@ -220,6 +237,16 @@ def test_beams_and_several_completions_of_a_row_are_left_to_transformers(folder:
     with fast_generation(model):
         fast = model.generate(**prompts(), **options, do_sample=False)
     assert torch.equal(fast, plain)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_on_a_gpu_nothing_is_replaced(folder: str) -> None:
+    model = load_base(folder, quantization="nf4", device="cuda")
+    assert not any(hasattr(layer, "dequantized") for layer in model.modules())
+    with fast_generation(model):
+        assert "generate" not in vars(model)
+        assert model.config._attn_implementation == "sdpa"
 
 
 # Embedded weights
@@ -255,7 +282,7 @@ def test_a_failed_download_says_so_in_a_line_and_leaves_no_folder(
     for name, value in {"KERNELWRIGHT_CACHE": str(tmp_path), "PIP_NO_INDEX": "1"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
-    with pytest.raises(ModelError, match="smollm2-135m.*local folder") as caught:
+    with pytest.raises(ModelError, match=r"smollm2-135m.*local folder") as caught:
         ensure("smollm2-135m")
     assert "\n" not in str(caught.value)
     assert not [path for path in (tmp_path / "models").iterdir() if path.is_dir()]
@@ -321,3 +348,25 @@ def write_gguf(model: Any, path: Path) -> Path:
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+@pytest.mark.slow
+def test_two_processes_that_ask_at_once_get_one_whole_model(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from rl.weights import ensure; print(ensure('smollm2-135m'))"]
+    environment = {**os.environ, "KERNELWRIGHT_CACHE": str(tmp_path)}
+    processes = [
+        subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    folders = {process.communicate(timeout=300)[0].strip() for process in processes}
+    assert [process.returncode for process in processes] == [0, 0]
+    (folder,) = folders
+    assert {path for path in (tmp_path / "models").iterdir() if path.is_dir()} == {Path(folder)}
+    model, tokenizer = load_base(folder, dtype="float32", device="cpu"), load_tokenizer(folder)
+    assert model.num_parameters() == 134_515_008
+    question = [{"role": "user", "content": "What is the capital of France?"}]
+    asked = tokenizer.apply_chat_template(
+        question, add_generation_prompt=True, return_tensors="pt", return_dict=True
+    )
+    said = model.generate(**asked, max_new_tokens=12, do_sample=False, pad_token_id=0)
+    assert "Paris" in tokenizer.decode(said[0, asked.input_ids.shape[1] :])

@@ -1,4 +1,4 @@
-"""A causal language model of some ten thousand random weights, with a byte tokenizer: real, and quick."""
+"""A causal language model of random weights with a byte tokenizer: real, small and quick."""
 
 from __future__ import annotations
 

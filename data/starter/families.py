@@ -22,7 +22,8 @@ from data.starter.ops import (
 
 X, Y = Tensor(name="x", shape=("R", "C")), Tensor(name="y", shape=("R", "C"))
 ROW, COLUMN = Tensor(name="b", shape=("C",)), Tensor(name="c", shape=("R",))
-FLAT = "One pass over all elements without temporaries."
+AT = "x[i * x_1 + j]"
+Y_AT = "y[i * x_1 + j]"
 ROWS = "Each row is read once, in memory order."
 
 
@@ -33,19 +34,22 @@ def steps(chain: Chain, indent: int, load: str) -> str:
 
 
 def plan(chain: Chain) -> str:
-    return " ".join(("v = x;", *chain.steps))
+    """The chain in words and code: each operator by its PyTorch name, then what it becomes."""
+    named = zip(chain.names, chain.steps, strict=True)
+    return " ".join(("v = x;", *(f"{name.replace('_', ' ')}: {step}" for name, step in named)))
 
 
-def flat_bodies(chain: Chain, c_type: str = "v") -> tuple[tuple[str, str], ...]:
-    loop = f"{steps(chain, 4, 'x[i]')}    out[i] = {c_type};\n  }}\n"
-    plain = f"  for (int64_t i = 0; i < x_0 * x_1; ++i) {{\n{loop}"
-    named = f"  const int64_t n = x_0 * x_1;\n  for (int64_t i = 0; i < n; ++i) {{\n{loop}"
-    return ((FLAT, plain), (FLAT + " The compiler can vectorise the flat loop.", named))
+def nested(chain: Chain, result: str = "v") -> str:
+    """A loop over rows and columns that stores `result` for each element."""
+    return (
+        "  for (int64_t i = 0; i < x_0; ++i) {\n    for (int64_t j = 0; j < x_1; ++j) {\n"
+        f"{steps(chain, 6, AT)}      out[i * x_1 + j] = {result};\n    }}\n  }}\n"
+    )
 
 
 def elementwise() -> Iterator[Blueprint]:
     def make(chain: Chain, dropped: tuple[str, ...]) -> Blueprint:
-        inputs = (X, Y) if "y[i]" in " ".join(chain.steps) else (X,)
+        inputs = (X, Y) if Y_AT in " ".join(chain.steps) else (X,)
         return Blueprint(
             category="elementwise",
             family=f"elementwise_{chain.label}",
@@ -54,15 +58,15 @@ def elementwise() -> Iterator[Blueprint]:
             output_dims=(2,),
             output_types=("float",),
             plan=plan(chain),
-            bodies=flat_bodies(chain),
+            bodies=((ROWS, nested(chain)),),
             dropped=dropped,
         )
 
     for op in UNARY:
         for pair in BINARY:
-            inner = combine(IDENTITY, pair, ("y", "y[i]"), "y")
+            inner = combine(IDENTITY, pair, ("y", Y_AT), "y")
             yield make(then(inner, op), (inner.torch, op.torch.format("x")))
-            outer = combine(then(IDENTITY, op), pair, ("y", "y[i]"), "y")
+            outer = combine(then(IDENTITY, op), pair, ("y", Y_AT), "y")
             yield make(outer, (inner.torch, op.torch.format("x")))
         scaled = combine(then(IDENTITY, op), MUL, ("0.5", "0.5f"), "half")
         yield make(scaled, (op.torch.format("x"),))
@@ -91,12 +95,9 @@ def broadcast() -> Iterator[Blueprint]:
 
 
 def _broadcast(chain: Chain, vector: Tensor, dropped: tuple[str, ...]) -> Blueprint:
-    def body(head: str, x: str, out: str) -> str:
-        inner = f"{steps(chain, 6, x)}      {out} = v;\n    }}\n  }}\n"
-        loops = "  for (int64_t i = 0; i < x_0; ++i) {\n"
-        return f"{loops}{head}    for (int64_t j = 0; j < x_1; ++j) {{\n{inner}"
-
+    loop = "  for (int64_t i = 0; i < x_0; ++i) {\n"
     pointers = "    const float* row = x + i * x_1;\n    float* to = out + i * x_1;\n"
+    pointed = nested(chain).replace(AT, "row[j]").replace("out[i * x_1 + j]", "to[j]")
     return Blueprint(
         category="broadcast",
         family=f"broadcast_{chain.label}",
@@ -106,8 +107,11 @@ def _broadcast(chain: Chain, vector: Tensor, dropped: tuple[str, ...]) -> Bluepr
         output_types=("float",),
         plan=plan(chain),
         bodies=(
-            (ROWS, body("", "x[i * x_1 + j]", "out[i * x_1 + j]")),
-            (ROWS + " Row pointers keep the index simple.", body(pointers, "row[j]", "to[j]")),
+            (ROWS, nested(chain)),
+            (
+                ROWS + " Row pointers keep the index simple.",
+                pointed.replace(loop, loop + pointers),
+            ),
         ),
         dropped=dropped,
     )
@@ -120,7 +124,7 @@ def row_reduction() -> Iterator[Blueprint]:
             yield _row_reduction(chain, reduce, None, ("x" + reduce.torch.format(1),))
             if reduce.name != "mean" and op.growth == 0:
                 yield _row_reduction(IDENTITY, reduce, op, ("x" + reduce.torch.format(1),))
-        product = combine(IDENTITY, MUL, ("y", "y[i * x_1 + j]"), "y")
+        product = combine(IDENTITY, MUL, ("y", Y_AT), "y")
         dropped = ("x" + reduce.torch.format(1),)
         yield _row_reduction(product, reduce, None, dropped)
 
@@ -131,7 +135,7 @@ def _row_reduction(
     expression = chain.as_operand() + reduce.torch.format(1)
     tail = f"    float v = {reduce.end.format('x_1')};\n    {after.c}\n" if after else ""
     result = "v" if after else reduce.end.format("x_1")
-    inner = f"{steps(chain, 6, 'x[i * x_1 + j]')}      {reduce.step}\n    }}\n"
+    inner = f"{steps(chain, 6, AT)}      {reduce.step}\n    }}\n"
     body = (
         f"  for (int64_t i = 0; i < x_0; ++i) {{\n    float s = {reduce.start};\n"
         f"    for (int64_t j = 0; j < x_1; ++j) {{\n{inner}{tail}    out[i] = {result};\n  }}\n"
@@ -161,12 +165,12 @@ def column_reduction() -> Iterator[Blueprint]:
         for op in UNARY:
             chain = then(IDENTITY, op)
             yield _column_reduction(chain, reduce, ("x" + reduce.torch.format(0),))
-        product = combine(IDENTITY, MUL, ("y", "y[i * x_1 + j]"), "y")
+        product = combine(IDENTITY, MUL, ("y", Y_AT), "y")
         yield _column_reduction(product, reduce, ("x" + reduce.torch.format(0),))
 
 
 def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) -> Blueprint:
-    load = steps(chain, 6, "x[i * x_1 + j]")
+    load = steps(chain, 6, AT)
     strided = (
         f"  for (int64_t j = 0; j < x_1; ++j) {{\n    float s = {reduce.start};\n"
         f"    for (int64_t i = 0; i < x_0; ++i) {{\n{load}      {reduce.step}\n    }}\n"
@@ -232,7 +236,7 @@ def _softmax(chain: Chain) -> Blueprint:
     loop = "    for (int64_t j = 0; j < x_1; ++j) {\n"
     body = (
         "  for (int64_t i = 0; i < x_0; ++i) {\n    float m = -INFINITY;\n    float s = 0.0f;\n"
-        f"{loop}{steps(chain, 6, 'x[i * x_1 + j]')}"
+        f"{loop}{steps(chain, 6, AT)}"
         "      m = std::max(m, v);\n      out[i * x_1 + j] = v;\n    }\n"
         f"{loop}      float v = std::exp(out[i * x_1 + j] - m);\n"
         "      s += v;\n      out[i * x_1 + j] = v;\n    }\n"
@@ -254,7 +258,7 @@ def _softmax(chain: Chain) -> Blueprint:
 def _normalisation(chain: Chain, norm: tuple[str, str, str, str]) -> Blueprint:
     name, torch, accumulate, finish = norm
     text = chain.as_operand()
-    load = steps(chain, 6, "x[i * x_1 + j]")
+    load = steps(chain, 6, AT)
     loop = "    for (int64_t j = 0; j < x_1; ++j) {\n"
     body = (
         "  for (int64_t i = 0; i < x_0; ++i) {\n    float s = 0.0f;\n"
@@ -312,7 +316,7 @@ def _matmul(chain: Chain, inputs: tuple[Tensor, ...], dropped: tuple[str, ...]) 
         "    for (int64_t j = 0; j < w_1; ++j) {\n      float v = to[j];\n"
         f"{rest}      to[j] = v;\n    }}\n  }}\n"
     )
-    after = " ".join(("v = x @ w;", *chain.steps))
+    after = plan(Chain(torch="", steps=chain.steps, names=chain.names[1:])).replace("x;", "x @ w;")
     return Blueprint(
         category="matmul",
         family="_".join(chain.names),
@@ -337,13 +341,13 @@ def scan_and_pool() -> Iterator[Blueprint]:
         yield _pool(op, "avg", 2)
         yield _pool(op, "max", 4)
         yield _difference(op)
-    yield _cumsum(combine(IDENTITY, MUL, ("y", "y[i * x_1 + j]"), "y"))
+    yield _cumsum(combine(IDENTITY, MUL, ("y", Y_AT), "y"))
 
 
 def _cumsum(chain: Chain) -> Blueprint:
     body = (
         "  for (int64_t i = 0; i < x_0; ++i) {\n    float s = 0.0f;\n"
-        f"    for (int64_t j = 0; j < x_1; ++j) {{\n{steps(chain, 6, 'x[i * x_1 + j]')}"
+        f"    for (int64_t j = 0; j < x_1; ++j) {{\n{steps(chain, 6, AT)}"
         "      s += v;\n      out[i * x_1 + j] = s;\n    }\n  }\n"
     )
     return _sliding(
@@ -381,7 +385,7 @@ def _difference(op: Unary) -> Blueprint:
         "  for (int64_t i = 0; i < out_0; ++i) {\n    for (int64_t j = 0; j < out_1; ++j) {\n"
         f"{steps(chain, 6, load)}      out[i * out_1 + j] = v;\n    }}\n  }}\n"
     )
-    words = f"v = x[j + 1] - x[j]; {op.c}"
+    words = f"v = x[j + 1] - x[j]; {op.name}: {op.c}"
     return _sliding(chain.label, op.torch.format(chain.torch), chain, body, (chain.torch,), words)
 
 
@@ -413,11 +417,11 @@ def discrete() -> Iterator[Blueprint]:
             output_dims=(2,),
             output_types=("bool",),
             plan=f"{plan(chain)} out = v > y.",
-            bodies=flat_bodies(chain, "v > y[i]"),
+            bodies=((ROWS, nested(chain, f"v > {Y_AT}")),),
             dropped=("x > y",),
         )
     for op in UNARY:
-        if op.name in ("abs", "sin", "square"):
+        if op.name == "square":
             yield _argmax(op)
 
 
@@ -425,7 +429,7 @@ def _argmax(op: Unary) -> Blueprint:
     chain = then(IDENTITY, op)
     body = (
         "  for (int64_t i = 0; i < x_0; ++i) {\n    float s = -INFINITY;\n    int64_t best = 0;\n"
-        f"    for (int64_t j = 0; j < x_1; ++j) {{\n{steps(chain, 6, 'x[i * x_1 + j]')}"
+        f"    for (int64_t j = 0; j < x_1; ++j) {{\n{steps(chain, 6, AT)}"
         "      if (v > s) {\n        s = v;\n        best = j;\n      }\n    }\n"
         "    out[i] = best;\n  }\n"
     )

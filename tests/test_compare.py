@@ -1,0 +1,156 @@
+"""The comparison: rounding passes, nothing else does, and no shape of the output hides an error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from envs.compare import BASE, Array, derive_tolerance, exact_match, relative_error
+from envs.types import Tolerance
+
+FLOAT32 = Tolerance(relative=BASE["float32"], of_spread=BASE["float32"])
+SHAPES = hnp.array_shapes(max_dims=3, max_side=8)
+FINITE = hnp.arrays(np.float64, SHAPES, elements=st.floats(-1e6, 1e6))
+REAL = st.floats(-1e100, 1e100) | st.sampled_from([np.nan, np.inf, -np.inf])
+ANY = hnp.arrays(np.float64, SHAPES, elements=REAL)
+TOLERANCES = st.sampled_from([FLOAT32, Tolerance(relative=0.03, of_spread=0.1)])
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def passes(actual: Array, expected: Array, tolerance: Tolerance = FLOAT32) -> bool:
+    error, _ = relative_error(actual, expected, tolerance)
+    return error is not None and error <= 1
+
+
+def standard_normal(seed: int, count: int = 1000) -> Array:
+    values: Array = np.random.default_rng(seed).standard_normal(count)
+    return values
+
+
+@given(ANY, TOLERANCES)
+def test_the_exact_answer_passes_without_error(expected: Array, tolerance: Tolerance) -> None:
+    assert relative_error(expected.copy(), expected, tolerance) == (0, "")
+
+
+@given(FINITE, TOLERANCES, st.sampled_from([np.nan, np.inf, -np.inf]), st.data())
+def test_a_value_that_is_not_finite_never_passes_for_one_that_is(
+    expected: Array, tolerance: Tolerance, bad: float, data: st.DataObject
+) -> None:
+    actual = expected.copy()
+    actual.flat[data.draw(st.integers(0, actual.size - 1))] = bad
+    assert relative_error(actual, expected, tolerance)[0] is None
+
+
+@given(FINITE, st.sampled_from([np.nan, np.inf, -np.inf]), st.floats(), st.data())
+def test_where_the_reference_is_not_finite_only_the_same_passes(
+    values: Array, wanted: float, given_value: float, data: st.DataObject
+) -> None:
+    expected, place = values.copy(), data.draw(st.integers(0, values.size - 1))
+    expected.flat[place] = wanted
+    actual = expected.copy()
+    actual.flat[place] = given_value
+    same = given_value == wanted or (np.isnan(given_value) and np.isnan(wanted))
+    assert passes(actual, expected) == same
+
+
+@given(SEEDS, st.floats(1e-3, 1.0))
+def test_a_relative_error_of_a_thousandth_fails_for_float32(seed: int, error: float) -> None:
+    expected = standard_normal(seed)
+    assert not passes((expected * (1 + error)).astype(np.float32), expected)
+
+
+@given(SEEDS)
+def test_one_wrong_value_in_a_thousand_fails(seed: int) -> None:
+    expected = standard_normal(seed)
+    actual = expected.copy()
+    actual[seed % actual.size] += 1e-3
+    assert not passes(actual, expected)
+
+
+@given(SEEDS)
+def test_float32_rounding_passes_and_float16_rounding_does_not(seed: int) -> None:
+    expected = standard_normal(seed)
+    assert passes(expected.astype(np.float32), expected)
+    assert not passes(expected.astype(np.float16), expected)
+
+
+@given(SEEDS, st.floats(1.0, 1e3), st.floats(1e-6, 1e-3))
+def test_a_nearly_constant_output_does_not_hide_a_shift(
+    seed: int, level: float, wobble: float
+) -> None:
+    expected = level * (1 + wobble * standard_normal(seed))
+    shifted = expected + level * 1e-3
+    constant = np.full_like(expected, expected.mean())
+    assert not passes(shifted, expected)
+    if wobble > 10 * FLOAT32.relative:
+        assert not passes(constant, expected)
+
+
+@given(SEEDS, st.floats(1e-12, 1e-7))
+def test_a_small_output_does_not_hide_zeros(seed: int, scale: float) -> None:
+    expected = scale * standard_normal(seed)
+    assert not passes(np.zeros_like(expected), expected)
+
+
+@pytest.mark.parametrize("scale", [1e30, 1e160, 1e300])
+def test_a_huge_output_does_not_hide_zeros(scale: float) -> None:
+    expected = scale * standard_normal(0)
+    assert passes(expected.copy(), expected)
+    assert not passes(np.zeros_like(expected), expected)
+
+
+@given(ANY)
+def test_another_shape_never_passes(expected: Array) -> None:
+    error, note = relative_error(expected.reshape(-1)[:-1], expected, FLOAT32)
+    assert error is None
+    assert "shape" in note
+
+
+@given(SEEDS, st.floats(0, 1e-4))
+def test_all_that_a_tolerance_is_derived_from_passes_under_it(seed: int, noise: float) -> None:
+    exact = standard_normal(seed)
+    rounded = exact + noise * standard_normal(seed + 1)
+    tolerance = derive_tolerance("float32", [exact], [[rounded], [exact.astype(np.float32)]])
+    assert passes(rounded, exact, tolerance)
+    assert passes(exact.astype(np.float32), exact, tolerance)
+
+
+@given(FINITE, st.sampled_from(list(BASE)), st.floats(0, 1e6))
+def test_a_derived_tolerance_is_at_least_the_base_and_at_most_a_tenth(
+    exact: Array, dtype: str, shift: float
+) -> None:
+    tolerance = derive_tolerance(dtype, [exact], [[exact + shift]])
+    assert tolerance.relative == BASE[dtype]
+    assert BASE[dtype] <= tolerance.of_spread <= 0.1
+
+
+INTEGERS = hnp.arrays(np.int64, SHAPES, elements=st.integers(-5, 5))
+
+
+@given(INTEGERS, st.data())
+def test_an_integer_output_matches_exactly_or_not_at_all(
+    expected: Array, data: st.DataObject
+) -> None:
+    changes = data.draw(hnp.arrays(np.int64, expected.shape, elements=st.integers(0, 1)))
+    matched = exact_match(expected + changes, [expected])[0] == 0
+    assert matched == (not changes.any())
+
+
+@given(INTEGERS, st.data())
+def test_each_element_may_be_any_of_the_choices_at_its_place(
+    first: Array, data: st.DataObject
+) -> None:
+    second = first + 1
+    picks = data.draw(hnp.arrays(np.bool_, first.shape))
+    actual = np.where(picks, second, first)
+    assert exact_match(actual, [first, second]) == (0, "")
+    actual.flat[0] = first.flat[0] + 2
+    assert exact_match(actual, [first, second])[0] is None
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "bool"])
+def test_an_integer_output_of_another_shape_never_matches(dtype: str) -> None:
+    assert exact_match(np.zeros(3, dtype), [np.zeros(4, dtype)])[0] is None

@@ -1,0 +1,144 @@
+"""The house: imports only go down, start light, come from this checkout; nothing grows too long."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BELOW: dict[str, set[str]] = {
+    "envs": set(),
+    "data": {"envs"},
+    "rewards": {"envs"},
+    "rl": {"envs", "data", "rewards"},
+    "evals": {"envs", "data", "rewards", "rl"},
+    "kernelwright": {"envs", "data", "rewards", "rl", "evals"},
+}
+EVALS_MAY_TAKE = {"rl.policies", "rl.config", "rl.models", "rl.weights"}
+"""Policies, and what names a model: nothing that trains."""
+
+HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "bitsandbytes", "wandb")
+RUNS_TORCH_BY_ITSELF = "envs.reference_process"
+"""A process of its own, never imported by another module: it is there to run PyTorch."""
+
+FILE_LINES, FUNCTION_LINES, ARGUMENTS = 400, 60, 7
+
+
+def sources(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(path: Path) -> set[str]:
+    """Every module that a file imports, at its top or inside a function."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.relative_to(ROOT)}:{node.lineno} imports relatively"
+            found.add(node.module or "")
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def all_modules() -> list[str]:
+    return [module_name(path) for package in BELOW for path in sources(package)]
+
+
+def top(name: str) -> str:
+    return name.partition(".")[0]
+
+
+@pytest.mark.parametrize("package", BELOW)
+def test_imports_only_go_down(package: str) -> None:
+    assert sources(package)
+    for path in sources(package):
+        climbed = {name for name in imported(path) if top(name) in BELOW.keys() - {package}}
+        climbed = {name for name in climbed if top(name) not in BELOW[package]}
+        assert not climbed, f"{path.relative_to(ROOT)} imports upward: {sorted(climbed)}"
+
+
+def test_no_module_of_the_house_imports_tests_or_scripts() -> None:
+    for package in BELOW:
+        for path in sources(package):
+            outside = {name for name in imported(path) if top(name) in ("tests", "scripts")}
+            assert not outside, f"{path.relative_to(ROOT)} imports {sorted(outside)}"
+
+
+def test_evals_takes_policies_and_model_names_from_rl_and_nothing_that_trains() -> None:
+    modules = {module_name(path) for path in sources("rl")}
+    for path in sources("evals"):
+        taken = {name for name in imported(path) if name in modules} - {"rl"}
+        assert taken <= EVALS_MAY_TAKE, f"{path.relative_to(ROOT)} takes {sorted(taken)}"
+
+
+def test_nobody_imports_the_process_that_runs_torch() -> None:
+    for package in BELOW:
+        for path in sources(package):
+            assert RUNS_TORCH_BY_ITSELF not in imported(path), path.relative_to(ROOT)
+
+
+@pytest.fixture(scope="module")
+def pulled_in() -> dict[str, list[str]]:
+    """Module → the heavy packages that were in memory once it had been imported."""
+    names = [name for name in all_modules() if name != RUNS_TORCH_BY_ITSELF]
+    script = (
+        "import importlib, json, sys\n"
+        f"seen = {{}}\nfor name in {names!r}:\n"
+        "    importlib.import_module(name)\n"
+        f"    seen[name] = [one for one in {HEAVY!r} if one in sys.modules]\n"
+        "print(json.dumps(seen))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return dict(json.loads(done.stdout))
+
+
+def test_importing_any_module_loads_none_of_the_training_stack(
+    pulled_in: dict[str, list[str]],
+) -> None:
+    first = next(((name, heavy) for name, heavy in pulled_in.items() if heavy), None)
+    assert first is None, f"{first} is the first module that pulls something heavy in"
+
+
+@pytest.mark.parametrize("package", BELOW)
+def test_the_package_that_is_imported_is_the_one_of_this_checkout(package: str) -> None:
+    file = import_module(package).__file__
+    assert file is not None
+    assert Path(file).parent == ROOT / package
+
+
+def test_there_is_no_python_in_recipes() -> None:
+    assert not list((ROOT / "recipes").rglob("*.py"))
+
+
+def every_file() -> list[Path]:
+    return [path for package in (*BELOW, "scripts", "tests") for path in sources(package)]
+
+
+@pytest.mark.parametrize("path", every_file(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_and_functions_are_short(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    length = len(text.splitlines())
+    assert length <= FILE_LINES
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            given = node.args
+            count = len(given.posonlyargs) + len(given.args) + len(given.kwonlyargs)
+            count -= bool(given.args) and given.args[0].arg in ("self", "cls")
+            assert lines <= FUNCTION_LINES, f"{node.name} has {lines} lines"
+            assert count <= ARGUMENTS, f"{node.name} has {count} parameters"

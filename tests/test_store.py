@@ -1,0 +1,97 @@
+"""The record store: what was appended is read, whatever was killed and whoever wrote beside it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.store import FILE, RecordStore, read_records
+from envs.types import Record
+from tests import nouns
+
+ROOT = Path(__file__).parents[1]
+WRITER = """
+import sys
+from pathlib import Path
+from data.store import RecordStore
+from tests import nouns
+store = RecordStore(Path(sys.argv[1]))
+for step in range(200):
+    store.append([nouns.record(sys.argv[2], step, row, prompt="x" * 3000) for row in range(3)])
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RecordStore:
+    return RecordStore(tmp_path)
+
+
+@given(batches=st.lists(st.lists(nouns.RECORDS, max_size=2), max_size=3))
+def test_what_was_appended_is_read_in_order(
+    tmp_path_factory: pytest.TempPathFactory, batches: list[list[Record]]
+) -> None:
+    folder = tmp_path_factory.mktemp("run")
+    for batch in batches:
+        RecordStore(folder).append(batch)
+    assert read_records(folder) == [record for batch in batches for record in batch]
+
+
+def test_a_run_without_records_has_none(tmp_path: Path) -> None:
+    assert read_records(tmp_path) == []
+
+
+def test_a_line_that_a_kill_cut_off_is_not_a_record(store: RecordStore) -> None:
+    records = [nouns.record(row=row) for row in range(3)]
+    store.append(records)
+    whole = store.path.read_bytes()
+    last = whole.rstrip(b"\n").rfind(b"\n") + 1
+    for length in range(last, len(whole)):
+        store.path.write_bytes(whole[:length])
+        assert store.read() == records[:2]
+
+
+def test_a_rewind_drops_the_stage_from_that_step_on_and_nothing_else(store: RecordStore) -> None:
+    records = [nouns.record(stage, step) for stage in ("grpo", "eval") for step in range(4)]
+    store.append(records)
+    assert store.rewind("grpo", 2) == 2
+    assert store.read() == [one for one in records if one.stage == "eval" or one.step < 2]
+    assert store.rewind("grpo", 2) == 0
+
+
+def test_after_a_rewind_a_cut_off_line_is_gone_and_the_store_goes_on(store: RecordStore) -> None:
+    store.append([nouns.record(step=0), nouns.record(step=1)])
+    with store.path.open("ab") as file:
+        file.write(b'{"stage":"gr')
+    store.rewind("grpo", 1)
+    store.append([nouns.record(step=1)])
+    assert [one.step for one in store.read()] == [0, 1]
+
+
+def test_a_rewind_of_a_run_that_has_no_records_yet_drops_nothing(store: RecordStore) -> None:
+    assert store.rewind("grpo", 0) == 0
+    assert store.read() == []
+
+
+def test_text_in_any_script_and_with_any_line_end_is_kept(store: RecordStore) -> None:
+    completion = "µs, \r\n \x00 \u2028 \u0085 \ud7ff 漢字 🙂 \\ud800"
+    store.append([nouns.record(completion=completion)])
+    assert [one.completion for one in store.read()] == [completion]
+
+
+def test_two_processes_that_append_at_once_lose_nothing(tmp_path: Path) -> None:
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), stage], cwd=ROOT)
+        for stage in ("one", "two")
+    ]
+    assert [writer.wait(timeout=60) for writer in writers] == [0, 0]
+    ids = Counter(record.id for record in read_records(tmp_path))
+    assert ids == {
+        (s, step, row): 1 for s in ("one", "two") for step in range(200) for row in range(3)
+    }
+    assert (tmp_path / FILE).read_bytes().count(b"\n") == len(ids)

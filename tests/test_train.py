@@ -1,0 +1,92 @@
+"""Whole runs, in processes of their own, on a model of random weights."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from data.store import read_records
+from tests.tiny_model import save_tiny
+
+ROOT = Path(__file__).resolve().parents[1]
+RECIPE = Path(__file__).parent / "fixtures" / "recipes" / "tiny.yaml"
+GRPO_ROWS = {("grpo", step, row) for step in range(3) for row in range(4)}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("model"))
+
+
+def start(*words: str, launcher: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+    return subprocess.Popen(
+        [sys.executable, *launcher, str(RECIPE), *words],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process: subprocess.Popen[str], code: int = 0) -> str:
+    output, _ = process.communicate(timeout=600)
+    assert process.returncode == code, output[-3000:]
+    return output
+
+
+def words(model: Path, run: Path) -> list[str]:
+    return [f"model.name={model}", f"run_dir={run}"]
+
+
+def assert_whole(run: Path) -> None:
+    """Every record of the recipe is there, once; the report is written from them."""
+    ids = Counter(record.id for record in read_records(run))
+    assert max(ids.values()) == 1
+    wanted = GRPO_ROWS | {("triples", 0, row) for row in range(8)}
+    wanted |= {(stage, 0, row) for stage in ("eval_before", "eval_after") for row in range(2)}
+    assert set(ids) == wanted
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["records"] == len(ids)
+    assert set(summary["held_out"]) == {"before", "after"}
+    assert "<html" in (run / "report.html").read_text()
+    steps = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in steps if row["stage"] == "grpo"] == [1, 2, 3]
+
+
+@pytest.mark.slow
+def test_a_run_killed_during_grpo_resumes_with_no_record_lost_or_doubled(
+    model: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    process = start(*words(model, run))
+    deadline = time.monotonic() + 300
+    while not any(one.stage == "grpo" and one.step >= 1 for one in read_records(run)):
+        assert process.poll() is None, process.communicate()[0][-3000:]
+        assert time.monotonic() < deadline, "no GRPO step within five minutes"
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    refused = finish(start(*words(model, run)), code=1)
+    assert "--resume" in refused
+    finish(start(*words(model, run), "--resume"))
+    assert_whole(run)
+    other = finish(start(*words(model, run), "--resume", "grpo.steps=4"), code=1)
+    assert "grpo" in other
+
+
+@pytest.mark.slow
+def test_two_processes_train_one_policy_and_keep_every_record(model: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
+    finish(start(*words(model, run), "grpo.method=contrastive", launcher=launcher))
+    assert_whole(run)

@@ -1,0 +1,46 @@
+"""What is written can be read back: the nouns through JSON, one line each."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.types import Candidate, Dialect, Evaluation, Problem, Record
+from envs.wire import (
+    candidate_from_plain,
+    evaluation_from_plain,
+    problem_from_plain,
+    record_from_plain,
+    to_json,
+)
+from tests import nouns
+
+
+def plain(noun: Any) -> Any:
+    line = to_json(noun)
+    assert "\n" not in line
+    return json.loads(line)
+
+
+@given(nouns.PROBLEMS)
+def test_a_problem_survives_the_wire(problem: Problem) -> None:
+    assert problem_from_plain(plain(problem)) == problem
+
+
+@given(nouns.EVALUATIONS)
+def test_an_evaluation_survives_the_wire(evaluation: Evaluation) -> None:
+    assert evaluation_from_plain(plain(evaluation)) == evaluation
+
+
+@given(nouns.RECORDS)
+def test_a_record_survives_the_wire(record: Record) -> None:
+    assert record_from_plain(plain(record)) == record
+
+
+@given(st.text(), st.sampled_from(Dialect))
+def test_a_candidate_survives_the_wire_byte_for_byte(source: str, dialect: Dialect) -> None:
+    candidate = Candidate(problem_key="k", dialect=dialect, source=source)
+    assert candidate_from_plain(plain(candidate)) == candidate
