@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rl.config import Recipe
-from rl.models import hub_id, load_base, load_tokenizer
+from rl.models import hub_id, load_base, load_tokenizer, resolve
 
 SIDECAR = "kernelwright.json"
 
@@ -35,7 +35,10 @@ def load_policy_model(recipe: Recipe, adapter: Path | None) -> Any:
         return base
     from peft import PeftModel
 
-    return PeftModel.from_pretrained(base, str(adapter), is_trainable=True)
+    model = PeftModel.from_pretrained(base, str(adapter), is_trainable=True)
+    # Checkpoints ask this name for its vocabulary; a Hub id would be asked over the network.
+    model.peft_config["default"].base_model_name_or_path = resolve(recipe.model.name)
+    return model
 
 
 def fresh_adapter(recipe: Recipe) -> Any:

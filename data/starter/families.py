@@ -145,8 +145,8 @@ def _row_reduction(
         f"    const float* row = x + i * x_1;\n    float s = {reduce.start};\n",
     )
     names = [name for name in (chain.label, reduce.name, after.name if after else "") if name]
-    words = f"{plan(chain)} {reduce.step} One {reduce.name} for each row."
-    words += f" Then {after.c}" if after else ""
+    words = f"{plan(chain)} {reduce.name} dim=1: {reduce.step} "
+    words += f"{after.name}: {after.c} out[i] = v;" if after else f"out[i] = {result};"
     return Blueprint(
         category="row_reduction",
         family="row_" + "_".join(names),
@@ -170,7 +170,7 @@ def column_reduction() -> Iterator[Blueprint]:
 
 
 def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) -> Blueprint:
-    load = steps(chain, 6, AT)
+    load, end = steps(chain, 6, AT), reduce.end.format("x_0")
     strided = (
         f"  for (int64_t j = 0; j < x_1; ++j) {{\n    float s = {reduce.start};\n"
         f"    for (int64_t i = 0; i < x_0; ++i) {{\n{load}      {reduce.step}\n    }}\n"
@@ -195,7 +195,7 @@ def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) ->
         expression=chain.as_operand() + reduce.torch.format(0),
         output_dims=(1,),
         output_types=("float",),
-        plan=f"{plan(chain)} {reduce.step} One {reduce.name} for each column.",
+        plan=f"{plan(chain)} {reduce.name} dim=0: {reduce.step} out[j] = {end};",
         bodies=(
             ("Rows are read in memory order, so every column accumulates in out.", ordered),
             ("Each column is read with a stride.", strided),
@@ -249,7 +249,7 @@ def _softmax(chain: Chain) -> Blueprint:
         expression=f"torch.softmax({chain.torch}, dim=1)",
         output_dims=(2,),
         output_types=("float",),
-        plan=f"{plan(chain)} m = std::max(m, v); v = std::exp(v - m); s += v; out = v / s.",
+        plan=f"{plan(chain)} softmax: max m; v = std::exp(v - m); s += v; out = v / s;",
         bodies=(("The row maximum keeps std::exp in range.", body),),
         dropped=(chain.torch, *(("torch.softmax(x, dim=1)",) if chain.steps else ())),
     )
@@ -269,7 +269,7 @@ def _normalisation(chain: Chain, norm: tuple[str, str, str, str]) -> Blueprint:
     second = store.rindex(load)
     again = "      float v = out[i * x_1 + j];\n"
     store = store[:second] + again + store[second + len(load) :]
-    words = f"{plan(chain)} {accumulate} Second pass over the row: {finish}"
+    words = f"{plan(chain)} first: {accumulate} second: {finish}"
     bodies = [("Each row is read twice, the second time from cache.", body)]
     if chain.steps:
         bodies.append(("The first pass keeps v in out, so nothing is computed twice.", store))
@@ -316,7 +316,8 @@ def _matmul(chain: Chain, inputs: tuple[Tensor, ...], dropped: tuple[str, ...]) 
         "    for (int64_t j = 0; j < w_1; ++j) {\n      float v = to[j];\n"
         f"{rest}      to[j] = v;\n    }}\n  }}\n"
     )
-    after = plan(Chain(torch="", steps=chain.steps, names=chain.names[1:])).replace("x;", "x @ w;")
+    after = plan(Chain(torch="", steps=chain.steps, names=chain.names[1:]))
+    after = after.replace("v = x;", "matmul: v += x[i * x_1 + k] * w[k * w_1 + j];")
     return Blueprint(
         category="matmul",
         family="_".join(chain.names),
@@ -356,7 +357,7 @@ def _cumsum(chain: Chain) -> Blueprint:
         chain,
         body,
         ("torch.cumsum(x, dim=1)", chain.torch),
-        f"{plan(chain)} s += v; out = s.",
+        f"{plan(chain)} cumsum: s += v; out = s;",
     )
 
 
@@ -372,7 +373,7 @@ def _pool(op: Unary, kind: str, width: int) -> Blueprint:
     )
     torch = f"nn.functional.{kind}_pool1d({{}}, {width})"
     dropped = (torch.format("x"),)
-    words = f"{plan(chain)} {step} Windows of {width} along each row."
+    words = f"{plan(chain)} {kind}_pool1d {width}: {step} out = {end};"
     return _sliding(
         f"{kind}pool{width}_{op.name}", torch.format(chain.torch), chain, body, dropped, words
     )
@@ -440,7 +441,7 @@ def _argmax(op: Unary) -> Blueprint:
         expression=f"{chain.torch}.argmax(dim=1)",
         output_dims=(1,),
         output_types=("int64_t",),
-        plan=f"{plan(chain)} if (v > s) best = j; One argmax for each row.",
+        plan=f"{plan(chain)} argmax dim=1: if (v > s) best = j;",
         bodies=((ROWS, body),),
         dropped=("x.argmax(dim=1)",),
     )
