@@ -81,5 +81,7 @@ def exact_match(actual: Array, choices: list[Array]) -> tuple[float | None, str]
 
 
 def _spread(values: Array) -> float:
-    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    return float(finite.std(dtype=np.float64)) if finite.size else 0.0
+    """Standard deviation of the finite values, without overflow on the way."""
+    finite = values[np.isfinite(values)].astype(np.float64)
+    peak = float(np.abs(finite).max(initial=0.0))
+    return peak * float((finite / peak).std()) if peak > 0 else 0.0

@@ -107,6 +107,7 @@ def judge_completions(
     dialect: Dialect,
     *,
     timed: bool = True,
+    on_done: Callable[[], None] | None = None,
 ) -> list[tuple[str | None, Evaluation]]:
     """(source, evaluation) of each completion; without a code block there is nothing to judge."""
     sources = [extract(completion, dialect) for completion in completions]
@@ -115,7 +116,8 @@ def judge_completions(
         for row, (problem, source) in enumerate(zip(problems, sources, strict=True))
         if source is not None
     }
-    judged = dict(zip(jobs, judge.evaluate_many(list(jobs.values()), timed=timed), strict=True))
+    found = judge.evaluate_many(list(jobs.values()), timed=timed, on_done=on_done)
+    judged = dict(zip(jobs, found, strict=True))
     return [(source, judged.get(row, NO_CODE_BLOCK)) for row, source in enumerate(sources)]
 
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from data.store import RecordStore
 from data.suite import Suite, load_suite
 from data.triples import Triple, template_triples
-from envs.judge import Judge
+from envs.judge import Judge, judge_completions
 from envs.prompt import task_prompt
-from envs.types import Candidate, Record, Verdict
+from envs.types import Record, Verdict
 from evals.report import write_report
 from evals.run import EvalSettings, evaluate
 from evals.summary import RunFacts, write_summary
@@ -33,6 +33,7 @@ from rl.trainer_options import Process, StageDisplay, this_process
 def train(recipe: Recipe, *, resume: bool) -> None:
     """Runs the recipe's stages in `recipe.run_dir`; raises RunError if it cannot."""
     process = this_process()
+    _use_all_cores(process)
     wait = _barrier(process)
     folder = RunFolder(recipe.run_dir)
     if process.leads:
@@ -44,6 +45,13 @@ def train(recipe: Recipe, *, resume: bool) -> None:
         run.all_stages()
     if process.leads:
         print(f"report: {run.report()}", file=sys.stderr)
+
+
+def _use_all_cores(process: Process) -> None:
+    """An equal share of the cores for each process: accelerate and torchrun leave it with one."""
+    import torch
+
+    torch.set_num_threads(max(1, cores() // process.world))
 
 
 def _barrier(process: Process) -> Callable[[], None]:
@@ -112,27 +120,33 @@ class Run:
 
     def judge_triples(self) -> None:
         """Judges every triple; only correct ones are learned from, and a wrong one is our bug."""
-        triples, timed = self.triples(), self.recipe.grpo.method == "contrastive"
+        triples, dialect = self.triples(), self.recipe.data.dialect
+        timed = self.recipe.grpo.method == "contrastive"
         self.store.rewind("triples", 0)
-        jobs = [(one.problem, _candidate(one, self.recipe)) for one in triples]
-        with _Counted("triples", len(jobs)) as advance:
-            evaluations = self.judge.evaluate_many(jobs, timed=timed, on_done=advance)
+        problems = [one.problem for one in triples]
+        texts = [one.completion(dialect) for one in triples]
+        with _Counted("triples", len(triples)) as advance:
+            judged = judge_completions(
+                self.judge, problems, texts, dialect, timed=timed, on_done=advance
+            )
         self.store.append(
             Record(
                 stage="triples",
                 step=0,
                 row=row,
-                problem=one.problem.name,
-                problem_key=one.problem.key,
-                dialect=self.recipe.data.dialect,
-                prompt=task_prompt(one.problem, self.recipe.data.dialect),
-                completion=one.completion(self.recipe.data.dialect),
-                source=one.source,
+                problem=problem.name,
+                problem_key=problem.key,
+                dialect=dialect,
+                prompt=task_prompt(problem, dialect),
+                completion=text,
+                source=source,
                 evaluation=evaluation,
                 reward=None,
                 versions=versions(),
             )
-            for row, (one, evaluation) in enumerate(zip(triples, evaluations, strict=True))
+            for row, (problem, text, (source, evaluation)) in enumerate(
+                zip(problems, texts, judged, strict=True)
+            )
         )
 
     def triples(self) -> list[Triple]:
@@ -235,12 +249,6 @@ def _first(suite: Suite, count: int | None) -> Suite:
         return suite
     chosen = [suite.problems[i * total // count] for i in range(count)]
     return Suite(spec=suite.spec, problems=tuple(chosen))
-
-
-def _candidate(triple: Triple, recipe: Recipe) -> Candidate:
-    return Candidate(
-        problem_key=triple.problem.key, dialect=recipe.data.dialect, source=triple.source
-    )
 
 
 def _link(adapter: Path) -> None:

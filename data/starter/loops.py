@@ -1,0 +1,36 @@
+"""Loops and words that all families share."""
+
+from __future__ import annotations
+
+from data.starter.blueprint import Tensor
+from data.starter.ops import Chain
+
+X, Y = Tensor(name="x", shape=("R", "C")), Tensor(name="y", shape=("R", "C"))
+AT = "x[i * x_1 + j]"
+Y_AT = "y[i * x_1 + j]"
+ROWS = "Each row is read once, in memory order."
+
+
+def steps(chain: Chain, indent: int, load: str) -> str:
+    """`float v = …;` and the chain's steps, one statement a line."""
+    pad = " " * indent
+    return "".join(f"{pad}{line}\n" for line in (f"float v = {load};", *chain.steps))
+
+
+def plan(chain: Chain) -> str:
+    """The chain in words and code: each operator by its PyTorch name, then what it becomes."""
+    named = zip(chain.names, chain.steps, strict=True)
+    return " ".join(("v = x;", *(f"{name.replace('_', ' ')}: {step}" for name, step in named)))
+
+
+def nested(chain: Chain, result: str = "v") -> str:
+    """A loop over rows and columns that stores `result` for each element."""
+    return (
+        "  for (int64_t i = 0; i < x_0; ++i) {\n    for (int64_t j = 0; j < x_1; ++j) {\n"
+        f"{steps(chain, 6, AT)}      out[i * x_1 + j] = {result};\n    }}\n  }}\n"
+    )
+
+
+def inputs_of(code: str) -> tuple[Tensor, ...]:
+    """`x`, and `y` where the code reads it."""
+    return (X, Y) if Y_AT in code else (X,)

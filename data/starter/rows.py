@@ -1,0 +1,161 @@
+"""Families that keep their rows: normalisation and softmax, scans, pools, differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from data.starter.blueprint import Blueprint
+from data.starter.loops import AT, ROWS, Y_AT, X, inputs_of, plan, steps
+from data.starter.ops import IDENTITY, MUL, UNARY, Chain, Unary, combine, then
+
+NORMS: tuple[tuple[str, str, str, str], ...] = (
+    # name, PyTorch text for {a}, first pass over v, how v is finished in the second pass
+    ("l1", "{a} / torch.abs({a}).sum(dim=1, keepdim=True)", "s += std::fabs(v);", "v = v / s;"),
+    (
+        "rms",
+        "{a} * torch.rsqrt(torch.square({a}).mean(dim=1, keepdim=True) + 1e-5)",
+        "s += v * v;",
+        "v = v / std::sqrt(s / x_1 + 1e-5f);",
+    ),
+    ("center", "{a} - {a}.mean(dim=1, keepdim=True)", "s += v;", "v = v - s / x_1;"),
+    (
+        "l2",
+        "{a} / torch.sqrt(torch.square({a}).sum(dim=1, keepdim=True))",
+        "s += v * v;",
+        "v = v / std::sqrt(s);",
+    ),
+)
+
+
+def normalisation() -> Iterator[Blueprint]:
+    inner = [then(IDENTITY, op) for op in UNARY if op.growth == 0 and op.name != "relu"]
+    for norm in NORMS:
+        for chain in (IDENTITY, *inner):
+            yield _normalisation(chain, norm)
+    for chain in (IDENTITY, *inner):
+        yield _softmax(chain)
+
+
+def _softmax(chain: Chain) -> Blueprint:
+    loop = "    for (int64_t j = 0; j < x_1; ++j) {\n"
+    body = (
+        "  for (int64_t i = 0; i < x_0; ++i) {\n    float m = -INFINITY;\n    float s = 0.0f;\n"
+        f"{loop}{steps(chain, 6, AT)}"
+        "      m = std::max(m, v);\n      out[i * x_1 + j] = v;\n    }\n"
+        f"{loop}      float v = std::exp(out[i * x_1 + j] - m);\n"
+        "      s += v;\n      out[i * x_1 + j] = v;\n    }\n"
+        "    for (int64_t j = 0; j < x_1; ++j) out[i * x_1 + j] /= s;\n  }\n"
+    )
+    return Blueprint(
+        category="normalisation",
+        family="norm_" + "_".join((*chain.names, "softmax")),
+        inputs=(X,),
+        expression=f"torch.softmax({chain.torch}, dim=1)",
+        output_dims=(2,),
+        output_types=("float",),
+        plan=f"{plan(chain)} softmax: max m; v = std::exp(v - m); s += v; out = v / s;",
+        bodies=(("The row maximum keeps std::exp in range.", body),),
+        dropped=(chain.torch, *(("torch.softmax(x, dim=1)",) if chain.steps else ())),
+    )
+
+
+def _normalisation(chain: Chain, norm: tuple[str, str, str, str]) -> Blueprint:
+    name, torch, accumulate, finish = norm
+    text = chain.as_operand()
+    load = steps(chain, 6, AT)
+    loop = "    for (int64_t j = 0; j < x_1; ++j) {\n"
+    body = (
+        "  for (int64_t i = 0; i < x_0; ++i) {\n    float s = 0.0f;\n"
+        f"{loop}{load}      {accumulate}\n    }}\n"
+        f"{loop}{load}      {finish}\n      out[i * x_1 + j] = v;\n    }}\n  }}\n"
+    )
+    store = body.replace(f"      {accumulate}", f"      out[i * x_1 + j] = v;\n      {accumulate}")
+    second = store.rindex(load)
+    again = "      float v = out[i * x_1 + j];\n"
+    store = store[:second] + again + store[second + len(load) :]
+    words = f"{plan(chain)} first: {accumulate} second: {finish}"
+    bodies = [("Each row is read twice, the second time from cache.", body)]
+    if chain.steps:
+        bodies.append(("The first pass keeps v in out, so nothing is computed twice.", store))
+    return Blueprint(
+        category="normalisation",
+        family="norm_" + "_".join((*chain.names, name)),
+        inputs=(X,),
+        expression=torch.format(a=text),
+        output_dims=(2,),
+        output_types=("float",),
+        plan=words,
+        bodies=tuple(bodies),
+        dropped=(text,) + ((torch.format(a="x"),) if chain.steps else ()),
+    )
+
+
+def scan_and_pool() -> Iterator[Blueprint]:
+    for op in UNARY:
+        if op.growth < 2:
+            yield _cumsum(then(IDENTITY, op))
+        yield _pool(op, "avg", 2)
+        yield _pool(op, "max", 4)
+        yield _difference(op)
+    yield _cumsum(combine(IDENTITY, MUL, ("y", Y_AT), "y"))
+
+
+def _cumsum(chain: Chain) -> Blueprint:
+    body = (
+        "  for (int64_t i = 0; i < x_0; ++i) {\n    float s = 0.0f;\n"
+        f"    for (int64_t j = 0; j < x_1; ++j) {{\n{steps(chain, 6, AT)}"
+        "      s += v;\n      out[i * x_1 + j] = s;\n    }\n  }\n"
+    )
+    return _sliding(
+        f"cumsum_{chain.label}",
+        f"torch.cumsum({chain.torch}, dim=1)",
+        chain,
+        body,
+        ("torch.cumsum(x, dim=1)", chain.torch),
+        f"{plan(chain)} cumsum: s += v; out = s;",
+    )
+
+
+def _pool(op: Unary, kind: str, width: int) -> Blueprint:
+    chain = then(IDENTITY, op)
+    start, step = ("0.0f", "s += v;") if kind == "avg" else ("-INFINITY", "s = std::max(s, v);")
+    end = f"s / {width}" if kind == "avg" else "s"
+    body = (
+        "  for (int64_t i = 0; i < out_0; ++i) {\n    for (int64_t j = 0; j < out_1; ++j) {\n"
+        f"      float s = {start};\n      for (int64_t k = 0; k < {width}; ++k) {{\n"
+        f"{steps(chain, 8, f'x[i * x_1 + j * {width} + k]')}        {step}\n      }}\n"
+        f"      out[i * out_1 + j] = {end};\n    }}\n  }}\n"
+    )
+    torch = f"nn.functional.{kind}_pool1d({{}}, {width})"
+    dropped = (torch.format("x"),)
+    words = f"{plan(chain)} {kind}_pool1d {width}: {step} out = {end};"
+    return _sliding(
+        f"{kind}pool{width}_{op.name}", torch.format(chain.torch), chain, body, dropped, words
+    )
+
+
+def _difference(op: Unary) -> Blueprint:
+    chain = Chain(torch="x[:, 1:] - x[:, :-1]", steps=(op.c,), names=("diff", op.name))
+    load = "x[i * x_1 + j + 1] - x[i * x_1 + j]"
+    body = (
+        "  for (int64_t i = 0; i < out_0; ++i) {\n    for (int64_t j = 0; j < out_1; ++j) {\n"
+        f"{steps(chain, 6, load)}      out[i * out_1 + j] = v;\n    }}\n  }}\n"
+    )
+    words = f"v = x[j + 1] - x[j]; {op.name}: {op.c}"
+    return _sliding(chain.label, op.torch.format(chain.torch), chain, body, (chain.torch,), words)
+
+
+def _sliding(
+    family: str, expression: str, chain: Chain, body: str, dropped: tuple[str, ...], words: str
+) -> Blueprint:
+    return Blueprint(
+        category="scan_pool",
+        family=family,
+        inputs=inputs_of(body),
+        expression=expression,
+        output_dims=(2,),
+        output_types=("float",),
+        plan=words,
+        bodies=((ROWS, body),),
+        dropped=dropped,
+    )
