@@ -15,6 +15,7 @@ import os
 import socket
 import sys
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -155,7 +156,8 @@ def _count(shape: tuple[int, ...]) -> int:
 def main() -> None:
     warnings.filterwarnings("ignore", message="The given buffer is not writable")
     torch.set_num_threads(1)
-    ReferenceServer(socket.socket(fileno=int(sys.argv[1]))).serve()
+    with suppress(ConnectionError):  # the referee is gone: nobody is left to answer
+        ReferenceServer(socket.socket(fileno=int(sys.argv[1]))).serve()
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class Limits:
 
 
 BUILD_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=64 << 20, processes=64, cpu_seconds=30)
-RUN_LIMITS = Limits(memory_bytes=4 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)
+RUN_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)
 
 
 def cache_folder() -> Path:

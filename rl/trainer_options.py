@@ -48,7 +48,7 @@ def common_options(recipe: Recipe, stage: str, micro_batch_size: int, rows: int)
         "gradient_accumulation_steps": share // micro_batch_size,
         "use_cpu": not on_gpu,
         "bf16": on_gpu and dtype is torch.bfloat16,
-        "gradient_checkpointing": on_gpu,
+        _checkpointing_name(): on_gpu,
         "save_strategy": "steps",
         "save_steps": 1,
         "save_total_limit": 2,
@@ -60,6 +60,14 @@ def common_options(recipe: Recipe, stage: str, micro_batch_size: int, rows: int)
         "seed": recipe.seed,
         "dataloader_pin_memory": on_gpu,
     }
+
+
+def _checkpointing_name() -> str:
+    """transformers 5.23 renamed the option and warns about the old name."""
+    from transformers import TrainingArguments
+
+    new = "activation_checkpointing"
+    return new if new in TrainingArguments.__dataclass_fields__ else "gradient_checkpointing"
 
 
 def last_checkpoint(recipe: Recipe, stage: str) -> tuple[Path, int] | None:

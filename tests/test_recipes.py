@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tomllib
@@ -22,7 +21,7 @@ from kernelwright.estimate import estimates, measurements, parameters, weight_by
 from kernelwright.launch import start
 from kernelwright.machine import EXTRAS, Gpu, listed_gpus
 from kernelwright.preflight import preflight
-from kernelwright.recipe import RecipeError, parse_overrides, resolve
+from kernelwright.recipe import RecipeError, resolve
 from kernelwright.yaml_tree import Tree, merge, parse_value
 from rl.config import GRPO_KEYS, RUN_KEYS, SFT_KEYS, Recipe, trl_fields
 
@@ -372,13 +371,6 @@ def test_a_run_that_cannot_start_fails_before_any_weights(
     assert "base.yaml cannot run here: model.name giant-900b" in capsys.readouterr().err
 
 
-def test_rows_must_split_evenly_over_the_processes() -> None:
-    recipe = ROOT / "recipes" / "quickstart.yaml"
-    done = launched(recipe, "--dry-run", WORLD_SIZE="3")
-    assert "sft.batch_size (8) cannot be split evenly over 3 processes" in done.stdout
-    assert "groups_per_step (32) cannot be split evenly over 3 processes" in done.stdout
-
-
 def test_every_extra_named_in_advice_asks_for_that_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for module, extra in EXTRAS.items():
@@ -389,81 +381,3 @@ def test_every_extra_named_in_advice_asks_for_that_package() -> None:
 def test_gpus_are_read_from_the_drivers_list() -> None:
     listing = "NVIDIA H200, 143771\nNVIDIA GB10, [N/A]\n"
     assert listed_gpus(listing) == (Gpu("NVIDIA H200", 143771 << 20),)
-
-
-# --- the launch --------------------------------------------------------------------------------
-
-
-def launched(recipe: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(recipe), *words],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        timeout=60,
-        check=False,
-    )
-
-
-def test_a_recipe_runs_as_a_program_with_overrides() -> None:
-    done = launched(ROOT / "recipes" / "quickstart.yaml", "--dry-run", "--grpo.steps", "17")
-    assert done.returncode == 0, done.stderr
-    assert "17 steps" in done.stdout
-
-
-def test_only_the_first_rank_speaks_and_all_ranks_fail() -> None:
-    recipe = ROOT / "recipes" / "quickstart.yaml"
-    first, second = (launched(recipe, "grpo.stepz=1", RANK=rank) for rank in ("0", "1"))
-    assert (first.returncode, second.returncode) == (2, 2)
-    assert first.stderr == "command line: grpo.stepz: unknown key; did you mean 'steps'?\n"
-    assert second.stderr == ""
-
-
-def test_packages_of_the_same_names_elsewhere_do_not_come_first(tmp_path: Path) -> None:
-    for name in ("data", "envs", "evals", "rewards", "rl"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text("raise ImportError(__file__)\n")
-    path = os.pathsep.join([str(tmp_path), str(ROOT)])
-    done = launched(ROOT / "recipes" / "quickstart.yaml", "--dry-run", PYTHONPATH=path)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.slow
-def test_accelerate_launch_does_what_the_command_does_and_two_ranks_speak_once() -> None:
-    words = [str(ROOT / "recipes" / "quickstart.yaml"), "grpo.steps=3", "--dry-run"]
-    command = "from kernelwright.cli import main; main()"
-    launch = ["-m", "accelerate.commands.launch"]
-    ranks = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
-    for start_with in (launch, ranks):
-        printed = [
-            subprocess.run(
-                [sys.executable, *before, *words],
-                capture_output=True,
-                text=True,
-                cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
-                timeout=120,
-                check=True,
-            ).stdout
-            for before in (start_with, ["-c", command, "train"])
-        ]
-        assert printed[0] == printed[1]
-        assert "3 steps" in printed[0]
-
-
-def test_checking_a_recipe_imports_nothing_heavy() -> None:
-    program = (
-        "import sys; from pathlib import Path; from kernelwright.launch import start; "
-        f"code = start(Path({str(FIXTURES / 'mistakes.yaml')!r})); "
-        "assert code == 2; "
-        "print({'torch', 'transformers', 'trl', 'numpy'} & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
-    )
-    assert done.stdout.strip() == "set()"
-
-
-def test_overrides_are_a_tree_of_their_own() -> None:
-    assert parse_overrides(["a.b=1", "--a.c", "x"]).values == {"a": {"b": 1, "c": "x"}}

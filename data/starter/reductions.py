@@ -132,5 +132,5 @@ def _argmax(chain: Chain) -> Blueprint:
         output_types=("int64_t",),
         plan=f"{plan(chain)} argmax dim=1: if (v > s) best = j;",
         bodies=((ROWS, body),),
-        dropped=("x.argmax(dim=1)",) if chain.steps else (),
+        dropped=("x.argmax(dim=1)",) if chain.steps else ("x.argmin(dim=1)",),
     )

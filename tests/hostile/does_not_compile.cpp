@@ -1,0 +1,3 @@
+// verdict: build_failed compile_error
+// Not C++.
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0) { this is not C++ }

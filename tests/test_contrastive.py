@@ -1,0 +1,116 @@
+"""The contrastive prompt: what it shows, when, and to whom."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.starter.suite import load_starter
+from data.store import RecordStore
+from envs.prompt import task_prompt
+from envs.types import (
+    CaseCheck,
+    Check,
+    Dialect,
+    Evaluation,
+    Problem,
+    Record,
+    Timing,
+    Verdict,
+)
+from rl.methods.contrastive import Contrastive, Exemplar, draw, exemplars_before
+
+PROBLEM = load_starter("train")[0]
+
+
+def record(step: int, row: int, speedup: float, problem: Problem = PROBLEM) -> Record:
+    return Record(
+        stage="grpo",
+        step=step,
+        row=row,
+        problem=problem.name,
+        problem_key=problem.key,
+        dialect=Dialect.CPP,
+        prompt="p",
+        completion="c",
+        source=f"int kernel_{step}_{row};",
+        evaluation=Evaluation(
+            verdict=Verdict.CORRECT,
+            reason="ok",
+            check=Check(rounds=(CaseCheck(case="small", passed=True, error=0.0),)),
+            timing=Timing(baseline_ns=(int(1000 * speedup),) * 3, candidate_ns=(1000,) * 3),
+        ),
+        reward=None,
+    )
+
+
+def method(folder: Path, records: list[Record]) -> Contrastive:
+    store = RecordStore(folder)
+    store.append(records)
+    return Contrastive(
+        store=store, dialect=Dialect.CPP, seed=0, count=2, band_width=0.25, temperature=0.5
+    )
+
+
+def test_a_prompt_shows_only_kernels_judged_before_its_step() -> None:
+    records = [record(step, 0, 1.0 + step) for step in range(4)]
+    shown = exemplars_before(records, step=2)[PROBLEM.key]
+    assert [one.source for one in shown] == ["int kernel_0_0;", "int kernel_1_0;"]
+
+
+def test_judged_triples_are_there_from_the_first_step_and_eval_records_never() -> None:
+    triple = replace(record(0, 0, 2.0), stage="triples")
+    measured = replace(record(0, 1, 3.0), stage="eval_before")
+    shown = exemplars_before([triple, measured], step=0)[PROBLEM.key]
+    assert [one.speedup for one in shown] == [2.0]
+
+
+def test_kernels_that_are_not_correct_or_not_timed_are_not_shown() -> None:
+    untimed = replace(
+        record(0, 0, 1.0), evaluation=replace(record(0, 0, 1).evaluation, timing=None)
+    )
+    wrong = replace(
+        record(0, 1, 1.0), evaluation=Evaluation(verdict=Verdict.WRONG, reason="mismatch")
+    )
+    assert exemplars_before([untimed, wrong], step=5) == {}
+
+
+@given(
+    st.lists(st.floats(0.05, 50), min_size=2, max_size=12), st.integers(0, 2**32), st.floats(0.1, 2)
+)
+def test_the_two_come_from_different_bands_slowest_first(
+    speedups: list[float], seed: int, width: float
+) -> None:
+    exemplars = [Exemplar(key=str(i), source="", speedup=s) for i, s in enumerate(speedups)]
+    chosen = draw(exemplars, random.Random(seed), count=2, band_width=width, temperature=0.5)
+    bands = {math.floor(math.log2(one.speedup) / width) for one in exemplars}
+    assert len(chosen) == (2 if len(bands) > 1 else 0)
+    if chosen:
+        slow, fast = (math.floor(math.log2(one.speedup) / width) for one in chosen)
+        assert slow < fast
+
+
+def test_a_group_shares_its_prompt_and_the_next_step_may_differ(tmp_path: Path) -> None:
+    asked = method(tmp_path, [record(0, row, 2.0**row) for row in range(8)])
+    first, again = asked.prompt(PROBLEM, 1), asked.prompt(PROBLEM, 1)
+    assert first == again
+    assert len(first.exemplars) == 2
+    assert len({asked.prompt(PROBLEM, step).text for step in range(1, 30)}) > 1
+
+
+def test_the_prompt_prints_the_measured_speedups_of_what_it_shows(tmp_path: Path) -> None:
+    asked = method(tmp_path, [record(0, 0, 0.5), record(0, 1, 4.0)]).prompt(PROBLEM, 1)
+    assert "Speedup 0.50:\n```cpp\nint kernel_0_0;" in asked.text
+    assert "Speedup 4.00:\n```cpp\nint kernel_0_1;" in asked.text
+    assert asked.text.startswith(task_prompt(PROBLEM, Dialect.CPP))
+
+
+def test_with_fewer_than_two_bands_the_prompt_is_the_task(tmp_path: Path) -> None:
+    asked = method(tmp_path, [record(0, 0, 2.0), record(0, 1, 2.0)]).prompt(PROBLEM, 1)
+    assert asked.text == task_prompt(PROBLEM, Dialect.CPP)
+    assert asked.exemplars == ()

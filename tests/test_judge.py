@@ -1,0 +1,156 @@
+"""The judge against honest and hostile kernels: the right verdict for each, nothing left over."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from data.kernelbench import load_problem
+from envs.judge import Judge
+from envs.types import Candidate, Case, Dialect, Evaluation, Problem, Trust, Verdict
+
+HOSTILE = Path(__file__).parent / "hostile"
+FILES = sorted(HOSTILE.glob("*.cpp"))
+HONEST = """
+#include <algorithm>
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0) {
+  for (int64_t i = 0; i < x_0; ++i) {
+    float s = 0.0f;
+    for (int64_t j = 0; j < x_1; ++j) s += std::max(x[i * x_1 + j], 0.0f);
+    out[i] = s;
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problem(HOSTILE / "problem.py")
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    with Judge() as judge:
+        yield judge
+
+
+@pytest.fixture(scope="module")
+def evaluations(judge: Judge, problem: Problem) -> dict[str, Evaluation]:
+    """All hostile kernels in one batch, as training would judge them."""
+    jobs = [(problem, answer(problem, file.read_text())) for file in FILES]
+    names = [file.stem for file in FILES]
+    return dict(zip(names, judge.evaluate_many(jobs), strict=True))
+
+
+def answer(problem: Problem, source: str, dialect: Dialect = Dialect.CPP) -> Candidate:
+    return Candidate(problem_key=problem.key, dialect=dialect, source=source)
+
+
+def leftovers_of(worker_ids: set[int]) -> list[str]:
+    """Sandbox processes below these workers, or adopted by init, that do not end by themselves.
+
+    A killed namespace of many processes takes the kernel a moment to take down.
+    """
+    deadline = time.monotonic() + 20
+    while (found := _sandboxes_of(worker_ids)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return found
+
+
+def _sandboxes_of(worker_ids: set[int]) -> list[str]:
+    listing = subprocess.run(
+        ["ps", "-eo", "pid,ppid,comm"], capture_output=True, text=True, check=True
+    )
+    rows = [line.split(None, 2) for line in listing.stdout.splitlines()[1:]]
+    return [row[2] for row in rows if row[2] in ("bwrap", "jail") and int(row[1]) in worker_ids]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_hostile_kernel_gets_its_verdict(file: Path, evaluations: dict[str, Evaluation]) -> None:
+    verdict, reason = file.read_text().splitlines()[0].split()[2:4]
+    found = evaluations[file.stem]
+    assert (found.verdict, found.reason) == (Verdict(verdict), reason), found.log[:500]
+    assert found.timing is None
+    assert len(found.log) <= 40_000
+
+
+def test_there_are_enough_hostile_kernels() -> None:
+    assert len(FILES) >= 20
+
+
+def test_an_honest_kernel_is_correct_and_timed_after_all_of_them(
+    judge: Judge, problem: Problem, evaluations: dict[str, Evaluation]
+) -> None:
+    found = judge.evaluate(problem, answer(problem, HONEST))
+    assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
+    assert found.sandbox_level == "namespaces"
+    assert found.trust is Trust.REFEREED
+    assert found.timing is not None
+    assert found.check is not None
+    assert {one.case for one in found.check.rounds} == {case.name for case in problem.cases}
+    assert len(found.check.rounds) >= 5
+    assert not leftovers_of({os.getpid(), 1})
+
+
+def test_untimed_judging_checks_as_much_and_times_nothing(judge: Judge, problem: Problem) -> None:
+    found = judge.evaluate(problem, answer(problem, HONEST), timed=False)
+    assert found.verdict is Verdict.CORRECT
+    assert found.timing is None
+
+
+def test_identical_candidates_are_judged_once(judge: Judge, problem: Problem) -> None:
+    calls: list[int] = []
+    jobs = [(problem, answer(problem, HONEST))] * 5
+    found = judge.evaluate_many(jobs, on_done=lambda: calls.append(1))
+    assert len(set(map(id, found))) == 1
+    assert len(calls) == 5
+
+
+def test_an_empty_source_and_a_huge_one_are_not_built(judge: Judge, problem: Problem) -> None:
+    empty = judge.evaluate(problem, answer(problem, "  \n"))
+    huge = judge.evaluate(problem, answer(problem, HONEST + "// x" * (1 << 19)))
+    assert (empty.verdict, empty.reason) == (Verdict.NO_KERNEL, "empty_source")
+    assert (huge.verdict, huge.reason) == (Verdict.BUILD_FAILED, "source_too_large")
+
+
+def test_what_we_cannot_judge_is_unjudged(judge: Judge, problem: Problem) -> None:
+    raising = Problem(
+        name="raising",
+        code=problem.code.replace("torch.relu(x)", "torch.no_such_function(x)"),
+        cases=problem.cases,
+    )
+    no_such_size = Problem(
+        name="sizes", code=problem.code, cases=(Case(name="a", sizes=(("NOWHERE", 3),)),)
+    )
+    for broken in (raising, no_such_size):
+        found = judge.evaluate(broken, answer(broken, HONEST))
+        assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "reference_failed")
+        assert found.log
+    cuda = judge.evaluate(problem, answer(problem, HONEST, Dialect.CUDA))
+    assert (cuda.verdict, cuda.reason) == (Verdict.UNJUDGED, "dialect_unavailable")
+
+
+def test_a_killed_worker_loses_no_candidate(problem: Problem) -> None:
+    sources = [f"{HONEST}// {number}" for number in range(12)]
+    with Judge(workers=2) as judge:
+        judge.evaluate(problem, answer(problem, HONEST))
+        children = subprocess.run(
+            ["ps", "-o", "pid,args", "--ppid", str(os.getpid())],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+        workers = [int(line.split()[0]) for line in children if "envs.worker" in line]
+        killer = threading.Timer(0.3, lambda: os.kill(workers[-1], signal.SIGKILL))
+        killer.start()
+        found = judge.evaluate_many([(problem, answer(problem, source)) for source in sources])
+        killer.join()
+    assert [one.verdict for one in found] == [Verdict.CORRECT] * 12
+    assert not leftovers_of({*workers, 1})

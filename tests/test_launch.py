@@ -1,0 +1,102 @@
+"""The launch of a recipe: as a program, by accelerate, by torchrun, by the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernelwright.recipe import parse_overrides
+
+ROOT = Path(__file__).parents[1]
+FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
+SHIPPED = sorted((ROOT / "recipes").glob("*.yaml"))
+HEADER = (
+    'if __name__ == "__main__": import kernelwright.launch; '
+    'kernelwright.launch.run(__file__); r"""\n'
+)
+
+
+def launched(recipe: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(recipe), *words],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_recipe_runs_as_a_program_with_overrides() -> None:
+    done = launched(ROOT / "recipes" / "quickstart.yaml", "--dry-run", "--grpo.steps", "17")
+    assert done.returncode == 0, done.stderr
+    assert "17 steps" in done.stdout
+
+
+def test_only_the_first_rank_speaks_and_all_ranks_fail() -> None:
+    recipe = ROOT / "recipes" / "quickstart.yaml"
+    first, second = (launched(recipe, "grpo.stepz=1", RANK=rank) for rank in ("0", "1"))
+    assert (first.returncode, second.returncode) == (2, 2)
+    assert first.stderr == "command line: grpo.stepz: unknown key; did you mean 'steps'?\n"
+    assert second.stderr == ""
+
+
+def test_packages_of_the_same_names_elsewhere_do_not_come_first(tmp_path: Path) -> None:
+    for name in ("data", "envs", "evals", "rewards", "rl"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise ImportError(__file__)\n")
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    done = launched(ROOT / "recipes" / "quickstart.yaml", "--dry-run", PYTHONPATH=path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_accelerate_launch_does_what_the_command_does_and_two_ranks_speak_once() -> None:
+    words = [str(ROOT / "recipes" / "quickstart.yaml"), "grpo.steps=3", "--dry-run"]
+    command = "from kernelwright.cli import main; main()"
+    launch = ["-m", "accelerate.commands.launch"]
+    ranks = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    for start_with in (launch, ranks):
+        printed = [
+            subprocess.run(
+                [sys.executable, *before, *words],
+                capture_output=True,
+                text=True,
+                cwd=ROOT,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                timeout=120,
+                check=True,
+            ).stdout
+            for before in (start_with, ["-c", command, "train"])
+        ]
+        assert printed[0] == printed[1]
+        assert "3 steps" in printed[0]
+
+
+def test_checking_a_recipe_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from pathlib import Path; from kernelwright.launch import start; "
+        f"code = start(Path({str(FIXTURES / 'mistakes.yaml')!r})); "
+        "assert code == 2; "
+        "print({'torch', 'transformers', 'trl', 'numpy'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert done.stdout.strip() == "set()"
+
+
+def test_overrides_are_a_tree_of_their_own() -> None:
+    assert parse_overrides(["a.b=1", "--a.c", "x"]).values == {"a": {"b": 1, "c": "x"}}
+
+
+def test_rows_must_split_evenly_over_the_processes() -> None:
+    recipe = ROOT / "recipes" / "quickstart.yaml"
+    done = launched(recipe, "--dry-run", WORLD_SIZE="5")
+    assert "sft.batch_size (4) cannot be split evenly over 5 processes" in done.stdout
+    assert "groups_per_step (24) cannot be split evenly over 5 processes" in done.stdout
