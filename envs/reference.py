@@ -25,6 +25,9 @@ DISTRIBUTIONS = {
 NUDGE = 4 * 2.0**-23
 """Four units in the last place of float32."""
 
+NUDGES = 3
+"""How often inputs are moved: a small output shows little of what rounding can do to it."""
+
 _CONSTANT = r"^({name})[ \t]*=[ \t]*[-+\w*/() ]+?[ \t]*(#.*)?$"
 
 
@@ -127,8 +130,9 @@ def rounding_tolerance(problem: Problem, drawn: tuple[Any, dict[str, Any], list[
     if problem.tolerance is not None:
         return problem.tolerance
     model, state, arguments = drawn
-    moved = nudge([one.double() if _is_float(one) else one for one in arguments], NUDGE)
-    outputs = [forward_float64(*drawn), forward(*drawn), forward_float64(model, state, moved)]
+    exactly = [one.double() if _is_float(one) else one for one in arguments]
+    moved = [forward_float64(model, state, nudge(exactly, NUDGE)) for _ in range(NUDGES)]
+    outputs = [forward_float64(*drawn), forward(*drawn), *moved]
     exact, *others = [[one.numpy() for one in flatten(output)] for output in outputs]
     return derive_tolerance(problem.dtype, exact, others)
 

@@ -1,6 +1,4 @@
 // verdict: crashed signal_6
-// Aborts.
+#include <cstdint>
 #include <cstdlib>
-extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0) {
-  std::abort();
-}
+extern "C" void kernel(const float*, float*, int64_t, int64_t) { abort(); }

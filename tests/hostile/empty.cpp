@@ -1,0 +1,1 @@
+// verdict: no_kernel empty_source

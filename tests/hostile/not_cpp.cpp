@@ -1,0 +1,2 @@
+// verdict: build_failed compile_error
+Here is a kernel that squares every element.
