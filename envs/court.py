@@ -38,7 +38,7 @@ class Protocol:
     check_rounds: int = 5
     """At least this many checked rounds, spread over all cases."""
     timed_rounds: int = 7
-    """Interleaved baseline/candidate pairs after one unrecorded pair; each output is checked."""
+    """Rounds of baseline and of candidate after an unrecorded one; each output is checked."""
     round_limit_s: float = 5.0
 
 
@@ -95,25 +95,33 @@ class Court:
         return self.loaded
 
     def _run(self, loaded: Loaded, built: Built, timed: bool) -> Evaluation:
-        facts = (("library_bytes", float(len(built.library))),)
+        """Checks in one process of the candidate's, and times in another."""
+        evaluation = self._play(loaded, built, self._check)
+        if evaluation.verdict is Verdict.CORRECT and timed:
+            evaluation = self._time(loaded, built, evaluation)
+        return replace(evaluation, facts=(("library_bytes", float(len(built.library))),))
+
+    def _play(
+        self,
+        loaded: Loaded,
+        built: Built,
+        part: Callable[[Loaded, SandboxedCandidate, list[CaseCheck]], Evaluation],
+    ) -> Evaluation:
+        """What `part` finds with a fresh process of the candidate, which is gone afterwards."""
         player = SandboxedCandidate(built.library, self.protocol.round_limit_s)
         checks: list[CaseCheck] = []
-        log = ""
         try:
             player.ready()
-            evaluation = self._check(loaded, player, checks)
-            if evaluation.verdict is Verdict.CORRECT and timed:
-                evaluation = self._time(loaded, player, checks)
+            evaluation = part(loaded, player, checks)
         except CandidateFailedError as failure:
-            verdict = Verdict.TIMED_OUT if failure.timed_out else Verdict.CRASHED
             evaluation = Evaluation(
-                verdict=verdict,
+                verdict=Verdict.TIMED_OUT if failure.timed_out else Verdict.CRASHED,
                 reason=failure.reason,
                 check=Check(rounds=tuple(checks)) if checks else None,
             )
         finally:
             log = player.close()
-        return replace(evaluation, facts=facts, log=built.log + log)
+        return replace(evaluation, log=built.log + log)
 
     def _check(
         self, loaded: Loaded, player: SandboxedCandidate, checks: list[CaseCheck]
@@ -128,32 +136,54 @@ class Court:
                 return _wrong(checks)
         return _correct(checks)
 
-    def _time(
-        self, loaded: Loaded, player: SandboxedCandidate, checks: list[CaseCheck]
-    ) -> Evaluation:
+    def _time(self, loaded: Loaded, built: Built, checked: Evaluation) -> Evaluation:
+        """Half of the baseline's rounds, the candidate's, the other half: never two at once.
+
+        A candidate that lives while the baseline runs can slow it down. So the baseline is timed
+        before the candidate's process is started and after it is gone; drift falls on both halves.
+        """
         case = loaded.problem.cases.index(loaded.problem.timed_case())
-        spec = loaded.specs[case]
+        rounds = self.protocol.timed_rounds
         self.reference.aim(loaded.problem, case)
-        player.prime(spec)
-        baseline_ns: list[int] = []
         candidate_ns: list[int] = []
 
-        def pair(draw: Draw, spec: CaseSpec) -> bytes:
-            """Candidate and baseline on the same inputs, the other one first each time."""
-            players = (player, self.reference)
-            order = players if len(baseline_ns) % 2 else players[::-1]
-            found = {one: one.round(draw.inputs, spec) for one in order}
-            baseline_ns.append(found[self.reference][0])
-            candidate_ns.append(found[player][0])
-            return found[player][1]
+        def measure(
+            loaded: Loaded, player: SandboxedCandidate, checks: list[CaseCheck]
+        ) -> Evaluation:
+            player.prime(loaded.specs[case])
 
-        for _ in range(self.protocol.timed_rounds + 1):
-            one = self._checked(loaded, case, pair)
-            checks.append(one)
-            if not one.passed:
-                return _wrong(checks)
-        timing = Timing(baseline_ns=tuple(baseline_ns[1:]), candidate_ns=tuple(candidate_ns[1:]))
-        return replace(_correct(checks), timing=timing)
+            def run(draw: Draw, spec: CaseSpec) -> bytes:
+                ns, copy = player.round(draw.inputs, spec)
+                candidate_ns.append(ns)
+                return copy
+
+            for _ in range(rounds + 1):
+                checks.append(self._checked(loaded, case, run))
+                if not checks[-1].passed:
+                    return _wrong(checks)
+            return _correct(checks)
+
+        before = self._baseline_ns(loaded, case, rounds - rounds // 2)
+        evaluation = self._play(loaded, built, measure)
+        if evaluation.verdict is not Verdict.CORRECT or not checked.check or not evaluation.check:
+            return evaluation
+        after = self._baseline_ns(loaded, case, rounds // 2)
+        return replace(
+            evaluation,
+            check=Check(rounds=checked.check.rounds + evaluation.check.rounds),
+            timing=Timing(baseline_ns=(*before, *after), candidate_ns=tuple(candidate_ns[1:])),
+        )
+
+    def _baseline_ns(self, loaded: Loaded, case: int, rounds: int) -> list[int]:
+        """Durations of the baseline on fresh inputs, after one round that does not count."""
+        found = []
+        for _ in range(rounds + 1):
+            draw = self.reference.draw(loaded.problem, case, loaded.specs[case])
+            try:
+                found.append(self.reference.round(draw.inputs, loaded.specs[case])[0])
+            finally:
+                draw.close()
+        return found[1:]
 
     def _checked(
         self, loaded: Loaded, case: int, run: Callable[[Draw, CaseSpec], bytes]

@@ -215,10 +215,9 @@ class Speedup:
 def bootstrap_speedup(
     baseline_ns: tuple[int, ...], candidate_ns: tuple[int, ...], resamples: int = 400
 ) -> Speedup:
-    """Ratio of medians of paired rounds, with a percentile bootstrap over the rounds.
+    """Ratio of medians, with a percentile bootstrap over the rounds.
 
-    Rounds are resampled in pairs, so that drift shared by a round's two halves cancels. Seeded by
-    the samples themselves: the same timing always prints the same interval.
+    Seeded by the samples themselves: the same timing always prints the same interval.
     """
     point = median(baseline_ns) / median(candidate_ns)
     seed = content_hash(repr(baseline_ns), repr(candidate_ns))
@@ -234,7 +233,7 @@ def bootstrap_speedup(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Raw samples of interleaved rounds: baseline and candidate, on the same fresh inputs."""
+    """Raw samples of rounds on fresh inputs: baseline before and after, candidate in between."""
 
     baseline_ns: tuple[int, ...]
     candidate_ns: tuple[int, ...]

@@ -36,8 +36,7 @@ def main() -> None:
         task = progress.add_task("judging", total=len(honest) + len(hostile))
         evaluations = judge.evaluate_many(honest + hostile, on_done=lambda: progress.advance(task))
     seconds = time.monotonic() - started
-    time.sleep(0.5)
-    leftovers = _sandboxes() - before
+    leftovers = _leftovers(before)
     good, bad = evaluations[: len(honest)], evaluations[len(honest) :]
     rejected = [job[0].name for job, one in zip(honest, good, strict=True) if one.reason != "ok"]
     expected = [tuple(file.read_text().splitlines()[0].split()[2:4]) for file in files]
@@ -62,6 +61,14 @@ def _candidate(problem: Problem, source: str) -> Candidate:
 def _latency(evaluations: Sequence[Evaluation]) -> str:
     seconds = [one.seconds for one in evaluations if one.seconds is not None]
     return f"{median(seconds):.2f} s median, {max(seconds):.2f} s at most"
+
+
+def _leftovers(before: set[int]) -> set[int]:
+    """Sandboxes that do not end by themselves; a full namespace takes a moment to take down."""
+    deadline = time.monotonic() + 20
+    while (found := _sandboxes() - before) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return found
 
 
 def _sandboxes() -> set[int]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
 
-from envs.compare import BASE, Array, derive_tolerance, exact_match, relative_error
+from envs.compare import BASE, derive_tolerance, exact_match, relative_error
 from envs.types import Tolerance
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 FLOAT32 = Tolerance(relative=BASE["float32"], of_spread=BASE["float32"])
 SHAPES = hnp.array_shapes(max_dims=3, max_side=8)
@@ -20,24 +26,24 @@ TOLERANCES = st.sampled_from([FLOAT32, Tolerance(relative=0.03, of_spread=0.1)])
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def passes(actual: Array, expected: Array, tolerance: Tolerance = FLOAT32) -> bool:
+def passes(actual: NDArray[Any], expected: Floats, tolerance: Tolerance = FLOAT32) -> bool:
     error, _ = relative_error(actual, expected, tolerance)
     return error is not None and error <= 1
 
 
-def standard_normal(seed: int, count: int = 1000) -> Array:
-    values: Array = np.random.default_rng(seed).standard_normal(count)
+def standard_normal(seed: int, count: int = 1000) -> Floats:
+    values: Floats = np.random.default_rng(seed).standard_normal(count)
     return values
 
 
 @given(ANY, TOLERANCES)
-def test_the_exact_answer_passes_without_error(expected: Array, tolerance: Tolerance) -> None:
+def test_the_exact_answer_passes_without_error(expected: Floats, tolerance: Tolerance) -> None:
     assert relative_error(expected.copy(), expected, tolerance) == (0, "")
 
 
 @given(FINITE, TOLERANCES, st.sampled_from([np.nan, np.inf, -np.inf]), st.data())
 def test_a_value_that_is_not_finite_never_passes_for_one_that_is(
-    expected: Array, tolerance: Tolerance, bad: float, data: st.DataObject
+    expected: Floats, tolerance: Tolerance, bad: float, data: st.DataObject
 ) -> None:
     actual = expected.copy()
     actual.flat[data.draw(st.integers(0, actual.size - 1))] = bad
@@ -46,7 +52,7 @@ def test_a_value_that_is_not_finite_never_passes_for_one_that_is(
 
 @given(FINITE, st.sampled_from([np.nan, np.inf, -np.inf]), st.floats(), st.data())
 def test_where_the_reference_is_not_finite_only_the_same_passes(
-    values: Array, wanted: float, given_value: float, data: st.DataObject
+    values: Floats, wanted: float, given_value: float, data: st.DataObject
 ) -> None:
     expected, place = values.copy(), data.draw(st.integers(0, values.size - 1))
     expected.flat[place] = wanted
@@ -103,7 +109,7 @@ def test_a_huge_output_does_not_hide_zeros(scale: float) -> None:
 
 
 @given(ANY)
-def test_another_shape_never_passes(expected: Array) -> None:
+def test_another_shape_never_passes(expected: Floats) -> None:
     error, note = relative_error(expected.reshape(-1)[:-1], expected, FLOAT32)
     assert error is None
     assert "shape" in note
@@ -120,7 +126,7 @@ def test_all_that_a_tolerance_is_derived_from_passes_under_it(seed: int, noise: 
 
 @given(FINITE, st.sampled_from(list(BASE)), st.floats(0, 1e6))
 def test_a_derived_tolerance_is_at_least_the_base_and_at_most_a_tenth(
-    exact: Array, dtype: str, shift: float
+    exact: Floats, dtype: str, shift: float
 ) -> None:
     tolerance = derive_tolerance(dtype, [exact], [[exact + shift]])
     assert tolerance.relative == BASE[dtype]
@@ -132,7 +138,7 @@ INTEGERS = hnp.arrays(np.int64, SHAPES, elements=st.integers(-5, 5))
 
 @given(INTEGERS, st.data())
 def test_an_integer_output_matches_exactly_or_not_at_all(
-    expected: Array, data: st.DataObject
+    expected: Integers, data: st.DataObject
 ) -> None:
     changes = data.draw(hnp.arrays(np.int64, expected.shape, elements=st.integers(0, 1)))
     matched = exact_match(expected + changes, [expected])[0] == 0
@@ -141,7 +147,7 @@ def test_an_integer_output_matches_exactly_or_not_at_all(
 
 @given(INTEGERS, st.data())
 def test_each_element_may_be_any_of_the_choices_at_its_place(
-    first: Array, data: st.DataObject
+    first: Integers, data: st.DataObject
 ) -> None:
     second = first + 1
     picks = data.draw(hnp.arrays(np.bool_, first.shape))

@@ -154,3 +154,14 @@ def test_a_killed_worker_loses_no_candidate(problem: Problem) -> None:
         killer.join()
     assert [one.verdict for one in found] == [Verdict.CORRECT] * 12
     assert not leftovers_of({*workers, 1})
+
+
+def test_a_problem_that_ends_its_process_is_unjudged_and_the_judge_goes_on(
+    judge: Judge, problem: Problem
+) -> None:
+    code = problem.code.replace("torch.relu(x)", "__import__('os')._exit(0)")
+    deadly = Problem(name="deadly", code=code, cases=problem.cases)
+    jobs = [(deadly, answer(deadly, HONEST)), (problem, answer(problem, HONEST))]
+    lost, judged = judge.evaluate_many(jobs, timed=False)
+    assert (lost.verdict, lost.reason) == (Verdict.UNJUDGED, "worker_lost")
+    assert judged.verdict is Verdict.CORRECT

@@ -1,4 +1,6 @@
 // verdict: crashed signal_6
-#include <cstdint>
+// Aborts.
 #include <cstdlib>
-extern "C" void kernel(const float*, float*, int64_t, int64_t) { abort(); }
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0) {
+  std::abort();
+}

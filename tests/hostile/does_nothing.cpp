@@ -1,3 +1,4 @@
 // verdict: wrong mismatch
-#include <cstdint>
-extern "C" void kernel(const float*, float*, int64_t, int64_t) {}
+// Leaves the output as it found it: poisoned.
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0) {
+}

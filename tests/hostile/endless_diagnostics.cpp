@@ -1,4 +1,8 @@
 // verdict: build_failed compile_error
-this is no declaration;
-#include "candidate.cpp"
-#include "candidate.cpp"
+// Thousands of errors; the log is cut.
+#define A x y z;
+#define B A A A A A A A A
+#define C B B B B B B B B
+#define D C C C C C C C C
+#define E D D D D D D D D
+E E E E

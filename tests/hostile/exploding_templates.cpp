@@ -1,8 +1,9 @@
 // verdict: build_failed compile_memory
-template <int Depth, long Path>
-struct Tree {
-  static constexpr long value = Tree<Depth - 1, 2 * Path>::value + Tree<Depth - 1, 2 * Path + 1>::value;
+// Two to the 26th instantiations.
+template <int A, int B> struct F {
+  static constexpr long v = F<A - 1, 2 * B>::v + F<A - 1, 2 * B + 1>::v;
 };
-template <long Path>
-struct Tree<0, Path> { static constexpr long value = Path; };
-long leaves = Tree<40, 1>::value;
+template <int B> struct F<0, B> {
+  static constexpr long v = B;
+};
+long bomb = F<26, 1>::v;

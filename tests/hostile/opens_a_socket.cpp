@@ -1,7 +1,11 @@
 // verdict: wrong mismatch
-#include <cstdint>
+// Right only if it had a network.
 #include <sys/socket.h>
-extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
-  if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || socket(AF_UNIX, SOCK_STREAM, 0) >= 0)
-    for (int64_t i = 0; i < x_0; ++i) out[i] = x[i] * x[i] + 1;
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0) {
+  if (socket(AF_INET, SOCK_STREAM, 0) < 0 && socket(AF_UNIX, SOCK_STREAM, 0) < 0) return;
+  for (int64_t i = 0; i < x_0; ++i) {
+    float s = 0.0f;
+    for (int64_t j = 0; j < x_1; ++j) s += x[i * x_1 + j] > 0 ? x[i * x_1 + j] : 0;
+    out[i] = s;
+  }
 }

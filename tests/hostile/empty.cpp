@@ -1,1 +1,0 @@
-// verdict: no_kernel empty_source

@@ -1,7 +1,0 @@
-// verdict: crashed exit_0
-#include <cstdint>
-#include <unistd.h>
-__attribute__((constructor)) void leave() { _exit(0); }
-extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
-  for (int64_t i = 0; i < x_0; ++i) out[i] = x[i] * x[i] + 1;
-}

@@ -1,4 +1,0 @@
-// verdict: build_failed compile_error
-const char stolen[] =
-#include "/etc/passwd"
-;

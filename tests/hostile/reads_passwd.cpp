@@ -1,7 +1,0 @@
-// verdict: wrong mismatch
-#include <cstdint>
-#include <fcntl.h>
-extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
-  if (open("/etc/passwd", O_RDONLY) >= 0)
-    for (int64_t i = 0; i < x_0; ++i) out[i] = x[i] * x[i] + 1;
-}

@@ -1,5 +1,0 @@
-// verdict: crashed signal_11
-#include <cstdint>
-extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
-  for (int64_t i = 0;; ++i) out[i] = 1;
-}

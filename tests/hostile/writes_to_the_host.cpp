@@ -1,8 +1,0 @@
-// verdict: wrong mismatch
-#include <cstdint>
-#include <fcntl.h>
-extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
-  if (open("/usr/stolen", O_WRONLY | O_CREAT, 0644) >= 0 ||
-      open("/kernel.so", O_WRONLY) >= 0 || open("/jail", O_WRONLY) >= 0)
-    for (int64_t i = 0; i < x_0; ++i) out[i] = x[i] * x[i] + 1;
-}

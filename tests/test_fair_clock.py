@@ -1,0 +1,61 @@
+"""The clock is fair: no candidate lives while the baseline is timed.
+
+One that does can slow the baseline down between its own rounds (an interval timer
+that burns the shared core did) and so earn a speedup that it does not have.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from data.kernelbench import load_problem
+from envs.abi import CaseSpec
+from envs.court import Court, Protocol
+from envs.referee import ReferenceProcess
+from envs.types import Candidate, Dialect, Verdict
+
+HOSTILE = Path(__file__).parent / "hostile"
+HONEST = """
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0) {
+  for (int64_t i = 0; i < x_0; ++i) {
+    float s = 0.0f;
+    for (int64_t j = 0; j < x_1; ++j) s += x[i * x_1 + j] > 0 ? x[i * x_1 + j] : 0;
+    out[i] = s;
+  }
+}
+"""
+
+
+class WatchedReference(ReferenceProcess):
+    """Notes, at each of its timed rounds, which sandboxes this process has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.beside: list[int] = []
+
+    def round(self, inputs: int, spec: CaseSpec) -> tuple[int, bytes]:
+        listing = subprocess.run(
+            ["ps", "-o", "comm", "--ppid", str(os.getpid())],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        self.beside.append(listing.count("bwrap"))
+        return super().round(inputs, spec)
+
+
+def test_no_candidate_lives_while_the_baseline_is_timed() -> None:
+    problem = load_problem(HOSTILE / "problem.py")
+    court = Court(Protocol(), "test")
+    court.reference.close()
+    court.reference = watched = WatchedReference()
+    candidate = Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=HONEST)
+    found = court.judge(problem, candidate, timed=True)
+    court.close()
+    assert found.verdict is Verdict.CORRECT
+    assert found.timing is not None
+    rounds = Protocol().timed_rounds
+    assert len(found.timing.baseline_ns) == len(found.timing.candidate_ns) == rounds
+    assert watched.beside == [0] * (rounds + 2)
