@@ -40,6 +40,7 @@ from envs.types import CaseCheck, Problem, Tolerance
 
 NONCE_BYTES = 16
 START_LIMIT_S = 10.0
+EXIT_LIMIT_S = 20.0
 EXIT_REASONS = {65: "not_loadable", 67: "out_of_memory"}
 
 
@@ -196,9 +197,20 @@ class SandboxedCandidate(Player):
         return CandidateFailedError(EXIT_REASONS.get(code, f"exit_{code}"))
 
     def close(self) -> str:
-        """Kills the whole sandbox and returns the head of what it printed."""
-        self.process.kill()
-        self.process.wait()
+        """Kills the whole sandbox and returns, once it is gone, the head of what it printed.
+
+        The namespace's first process is killed, not bubblewrap, which ends after all of it has:
+        what is still dying would compete with the baseline.
+        """
+        outer = self.process.pid
+        try:
+            with open(f"/proc/{outer}/task/{outer}/children") as file:
+                for inner in file.read().split():
+                    os.kill(int(inner), signal.SIGKILL)
+            self.process.wait(timeout=EXIT_LIMIT_S)
+        except (OSError, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
         self.channel.close()
         log = os.pread(self.log_file.fileno(), LOG_LIMIT_BYTES, 0).decode("utf-8", "replace")
         self.log_file.close()
