@@ -78,7 +78,7 @@ class Run:
     ) -> None:
         self.recipe, self.folder, self.judge = recipe, folder, judge
         self.process, self.wait, self.resume = process, wait, resume
-        self.store = RecordStore(recipe.run_dir)
+        self.store, self.versions = RecordStore(recipe.run_dir), versions()
         self.held_out = _first(load_suite(recipe.data.held_out_suite), recipe.eval.problems)
         self.adapters = {
             stage: recipe.run_dir / "checkpoints" / f"{stage}-final" for stage in ("sft", "grpo")
@@ -142,7 +142,7 @@ class Run:
                 source=source,
                 evaluation=evaluation,
                 reward=None,
-                versions=versions(),
+                versions=self.versions,
             )
             for row, (problem, text, (source, evaluation)) in enumerate(
                 zip(problems, texts, judged, strict=True)
@@ -174,7 +174,7 @@ class Run:
             self.adapters["sft"] if "sft" in self.recipe.stages else None,
             self.adapters["grpo"],
             resume=self.resume,
-            versions=versions(),
+            versions=self.versions,
         )
 
     def measure(self, stage: str, adapter: Path | None) -> None:
@@ -196,7 +196,7 @@ class Run:
             seed=recipe.seed,
             batch=policy.batch_size,
             reward=recipe.reward,
-            versions=versions(),
+            versions=self.versions,
         )
         done = {one.id for one in self.store.read()}
         with _Counted(stage, len(self.held_out.problems) * section.samples) as advance:

@@ -15,7 +15,7 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import mean
 
 from data.store import RecordStore
@@ -87,7 +87,7 @@ def draw(
 
 @dataclass(frozen=True, kw_only=True)
 class Contrastive:
-    """Reads the run's records afresh at every step: the store grows with the run."""
+    """Reads the run's records once at every step: the store grows with the run."""
 
     store: RecordStore
     dialect: Dialect
@@ -95,12 +95,19 @@ class Contrastive:
     count: int
     band_width: float
     temperature: float
+    _known: dict[int, dict[str, list[Exemplar]]] = field(default_factory=dict, init=False)
+
+    def known(self, step: int) -> dict[str, list[Exemplar]]:
+        """The exemplars of this step; all its prompts share one reading of the records."""
+        if step not in self._known:
+            self._known.clear()
+            self._known[step] = exemplars_before(self.store.read(), step)
+        return self._known[step]
 
     def prompt(self, problem: Problem, step: int) -> Prompt:
         task = task_prompt(problem, self.dialect)
-        known = exemplars_before(self.store.read(), step).get(problem.key, [])
         chosen = draw(
-            known,
+            self.known(step).get(problem.key, []),
             random.Random(f"{self.seed}/{step}/{problem.key}"),
             count=self.count,
             band_width=self.band_width,
