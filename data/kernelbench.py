@@ -48,11 +48,13 @@ def load_folder(
 
 def load_problem(path: Path, *, scale: float = 1.0, level: str = "") -> Problem:
     """One problem file; raises ProblemError or OSError with one line that says what is wrong."""
-    code = path.read_text(encoding="utf-8")
     try:
+        code = path.read_text(encoding="utf-8")
         tree = ast.parse(code)
     except SyntaxError as error:
         raise ProblemError(f"{path}:{error.lineno}: not Python: {error.msg}") from None
+    except ValueError as error:  # not UTF-8, or a null byte in it
+        raise ProblemError(f"{path}: not Python: {error}") from None
     defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
     missing = [name for name in ("Model", "get_inputs") if name not in defined]
     if missing:

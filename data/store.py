@@ -36,6 +36,12 @@ class RecordStore:
         with self.path.open(encoding="utf-8") as file:
             return [record_from_plain(json.loads(line)) for line in file if line.endswith("\n")]
 
+    def cut_unfinished(self) -> None:
+        """Removes what a kill left of a last line, before others append to it. One process only."""
+        if self.path.exists():
+            with self.path.open("rb+") as file:
+                file.truncate(file.read().rfind(b"\n") + 1)
+
     def rewind(self, stage: str, first_lost_step: int) -> int:
         """Drops what a resumed run is going to do again; returns how many records that were.
 

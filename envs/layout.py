@@ -31,6 +31,9 @@ NUMPY_TYPES: dict[str, np.dtype[Any]] = {
 }
 
 
+_READ_AS = {**NUMPY_TYPES, "bool": np.dtype("uint8")}
+
+
 def offsets(tensors: Sequence[TensorSpec], guard_bytes: int = 0) -> tuple[list[int], int]:
     """(offset of each tensor, size of the file), in bytes; never an empty file."""
     at, places = 0, []
@@ -58,13 +61,14 @@ def prime_message(spec: CaseSpec, nonce: bytes) -> bytes:
 
 
 def read_outputs(copy: bytes, spec: CaseSpec) -> tuple[list[NDArray[np.generic]], bool]:
-    """(the outputs, whether anything outside them was written), from the referee's own copy."""
+    """(the outputs, whether anything outside them was written), from the referee's own copy.
+
+    A bool output comes as bytes, of which only 0 and 1 are bools: poison must not read as True.
+    """
     places, total = offsets(spec.outputs, GUARD_BYTES)
     arrays, spilled = [], False
     for tensor, start, end in zip(spec.outputs, places, [*places[1:], total], strict=True):
         stop = start + tensor.size_bytes
-        arrays.append(
-            np.frombuffer(copy[start:stop], NUMPY_TYPES[tensor.dtype]).reshape(tensor.shape)
-        )
+        arrays.append(np.frombuffer(copy[start:stop], _READ_AS[tensor.dtype]).reshape(tensor.shape))
         spilled = spilled or copy[stop:end] != bytes([POISON]) * (end - stop)
     return arrays, spilled

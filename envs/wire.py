@@ -37,8 +37,8 @@ def to_plain(value: Any) -> Any:
 
 
 def to_json(noun: Any) -> str:
-    """One line of JSON."""
-    return json.dumps(to_plain(noun), ensure_ascii=False, separators=(",", ":"))
+    """One line of JSON, all ASCII: a completion may hold half of a surrogate pair."""
+    return json.dumps(to_plain(noun), separators=(",", ":"))
 
 
 def problem_from_plain(plain: Mapping[str, Any]) -> Problem:

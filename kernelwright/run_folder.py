@@ -40,21 +40,14 @@ class RunFolder:
         self._write(ENV_FILE, json.dumps(environment(), indent=2) + "\n")
 
     def seconds(self) -> dict[str, float]:
-        """Stage → how long it took, over all attempts; finished stages only, in order."""
-        return {name: row["seconds"] for name, row in self._stages().items() if row["done"]}
-
-    def spent(self, stage: str) -> float:
-        """Seconds that earlier attempts at a stage took."""
-        return float(self._stages().get(stage, {"seconds": 0.0})["seconds"])
-
-    def note(self, stage: str, seconds: float, *, done: bool) -> None:
-        """Remembers how far a stage is."""
-        stages = {**self._stages(), stage: {"seconds": round(seconds, 1), "done": done}}
-        self._write(STAGES_FILE, json.dumps(stages, indent=2) + "\n")
-
-    def _stages(self) -> dict[str, dict[str, Any]]:
+        """Finished stage → how long its last attempt took, in order."""
         file = self.path / STAGES_FILE
         return dict(json.loads(file.read_text())) if file.exists() else {}
+
+    def note(self, stage: str, seconds: float) -> None:
+        """Remembers that a stage is done."""
+        stages = {**self.seconds(), stage: round(seconds, 1)}
+        self._write(STAGES_FILE, json.dumps(stages, indent=2) + "\n")
 
     def _refuse_other_recipe(self, recipe: Recipe) -> None:
         file = self.path / RECIPE_FILE

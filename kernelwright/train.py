@@ -38,6 +38,7 @@ def train(recipe: Recipe, *, resume: bool) -> None:
     folder = RunFolder(recipe.run_dir)
     if process.leads:
         folder.open(recipe, resume=resume)
+        RecordStore(recipe.run_dir).cut_unfinished()
     wait()
     workers = recipe.judge.workers or max(1, cores() // process.world)
     with Judge(workers, recipe.judge.minimum_sandbox) as judge:
@@ -109,12 +110,12 @@ class Run:
     def stage(self, name: str, work: Callable[[], None], *, alone: bool = False) -> None:
         """Does the work unless it is done, and remembers how long it took."""
         if name not in self.folder.seconds():
-            earlier, started = self.folder.spent(name), time.monotonic()
+            started = time.monotonic()
             if self.process.leads or not alone:
                 work()
             self.wait()
             if self.process.leads:
-                self.folder.note(name, earlier + time.monotonic() - started, done=True)
+                self.folder.note(name, time.monotonic() - started)
         gc.collect()
         self.wait()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,12 +26,10 @@ class Policy(Protocol):
         max_new_tokens: int,
         temperature: float,
         seed: int,
-        on_done: Callable[[int], None] | None = None,
     ) -> list[str]:
         """One completion per prompt, in order; temperature 0 is greedy.
 
-        The same arguments give the same completions. `on_done` is told, now and then, how many
-        completions there are so far.
+        The same arguments give the same completions.
         """
         ...
 
@@ -52,13 +50,10 @@ class ScriptedPolicy:
         max_new_tokens: int,
         temperature: float,
         seed: int,
-        on_done: Callable[[int], None] | None = None,
     ) -> list[str]:
         """The next completions of the script, whatever is asked."""
         places = range(self._given, self._given + len(prompts))
         self._given = places.stop
-        if on_done:
-            on_done(len(prompts))
         return [self._completions[place % len(self._completions)] for place in places]
 
 
@@ -79,7 +74,6 @@ class HFPolicy:
         max_new_tokens: int,
         temperature: float,
         seed: int,
-        on_done: Callable[[int], None] | None = None,
     ) -> list[str]:
         """Samples from the model's own distribution: no top-k, no top-p, no penalties.
 
@@ -95,8 +89,6 @@ class HFPolicy:
             for rows in _by_length(texts, self.batch_size):
                 answers = self._answer([texts[row] for row in rows], config)
                 completions.update(zip(rows, answers, strict=True))
-                if on_done:
-                    on_done(len(completions))
         return [completions[row] for row in range(len(texts))]
 
     def _chat(self, prompt: str) -> str:

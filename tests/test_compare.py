@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
+from envs.abi import CaseSpec, TensorSpec
 from envs.compare import BASE, derive_tolerance, exact_match, relative_error
+from envs.layout import POISON, output_file_bytes, read_outputs
 from envs.types import Tolerance
 
 Floats = NDArray[np.float64]
@@ -155,6 +157,18 @@ def test_each_element_may_be_any_of_the_choices_at_its_place(
     assert exact_match(actual, [first, second]) == (0, "")
     actual.flat[0] = first.flat[0] + 2
     assert exact_match(actual, [first, second])[0] is None
+
+
+def test_a_bool_is_the_byte_0_or_1_and_poison_is_neither() -> None:
+    spec = CaseSpec(
+        inputs=(), outputs=(TensorSpec(name="out", dtype="bool", shape=(2,)),), scalars=()
+    )
+    rest = bytes([POISON]) * (output_file_bytes(spec) - 2)
+    expected = [np.array([True, False])]
+    for first, right in ((1, True), (POISON, False), (2, False)):
+        (actual,), spilled = read_outputs(bytes([first, 0]) + rest, spec)
+        assert not spilled
+        assert (exact_match(actual, expected)[0] == 0) == right
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "bool"])

@@ -109,12 +109,14 @@ def test_a_wrong_spec_is_one_line_that_says_what_is_wrong(spec: str, says: str) 
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("class Model:\n    pass\n", "does not define get_inputs"),
-        ("def get_inputs(:\n", ":1: not Python"),
+        (b"class Model:\n    pass\n", "does not define get_inputs"),
+        (b"def get_inputs(:\n", ":1: not Python"),
+        (b"\xff\xfe", "not Python: 'utf-8'"),
+        (b"a = 1\x00\n", "not Python"),
     ],
 )
-def test_a_file_that_is_no_problem_says_why(tmp_path: Path, code: str, says: str) -> None:
+def test_a_file_that_is_no_problem_says_why(tmp_path: Path, code: bytes, says: str) -> None:
     path = tmp_path / "1_Broken.py"
-    path.write_text(code)
+    path.write_bytes(code)
     with pytest.raises(ProblemError, match=says):
         load_problem(path)

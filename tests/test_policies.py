@@ -122,12 +122,6 @@ def test_max_new_tokens_bounds_an_answer(base: Path) -> None:
     assert any(len(answer) > 3 for answer in answers(policy, tokens=12))
 
 
-def test_on_done_counts_up_to_all(base: Path) -> None:
-    policy, told = load_policy(str(base), batch_size=2), list[int]()
-    policy.complete(PROMPTS, max_new_tokens=2, temperature=0, seed=0, on_done=told.append)
-    assert told == [2, 4, 5]
-
-
 def test_nothing_asked_nothing_answered(base: Path) -> None:
     policy = load_policy(str(base))
     assert policy.complete([], max_new_tokens=2, temperature=0, seed=0) == []

@@ -28,14 +28,13 @@ def test_another_recipe_is_refused_and_the_section_named(tmp_path: Path) -> None
         RunFolder(tmp_path).open(recipe(tmp_path, grpo={"steps": 7}), resume=True)
 
 
-def test_seconds_of_all_attempts_count_and_only_finished_stages_are_done(tmp_path: Path) -> None:
+def test_finished_stages_are_remembered_in_order(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.open(recipe(tmp_path), resume=False)
-    folder.note("sft", 5.0, done=False)
     assert folder.seconds() == {}
-    assert folder.spent("sft") == 5.0
-    folder.note("sft", 12.5, done=True)
-    assert folder.seconds() == {"sft": 12.5}
+    folder.note("sft", 12.5)
+    folder.note("grpo", 5.0)
+    assert list(RunFolder(tmp_path).seconds().items()) == [("sft", 12.5), ("grpo", 5.0)]
 
 
 def test_what_is_published_about_the_machine_has_no_paths_or_names(tmp_path: Path) -> None:

@@ -73,6 +73,23 @@ def test_after_a_rewind_a_cut_off_line_is_gone_and_the_store_goes_on(store: Reco
     assert [one.step for one in store.read()] == [0, 1]
 
 
+def test_what_a_kill_left_of_a_line_does_not_join_the_next_record(store: RecordStore) -> None:
+    store.cut_unfinished()
+    store.append([nouns.record(step=0)])
+    whole = store.path.read_bytes()
+    for length in (1, 9, len(whole) - 1):
+        store.path.write_bytes(whole + whole[:length])
+        store.cut_unfinished()
+        store.append([nouns.record(step=1)])
+        assert [one.step for one in store.read()] == [0, 1]
+
+
+def test_half_of_a_surrogate_pair_is_kept(store: RecordStore) -> None:
+    store.append([nouns.record(completion="\ud83d, alone")])
+    store.rewind("grpo", 99)
+    assert [one.completion for one in store.read()] == ["\ud83d, alone"]
+
+
 def test_a_rewind_of_a_run_that_has_no_records_yet_drops_nothing(store: RecordStore) -> None:
     assert store.rewind("grpo", 0) == 0
     assert store.read() == []

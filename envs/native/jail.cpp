@@ -68,8 +68,15 @@ constexpr uint32_t kDenied[] = {
     SYS_fsmount,       SYS_fspick,           SYS_mount_setattr,
 };
 constexpr uint32_t kNewNamespaces = 0x7e020080;  // CLONE_NEW{USER,NS,PID,NET,IPC,UTS,CGROUP,TIME}
+constexpr uint32_t kThread = 0x00010000;         // CLONE_THREAD
+#if defined(__x86_64__)
+constexpr uint32_t kForks[] = {SYS_fork, SYS_vfork};
+#else
+constexpr uint32_t kForks[] = {SYS_clone3};  // it has no others
+#endif
 
-void filter_system_calls() {
+// A compiler starts processes; a kernel only threads, so that its memory limit is one limit.
+void filter_system_calls(bool may_fork) {
   const auto deny = [](uint32_t error) { return SECCOMP_RET_ERRNO | error; };
   std::vector<sock_filter> code;
   const auto load = [&](uint32_t offset) { code.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)); };
@@ -89,9 +96,15 @@ void filter_system_calls() {
   }
   unless_equal_skip(SYS_clone3, 1);
   give(deny(ENOSYS));  // its flags are behind a pointer; the C library falls back to clone
-  unless_equal_skip(SYS_clone, 4);
+  for (uint32_t number : kForks) {
+    if (may_fork) break;
+    unless_equal_skip(number, 1);
+    give(deny(EPERM));
+  }
+  unless_equal_skip(SYS_clone, 5);
   load(offsetof(seccomp_data, args[0]));
-  code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kNewNamespaces, 0, 1));
+  code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kNewNamespaces, 1, 0));
+  code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, may_fork ? ~0U : kThread, 1, 0));
   give(deny(EPERM));
   give(SECCOMP_RET_ALLOW);
   unless_equal_skip(SYS_socket, 1);
@@ -197,7 +210,7 @@ int main(int argc, char** argv) {
   const rlimit none = {0, 0};
   if (setrlimit(RLIMIT_CORE, &none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) die(kNoSandbox, "prctl");
   syscall(SYS_close_range, kChannel + 1, ~0U, 0);
-  filter_system_calls();
+  filter_system_calls(exec);
   if (exec) {
     if (next + 1 >= argc) die(kBadUse, "usage");
     execvp(argv[next + 1], argv + next + 1);
