@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from dataclasses import dataclass
 
-from envs import sandbox
 from envs.abi import CaseSpec, glue
+from envs.sandbox import BUILD_LIMITS, Zygote, sandbox_level
+from envs.toolchain import compiler_path
 from envs.types import Evaluation, Verdict
 
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs")
@@ -18,7 +18,7 @@ SOURCE_LIMIT_BYTES = 1 << 18
 LOG_LIMIT_BYTES = 16 << 10
 BUILD_LIMIT_S = 30.0
 
-_SCRIPT = 'cd /scratch && "$@" && cat kernel.so >&3'
+_SCRIPT = '"$@" && cat kernel.so >&3'
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,41 +29,41 @@ class Built:
     log: str
 
 
-def build_cpp(source: str, spec: CaseSpec) -> Built | Evaluation:
+def build_cpp(source: str, spec: CaseSpec, zygote: Zygote) -> Built | Evaluation:
     """The library of this answer, or the evaluation that says why there is none."""
-    level = sandbox.sandbox_level()
+    level = sandbox_level()
     size_bytes = len(source.encode("utf-8", "replace"))
     if size_bytes > SOURCE_LIMIT_BYTES:
         log = f"{size_bytes} bytes of source, at most {SOURCE_LIMIT_BYTES} are read"
         return _failed("source_too_large", log, level)
     with tempfile.TemporaryFile() as log_file:
-        code, library = _compile(source, glue(spec), log_file.fileno())
+        code, library = _compile(zygote, source, glue(spec), log_file.fileno())
         log = _head(log_file.fileno())
     if code == 0 and library:
         return Built(library, log)
     return _failed(_reason(code, log), log, level)
 
 
-def _compile(source: str, glue_source: str, log: int) -> tuple[int | None, bytes]:
+def _compile(zygote: Zygote, source: str, call: str, log: int) -> tuple[int | None, bytes]:
     """(exit status, or None when the time was up; the library)."""
-    files = [(memfd(source.encode("utf-8", "replace")), "/candidate.cpp")]
-    files += [(memfd(glue_source.encode()), "/glue.cpp")]
+    files = [("candidate.cpp", memfd(source.encode("utf-8", "replace")))]
+    files += [("glue.cpp", memfd(call.encode()))]
     artefact = os.memfd_create("library")
-    command = ["sh", "-c", _SCRIPT, "sh", sandbox.compiler_path(), *FLAGS]
+    command = ["/bin/sh", "-c", _SCRIPT, "sh", compiler_path(), *FLAGS, "-o", "kernel.so"]
     try:
-        process = sandbox.start(
+        job = zygote.start(
             "exec",
-            sandbox.BUILD_LIMITS,
-            command=[*command, "-o", "kernel.so", "/glue.cpp"],
+            BUILD_LIMITS,
+            command=[*command, "glue.cpp"],
             files=files,
             channel=artefact,
-            output=log,
+            log=log,
         )
-        code = wait(process, BUILD_LIMIT_S)
+        code = job.wait(BUILD_LIMIT_S)
         size = os.fstat(artefact).st_size
         return code, os.pread(artefact, size, 0)
     finally:
-        for descriptor in (artefact, *(fd for fd, _ in files)):
+        for descriptor in (artefact, *(fd for _, fd in files)):
             os.close(descriptor)
 
 
@@ -74,16 +74,6 @@ def memfd(content: bytes) -> int:
         file.write(content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
-
-
-def wait(process: subprocess.Popen[bytes], seconds: float) -> int | None:
-    """The exit status; None where it had to be killed because the time was up."""
-    try:
-        return process.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        return None
 
 
 def _reason(code: int | None, log: str) -> str:

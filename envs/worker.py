@@ -16,7 +16,7 @@ import sys
 
 from envs.build import FLAGS
 from envs.court import Court, Protocol
-from envs.sandbox import compiler_path
+from envs.toolchain import compiler_path
 from envs.types import content_hash
 from envs.wire import candidate_from_plain, problem_from_plain, to_json
 

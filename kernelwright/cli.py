@@ -75,7 +75,7 @@ def judge(
     from data.kernelbench import load_problem
     from envs.judge import Judge
     from envs.reference import ProblemError
-    from envs.sandbox import SandboxUnavailableError
+    from envs.toolchain import SandboxUnavailableError
     from envs.types import Candidate
 
     with _told(ProblemError, OSError, SyntaxError, ValueError, about=problem):
@@ -106,7 +106,7 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
 ) -> None:
     """Measure a model on a suite: correct rate, speed, and a report."""
     from data.suite import Suite, SuiteError, load_suite
-    from envs.sandbox import SandboxUnavailableError
+    from envs.toolchain import SandboxUnavailableError
     from evals.measure import EvalError, evaluate_model
     from evals.run import EvalSettings
     from kernelwright.machine import versions

@@ -10,12 +10,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from envs.sandbox import (
-    SandboxUnavailableError,
-    compiler_path,
-    require_level,
-    sandbox_level,
-)
+from envs.sandbox import require_level, sandbox_level
+from envs.toolchain import SandboxUnavailableError, compiler_path
 from kernelwright.machine import cores, free_disk_bytes, gpus, memory_bytes
 
 GB = 1e9

@@ -55,7 +55,7 @@ def start(
 
 
 def _train(recipe: Recipe, resume: bool) -> int:
-    from envs.sandbox import SandboxUnavailableError
+    from envs.toolchain import SandboxUnavailableError
     from kernelwright.run_folder import RunError
     from kernelwright.train import train
     from rl.weights import ModelError

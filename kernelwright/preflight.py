@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from data.suite import SuiteError, load_suite
-from envs.sandbox import SandboxUnavailableError, compiler_path, require_level
+from envs.sandbox import require_level
+from envs.toolchain import SandboxUnavailableError, compiler_path
 from envs.types import Dialect
 from kernelwright.estimate import weight_bytes
 from kernelwright.machine import gpus, how_to_install, memory_bytes

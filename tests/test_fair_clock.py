@@ -6,15 +6,15 @@ that burns the shared core did) and so earn a speedup that it does not have.
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 from data.kernelbench import load_problem
 from envs.abi import CaseSpec
 from envs.court import Court, Protocol
 from envs.referee import ReferenceProcess
+from envs.sandbox import Zygote
 from envs.types import Candidate, Dialect, Verdict
+from tests.processes import living_below
 
 HOSTILE = Path(__file__).parent / "hostile"
 HONEST = """
@@ -29,20 +29,16 @@ extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int
 
 
 class WatchedReference(ReferenceProcess):
-    """Notes, at each of its timed rounds, which sandboxes this process has."""
+    """Notes, at each of its timed rounds, what lives in the sandbox besides the zygote."""
 
-    def __init__(self) -> None:
+    def __init__(self, zygote: Zygote) -> None:
         super().__init__()
-        self.beside: list[int] = []
+        self.zygote = zygote.process.pid
+        self.alone = living_below(self.zygote)
+        self.beside: list[set[int]] = []
 
     def round(self, inputs: int, spec: CaseSpec) -> tuple[int, bytes]:
-        listing = subprocess.run(
-            ["ps", "-o", "comm", "--ppid", str(os.getpid())],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        self.beside.append(listing.count("bwrap"))
+        self.beside.append(living_below(self.zygote) - self.alone)
         return super().round(inputs, spec)
 
 
@@ -50,7 +46,7 @@ def test_no_candidate_lives_while_the_baseline_is_timed() -> None:
     problem = load_problem(HOSTILE / "problem.py")
     court = Court(Protocol(), "test")
     court.reference.close()
-    court.reference = watched = WatchedReference()
+    court.reference = watched = WatchedReference(court.zygote)
     candidate = Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=HONEST)
     found = court.judge(problem, candidate, timed=True)
     court.close()
@@ -58,4 +54,4 @@ def test_no_candidate_lives_while_the_baseline_is_timed() -> None:
     assert found.timing is not None
     rounds = Protocol().timed_rounds
     assert len(found.timing.baseline_ns) == len(found.timing.candidate_ns) == rounds
-    assert watched.beside == [0] * (rounds + 2)
+    assert watched.beside == [set()] * (rounds + 2)

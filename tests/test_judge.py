@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +12,9 @@ import pytest
 
 from data.kernelbench import load_problem
 from envs.judge import Judge
+from envs.sandbox import sandbox_level
 from envs.types import Candidate, Case, Dialect, Evaluation, Problem, Trust, Verdict
+from tests.processes import living_below, name_of, parent_of, still_alive
 
 HOSTILE = Path(__file__).parent / "hostile"
 FILES = sorted(HOSTILE.glob("*.cpp"))
@@ -53,25 +53,6 @@ def answer(problem: Problem, source: str, dialect: Dialect = Dialect.CPP) -> Can
     return Candidate(problem_key=problem.key, dialect=dialect, source=source)
 
 
-def leftovers_of(worker_ids: set[int]) -> list[str]:
-    """Sandbox processes below these workers, or adopted by init, that do not end by themselves.
-
-    A killed namespace of many processes takes the kernel a moment to take down.
-    """
-    deadline = time.monotonic() + 20
-    while (found := _sandboxes_of(worker_ids)) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return found
-
-
-def _sandboxes_of(worker_ids: set[int]) -> list[str]:
-    listing = subprocess.run(
-        ["ps", "-eo", "pid,ppid,comm"], capture_output=True, text=True, check=True
-    )
-    rows = [line.split(None, 2) for line in listing.stdout.splitlines()[1:]]
-    return [row[2] for row in rows if row[2] in ("bwrap", "jail") and int(row[1]) in worker_ids]
-
-
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_hostile_kernel_gets_its_verdict(file: Path, evaluations: dict[str, Evaluation]) -> None:
     verdict, reason = file.read_text().splitlines()[0].split()[2:4]
@@ -90,13 +71,14 @@ def test_an_honest_kernel_is_correct_and_timed_after_all_of_them(
 ) -> None:
     found = judge.evaluate(problem, answer(problem, HONEST))
     assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
-    assert found.sandbox_level == "namespaces"
+    assert found.sandbox_level == sandbox_level() != "none"
     assert found.trust is Trust.REFEREED
     assert found.timing is not None
     assert found.check is not None
     assert {one.case for one in found.check.rounds} == {case.name for case in problem.cases}
     assert len(found.check.rounds) >= 5
-    assert not leftovers_of({os.getpid(), 1})
+    jails = [one for one in living_below(os.getpid()) if name_of(one) == "jail"]
+    assert len(jails) == len(os.sched_getaffinity(0)), "one zygote a worker, and no job"
 
 
 def test_untimed_judging_checks_as_much_and_times_nothing(judge: Judge, problem: Problem) -> None:
@@ -139,21 +121,17 @@ def test_what_we_cannot_judge_is_unjudged(judge: Judge, problem: Problem) -> Non
 
 def test_a_killed_worker_loses_no_candidate(problem: Problem) -> None:
     sources = [f"{HONEST}// {number}" for number in range(12)]
+    before = living_below(os.getpid())
     with Judge(workers=2) as judge:
         judge.evaluate(problem, answer(problem, HONEST))
-        children = subprocess.run(
-            ["ps", "-o", "pid,args", "--ppid", str(os.getpid())],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.splitlines()
-        workers = [int(line.split()[0]) for line in children if "envs.worker" in line]
-        killer = threading.Timer(0.3, lambda: os.kill(workers[-1], signal.SIGKILL))
+        started = living_below(os.getpid()) - before
+        worker = next(one for one in started if parent_of(one) == os.getpid())
+        killer = threading.Timer(0.3, lambda: os.kill(worker, signal.SIGKILL))
         killer.start()
         found = judge.evaluate_many([(problem, answer(problem, source)) for source in sources])
         killer.join()
     assert [one.verdict for one in found] == [Verdict.CORRECT] * 12
-    assert not leftovers_of({*workers, 1})
+    assert not still_alive(started | living_below(os.getpid()) - before)
 
 
 def test_a_problem_that_ends_its_process_is_unjudged_and_the_judge_goes_on(

@@ -1,0 +1,127 @@
+"""A control group for each worker's sandbox, where this machine allows one: version 2, 1, or none.
+
+Rlimits hold for one process; a cgroup holds for a compiler with its children, for shared memory
+and for the scratch folder as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+MEMORY_BYTES = 4 << 30
+PROCESSES = 128
+PREFIX = "kernelwright"
+MOUNT = Path("/sys/fs/cgroup")
+CLOSE_LIMIT_S = 5.0
+
+_numbers = itertools.count()
+
+
+@lru_cache
+def cgroup_kind() -> Literal["v1", "v2"] | None:
+    """Which version limits memory and processes here; None where none does."""
+    _sweep()
+    for kind, limits in (("v2", _V2), ("v1", _V1)):
+        folders = _make(limits)
+        if folders:
+            _remove(folders)
+            return kind  # type: ignore[return-value]
+    return None
+
+
+class Cgroup:
+    """Limits of one worker; does nothing where the machine has none to give."""
+
+    def __init__(self) -> None:
+        kind = cgroup_kind()
+        self.folders = _make(_V2 if kind == "v2" else _V1) if kind else []
+
+    def take(self, process_id: int) -> None:
+        """Puts a process in, and with it all that its descendants start from now on."""
+        members = {process_id}
+        while members:  # bubblewrap has started its child already
+            for folder in self.folders:
+                for one in members:
+                    (folder / "cgroup.procs").write_text(str(one))
+            members = set().union(*(_children(one) for one in members))
+
+    def close(self) -> None:
+        """Removes it; its processes must have been killed."""
+        _remove(self.folders)
+
+
+_V1 = {
+    "memory": {"memory.limit_in_bytes": MEMORY_BYTES},
+    "pids": {"pids.max": PROCESSES},
+}
+_V2 = {"": {"memory.max": MEMORY_BYTES, "pids.max": PROCESSES}}
+
+
+def _make(limits: dict[str, dict[str, int]]) -> list[Path]:
+    """The folders of a new group with these limits; empty where they cannot be set."""
+    name = f"{PREFIX}-{os.getpid()}-{next(_numbers)}"
+    made: list[Path] = []
+    for controller, values in limits.items():
+        parent = _own_folder(controller)
+        if parent is None:
+            _remove(made)
+            return []
+        try:
+            (parent / name).mkdir()
+            made.append(parent / name)
+            for file, value in values.items():
+                if not (parent / name / file).exists():
+                    raise FileNotFoundError(file)
+                (parent / name / file).write_text(str(value))
+        except OSError:
+            _remove(made)
+            return []
+    return made
+
+
+def _own_folder(controller: str) -> Path | None:
+    """Where our own group of this controller ('' is version 2) lies; None where it has none."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controller in controllers.split(","):
+            for root in (MOUNT / controller, MOUNT / "unified"):
+                # In a container the path may be the host's: then the mount itself is our group.
+                for folder in (root / path.lstrip("/"), root):
+                    if (folder / "cgroup.procs").exists():
+                        return folder
+    return None
+
+
+def _children(process_id: int) -> set[int]:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        text = Path(f"/proc/{process_id}/task/{process_id}/children").read_text()
+        return {int(word) for word in text.split()}
+    return set()
+
+
+def _remove(folders: list[Path]) -> None:
+    deadline = time.monotonic() + CLOSE_LIMIT_S
+    for folder in folders:
+        while folder.exists():
+            try:
+                folder.rmdir()
+            except OSError:  # a killed process is still leaving
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(0.005)
+
+
+def _sweep() -> None:
+    """Removes the groups of runs that were killed."""
+    for controller in ("", "memory", "pids"):
+        parent = _own_folder(controller)
+        for folder in parent.glob(f"{PREFIX}-*") if parent else ():
+            if not Path("/proc", folder.name.split("-")[1]).exists():
+                with suppress(OSError):
+                    folder.rmdir()

@@ -1,0 +1,191 @@
+// Gives up every right that untrusted code could use. Called once, in the process that will run it.
+//
+// Order matters: mounts need root of the namespace, the uid drop ends that; Landlock and seccomp come
+// last because they also bind this code. Nothing here can be undone by the process itself.
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+enum ExitCode { kBadUse = 64, kNoKernel = 65, kNoSandbox = 66, kOutOfMemory = 67, kMapFailed = 68 };
+
+[[noreturn]] inline void die(ExitCode code, const char* what) {
+  dprintf(2, "jail: %s: %s\n", what, strerror(errno));
+  _exit(code);
+}
+
+struct Limits {
+  uint64_t memory_bytes = 0, file_bytes = 0, processes = 0, cpu_seconds = 0, scratch_bytes = 0;
+  uint32_t uid = 0;       // 0: stay who we are
+  bool may_fork = false;  // a compiler starts processes; a kernel only threads
+};
+
+#if defined(__x86_64__)
+constexpr uint32_t kArch = AUDIT_ARCH_X86_64;
+constexpr uint32_t kForeignBit = 0x40000000;  // x32 system calls
+constexpr uint32_t kStarts[] = {SYS_fork, SYS_vfork, SYS_execve, SYS_execveat};
+#elif defined(__aarch64__)
+constexpr uint32_t kArch = AUDIT_ARCH_AARCH64;
+constexpr uint32_t kForeignBit = 0xffffffff;
+constexpr uint32_t kStarts[] = {SYS_execve, SYS_execveat};
+#else
+#error "the sandbox knows x86-64 and aarch64"
+#endif
+
+// System calls that neither a kernel nor a compiler needs and that reach past the namespaces.
+constexpr uint32_t kDenied[] = {
+    SYS_ptrace,        SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp,
+    SYS_mount,         SYS_umount2,          SYS_pivot_root,        SYS_chroot,
+    SYS_unshare,       SYS_setns,            SYS_keyctl,            SYS_add_key,
+    SYS_request_key,   SYS_bpf,              SYS_perf_event_open,   SYS_userfaultfd,
+    SYS_io_uring_setup, SYS_io_uring_enter,  SYS_io_uring_register, SYS_open_by_handle_at,
+    SYS_name_to_handle_at, SYS_kexec_load,   SYS_init_module,       SYS_finit_module,
+    SYS_delete_module, SYS_reboot,           SYS_swapon,            SYS_swapoff,
+    SYS_quotactl,      SYS_acct,             SYS_settimeofday,      SYS_clock_settime,
+    SYS_adjtimex,      SYS_clock_adjtime,    SYS_sethostname,       SYS_setdomainname,
+    SYS_personality,   SYS_fanotify_init,    SYS_sched_setaffinity, SYS_pidfd_getfd,
+    SYS_open_tree,     SYS_move_mount,       SYS_fsopen,            SYS_fsconfig,
+    SYS_fsmount,       SYS_fspick,           SYS_mount_setattr,     SYS_memfd_secret,
+    SYS_setpriority,   SYS_sched_setscheduler, SYS_sched_setattr,
+    SYS_shmget,        SYS_msgget,           SYS_semget,
+};
+constexpr uint32_t kNewNamespaces = 0x7e020080;  // CLONE_NEW{USER,NS,PID,NET,IPC,UTS,CGROUP,TIME}
+constexpr uint32_t kThread = 0x00010000;         // CLONE_THREAD
+constexpr uint32_t kTerminalInput = 0x5412;      // TIOCSTI
+
+inline void filter_system_calls(bool may_fork) {
+  std::vector<sock_filter> code;
+  const auto load = [&](uint32_t offset) { code.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)); };
+  const auto give = [&](uint32_t action) { code.push_back(BPF_STMT(BPF_RET | BPF_K, action)); };
+  const auto refuse = [&](uint32_t error) { give(SECCOMP_RET_ERRNO | error); };
+  const auto unless_equal_skip = [&](uint32_t value, uint8_t skip) {
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip));
+  };
+  load(offsetof(seccomp_data, arch));
+  code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArch, 1, 0));
+  give(SECCOMP_RET_KILL_PROCESS);
+  load(offsetof(seccomp_data, nr));
+  code.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kForeignBit, 0, 1));
+  give(SECCOMP_RET_KILL_PROCESS);
+  for (uint32_t number : kDenied) {
+    unless_equal_skip(number, 1);
+    refuse(EPERM);
+  }
+  for (uint32_t number : kStarts) {
+    if (may_fork) break;
+    unless_equal_skip(number, 1);
+    refuse(EPERM);
+  }
+  unless_equal_skip(SYS_clone3, 1);
+  refuse(ENOSYS);  // its flags are behind a pointer; the C library falls back to clone
+  unless_equal_skip(SYS_clone, 5);
+  load(offsetof(seccomp_data, args[0]));
+  code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kNewNamespaces, 1, 0));
+  code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, may_fork ? ~0U : kThread, 1, 0));
+  refuse(EPERM);
+  give(SECCOMP_RET_ALLOW);
+  unless_equal_skip(SYS_ioctl, 4);
+  load(offsetof(seccomp_data, args[1]));
+  unless_equal_skip(kTerminalInput, 1);
+  refuse(EPERM);
+  give(SECCOMP_RET_ALLOW);
+  unless_equal_skip(SYS_socket, 1);
+  refuse(EAFNOSUPPORT);
+  give(SECCOMP_RET_ALLOW);
+  sock_fprog program = {static_cast<unsigned short>(code.size()), code.data()};
+  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)) die(kNoSandbox, "seccomp");
+}
+
+// Landlock by number: the headers of a machine are often older than its kernel.
+constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
+constexpr uint64_t kExecute = 1, kWriteFile = 2, kReadFile = 4, kReadFolder = 8;
+constexpr uint64_t kTruncate = 1 << 14, kDeviceControl = 1 << 15;
+constexpr uint64_t kMakeDevices = (1 << 6) | (1 << 11);  // character and block devices
+
+inline long landlock_version() { return syscall(kCreateRuleset, nullptr, 0, 1); }
+
+// Files: the system's are readable, /scratch is writable, all else does not exist. Also no TCP, no
+// signals and no abstract sockets to the outside, where this kernel knows those rules.
+inline void restrict_files() {
+  const long version = landlock_version();
+  if (version < 1) return;  // the sandbox level says so (envs/sandbox.py)
+  const uint64_t known = version >= 5 ? 0xffff : version >= 3 ? 0x7fff : version == 2 ? 0x3fff : 0x1fff;
+  const struct { uint64_t files, net, scoped; } handled = {known, 3, 3};
+  const size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
+  const int rules = syscall(kCreateRuleset, &handled, size, 0);
+  if (rules < 0) die(kNoSandbox, "landlock");
+  const auto allow = [&](const char* path, uint64_t rights) {
+    const int place = open(path, O_PATH | O_CLOEXEC);
+    if (place < 0) return;
+    struct __attribute__((packed)) { uint64_t rights; int32_t place; } rule = {rights & known, place};
+    if (syscall(kAddRule, rules, 1, &rule, 0)) die(kNoSandbox, path);
+    close(place);
+  };
+  for (const char* path : {"/usr", "/lib", "/lib64", "/bin", "/opt"}) {
+    allow(path, kExecute | kReadFile | kReadFolder);
+  }
+  for (const char* path : {"/etc/ld.so.cache"}) allow(path, kReadFile);
+  allow("/etc/alternatives", kReadFile | kReadFolder | kExecute);
+  allow("/scratch", ~(kMakeDevices | kDeviceControl));
+  for (const char* path : {"/dev/null", "/dev/zero", "/dev/urandom"}) allow(path, kReadFile | kWriteFile);
+  if (syscall(kRestrictSelf, rules, 0)) die(kNoSandbox, "landlock_restrict_self");
+  close(rules);
+}
+
+inline void mount_scratch(const Limits& limits) {
+  const uint32_t owner = limits.uid ? limits.uid : getuid();
+  const std::string options = "size=" + std::to_string(limits.scratch_bytes) +
+                              ",nr_inodes=4096,mode=0700,uid=" + std::to_string(owner) +
+                              ",gid=" + std::to_string(owner);
+  if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) ||
+      mount("tmpfs", "/scratch", "tmpfs", MS_NOSUID | MS_NODEV, options.c_str())) {
+    die(kNoSandbox, "scratch");
+  }
+}
+
+inline void set_limits(const Limits& limits) {
+  const auto set = [](int kind, uint64_t value) {
+    const rlimit both = {value, value};
+    if (value && setrlimit(static_cast<__rlimit_resource>(kind), &both)) die(kNoSandbox, "rlimit");
+  };
+  set(RLIMIT_AS, limits.memory_bytes);
+  set(RLIMIT_FSIZE, limits.file_bytes);
+  set(RLIMIT_NPROC, limits.processes);
+  set(RLIMIT_CPU, limits.cpu_seconds);
+  set(RLIMIT_NOFILE, 64);
+  const rlimit none = {0, 0};
+  for (auto kind : {RLIMIT_CORE, RLIMIT_MSGQUEUE}) {
+    if (setrlimit(kind, &none)) die(kNoSandbox, "rlimit");
+  }
+}
+
+inline void drop_rights(const Limits& limits) {
+  for (int right = 0; right <= 63; ++right) prctl(PR_CAPBSET_DROP, right, 0, 0, 0);
+  if (const uid_t id = limits.uid) {
+    if (setgroups(0, nullptr) || setresgid(id, id, id) || setresuid(id, id, id)) die(kNoSandbox, "setuid");
+  }
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct nothing[2] = {};
+  if (syscall(SYS_capset, &header, nothing) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) {
+    die(kNoSandbox, "capabilities");
+  }
+}

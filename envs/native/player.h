@@ -1,0 +1,92 @@
+// The candidate's side of a round: maps what the referee sent, calls the kernel, says so.
+//
+// Nothing that this process says is believed: it shares its memory with the candidate. The referee
+// owns inputs, clock, outputs and comparison (envs/referee.py).
+#pragma once
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <new>
+
+#include "harden.h"
+
+constexpr int kChannel = 3;
+constexpr size_t kNonceBytes = 16;
+constexpr size_t kMessageBytes = 1 << 16;
+
+// What the referee says before the clock starts: where each tensor lies, all sizes, all scalars.
+struct Layout {
+  std::vector<int64_t> input_offsets, output_offsets, sizes;
+  std::vector<double> scalars;
+};
+
+inline Layout read_layout(const char* bytes) {
+  const int64_t* words = reinterpret_cast<const int64_t*>(bytes);
+  const int64_t inputs = *words++, outputs = *words++, sizes = *words++, scalars = *words++;
+  const auto take = [&](int64_t count) {
+    std::vector<int64_t> part(words, words + count);
+    words += count;
+    return part;
+  };
+  Layout layout = {take(inputs), take(outputs), take(sizes), {}};
+  const double* values = reinterpret_cast<const double*>(words);
+  layout.scalars.assign(values, values + scalars);
+  return layout;
+}
+
+struct Mapping {
+  char* base;
+  size_t bytes;
+  Mapping(int descriptor, int protection) : bytes(lseek(descriptor, 0, SEEK_END)) {
+    void* at = mmap(nullptr, bytes, protection, MAP_SHARED | MAP_POPULATE, descriptor, 0);
+    if (at == MAP_FAILED) die(kMapFailed, "mmap");
+    base = static_cast<char*>(at);
+    close(descriptor);
+  }
+  ~Mapping() { munmap(base, bytes); }
+};
+
+using Call = void (*)(void* const*, const int64_t*, const double*);
+
+inline void run_once(Call call, const Layout& layout, int input, int output) {
+  Mapping in(input, PROT_READ), out(output, PROT_READ | PROT_WRITE);
+  std::vector<void*> pointers;
+  for (int64_t offset : layout.input_offsets) pointers.push_back(in.base + offset);
+  for (int64_t offset : layout.output_offsets) pointers.push_back(out.base + offset);
+  call(pointers.data(), layout.sizes.data(), layout.scalars.data());
+}
+
+[[noreturn]] inline void serve_rounds(Call call) {
+  alignas(16) static char message[kMessageBytes];
+  Layout layout;
+  for (;;) {
+    char control[CMSG_SPACE(2 * sizeof(int))] = {};
+    iovec part = {message, sizeof message};
+    msghdr header = {nullptr, 0, &part, 1, control, sizeof control, 0};
+    if (recvmsg(kChannel, &header, MSG_CMSG_CLOEXEC) <= 0) _exit(0);
+    if (message[0] == 'P') layout = read_layout(message + 8);
+    if (message[0] == 'G') {
+      int files[2];
+      memcpy(files, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof files);
+      run_once(call, layout, files[0], files[1]);
+      message[0] = 'D';
+    }
+    if (send(kChannel, message, 1 + kNonceBytes, 0) < 0) _exit(0);
+  }
+}
+
+[[noreturn]] inline void play(const char* library) {
+  std::set_new_handler([] { _exit(kOutOfMemory); });
+  void* opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  const auto call = opened ? reinterpret_cast<Call>(dlsym(opened, "kernelwright_call")) : nullptr;
+  if (!call) {
+    dprintf(2, "jail: %s\n", dlerror());
+    _exit(kNoKernel);
+  }
+  char ready[1 + kNonceBytes] = {'R'};
+  if (send(kChannel, ready, sizeof ready, 0) < 0) _exit(0);
+  serve_rounds(call);
+}

