@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.compare import Array, exact_match, relative_error
+from envs.compare import Array, Expected
 from envs.reference import (
     Reference,
     flatten,
@@ -102,10 +102,8 @@ def _passes(
     answer: list[Array], expected: list[Array], kinds: list[Any], tolerance: Tolerance
 ) -> bool:
     for got, exact, kind in zip(answer, expected, kinds, strict=True):
-        if kind.kind == "f":
-            error, _ = relative_error(got.astype(np.float64), exact, tolerance)
-        else:
-            error, _ = exact_match(got.astype(kind), [exact.astype(kind)])
+        kind = np.dtype(np.float64) if kind.kind == "f" else kind
+        error, _ = Expected.of([exact.astype(kind)], tolerance).error(got.astype(kind))
         if error is None or error > 1:
             return False
     return True

@@ -7,12 +7,16 @@ output's own spread, and is derived per problem from how far PyTorch itself is f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.types import Tolerance
 
 Array = NDArray[np.generic]
+Floats = NDArray[np.float64]
 
 BASE = {"float64": 1e-10, "float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}
 """Smallest allowance by dtype: about 170 units in the last place for float32, as a sum of a few
@@ -42,42 +46,63 @@ def derive_tolerance(dtype: str, exact: list[Array], others: list[list[Array]]) 
     return Tolerance(relative=base, of_spread=min(max(base, HEADROOM * worst), 0.1))
 
 
-def relative_error(
-    actual: Array, expected: Array, tolerance: Tolerance
-) -> tuple[float | None, str]:
-    """(largest error as a share of what is allowed, note). At most 1 passes; None never does.
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is acceptable as one output, prepared once for the candidates of a whole batch.
 
-    NaN and infinity are no wildcards: they have to stand where the reference has them.
+    For floats `choices` is the float64 reference alone. For integers and bools it is the reference
+    in float64, in its own precision, and on inputs moved by a few units in the last place: a
+    comparison or an argmax may fall either way only where rounding decides it.
     """
-    if actual.shape != expected.shape:
-        return None, f"shape {actual.shape}, expected {expected.shape}"
-    exact, got = expected.astype(np.float64), actual.astype(np.float64)
-    finite = np.isfinite(exact)
-    if not np.array_equal(got[~finite], exact[~finite], equal_nan=True):
-        return None, "NaN or infinity differs from the reference"
-    if not np.isfinite(got[finite]).all():
-        return None, f"{int((~np.isfinite(got[finite])).sum())} values are not finite"
-    allowed = tolerance.relative * np.abs(exact[finite]) + tolerance.of_spread * _spread(exact)
-    error = np.abs(got[finite] - exact[finite])
-    ratio = np.divide(error, allowed, out=np.where(error > 0, np.inf, 0.0), where=allowed > 0)
-    worst = float(ratio.max(initial=0.0))
-    share = float((ratio > 1).mean()) if ratio.size else 0.0
-    return (
-        worst if np.isfinite(worst) else None
-    ), f"{share:.1%} of values are off" if share else ""
 
+    choices: tuple[Array, ...]
+    allowed: Floats | None
+    """For floats: the allowed error of each element."""
 
-def exact_match(actual: Array, choices: list[Array]) -> tuple[float | None, str]:
-    """For integer and bool outputs: every element equals one of the choices at its place.
+    @classmethod
+    def of(cls, choices: Sequence[Array], tolerance: Tolerance) -> Expected:
+        first = choices[0]
+        if first.dtype.kind != "f":
+            return cls(tuple(choices), None)
+        exact = first.astype(np.float64)
+        allowed = tolerance.relative * np.abs(exact) + tolerance.of_spread * _spread(exact)
+        return cls((exact,), allowed)
 
-    The choices are the reference in float64, in its own precision, and on inputs moved by a part in
-    a million: a comparison or an argmax may fall either way only where rounding decides it.
-    """
-    if actual.shape != choices[0].shape:
-        return None, f"shape {actual.shape}, expected {choices[0].shape}"
-    wrong = np.logical_and.reduce([actual != choice for choice in choices])
-    share = float(wrong.mean()) if wrong.size else 0.0
-    return (0.0, "") if share == 0 else (None, f"{share:.1%} of values are off")
+    @property
+    def size_bytes(self) -> int:
+        return sum(one.nbytes for one in self.choices) * (2 if self.allowed is not None else 1)
+
+    def error(self, actual: Array) -> tuple[float | None, str]:
+        """(largest error as a share of what is allowed, note): up to 1 passes, None never."""
+        if actual.shape != self.choices[0].shape:
+            return None, f"shape {actual.shape}, expected {self.choices[0].shape}"
+        if self.allowed is None:
+            wrong = np.logical_and.reduce([actual != choice for choice in self.choices])
+            share = float(wrong.mean()) if wrong.size else 0.0
+            return (None, f"{share:.1%} of values are off") if share else (0.0, "")
+        exact = self.choices[0].astype(np.float64, copy=False)
+        return self._float_error(actual.astype(np.float64), exact, self.allowed)
+
+    @staticmethod
+    def _float_error(got: Floats, exact: Floats, allowed: Floats) -> tuple[float | None, str]:
+        """NaN and infinity are no wildcards: they have to stand where the reference has them."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = np.abs(got - exact)
+            ratio /= allowed
+        worst = float(ratio.max(initial=0.0))
+        if worst <= 1:  # False for NaN: then something is not finite, or 0 was allowed
+            return worst, ""
+        finite = np.isfinite(exact)
+        if not np.array_equal(got[~finite], exact[~finite], equal_nan=True):
+            return None, "NaN or infinity differs from the reference"
+        if not np.isfinite(got[finite]).all():
+            return None, f"{int((~np.isfinite(got[finite])).sum())} values are not finite"
+        off = np.abs(got[finite] - exact[finite])
+        limit = allowed[finite]
+        ratio = np.divide(off, limit, out=np.where(off > 0, np.inf, 0.0), where=limit > 0)
+        worst, share = float(ratio.max(initial=0.0)), float((ratio > 1).mean()) if ratio.size else 0
+        note = f"{share:.1%} of values are off" if share else ""
+        return (worst if np.isfinite(worst) else None), note
 
 
 def _spread(values: Array) -> float:

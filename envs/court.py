@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from envs.abi import CaseSpec, UnsupportedDtypeError
+from envs.abi import UnsupportedDtypeError
 from envs.build import Built, build_cpp
-from envs.referee import (
-    CandidateFailedError,
-    Draw,
-    ReferenceFailedError,
-    ReferenceProcess,
-    SandboxedCandidate,
-    compare,
-)
+from envs.draws import Draws, Loaded, ReferenceFailedError, ReferenceProcess
+from envs.referee import CandidateFailedError, SandboxedCandidate, compare
 from envs.sandbox import Zygote, sandbox_level
+from envs.stopwatch import Pace, time_in_turns
 from envs.types import (
     Candidate,
     CaseCheck,
@@ -24,31 +19,37 @@ from envs.types import (
     Dialect,
     Evaluation,
     Problem,
-    Timing,
-    Tolerance,
     Verdict,
 )
-from envs.wire import to_plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
-    """How long and how often. Rounds are counted, times are wall-clock seconds."""
+    """How long and how often. Times are wall-clock seconds."""
 
     check_rounds: int = 5
     """At least this many checked rounds, spread over all cases."""
-    timed_rounds: int = 7
-    """Rounds of baseline and of candidate after an unrecorded one; each output is checked."""
+    pace: Pace = field(default_factory=Pace)
     round_limit_s: float = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A problem as the reference process knows it."""
+class WrongOutputError(Exception):
+    """An output that was compared and is not right. A fact about the candidate."""
 
-    problem: Problem
-    specs: list[CaseSpec]
-    tolerances: list[Tolerance]
+
+@dataclass(slots=True)
+class Trial:
+    """One candidate before the court: what it is, and what was seen of it so far."""
+
+    loaded: Loaded
+    built: Built
+    draws: Draws
+    checks: list[CaseCheck]
+    log: str
+
+    def decided(self, verdict: Verdict, reason: str) -> Evaluation:
+        check = Check(rounds=tuple(self.checks)) if self.checks else None
+        return Evaluation(verdict=verdict, reason=reason, check=check, log=self.log)
 
 
 class Court:
@@ -60,12 +61,18 @@ class Court:
         self.reference = ReferenceProcess()
         self.zygote = Zygote()
         self.loaded: Loaded | None = None
+        self.draws = Draws(self.reference, 0)
 
-    def judge(self, problem: Problem, candidate: Candidate, *, timed: bool) -> Evaluation:
-        """The evaluation of this candidate; `unjudged` where the problem itself cannot be run."""
+    def judge(
+        self, problem: Problem, candidate: Candidate, *, timed: bool, seed: int
+    ) -> Evaluation:
+        """The evaluation of this candidate; `unjudged` where the problem itself cannot be run.
+
+        `seed` decides all inputs, and is secret until the candidates of its batch are judged.
+        """
         started = time.perf_counter()
         try:
-            evaluation = self._judge(problem, candidate, timed)
+            evaluation = self._judge(problem, candidate, timed, seed)
         except (ReferenceFailedError, UnsupportedDtypeError) as error:
             evaluation = Evaluation(
                 verdict=Verdict.UNJUDGED, reason="reference_failed", log=str(error)
@@ -74,10 +81,11 @@ class Court:
             evaluation,
             sandbox_level=sandbox_level(),
             environment=self.environment,
+            seed=seed,
             seconds=round(time.perf_counter() - started, 4),
         )
 
-    def _judge(self, problem: Problem, candidate: Candidate, timed: bool) -> Evaluation:
+    def _judge(self, problem: Problem, candidate: Candidate, timed: bool, seed: int) -> Evaluation:
         if candidate.dialect is not Dialect.CPP:
             note = f"dialect {candidate.dialect} cannot be judged on this machine yet"
             return Evaluation(verdict=Verdict.UNJUDGED, reason="dialect_unavailable", log=note)
@@ -87,126 +95,95 @@ class Court:
         built = build_cpp(candidate.source, loaded.specs[0], self.zygote)
         if isinstance(built, Evaluation):
             return built
-        return self._run(loaded, built, timed)
+        trial = Trial(loaded, built, self._draws(seed), [], built.log)
+        evaluation = self._run(trial, timed)
+        facts = (*evaluation.facts, ("library_bytes", float(len(built.library))))
+        return replace(evaluation, facts=facts)
 
     def _load(self, problem: Problem) -> Loaded:
         if self.loaded is None or self.loaded.problem.key != problem.key:
-            specs, tolerances = self.reference.load(to_plain(problem))
-            self.loaded = Loaded(problem, specs, tolerances)
+            self.draws.close()
+            self.loaded = self.reference.load(problem)
         return self.loaded
 
-    def _run(self, loaded: Loaded, built: Built, timed: bool) -> Evaluation:
-        """Checks in one process of the candidate's, and times in another."""
-        evaluation = self._play(loaded, built, self._check)
-        if evaluation.verdict is Verdict.CORRECT and timed:
-            evaluation = self._time(loaded, built, evaluation)
-        return replace(evaluation, facts=(("library_bytes", float(len(built.library))),))
+    def _draws(self, seed: int) -> Draws:
+        if self.draws.seed != seed:
+            self.draws.close()
+            self.draws = Draws(self.reference, seed)
+        return self.draws
 
-    def _play(
-        self,
-        loaded: Loaded,
-        built: Built,
-        part: Callable[[Loaded, SandboxedCandidate, list[CaseCheck]], Evaluation],
-    ) -> Evaluation:
-        """What `part` finds with a fresh process of the candidate, which is gone afterwards."""
-        player = SandboxedCandidate(built.library, self.protocol.round_limit_s, self.zygote)
-        checks: list[CaseCheck] = []
+    def _run(self, trial: Trial, timed: bool) -> Evaluation:
+        try:
+            self._play(trial, lambda player: self._check(trial, player))
+            if not timed:
+                return trial.decided(Verdict.CORRECT, "ok")
+            return self._time(trial)
+        except CandidateFailedError as failure:
+            verdict = Verdict.TIMED_OUT if failure.timed_out else Verdict.CRASHED
+            return trial.decided(verdict, failure.reason)
+        except WrongOutputError:
+            outside = "outside" in trial.checks[-1].note
+            return trial.decided(Verdict.WRONG, "out_of_bounds" if outside else "mismatch")
+
+    def _play(self, trial: Trial, part: Callable[[SandboxedCandidate], None]) -> None:
+        """Plays a part with a fresh process of the candidate, which is gone afterwards."""
+        player = SandboxedCandidate(trial.built.library, self.protocol.round_limit_s, self.zygote)
         try:
             player.ready()
-            evaluation = part(loaded, player, checks)
-        except CandidateFailedError as failure:
-            evaluation = Evaluation(
-                verdict=Verdict.TIMED_OUT if failure.timed_out else Verdict.CRASHED,
-                reason=failure.reason,
-                check=Check(rounds=tuple(checks)) if checks else None,
-            )
+            part(player)
         finally:
-            log = player.close()
-        return replace(evaluation, log=built.log + log)
+            trial.log = trial.built.log + player.close()
 
-    def _check(
-        self, loaded: Loaded, player: SandboxedCandidate, checks: list[CaseCheck]
-    ) -> Evaluation:
-        cases = loaded.problem.cases
-        for number in range(max(self.protocol.check_rounds, len(cases))):
-            case = number % len(cases)
-            player.prime(loaded.specs[case])
-            one = self._checked(loaded, case, lambda draw, spec: player.round(draw.inputs, spec)[1])
-            checks.append(one)
-            if not one.passed:
-                return _wrong(checks)
-        return _correct(checks)
+    def _check(self, trial: Trial, player: SandboxedCandidate) -> None:
+        """Rounds over all cases in turn; raises at the first output that is not right."""
+        cases = len(trial.loaded.problem.cases)
+        for number in range(max(self.protocol.check_rounds, cases)):
+            self._round(trial, player, number % cases, number // cases)
 
-    def _time(self, loaded: Loaded, built: Built, checked: Evaluation) -> Evaluation:
-        """Half of the baseline's rounds, the candidate's, the other half: never two at once.
+    def _round(self, trial: Trial, player: SandboxedCandidate, case: int, number: int) -> int:
+        """How long one round took, in nanoseconds; its outputs are compared."""
+        spec = trial.loaded.specs[case]
+        player.prime(spec)
+        with trial.draws.of(trial.loaded, case, number) as draw:
+            duration_ns, copy = player.round(draw.inputs, spec)
+            name = trial.loaded.problem.cases[case].name
+            trial.checks.append(compare(name, copy, spec, draw.expected))
+        if not trial.checks[-1].passed:
+            raise WrongOutputError
+        return duration_ns
 
-        A candidate that lives while the baseline runs can slow it down. So the baseline is timed
-        before the candidate's process is started and after it is gone; drift falls on both halves.
+    def _time(self, trial: Trial) -> Evaluation:
+        """Baseline and candidate in turns, on the same inputs; never two of them alive at once.
+
+        A candidate that lives while the baseline runs can slow it down, so each of its blocks has a
+        process of its own, which is gone before the baseline's next.
         """
-        case = loaded.problem.cases.index(loaded.problem.timed_case())
-        rounds = self.protocol.timed_rounds
-        self.reference.aim(loaded.problem, case)
-        candidate_ns: list[int] = []
+        problem = trial.loaded.problem
+        case = problem.cases.index(problem.timed_case())
+        spec = trial.loaded.specs[case]
+        self.reference.aim(problem, case)
 
-        def measure(
-            loaded: Loaded, player: SandboxedCandidate, checks: list[CaseCheck]
-        ) -> Evaluation:
-            player.prime(loaded.specs[case])
+        def baseline(numbers: range) -> list[int]:
+            found = []
+            for number in numbers:
+                with trial.draws.of(trial.loaded, case, number) as draw:
+                    found.append(self.reference.round(draw.inputs, spec)[0])
+            return found
 
-            def run(draw: Draw, spec: CaseSpec) -> bytes:
-                ns, copy = player.round(draw.inputs, spec)
-                candidate_ns.append(ns)
-                return copy
+        def candidate(numbers: range) -> list[int]:
+            found: list[int] = []
 
-            for _ in range(rounds + 1):
-                checks.append(self._checked(loaded, case, run))
-                if not checks[-1].passed:
-                    return _wrong(checks)
-            return _correct(checks)
+            def part(player: SandboxedCandidate) -> None:
+                found.extend(self._round(trial, player, case, number) for number in numbers)
 
-        before = self._baseline_ns(loaded, case, rounds - rounds // 2)
-        evaluation = self._play(loaded, built, measure)
-        if evaluation.verdict is not Verdict.CORRECT or not checked.check or not evaluation.check:
-            return evaluation
-        after = self._baseline_ns(loaded, case, rounds // 2)
-        return replace(
-            evaluation,
-            check=Check(rounds=checked.check.rounds + evaluation.check.rounds),
-            timing=Timing(baseline_ns=(*before, *after), candidate_ns=tuple(candidate_ns[1:])),
-        )
+            self._play(trial, part)
+            return found
 
-    def _baseline_ns(self, loaded: Loaded, case: int, rounds: int) -> list[int]:
-        """Durations of the baseline on fresh inputs, after one round that does not count."""
-        found = []
-        for _ in range(rounds + 1):
-            draw = self.reference.draw(loaded.problem, case, loaded.specs[case])
-            try:
-                found.append(self.reference.round(draw.inputs, loaded.specs[case])[0])
-            finally:
-                draw.close()
-        return found[1:]
-
-    def _checked(
-        self, loaded: Loaded, case: int, run: Callable[[Draw, CaseSpec], bytes]
-    ) -> CaseCheck:
-        """Draws inputs, lets `run` produce the outputs, and compares them."""
-        spec, name = loaded.specs[case], loaded.problem.cases[case].name
-        draw = self.reference.draw(loaded.problem, case, spec)
-        try:
-            copy = run(draw, spec)
-        finally:
-            draw.close()
-        return compare(name, copy, spec, draw.expected, loaded.tolerances[case])
+        timing, drift = time_in_turns(baseline, candidate, self.protocol.pace)
+        evaluation = trial.decided(Verdict.CORRECT, "ok")
+        return replace(evaluation, timing=timing, facts=(("baseline_drift", drift),))
 
     def close(self) -> None:
+        self.draws.close()
         self.reference.close()
         self.zygote.close()
-
-
-def _correct(checks: list[CaseCheck]) -> Evaluation:
-    return Evaluation(verdict=Verdict.CORRECT, reason="ok", check=Check(rounds=tuple(checks)))
-
-
-def _wrong(checks: list[CaseCheck]) -> Evaluation:
-    reason = "out_of_bounds" if "outside" in checks[-1].note else "mismatch"
-    return Evaluation(verdict=Verdict.WRONG, reason=reason, check=Check(rounds=tuple(checks)))

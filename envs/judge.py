@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import secrets
 import select
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from envs.wire import evaluation_from_plain, to_plain
 
 ROOT = Path(__file__).resolve().parent.parent
 JOB_LIMIT_S = 180.0
+SEED_BITS = 62
 TRIES = 2
 NO_CODE_BLOCK = Evaluation(verdict=Verdict.NO_KERNEL, reason="no_code_block")
 
@@ -67,9 +69,10 @@ class Judge:
         `on_done` is called, from another thread, each time one is finished.
         """
         distinct = {candidate.key: (problem, candidate) for problem, candidate in jobs}
+        seed = secrets.randbits(SEED_BITS)
 
         def one(job: tuple[Problem, Candidate]) -> Evaluation:
-            evaluation = self._with_retry(*job, timed=timed)
+            evaluation = self._with_retry(*job, timed=timed, seed=seed)
             if on_done:
                 on_done()
             return evaluation
@@ -86,11 +89,13 @@ class Judge:
         while not self._idle.empty():
             self._idle.get().close()
 
-    def _with_retry(self, problem: Problem, candidate: Candidate, *, timed: bool) -> Evaluation:
+    def _with_retry(
+        self, problem: Problem, candidate: Candidate, *, timed: bool, seed: int
+    ) -> Evaluation:
         worker = self._idle.get()
         try:
             for _ in range(TRIES):
-                answer = worker.ask(problem, candidate, timed)
+                answer = worker.ask(problem, candidate, timed, seed)
                 if answer is not None:
                     return answer
                 worker.close()
@@ -133,12 +138,15 @@ class _Worker:
             env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
         )
 
-    def ask(self, problem: Problem, candidate: Candidate, timed: bool) -> Evaluation | None:
+    def ask(
+        self, problem: Problem, candidate: Candidate, timed: bool, seed: int
+    ) -> Evaluation | None:
         """The worker's evaluation; None where it died or ran out of time."""
         stdin, stdout = self.process.stdin, self.process.stdout
         if stdin is None or stdout is None:
             return None
-        job = {"problem": to_plain(problem), "candidate": to_plain(candidate), "timed": timed}
+        nouns = {"problem": to_plain(problem), "candidate": to_plain(candidate)}
+        job = {**nouns, "timed": timed, "seed": seed}
         try:
             stdin.write(json.dumps(job).encode() + b"\n")
             stdin.flush()

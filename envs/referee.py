@@ -8,35 +8,26 @@ candidate's process gains nothing, and none of them has to be detected.
 from __future__ import annotations
 
 import fcntl
-import json
 import mmap
 import os
 import secrets
 import select
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import time
-from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from envs.abi import CaseSpec, TensorSpec
+from envs.abi import CaseSpec
 from envs.build import LOG_LIMIT_BYTES, memfd
-from envs.compare import Array, exact_match, relative_error
+from envs.compare import Expected
 from envs.layout import (
-    MESSAGE_BYTES,
-    NUMPY_TYPES,
     POISON,
     output_file_bytes,
     prime_message,
     read_outputs,
 )
 from envs.sandbox import RUN_LIMITS, Zygote
-from envs.types import CaseCheck, Problem, Tolerance
+from envs.types import CaseCheck
 
 NONCE_BYTES = 16
 START_LIMIT_S = 10.0
@@ -50,25 +41,6 @@ class CandidateFailedError(Exception):
         super().__init__(reason)
         self.reason = reason
         self.timed_out = timed_out
-
-
-class ReferenceFailedError(RuntimeError):
-    """The reference process refused a problem: never the candidate's fault."""
-
-
-class ReferenceGoneError(RuntimeError):
-    """The reference process died: this worker is of no more use."""
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """One round's inputs (a sealed file), and for each output its acceptable values."""
-
-    inputs: int
-    expected: list[list[Array]]
-
-    def close(self) -> None:
-        os.close(self.inputs)
 
 
 def seal(descriptor: int) -> None:
@@ -86,22 +58,17 @@ def poisoned_output(spec: CaseSpec) -> int:
     return descriptor
 
 
-def compare(
-    case: str, copy: bytes, spec: CaseSpec, expected: list[list[Array]], tolerance: Tolerance
-) -> CaseCheck:
+def compare(case: str, copy: bytes, spec: CaseSpec, expected: list[Expected]) -> CaseCheck:
     """Whether the referee's copy of the outputs is right."""
     outputs, spilled = read_outputs(copy, spec)
     if spilled:
         return CaseCheck(case=case, passed=False, error=None, note="wrote outside its outputs")
-    worst: float | None = 0.0
-    for tensor, actual, choices in zip(spec.outputs, outputs, expected, strict=True):
-        if actual.dtype.kind == "f":
-            error, note = relative_error(actual, choices[0], tolerance)
-        else:
-            error, note = exact_match(actual, choices)
+    worst = 0.0
+    for tensor, actual, wanted in zip(spec.outputs, outputs, expected, strict=True):
+        error, note = wanted.error(actual)
         if error is None or error > 1:
             return CaseCheck(case=case, passed=False, error=error, note=f"{tensor.name}: {note}")
-        worst = max(worst or 0.0, error)
+        worst = max(worst, error)
     return CaseCheck(case=case, passed=True, error=worst)
 
 
@@ -208,87 +175,3 @@ class SandboxedCandidate(Player):
         log = os.pread(self.log_file.fileno(), LOG_LIMIT_BYTES, 0).decode("utf-8", "replace")
         self.log_file.close()
         return log
-
-
-class ReferenceProcess(Player):
-    """The referee's line to `envs/reference_process.py`: draws, expectations, the baseline."""
-
-    def __init__(self) -> None:
-        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        for end in (mine, theirs):
-            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
-        super().__init__(mine, round_limit_s=60.0)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "envs.reference_process", str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-        )
-        theirs.close()
-
-    def gone(self) -> Exception:
-        return ReferenceGoneError("it hung up")
-
-    def load(self, plain: dict[str, Any]) -> tuple[list[CaseSpec], list[Tolerance]]:
-        """(specs, tolerances) of the cases; raises ReferenceFailedError if it cannot run."""
-        answer, _ = self.ask({"op": "load", "problem": plain})
-        tolerances = [Tolerance(**one) for one in answer["tolerances"]]
-        return [_spec(one) for one in answer["specs"]], tolerances
-
-    def draw(self, problem: Problem, case: int, spec: CaseSpec) -> Draw:
-        """Fresh inputs from a seed that nobody else knows, and what is expected for them."""
-        seed = secrets.randbits(62)
-        request = {"op": "draw", "key": problem.key, "case": case, "seed": seed}
-        answer, (inputs, expected) = self.ask(request)
-        seal(inputs)
-        with open(expected, "rb") as file:
-            flat = file.read()
-        return Draw(inputs, _split(flat, spec, answer["choices"]))
-
-    def aim(self, problem: Problem, case: int) -> None:
-        self.ask({"op": "aim", "key": problem.key, "case": case})
-
-    def ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
-        try:
-            self.channel.send(json.dumps(request).encode())
-            message, files, _, _ = socket.recv_fds(self.channel, MESSAGE_BYTES, 2)
-        except OSError as error:
-            raise ReferenceGoneError(str(error)) from None
-        if not message:
-            raise ReferenceGoneError("it hung up")
-        answer = json.loads(message)
-        if "error" in answer:
-            raise ReferenceFailedError(answer["error"])
-        return answer, files
-
-    def close(self) -> None:
-        self.channel.close()
-        self.process.wait()
-
-
-def _spec(plain: dict[str, Any]) -> CaseSpec:
-    def tensors(rows: list[dict[str, Any]]) -> tuple[TensorSpec, ...]:
-        return tuple(
-            TensorSpec(name=row["name"], dtype=row["dtype"], shape=tuple(row["shape"]))
-            for row in rows
-        )
-
-    return CaseSpec(
-        inputs=tensors(plain["inputs"]),
-        outputs=tensors(plain["outputs"]),
-        scalars=tuple((name, value) for name, value in plain["scalars"]),
-    )
-
-
-def _split(flat: bytes, spec: CaseSpec, counts: list[int]) -> list[list[Array]]:
-    """The acceptable values of each output, read off the reference's file."""
-    at, expected = 0, []
-    for tensor, count in zip(spec.outputs, counts, strict=True):
-        kind = NUMPY_TYPES[tensor.dtype]
-        kind = NUMPY_TYPES["float64"] if kind.kind == "f" else kind
-        size = int(np.prod(tensor.shape, dtype=np.int64)) * kind.itemsize
-        choices: list[Array] = []
-        for _ in range(count):
-            choices.append(np.frombuffer(flat[at : at + size], kind).reshape(tensor.shape))
-            at += size
-        expected.append(choices)
-    return expected

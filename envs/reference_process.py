@@ -16,6 +16,7 @@ import socket
 import sys
 import warnings
 from contextlib import suppress
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -82,14 +83,12 @@ class ReferenceServer:
         model, state, arguments = reference.draw(seed)
         tensors = [one for one in arguments if isinstance(one, torch.Tensor)] + list(state.values())
         places, size = offsets(spec.inputs)
-        content = bytearray(size)
-        for place, tensor in zip(places, tensors, strict=True):
-            raw = _bytes(tensor)
-            content[place : place + len(raw)] = raw
-        expected = _expected(model, state, arguments)
-        counts = [len(choices) for choices in expected]
-        flat = b"".join(array.tobytes() for choices in expected for array in choices)
-        return {"choices": counts}, [memfd(bytes(content)), memfd(flat)]
+        inputs = _file([_raw(one) for one in tensors], places, size)
+        expected = _expected(model, state, arguments, spec)
+        arrays = [array for choices in expected for array in choices]
+        starts = [0, *accumulate(array.nbytes for array in arrays)]
+        answers = _file([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
+        return {"choices": [len(choices) for choices in expected]}, [inputs, answers]
 
     def aim(self, key: str, case: int) -> tuple[dict[str, Any], list[int]]:
         """Makes this case's module the one that timed rounds run."""
@@ -120,12 +119,14 @@ class ReferenceServer:
         forward(model, state, arguments)
 
 
-def _expected(model: Any, state: dict[str, Any], arguments: list[Any]) -> list[list[Array]]:
+def _expected(
+    model: Any, state: dict[str, Any], arguments: list[Any], spec: CaseSpec
+) -> list[list[Array]]:
     """For each output its acceptable values: one in float64, or for integers and bools several."""
     exact = [_array(one) for one in flatten(forward_float64(model, state, arguments))]
-    rounded = [_array(one) for one in flatten(forward(model, state, arguments))]
-    if all(one.dtype.kind == "f" for one in rounded):
+    if all(NUMPY_TYPES[one.dtype].kind == "f" for one in spec.outputs):
         return [[one] for one in exact]
+    rounded = [_array(one) for one in flatten(forward(model, state, arguments))]
     nudged = [
         [_array(one) for one in flatten(forward_float64(model, state, nudge(arguments, NUDGE)))]
         for _ in range(2)
@@ -143,10 +144,22 @@ def _array(tensor: torch.Tensor) -> Array:
     return array.astype(np.float64) if array.dtype.kind == "f" else array
 
 
-def _bytes(tensor: torch.Tensor) -> bytes:
-    name = str(tensor.dtype).removeprefix("torch.")
+def _raw(tensor: torch.Tensor) -> Array:
+    """A tensor's elements, flat and without a copy where it is contiguous already."""
     array: Array = tensor.detach().contiguous().numpy()
-    return array.astype(NUMPY_TYPES[name], copy=False).tobytes()
+    return array.reshape(-1)
+
+
+def _file(arrays: list[Array], places: list[int], size: int) -> int:
+    """A descriptor of an unnamed file with these arrays at these places, in bytes."""
+    descriptor = memfd(b"")
+    os.truncate(descriptor, max(size, 1))
+    with mmap.mmap(descriptor, 0) as mapping:
+        for array, place in zip(arrays, places, strict=True):
+            whole = np.frombuffer(mapping, array.dtype, array.size, place)
+            np.copyto(whole, array)
+            del whole  # a view would keep the mapping open
+    return descriptor
 
 
 def _count(shape: tuple[int, ...]) -> int:

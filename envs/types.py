@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
 from statistics import median
+
+from envs.stats import signed_rank_interval
 
 
 class Verdict(StrEnum):
@@ -200,7 +200,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speedup:
-    """A ratio of medians with its 95 % bootstrap interval; above 1 is faster than the baseline."""
+    """A ratio of durations with its 95 % interval; above 1 is faster than the baseline."""
 
     median: float
     low: float
@@ -211,42 +211,40 @@ class Speedup:
             raise ValueError(f"not an interval around a median: {self}")
 
 
-@lru_cache(maxsize=4096)
-def bootstrap_speedup(
-    baseline_ns: tuple[int, ...], candidate_ns: tuple[int, ...], resamples: int = 400
-) -> Speedup:
-    """Ratio of medians, with a percentile bootstrap over the rounds.
-
-    Seeded by the samples themselves: the same timing always prints the same interval.
-    """
-    point = median(baseline_ns) / median(candidate_ns)
-    seed = content_hash(repr(baseline_ns), repr(candidate_ns))
-    rng, count = random.Random(seed), len(baseline_ns)
-    ratios = []
-    for _ in range(resamples):
-        rows = rng.choices(range(count), k=count)
-        ratios.append(median(baseline_ns[i] for i in rows) / median(candidate_ns[i] for i in rows))
-    ratios.sort()
-    low, high = ratios[int(0.025 * resamples)], ratios[int(0.975 * resamples)]
-    return Speedup(median=point, low=min(low, point), high=max(high, point))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Raw samples of rounds on fresh inputs: baseline before and after, candidate in between."""
+    """Raw samples, in blocks of `block` rounds: baseline and candidate took turns, block by block.
+
+    Both saw the same inputs in the same round, fresh ones every time.
+    """
 
     baseline_ns: tuple[int, ...]
     candidate_ns: tuple[int, ...]
+    block: int = 1
 
     def __post_init__(self) -> None:
         if not self.baseline_ns or len(self.baseline_ns) != len(self.candidate_ns):
             raise ValueError("baseline and candidate need the same, non-zero number of samples")
         if min(self.baseline_ns + self.candidate_ns) <= 0:
             raise ValueError("a duration is positive")
+        if self.block < 1 or len(self.baseline_ns) % self.block:
+            raise ValueError(f"{len(self.baseline_ns)} samples are no blocks of {self.block}")
+
+    @property
+    def log_ratios(self) -> list[float]:
+        """For each block the log of how many times as long the baseline took."""
+        starts = range(0, len(self.baseline_ns), self.block)
+        blocks = [slice(start, start + self.block) for start in starts]
+        return [
+            math.log(median(self.baseline_ns[one]) / median(self.candidate_ns[one]))
+            for one in blocks
+        ]
 
     @property
     def speedup(self) -> Speedup:
-        return bootstrap_speedup(self.baseline_ns, self.candidate_ns)
+        """Blocks are the unit, because rounds of one process share its luck (envs/stats.py)."""
+        low, centre, high = signed_rank_interval(self.log_ratios)
+        return Speedup(median=math.exp(centre), low=math.exp(low), high=math.exp(high))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +252,8 @@ class Evaluation:
     """Everything the judge found out about one candidate.
 
     `reason` is a short code (`ok`, `compile_error`, `signal_11`, …) that says why the verdict is
-    what it is; `facts` are static facts such as the size of the binary.
+    what it is; `facts` are static facts such as the size of the binary; with `seed` the judge
+    draws the same inputs again.
     """
 
     verdict: Verdict
@@ -264,6 +263,7 @@ class Evaluation:
     check: Check | None = None
     timing: Timing | None = None
     facts: tuple[tuple[str, float], ...] = ()
+    seed: int | None = None
     environment: str = ""
     log: str = ""
     seconds: float | None = None

@@ -78,11 +78,20 @@ def evaluation_from_plain(plain: Mapping[str, Any]) -> Evaluation:
         sandbox_level=plain["sandbox_level"],
         trust=Trust(plain["trust"]),
         check=Check(rounds=tuple(CaseCheck(**one) for one in check["rounds"])) if check else None,
-        timing=Timing(**{key: tuple(ns) for key, ns in timing.items()}) if timing else None,
+        timing=_timing(timing) if timing else None,
         facts=tuple((name, value) for name, value in plain["facts"]),
+        seed=plain["seed"],
         environment=plain["environment"],
         log=plain["log"],
         seconds=plain["seconds"],
+    )
+
+
+def _timing(plain: Mapping[str, Any]) -> Timing:
+    return Timing(
+        baseline_ns=tuple(plain["baseline_ns"]),
+        candidate_ns=tuple(plain["candidate_ns"]),
+        block=plain["block"],
     )
 
 

@@ -40,7 +40,7 @@ def main() -> None:
             problem_from_plain(job["problem"]),
             candidate_from_plain(job["candidate"]),
         )
-        evaluation = court.judge(problem, candidate, timed=job["timed"])
+        evaluation = court.judge(problem, candidate, timed=job["timed"], seed=job["seed"])
         print(to_json(evaluation), flush=True)
     court.close()
 

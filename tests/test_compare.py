@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from envs.abi import CaseSpec, TensorSpec
-from envs.compare import BASE, derive_tolerance, exact_match, relative_error
+from envs.compare import BASE, Expected, derive_tolerance
 from envs.layout import POISON, output_file_bytes, read_outputs
 from envs.types import Tolerance
 
@@ -29,7 +29,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def passes(actual: NDArray[Any], expected: Floats, tolerance: Tolerance = FLOAT32) -> bool:
-    error, _ = relative_error(actual, expected, tolerance)
+    error, _ = Expected.of([expected], tolerance).error(actual)
     return error is not None and error <= 1
 
 
@@ -40,7 +40,7 @@ def standard_normal(seed: int, count: int = 1000) -> Floats:
 
 @given(ANY, TOLERANCES)
 def test_the_exact_answer_passes_without_error(expected: Floats, tolerance: Tolerance) -> None:
-    assert relative_error(expected.copy(), expected, tolerance) == (0, "")
+    assert Expected.of([expected], tolerance).error(expected.copy()) == (0, "")
 
 
 @given(FINITE, TOLERANCES, st.sampled_from([np.nan, np.inf, -np.inf]), st.data())
@@ -49,7 +49,7 @@ def test_a_value_that_is_not_finite_never_passes_for_one_that_is(
 ) -> None:
     actual = expected.copy()
     actual.flat[data.draw(st.integers(0, actual.size - 1))] = bad
-    assert relative_error(actual, expected, tolerance)[0] is None
+    assert Expected.of([expected], tolerance).error(actual)[0] is None
 
 
 @given(FINITE, st.sampled_from([np.nan, np.inf, -np.inf]), st.floats(), st.data())
@@ -112,7 +112,7 @@ def test_a_huge_output_does_not_hide_zeros(scale: float) -> None:
 
 @given(ANY)
 def test_another_shape_never_passes(expected: Floats) -> None:
-    error, note = relative_error(expected.reshape(-1)[:-1], expected, FLOAT32)
+    error, note = Expected.of([expected], FLOAT32).error(expected.reshape(-1)[:-1])
     assert error is None
     assert "shape" in note
 
@@ -143,7 +143,7 @@ def test_an_integer_output_matches_exactly_or_not_at_all(
     expected: Integers, data: st.DataObject
 ) -> None:
     changes = data.draw(hnp.arrays(np.int64, expected.shape, elements=st.integers(0, 1)))
-    matched = exact_match(expected + changes, [expected])[0] == 0
+    matched = Expected.of([expected], FLOAT32).error(expected + changes)[0] == 0
     assert matched == (not changes.any())
 
 
@@ -154,9 +154,9 @@ def test_each_element_may_be_any_of_the_choices_at_its_place(
     second = first + 1
     picks = data.draw(hnp.arrays(np.bool_, first.shape))
     actual = np.where(picks, second, first)
-    assert exact_match(actual, [first, second]) == (0, "")
+    assert Expected.of([first, second], FLOAT32).error(actual) == (0, "")
     actual.flat[0] = first.flat[0] + 2
-    assert exact_match(actual, [first, second])[0] is None
+    assert Expected.of([first, second], FLOAT32).error(actual)[0] is None
 
 
 def test_a_bool_is_the_byte_0_or_1_and_poison_is_neither() -> None:
@@ -168,9 +168,9 @@ def test_a_bool_is_the_byte_0_or_1_and_poison_is_neither() -> None:
     for first, right in ((1, True), (POISON, False), (2, False)):
         (actual,), spilled = read_outputs(bytes([first, 0]) + rest, spec)
         assert not spilled
-        assert (exact_match(actual, expected)[0] == 0) == right
+        assert (Expected.of(expected, FLOAT32).error(actual)[0] == 0) == right
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "bool"])
 def test_an_integer_output_of_another_shape_never_matches(dtype: str) -> None:
-    assert exact_match(np.zeros(3, dtype), [np.zeros(4, dtype)])[0] is None
+    assert Expected.of([np.zeros(4, dtype)], FLOAT32).error(np.zeros(3, dtype))[0] is None

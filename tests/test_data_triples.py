@@ -14,7 +14,7 @@ from data.suite import load_suite
 from data.triples import Triple, template_triples
 from envs.abi import signature
 from envs.answer import extract
-from envs.compare import exact_match, relative_error
+from envs.compare import Expected
 from envs.reference import Reference, flatten, forward_float64, load_reference, rounding_tolerance
 from envs.types import Case, Dialect, Tolerance
 
@@ -52,8 +52,7 @@ def passes(kernel: Any, reference: Reference, tolerance: Tolerance) -> bool:
     kernel(*pointers, *(ctypes.c_int64(size) for size in spec.sizes))
     expected = [one.numpy() for one in flatten(forward_float64(model, state, arguments))]
     for got, exact in zip(outputs, expected, strict=True):
-        is_float = got.dtype.kind == "f"
-        error, _ = relative_error(got, exact, tolerance) if is_float else exact_match(got, [exact])
+        error, _ = Expected.of([exact], tolerance).error(got)
         if error is None or error > 1:
             return False
     return True

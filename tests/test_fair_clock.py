@@ -11,7 +11,7 @@ from pathlib import Path
 from data.kernelbench import load_problem
 from envs.abi import CaseSpec
 from envs.court import Court, Protocol
-from envs.referee import ReferenceProcess
+from envs.draws import ReferenceProcess
 from envs.sandbox import Zygote
 from envs.types import Candidate, Dialect, Verdict
 from tests.processes import living_below
@@ -46,12 +46,12 @@ def test_no_candidate_lives_while_the_baseline_is_timed() -> None:
     problem = load_problem(HOSTILE / "problem.py")
     court = Court(Protocol(), "test")
     court.reference.close()
-    court.reference = watched = WatchedReference(court.zygote)
+    court.reference = court.draws.reference = watched = WatchedReference(court.zygote)
     candidate = Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=HONEST)
-    found = court.judge(problem, candidate, timed=True)
+    found = court.judge(problem, candidate, timed=True, seed=1)
     court.close()
     assert found.verdict is Verdict.CORRECT
     assert found.timing is not None
-    rounds = Protocol().timed_rounds
-    assert len(found.timing.baseline_ns) == len(found.timing.candidate_ns) == rounds
-    assert watched.beside == [set()] * (rounds + 2)
+    blocks, block = len(found.timing.log_ratios), found.timing.block
+    assert blocks >= Protocol().pace.fewest_blocks
+    assert watched.beside == [set()] * (blocks * (block + 1))

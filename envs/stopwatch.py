@@ -1,0 +1,59 @@
+"""When to measure, and when to stop: two players in turns, block by block.
+
+Blocks alternate which of the two goes first, so that a machine that slows down steadily slows both
+down alike. Measuring ends when the interval is narrow, or when the budget is spent.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+from envs.stats import signed_rank_interval
+from envs.types import Timing
+
+Runs = Callable[[range], list[int]]
+"""Plays the rounds with these numbers and returns their durations in nanoseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How much is measured. A block is one process of the candidate."""
+
+    block: int = 2
+    """Recorded rounds of a block; one that is not recorded comes before them."""
+    fewest_blocks: int = 6
+    """From 6 values on the interval keeps its 95 % (envs/stats.py)."""
+    most_blocks: int = 20
+    narrow: float = 0.05
+    """Ends once the interval is at most this wide: high / low - 1."""
+    budget_s: float = 1.0
+    """Ends after so long, once there are the fewest blocks."""
+
+
+def time_in_turns(baseline: Runs, candidate: Runs, pace: Pace) -> tuple[Timing, float]:
+    """(the samples, how many times slower the baseline was in the second half than in the first).
+
+    Both play the same round numbers, hence the same inputs.
+    """
+    baseline_ns: list[int] = []
+    candidate_ns: list[int] = []
+    started = time.monotonic()
+    for block in range(pace.most_blocks):
+        numbers = range(block * (pace.block + 1), (block + 1) * (pace.block + 1))
+        turns = [(baseline, baseline_ns), (candidate, candidate_ns)]
+        for play, samples in turns if block % 2 == 0 else reversed(turns):
+            samples += play(numbers)[1:]
+        timing = Timing(
+            baseline_ns=tuple(baseline_ns), candidate_ns=tuple(candidate_ns), block=pace.block
+        )
+        if block + 1 >= pace.fewest_blocks:
+            low, _, high = signed_rank_interval(timing.log_ratios)
+            late = time.monotonic() - started > pace.budget_s
+            if late or high - low <= math.log1p(pace.narrow):
+                break
+    half = len(baseline_ns) // 2
+    return timing, median(baseline_ns[half:]) / median(baseline_ns[:half])

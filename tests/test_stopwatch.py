@@ -1,0 +1,75 @@
+"""Turns: equal kernels come out equal, whatever the machine does meanwhile."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.stopwatch import Pace, Runs, time_in_turns
+
+PACE = Pace(budget_s=60.0)
+
+
+def player(
+    rng: random.Random, clock: list[float], ns: float, *, noise: float, drift: float
+) -> Runs:
+    """Takes about `ns` a round; each block has its own luck, and the machine slows down."""
+
+    def play(numbers: range) -> list[int]:
+        luck = rng.gauss(0, noise)
+        found = []
+        for _ in numbers:
+            clock[0] += drift
+            found.append(round(ns * (1 + clock[0]) * (1.1 + luck + rng.gauss(0, noise / 3))))
+        return found
+
+    return play
+
+
+def test_equal_kernels_have_speedup_one_within_the_interval_in_95_of_100_trials() -> None:
+    hits = 0
+    for trial in range(400):
+        rng, clock = random.Random(trial), [0.0]
+        equal = [player(rng, clock, 1e6, noise=0.05, drift=0.002) for _ in range(2)]
+        speedup = time_in_turns(*equal, PACE)[0].speedup
+        hits += speedup.low <= 1 <= speedup.high
+    assert hits >= 0.93 * 400
+
+
+@given(st.floats(0.2, 20), st.integers(0, 1000))
+def test_a_true_ratio_is_found_whatever_the_drift(ratio: float, seed: int) -> None:
+    rng, clock = random.Random(seed), [0.0]
+    slow = player(rng, clock, 1e6 * ratio, noise=0.01, drift=0.01)
+    fast = player(rng, clock, 1e6, noise=0.01, drift=0.01)
+    timing, drift = time_in_turns(slow, fast, PACE)
+    assert abs(timing.speedup.median / ratio - 1) < 0.03
+    assert drift > 1
+
+
+def test_calm_measurements_end_early_and_wild_ones_go_on() -> None:
+    blocks = []
+    for noise in (0.001, 0.3):
+        rng, clock = random.Random(0), [0.0]
+        equal = [player(rng, clock, 1e6, noise=noise, drift=0) for _ in range(2)]
+        blocks.append(len(time_in_turns(*equal, PACE)[0].log_ratios))
+    assert blocks == [PACE.fewest_blocks, PACE.most_blocks]
+
+
+def test_both_play_the_same_rounds_and_take_turns_at_going_first() -> None:
+    played: list[tuple[str, range]] = []
+
+    def note(name: str) -> Runs:
+        def play(numbers: range) -> list[int]:
+            played.append((name, numbers))
+            return [1000] * len(numbers)
+
+        return play
+
+    time_in_turns(note("baseline"), note("candidate"), PACE)
+    blocks = [(played[i], played[i + 1]) for i in range(0, len(played), 2)]
+    assert all(one[1] == other[1] for one, other in blocks)
+    assert [one[0] for one, _ in blocks] == ["baseline", "candidate"] * 3
+    numbers = [number for one, _ in blocks for number in one[1]]
+    assert len(set(numbers)) == len(numbers), "fresh inputs every round"
