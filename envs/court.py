@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from statistics import median
 
 from envs.abi import UnsupportedDtypeError
 from envs.build import Built, build_cpp
 from envs.draws import Draws, Loaded, ReferenceFailedError, ReferenceProcess
 from envs.referee import CandidateFailedError, SandboxedCandidate, compare
+from envs.roofline import floor_ns, too_fast
 from envs.sandbox import Zygote, sandbox_level
 from envs.stopwatch import Pace, time_in_turns
 from envs.types import (
@@ -19,6 +21,7 @@ from envs.types import (
     Dialect,
     Evaluation,
     Problem,
+    Target,
     Verdict,
 )
 
@@ -55,13 +58,14 @@ class Trial:
 class Court:
     """Judges candidates one after another, with one reference process. Not thread-safe."""
 
-    def __init__(self, protocol: Protocol, environment: str) -> None:
+    def __init__(self, protocol: Protocol, target: Target) -> None:
         self.protocol = protocol
-        self.environment = environment
+        self.target = target
         self.reference = ReferenceProcess()
         self.zygote = Zygote()
         self.loaded: Loaded | None = None
         self.draws = Draws(self.reference, 0)
+        self.floors_ns: dict[str, float | None] = {}
 
     def judge(
         self, problem: Problem, candidate: Candidate, *, timed: bool, seed: int
@@ -80,7 +84,7 @@ class Court:
         return replace(
             evaluation,
             sandbox_level=sandbox_level(),
-            environment=self.environment,
+            environment=self.target.name,
             seed=seed,
             seconds=round(time.perf_counter() - started, 4),
         )
@@ -180,8 +184,20 @@ class Court:
             return found
 
         timing, drift = time_in_turns(baseline, candidate, self.protocol.pace)
-        evaluation = trial.decided(Verdict.CORRECT, "ok")
-        return replace(evaluation, timing=timing, facts=(("baseline_drift", drift),))
+        facts = (("baseline_drift", drift),)
+        floor = self._floor_ns(trial.loaded, case)
+        if floor is not None:
+            facts += (("floor_ns", floor),)
+        if too_fast(median(timing.candidate_ns), floor):
+            return replace(trial.decided(Verdict.CHEATED, "too_fast"), facts=facts)
+        return replace(trial.decided(Verdict.CORRECT, "ok"), timing=timing, facts=facts)
+
+    def _floor_ns(self, loaded: Loaded, case: int) -> float | None:
+        """The roofline of a problem's timed case (envs/roofline.py), worked out once."""
+        key = loaded.problem.key
+        if key not in self.floors_ns:
+            self.floors_ns[key] = floor_ns(self.reference.work(loaded, case), self.target)
+        return self.floors_ns[key]
 
     def close(self) -> None:
         self.draws.close()

@@ -24,6 +24,7 @@ from envs.abi import CaseSpec, TensorSpec
 from envs.compare import Array, Expected
 from envs.layout import MESSAGE_BYTES, NUMPY_TYPES
 from envs.referee import Player, seal
+from envs.roofline import Work
 from envs.types import Problem, Tolerance
 from envs.wire import to_plain
 
@@ -130,6 +131,12 @@ class ReferenceProcess(Player):
         os.close(expected)
         choices = _split(flat, loaded.specs[case], answer["choices"])
         return Draw(inputs, [Expected.of(one, loaded.tolerances[case]) for one in choices])
+
+    def work(self, loaded: Loaded, case: int) -> Work:
+        """The least that a kernel has to do for this case."""
+        tolerance = to_plain(loaded.tolerances[case])
+        request = {"op": "work", "key": loaded.problem.key, "case": case, "tolerance": tolerance}
+        return Work(**self.ask(request)[0])
 
     def aim(self, problem: Problem, case: int) -> None:
         self.ask({"op": "aim", "key": problem.key, "case": case})

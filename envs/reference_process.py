@@ -1,7 +1,7 @@
 """The trusted process that runs problems: draws inputs, computes what is expected, is the baseline.
 
 No candidate ever enters it, and it decides nothing. It answers on one socket, in order: requests in
-JSON (`load`, `draw`, `aim`), and timed rounds in the very protocol that candidates speak (a nonce
+JSON (`load`, `draw`, `aim`, `work`), and timed rounds in the very protocol that candidates speak (a nonce
 and two descriptors in, the nonce back when the work is done).
 
     python -m envs.reference_process SOCKET_FD
@@ -26,6 +26,7 @@ from envs.abi import CaseSpec
 from envs.build import memfd
 from envs.compare import Array
 from envs.layout import MESSAGE_BYTES, NUMPY_TYPES, offsets
+from envs.least_work import least_work
 from envs.reference import (
     NUDGE,
     ProblemError,
@@ -37,6 +38,7 @@ from envs.reference import (
     nudge,
     rounding_tolerance,
 )
+from envs.types import Tolerance
 from envs.wire import problem_from_plain, to_plain
 
 
@@ -96,6 +98,12 @@ class ReferenceServer:
         model, state, _ = reference.draw(0)
         self.aimed = (model, list(state), spec, reference)
         return {}, []
+
+    def work(
+        self, key: str, case: int, tolerance: dict[str, float]
+    ) -> tuple[dict[str, Any], list[int]]:
+        """The least that a kernel has to do for this case."""
+        return to_plain(least_work(self.loaded[key][case][0], Tolerance(**tolerance))), []
 
     def run_round(self, inputs: int, outputs: int) -> None:
         """PyTorch's eager forward on the tensors in the file; its result is not needed."""

@@ -143,12 +143,32 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where candidates run. A peak is None until it was measured."""
+    """Where candidates run. A peak is an upper bound (envs/peaks.py), unknown until measured.
+
+    `read_bytes_per_s` has a rate for each size of what is read over and over, sizes rising: the
+    smaller the set, the nearer the cache that it fits in.
+    """
 
     name: str
     cores: int
-    bandwidth_bytes_per_s: float | None = None
+    read_bytes_per_s: tuple[tuple[int, float], ...] = ()
     flops_per_s: float | None = None
+
+    def __post_init__(self) -> None:
+        sizes = [size for size, _ in self.read_bytes_per_s]
+        if sizes != sorted(set(sizes)):
+            raise ValueError(f"{self.name}: sizes have to rise, got {sizes}")
+
+    def bandwidth_bytes_per_s(self, working_set_bytes: int) -> float | None:
+        """At least as fast as so much data can be read; None where that was not measured.
+
+        Half of the set may lie in a nearer cache than all of it, so half of it decides.
+        """
+        if not self.read_bytes_per_s:
+            return None
+        sizes = [size for size, _ in self.read_bytes_per_s]
+        nearest = max((one for one in sizes if 2 * one <= working_set_bytes), default=sizes[0])
+        return max(rate for size, rate in self.read_bytes_per_s if size >= nearest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from envs.abi import CaseSpec
 from envs.court import Court, Protocol
 from envs.draws import ReferenceProcess
 from envs.sandbox import Zygote
-from envs.types import Candidate, Dialect, Verdict
+from envs.types import Candidate, Dialect, Target, Verdict
 from tests.processes import living_below
 
 HOSTILE = Path(__file__).parent / "hostile"
@@ -44,7 +44,7 @@ class WatchedReference(ReferenceProcess):
 
 def test_no_candidate_lives_while_the_baseline_is_timed() -> None:
     problem = load_problem(HOSTILE / "problem.py")
-    court = Court(Protocol(), "test")
+    court = Court(Protocol(), Target(name="test", cores=1))
     court.reference.close()
     court.reference = court.draws.reference = watched = WatchedReference(court.zygote)
     candidate = Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=HONEST)
