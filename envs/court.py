@@ -184,11 +184,12 @@ class Court:
             return found
 
         timing, drift = time_in_turns(baseline, candidate, self.protocol.pace)
-        facts = (("baseline_drift", drift),)
         floor = self._floor_ns(trial.loaded, case)
-        if floor is not None:
-            facts += (("floor_ns", floor),)
-        if too_fast(median(timing.candidate_ns), floor):
+        known = () if floor is None else (("floor_ns", floor),)
+        facts = (("baseline_drift", drift), *known)
+        median_ns = median(timing.candidate_ns)
+        if too_fast(median_ns, floor):
+            facts = (*facts, ("median_ns", float(median_ns)))
             return replace(trial.decided(Verdict.CHEATED, "too_fast"), facts=facts)
         return replace(trial.decided(Verdict.CORRECT, "ok"), timing=timing, facts=facts)
 

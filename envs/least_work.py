@@ -39,7 +39,7 @@ BUDGET_S = 0.5
 """After so long no more elements are tried, and what was not tried does not count."""
 
 FAST_ALGORITHM = 0.5
-"""Share of the multiplications that is left by algorithms such as Strassen's, at practical sizes."""
+"""Share of the multiplications that algorithms such as Strassen's leave, at practical sizes."""
 
 
 def least_work(reference: Reference, tolerance: Tolerance) -> Work:

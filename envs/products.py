@@ -21,8 +21,27 @@ OPERANDS = {"mm": (0, 1), "addmm": (1, 2), "bmm": (0, 1), "baddbmm": (1, 2), "co
 """Operator → which of its arguments are multiplied."""
 
 ELEMENTWISE = frozenset(
-    "relu tanh sigmoid gelu silu exp abs neg clamp clamp_min leaky_relu elu softplus hardtanh sin "
-    "pow mul div clone".split()
+    {
+        "relu",
+        "tanh",
+        "sigmoid",
+        "gelu",
+        "silu",
+        "exp",
+        "abs",
+        "neg",
+        "clamp",
+        "clamp_min",
+        "leaky_relu",
+        "elu",
+        "softplus",
+        "hardtanh",
+        "sin",
+        "pow",
+        "mul",
+        "div",
+        "clone",
+    }
 )
 """Steps that keep a product, with no other tensor in them."""
 
@@ -47,7 +66,7 @@ class Product:
     elements: int
 
 
-class Products(TorchDispatchMode):
+class Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Records the products of these inputs while it is active.
 
     With `shuffled` the values of the product of that number are moved one place on, to see where
@@ -55,7 +74,7 @@ class Products(TorchDispatchMode):
     """
 
     def __init__(self, inputs: Iterable[Any], shuffled: int | None = None) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.shuffled = shuffled
         self.found: list[Product] = []
         self._inputs = {_storage(one) for one in _tensors(inputs)}
@@ -132,7 +151,7 @@ def variety(operand: torch.Tensor) -> float:
     flat = operand.reshape(-1)
     generator = torch.Generator().manual_seed(0)
     places = torch.randperm(flat.numel(), generator=generator)[:LOOKED_AT]
-    distinct = flat[places].unique().numel() / len(places)
+    distinct = len(set(flat[places].tolist())) / len(places)
     rows = operand.reshape(-1, operand.shape[-1]) if operand.dim() > 1 else flat.reshape(1, -1)
     corner = rows[:RANK_BLOCK, :RANK_BLOCK].double().nan_to_num()
     rank = int(torch.linalg.matrix_rank(corner, rtol=ROUNDING)) / min(corner.shape)

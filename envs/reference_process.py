@@ -1,8 +1,8 @@
 """The trusted process that runs problems: draws inputs, computes what is expected, is the baseline.
 
 No candidate ever enters it, and it decides nothing. It answers on one socket, in order: requests in
-JSON (`load`, `draw`, `aim`, `work`), and timed rounds in the very protocol that candidates speak (a nonce
-and two descriptors in, the nonce back when the work is done).
+JSON (`load`, `draw`, `aim`, `work`), and timed rounds in the very protocol that candidates speak (a
+nonce and two descriptors in, the nonce back when the work is done).
 
     python -m envs.reference_process SOCKET_FD
 """
