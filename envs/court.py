@@ -23,6 +23,7 @@ from envs.types import (
     Problem,
     Target,
     Verdict,
+    content_hash,
 )
 
 
@@ -52,7 +53,8 @@ class Trial:
 
     def decided(self, verdict: Verdict, reason: str) -> Evaluation:
         check = Check(rounds=tuple(self.checks)) if self.checks else None
-        return Evaluation(verdict=verdict, reason=reason, check=check, log=self.log)
+        binary = content_hash(self.built.library.hex())
+        return Evaluation(verdict=verdict, reason=reason, check=check, binary=binary, log=self.log)
 
 
 class Court:

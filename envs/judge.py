@@ -53,26 +53,30 @@ class Judge:
     ) -> None:
         self.close()
 
-    def evaluate(self, problem: Problem, candidate: Candidate, *, timed: bool = True) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, candidate: Candidate, *, timed: bool = True, seed: int | None = None
+    ) -> Evaluation:
         """The evaluation of one candidate."""
-        return self.evaluate_many([(problem, candidate)], timed=timed)[0]
+        return self.evaluate_many([(problem, candidate)], timed=timed, seed=seed)[0]
 
     def evaluate_many(
         self,
         jobs: Sequence[tuple[Problem, Candidate]],
         *,
         timed: bool = True,
+        seed: int | None = None,
         on_done: Callable[[], None] | None = None,
     ) -> list[Evaluation]:
         """One evaluation for each job, in order. Identical candidates are judged once.
 
-        `on_done` is called, from another thread, each time one is finished.
+        Without a `seed`, which replays an earlier batch, inputs are fresh and secret. `on_done` is
+        called, from another thread, each time one is finished.
         """
         distinct = {candidate.key: (problem, candidate) for problem, candidate in jobs}
-        seed = secrets.randbits(SEED_BITS)
+        inputs_seed = secrets.randbits(SEED_BITS) if seed is None else seed
 
         def one(job: tuple[Problem, Candidate]) -> Evaluation:
-            evaluation = self._with_retry(*job, timed=timed, seed=seed)
+            evaluation = self._with_retry(*job, timed=timed, seed=inputs_seed)
             if on_done:
                 on_done()
             return evaluation

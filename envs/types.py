@@ -272,8 +272,8 @@ class Evaluation:
     """Everything the judge found out about one candidate.
 
     `reason` is a short code (`ok`, `compile_error`, `signal_11`, …) that says why the verdict is
-    what it is; `facts` are static facts such as the size of the binary; with `seed` the judge
-    draws the same inputs again.
+    what it is; `facts` are static facts such as the size of the binary; `binary` is the content
+    hash of what was built; with `seed` the judge draws the same inputs again.
     """
 
     verdict: Verdict
@@ -283,6 +283,7 @@ class Evaluation:
     check: Check | None = None
     timing: Timing | None = None
     facts: tuple[tuple[str, float], ...] = ()
+    binary: str | None = None
     seed: int | None = None
     environment: str = ""
     log: str = ""

@@ -80,6 +80,7 @@ def evaluation_from_plain(plain: Mapping[str, Any]) -> Evaluation:
         check=Check(rounds=tuple(CaseCheck(**one) for one in check["rounds"])) if check else None,
         timing=_timing(timing) if timing else None,
         facts=tuple((name, value) for name, value in plain["facts"]),
+        binary=plain.get("binary"),  # records of earlier versions have none
         seed=plain["seed"],
         environment=plain["environment"],
         log=plain["log"],

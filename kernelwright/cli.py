@@ -131,6 +131,24 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
 
 
 @app.command()
+def replay(
+    run: RunFolder,
+    record: Annotated[str, typer.Argument(help="STAGE/STEP/ROW, as grpo/3/12.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Judge a stored kernel again, on the same inputs. Exit code 0 if the verdict holds."""
+    from envs.toolchain import SandboxUnavailableError
+    from kernelwright.machine import versions
+    from kernelwright.replay import replay as judge_again
+    from kernelwright.replay import text
+
+    with _told(SandboxUnavailableError, code=FAILED), _told(ValueError, OSError):
+        found = judge_again(run, record, versions())
+    typer.echo(json.dumps(found.plain()) if as_json else text(found))
+    raise typer.Exit(0 if found.holds else FAILED)
+
+
+@app.command()
 def publish(
     run: RunFolder,
     to: Annotated[str, typer.Option(help="Repository on the Hub, as user/name.")],

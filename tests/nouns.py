@@ -106,6 +106,7 @@ def _evaluations(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Evaluati
         reason=NAMES,
         sandbox_level=st.none() | NAMES,
         facts=st.lists(st.tuples(NAMES, FLOATS), max_size=2).map(tuple),
+        binary=st.none() | NAMES,
         seed=st.none() | st.integers(0, 1 << 62),
         environment=TEXTS,
         log=TEXTS,

@@ -17,7 +17,7 @@ from kernelwright.doctor import Finding, against, can_judge
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
-COMMANDS = ("train", "judge", "eval", "publish", "report", "doctor")
+COMMANDS = ("train", "judge", "eval", "replay", "publish", "report", "doctor")
 HELP_LIMIT_S = 2.0
 """The promise is half a second; a busy machine gets more."""
 PROBLEM = """
@@ -124,6 +124,8 @@ def test_judge_exits_with_1_for_a_kernel_that_does_not_build(tmp_path: Path) -> 
         (("eval", "smollm2-135m", "--suite", "nonsense"), "no suite 'nonsense'"),
         (("eval", "smollm2-135m", "--suite", "starter", "-n", "2"), "greedy samples"),
         (("publish", "nowhere", "--to", "a/b", "--dry-run"), "nowhere"),
+        (("replay", "nowhere", "grpo/0/0"), "nowhere has no records"),
+        (("replay", "nowhere", "grpo"), "'grpo' names no record: write STAGE/STEP/ROW"),
         (("report", "nowhere"), "nowhere/summary.json: No such file or directory"),
         (("train", "nowhere.yaml"), "nowhere.yaml:1:1: cannot read nowhere.yaml"),
     ],

@@ -1,0 +1,178 @@
+"""Judges a stored record again, on the inputs that it was judged on, and says what came out alike.
+
+The seed of a record decides every input, so the verdict and the error of every round have to be the
+same wherever the arithmetic is; the duration is a new measurement of the same thing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from data.store import read_records
+from data.suite import SuiteError, load_suite
+from envs.judge import Judge
+from envs.types import Candidate, Evaluation, Problem, Record, Verdict
+
+ALWAYS_LOOKED_IN = ("starter",)
+"""Suites whose triples any run may hold, whatever it was trained on."""
+
+
+class ReplayError(ValueError):
+    """This record cannot be judged again; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A record, and what the judge finds today."""
+
+    record: Record
+    again: Evaluation
+    changed_versions: tuple[str, ...]
+    """`name before now` of each package that is another version than the record names."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the verdict is the same."""
+        return self.record.evaluation.verdict is self.again.verdict
+
+    @property
+    def rounds(self) -> tuple[int, int]:
+        """(rounds that both had, those of them that came out alike)."""
+        both = list(zip(_rounds(self.record.evaluation), _rounds(self.again), strict=False))
+        return len(both), sum(before == now for before, now in both)
+
+    def plain(self) -> dict[str, Any]:
+        """Everything that was compared, ready for JSON. null: not known on one of the sides."""
+        before, now = self.record.evaluation, self.again
+        common, alike = self.rounds
+        return {
+            "record": "/".join(str(part) for part in self.record.id),
+            "problem": self.record.problem,
+            "holds": self.holds,
+            "verdict": [before.verdict.value, now.verdict.value],
+            "reason": [before.reason, now.reason],
+            "rounds": {"common": common, "alike": alike},
+            "speedup": [_speedup(before), _speedup(now)],
+            "same_environment": _same(before.environment or None, now.environment or None),
+            "changed_versions": list(self.changed_versions),
+            "same_binary": _same(before.binary, now.binary),
+        }
+
+
+def replay(run: Path, place: str, versions: dict[str, str]) -> Replay:
+    """Judges the record at `STAGE/STEP/ROW` of a run again. `versions` are those installed now."""
+    record = find_record(run, place)
+    before = record.evaluation
+    if record.source is None or before.seed is None:
+        raise ReplayError(f"{place} was never run: {before.verdict} ({before.reason})")
+    problem = find_problem(run, record)
+    candidate = Candidate(problem_key=problem.key, dialect=record.dialect, source=record.source)
+    # A kernel that failed may have failed while it was timed.
+    timed = before.timing is not None or before.verdict is not Verdict.CORRECT
+    with Judge(workers=1) as judge:
+        again = judge.evaluate(problem, candidate, timed=timed, seed=before.seed)
+    changed = (
+        f"{name} {version} {versions.get(name, 'not installed')}"
+        for name, version in sorted(record.versions.items())
+        if versions.get(name) != version
+    )
+    return Replay(record, again, tuple(changed))
+
+
+def find_record(run: Path, place: str) -> Record:
+    """The record of a run at `STAGE/STEP/ROW`."""
+    parsed = re.fullmatch(r"(\w+)/(\d+)/(\d+)", place)
+    if not parsed:
+        raise ReplayError(f"{place!r} names no record: write STAGE/STEP/ROW, as grpo/3/12")
+    wanted = (parsed[1], int(parsed[2]), int(parsed[3]))
+    records = read_records(run)
+    if not records:
+        raise ReplayError(f"{run} has no records")
+    found = next((one for one in records if one.id == wanted), None)
+    if found is None:
+        stages = ", ".join(dict.fromkeys(one.stage for one in records))
+        raise ReplayError(f"{run} has no record {place}; its stages are: {stages}")
+    return found
+
+
+def find_problem(run: Path, record: Record) -> Problem:
+    """The problem that a record is about, from the suites of its run."""
+    specs = list(dict.fromkeys((*_suites(run), *ALWAYS_LOOKED_IN)))
+    unread = []
+    for spec in specs:
+        try:
+            problems = load_suite(spec).by_key()
+        except SuiteError as error:
+            unread.append(str(error))
+            continue
+        if record.problem_key in problems:
+            return problems[record.problem_key]
+    reasons = "".join(f"; {one}" for one in unread)
+    raise ReplayError(
+        f"{record.problem} is not what it was, or gone: no problem of {', '.join(specs)} "
+        f"has the key {record.problem_key}{reasons}"
+    )
+
+
+def text(replayed: Replay) -> str:
+    """What `kernelwright replay` prints: one line for each thing that was compared."""
+    rows = dict(_lines(replayed))
+    width = max(len(name) for name in rows)
+    return "\n".join(f"{name:{width}}  {line}" for name, line in rows.items())
+
+
+def _lines(replayed: Replay) -> Iterator[tuple[str, str]]:
+    told, before, now = replayed.plain(), replayed.record.evaluation, replayed.again
+    yield "record", f"{told['record']} · {told['problem']} · seed {before.seed}"
+    verdicts = f"{before.verdict} ({before.reason}), again {now.verdict} ({now.reason})"
+    yield "verdict", f"{verdicts}: {'holds' if replayed.holds else 'DOES NOT HOLD'}"
+    common, alike = replayed.rounds
+    yield "rounds", f"{alike} of {common} common rounds have the same error"
+    if before.timing or now.timing:
+        yield "speedup", f"{_interval(before)}, again {_interval(now)}"
+    environment = _said(told["same_environment"])
+    yield "environment", "; ".join([environment, *told["changed_versions"]])
+    yield "binary", _said(told["same_binary"])
+
+
+def _suites(run: Path) -> list[str]:
+    """The suites that a run names: in its recipe, or in its evaluation's question."""
+    recipe, question = run / "recipe.resolved.yaml", run / "eval.json"
+    specs: list[str] = []
+    if recipe.exists():
+        data = yaml.safe_load(recipe.read_text(encoding="utf-8"))["data"]
+        specs += [data["train_suite"], data["held_out_suite"]]
+    if question.exists():
+        specs.append(json.loads(question.read_text(encoding="utf-8"))["question"]["suite"])
+    return specs
+
+
+def _rounds(evaluation: Evaluation) -> list[tuple[str, bool, float | None]]:
+    rounds = evaluation.check.rounds if evaluation.check else ()
+    return [(one.case, one.passed, one.error) for one in rounds]
+
+
+def _speedup(evaluation: Evaluation) -> dict[str, float] | None:
+    return asdict(evaluation.timing.speedup) if evaluation.timing else None
+
+
+def _interval(evaluation: Evaluation) -> str:
+    if not evaluation.timing:
+        return "not timed"
+    one = evaluation.timing.speedup
+    return f"{one.median:.2f}x ({one.low:.2f} to {one.high:.2f})"
+
+
+def _same(before: str | None, now: str | None) -> bool | None:
+    return None if before is None or now is None else before == now
+
+
+def _said(same: bool | None) -> str:
+    return {True: "the same", False: "another one", None: "not known on both sides"}[same]
