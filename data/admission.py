@@ -28,12 +28,20 @@ Answer = tuple[str, list[Array]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """Which trivial answers were tried on a problem, and which of them it accepts."""
+    """Which trivial answers were tried on a problem, and which of them it accepts.
+
+    `failed` says why nothing could be tried; it is empty where the problem's own module ran.
+    """
 
     problem: str
     key: str
     tried: tuple[str, ...]
     accepted: tuple[str, ...]
+    failed: str = ""
+
+    @property
+    def admitted(self) -> bool:
+        return not self.accepted and not self.failed
 
 
 def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
@@ -56,7 +64,7 @@ def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
 def fingerprint(problem: Problem) -> str:
     """Equal for two problems that compute the same function of the same inputs, to four digits."""
     drawn = load_reference(problem, problem.cases[0]).draw(1)
-    shapes = [tuple(one.shape) for one in drawn[2]]
+    shapes = [tuple(one.shape) if hasattr(one, "shape") else one for one in drawn[2]]
     heads = [
         np.round(one.reshape(-1)[:64].astype(np.float64), 4) + 0.0
         for one in _arrays(forward(*drawn))

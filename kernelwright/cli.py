@@ -32,6 +32,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+suites = typer.Typer(help="Look after problems.", no_args_is_help=True)
+app.add_typer(suites, name="suite")
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as runs/NAME.")]
 
 
@@ -171,6 +173,32 @@ def report(run: RunFolder) -> None:
 
     with _told(OSError):
         typer.echo(write_report(run))
+
+
+@suites.command()
+def check(
+    suite: Annotated[str, typer.Argument(help="starter:train, or kernelbench:FOLDER?levels=1,2.")],
+    out: Annotated[
+        Path | None, typer.Option(help="File for the result, which a suite can carry.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
+) -> None:
+    """Try trivial answers on every problem. Exit code 1 if one is accepted, or cannot be tried."""
+    from data.suite import jobs_of, load_suite
+    from data.suite_check import write_admissions
+    from envs.wire import to_plain
+    from kernelwright.suite_table import checked, print_table
+
+    with _told(ValueError, OSError):
+        jobs = jobs_of(load_suite(suite))
+        found = list(checked(jobs))
+        if out:
+            write_admissions(out, found)
+    if as_json:
+        typer.echo(json.dumps(to_plain(found)))
+    else:
+        print_table(found)
+    raise typer.Exit(0 if all(one.admitted for one in found) else FAILED)
 
 
 @app.command()

@@ -17,7 +17,7 @@ from kernelwright.doctor import Finding, against, can_judge
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
-COMMANDS = ("train", "judge", "eval", "replay", "publish", "report", "doctor")
+COMMANDS = ("train", "judge", "eval", "replay", "suite", "publish", "report", "doctor")
 HELP_LIMIT_S = 2.0
 """The promise is half a second; a busy machine gets more."""
 PROBLEM = """

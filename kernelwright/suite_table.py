@@ -1,0 +1,42 @@
+"""What `kernelwright suite check` shows: a bar while it works, a table when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from data.admission import Admission
+from data.suite_check import Job, check_many
+
+
+def checked(jobs: Sequence[Job]) -> Iterator[Admission]:
+    """Results as they come, under a bar on a terminal; a line at once for what cannot be tried."""
+    told = Console(stderr=True)
+    bar = track(
+        check_many(jobs), "trivial answers", len(jobs), console=told, disable=not told.is_terminal
+    )
+    for one in bar:
+        if one.failed:
+            told.print(
+                f"{one.problem}: {one.failed}", soft_wrap=True, highlight=False, markup=False
+            )
+        yield one
+
+
+def print_table(found: Sequence[Admission]) -> None:
+    """A table on a terminal, one plain line per problem elsewhere; then the count."""
+    console = Console()
+    table = Table("problem", "tried", "accepts")
+    for one in found:
+        accepts = ", ".join(one.accepted) or ("could not be tried" if one.failed else "nothing")
+        table.add_row(one.problem, str(len(one.tried)), accepts)
+        if not console.is_terminal:
+            line = f"{one.problem} · {len(one.tried)} tried · accepts {accepts}"
+            plain = f"{one.problem} · {accepts}" if one.failed else line
+            console.print(plain, soft_wrap=True, highlight=False, markup=False)
+    if console.is_terminal:
+        console.print(table)
+    console.print(f"{sum(one.admitted for one in found)} of {len(found)} admitted", highlight=False)
