@@ -7,6 +7,7 @@ importing this module costs nothing.
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,9 @@ NUDGE = 4 * 2.0**-23
 
 NUDGES = 3
 """How often inputs are moved: a small output shows little of what rounding can do to it."""
+
+FEW_OUTPUTS, SMALL_INPUTS, MOST_DRAWS = 512, 1 << 16, 16
+"""A case with fewer elements than these is drawn several times to derive its tolerance."""
 
 _CONSTANT = r"^({name})[ \t]*=[ \t]*[-+\w*/() ]+?[ \t]*(#.*)?$"
 
@@ -135,6 +139,19 @@ def rounding_tolerance(problem: Problem, drawn: tuple[Any, dict[str, Any], list[
     outputs = [forward_float64(*drawn), forward(*drawn), *moved]
     exact, *others = [[one.numpy() for one in flatten(output)] for output in outputs]
     return derive_tolerance(problem.dtype, exact, others)
+
+
+def case_tolerance(problem: Problem, reference: Reference, spec: CaseSpec) -> Tolerance:
+    """The tolerance of a case: the widest of several draws, where one shows and costs little.
+
+    Of the few outputs of a small case, one draw may have them all where rounding does nothing (at
+    the ends of a clamp), and the next may not.
+    """
+    outputs = sum(math.prod(one.shape) for one in spec.outputs)
+    small = sum(math.prod(one.shape) for one in spec.inputs) <= SMALL_INPUTS
+    draws = min(MOST_DRAWS, -(-FEW_OUTPUTS // max(1, outputs))) if small else 1
+    found = [rounding_tolerance(problem, reference.draw(1 + number)) for number in range(draws)]
+    return max(found, key=lambda one: one.of_spread)
 
 
 def flatten(output: Any) -> list[Any]:

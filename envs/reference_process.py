@@ -31,12 +31,12 @@ from envs.reference import (
     NUDGE,
     ProblemError,
     Reference,
+    case_tolerance,
     flatten,
     forward,
     forward_float64,
     load_reference,
     nudge,
-    rounding_tolerance,
 )
 from envs.types import Tolerance
 from envs.wire import problem_from_plain, to_plain
@@ -74,7 +74,7 @@ class ReferenceServer:
         noun = problem_from_plain(problem)
         references = [load_reference(noun, case) for case in noun.cases]
         pairs = [(one, one.spec()) for one in references]
-        tolerances = [rounding_tolerance(noun, one.draw(1)) for one in references]
+        tolerances = [case_tolerance(noun, one, spec) for one, spec in pairs]
         self.loaded = {noun.key: pairs}
         specs = [to_plain(spec) for _, spec in pairs]
         return {"specs": specs, "tolerances": to_plain(tolerances)}, []
