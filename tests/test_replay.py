@@ -151,6 +151,15 @@ def test_what_cannot_be_replayed_is_said(run: Path, place: str, said: str) -> No
         replay(run, place, versions())
 
 
+def test_records_of_an_older_version_are_said_to_be_so(run: Path, tmp_path: Path) -> None:
+    lines = (run / "records.jsonl").read_text(encoding="utf-8").splitlines()
+    plain = json.loads(lines[RIGHT])
+    del plain["evaluation"]["seed"]
+    (tmp_path / "records.jsonl").write_text(json.dumps(plain) + "\n", encoding="utf-8")
+    with pytest.raises(ReplayError, match="records of another version, without 'seed'"):
+        replay(tmp_path, f"eval/0/{RIGHT}", versions())
+
+
 def test_a_problem_that_changed_since_is_not_judged_in_its_place(run: Path) -> None:
     record = replace(find_record(run, f"eval/0/{RIGHT}"), problem_key="0123456789abcdef")
     with pytest.raises(ReplayError, match="has the key 0123456789abcdef"):
