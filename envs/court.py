@@ -7,16 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from envs.abi import UnsupportedDtypeError
-from envs.build import Built, build_cpp
+from envs.dialects import WORKSHOPS
+from envs.dialects.base import Built
 from envs.draws import Draws, Loaded, ReferenceFailedError, ReferenceProcess
 from envs.referee import CandidateFailedError, SandboxedCandidate, compare
-from envs.sandbox import Zygote, sandbox_level
+from envs.sandbox import sandbox_level
+from envs.sandboxes import Runtime, Sandboxes
 from envs.stopwatch import Pace, time_in_turns
 from envs.types import (
     Candidate,
     CaseCheck,
     Check,
-    Dialect,
     Evaluation,
     Problem,
     Verdict,
@@ -43,6 +44,7 @@ class Trial:
 
     loaded: Loaded
     built: Built
+    runtime: Runtime
     draws: Draws
     checks: list[CaseCheck]
     log: str
@@ -59,7 +61,7 @@ class Court:
         self.protocol = protocol
         self.environment = environment
         self.reference = ReferenceProcess()
-        self.zygote = Zygote()
+        self.sandboxes = Sandboxes()
         self.loaded: Loaded | None = None
         self.draws = Draws(self.reference, 0)
 
@@ -86,19 +88,21 @@ class Court:
         )
 
     def _judge(self, problem: Problem, candidate: Candidate, timed: bool, seed: int) -> Evaluation:
-        if candidate.dialect is not Dialect.CPP:
-            note = f"dialect {candidate.dialect} cannot be judged on this machine yet"
-            return Evaluation(verdict=Verdict.UNJUDGED, reason="dialect_unavailable", log=note)
         if not candidate.source.strip():
             return Evaluation(verdict=Verdict.NO_KERNEL, reason="empty_source")
         loaded = self._load(problem)
-        built = build_cpp(candidate.source, loaded.specs[0], self.zygote)
+        workshop = WORKSHOPS[candidate.dialect]
+        built = workshop.build(candidate.source, loaded.specs[0], self.sandboxes)
         if isinstance(built, Evaluation):
             return built
-        trial = Trial(loaded, built, self._draws(seed), [], built.log)
-        evaluation = self._run(trial, timed)
-        facts = (*evaluation.facts, ("library_bytes", float(len(built.library))))
-        return replace(evaluation, facts=facts)
+        if built.runtime is None:
+            facts = built.facts
+            return Evaluation(
+                verdict=Verdict.UNJUDGED, reason="built_only", log=built.log, facts=facts
+            )
+        trial = Trial(loaded, built, built.runtime, self._draws(seed), [], built.log)
+        evaluation = self._run(trial, timed and built.timed)
+        return replace(evaluation, facts=(*built.facts, *evaluation.facts))
 
     def _load(self, problem: Problem) -> Loaded:
         if self.loaded is None or self.loaded.problem.key != problem.key:
@@ -119,15 +123,15 @@ class Court:
                 return trial.decided(Verdict.CORRECT, "ok")
             return self._time(trial)
         except CandidateFailedError as failure:
-            verdict = Verdict.TIMED_OUT if failure.timed_out else Verdict.CRASHED
-            return trial.decided(verdict, failure.reason)
+            return trial.decided(failure.verdict, failure.reason)
         except WrongOutputError:
             outside = "outside" in trial.checks[-1].note
             return trial.decided(Verdict.WRONG, "out_of_bounds" if outside else "mismatch")
 
     def _play(self, trial: Trial, part: Callable[[SandboxedCandidate], None]) -> None:
         """Plays a part with a fresh process of the candidate, which is gone afterwards."""
-        player = SandboxedCandidate(trial.built.library, self.protocol.round_limit_s, self.zygote)
+        limit_s = self.protocol.round_limit_s
+        player = SandboxedCandidate(trial.built, trial.runtime, self.sandboxes, limit_s)
         try:
             player.ready()
             part(player)
@@ -138,12 +142,13 @@ class Court:
         """Rounds over all cases in turn; raises at the first output that is not right."""
         cases = len(trial.loaded.problem.cases)
         for number in range(max(self.protocol.check_rounds, cases)):
-            self._round(trial, player, number % cases, number // cases)
+            case = number % cases
+            player.prime(trial.loaded.specs[case], watched=True)
+            self._round(trial, player, case, number // cases)
 
     def _round(self, trial: Trial, player: SandboxedCandidate, case: int, number: int) -> int:
         """How long one round took, in nanoseconds; its outputs are compared."""
         spec = trial.loaded.specs[case]
-        player.prime(spec)
         with trial.draws.of(trial.loaded, case, number) as draw:
             duration_ns, copy = player.round(draw.inputs, spec)
             name = trial.loaded.problem.cases[case].name
@@ -174,6 +179,7 @@ class Court:
             found: list[int] = []
 
             def part(player: SandboxedCandidate) -> None:
+                player.prime(spec, watched=False)
                 found.extend(self._round(trial, player, case, number) for number in numbers)
 
             self._play(trial, part)
@@ -186,4 +192,4 @@ class Court:
     def close(self) -> None:
         self.draws.close()
         self.reference.close()
-        self.zygote.close()
+        self.sandboxes.close()

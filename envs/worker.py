@@ -10,30 +10,16 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import subprocess
 import sys
 
-from envs.build import FLAGS
 from envs.court import Court, Protocol
-from envs.toolchain import compiler_path
-from envs.types import content_hash
+from envs.toolchain import toolchain_fingerprint
 from envs.wire import candidate_from_plain, problem_from_plain, to_json
-
-
-def environment_fingerprint() -> str:
-    """Names this machine's processor, compiler and flags: timings compare only within one."""
-    compiler = subprocess.run(
-        [compiler_path(), "--version"], capture_output=True, text=True, check=True
-    ).stdout.splitlines()[0]
-    with open("/proc/cpuinfo") as file:
-        model = next((line for line in file if line.startswith("model name")), platform.machine())
-    return content_hash(model.strip(), compiler, " ".join(FLAGS))
 
 
 def main() -> None:
     os.sched_setaffinity(0, {int(sys.argv[1])})
-    court = Court(Protocol(), environment_fingerprint())
+    court = Court(Protocol(), toolchain_fingerprint())
     for line in sys.stdin:
         job = json.loads(line)
         problem, candidate = (
