@@ -91,11 +91,7 @@ def python(interpreted_triton: bool = False) -> Inside:
         environment["TRITON_INTERPRET"] = "1"
     return Inside(
         command=(sys.executable, "-I", "-B", "-c", _START, "/pyjail.so"),
-        shown=(
-            *shown,
-            (str(PLAYER), "/kernelwright/envs/player"),
-            (str(pyjail_path()), "/pyjail.so"),
-        ),
+        shown=(*shown, player, (str(pyjail_path()), "/pyjail.so")),
         readable=("/kernelwright", *sorted(folders)),
         environment=environment,
         stamp=content_hash(version("torch"), _triton_version(), *_sources(PLAYER, "*.py")),
