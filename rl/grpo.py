@@ -78,10 +78,10 @@ def run_grpo(
 def grpo_options(recipe: Recipe) -> dict[str, Any]:
     """Options of `GRPOConfig`; the recipe's `grpo.trainer` has the last word.
 
-    Dr. GRPO (arXiv 2503.20783: no length bias, advantages not divided by the group's spread, which
-    would make much of small differences in speed), no KL term, DAPO's upper clip. A truncated answer
-    earns nothing and is counted: left out of the loss, not to end became the way not to be punished,
-    and answers grew until none ended.
+    Dr. GRPO (arXiv 2503.20783): no length bias, and advantages are not divided by the group's
+    spread, which would make much of small differences in speed. No KL term; DAPO's upper clip. A
+    truncated answer earns nothing and counts: while it was left out of the loss, not to end was the
+    way not to be punished, and answers grew until none ended.
     """
     section = recipe.grpo
     ours = {
