@@ -143,12 +143,12 @@ class Court:
         cases = len(trial.loaded.problem.cases)
         for number in range(max(self.protocol.check_rounds, cases)):
             case = number % cases
-            player.prime(trial.loaded.specs[case], watched=True)
             self._round(trial, player, case, number // cases)
 
     def _round(self, trial: Trial, player: SandboxedCandidate, case: int, number: int) -> int:
         """How long one round took, in nanoseconds; its outputs are compared."""
         spec = trial.loaded.specs[case]
+        player.prime(spec)
         with trial.draws.of(trial.loaded, case, number) as draw:
             duration_ns, copy = player.round(draw.inputs, spec)
             name = trial.loaded.problem.cases[case].name
@@ -179,7 +179,6 @@ class Court:
             found: list[int] = []
 
             def part(player: SandboxedCandidate) -> None:
-                player.prime(spec, watched=False)
                 found.extend(self._round(trial, player, case, number) for number in numbers)
 
             self._play(trial, part)

@@ -57,7 +57,7 @@ def native_layout(spec: CaseSpec) -> bytes:
     return struct.pack(f"<{len(words)}q{len(scalars)}d", *words, *scalars)
 
 
-def python_layout(spec: CaseSpec, watched: bool) -> bytes:
+def python_layout(spec: CaseSpec) -> bytes:
     """The same as JSON, with names and types, as native/player.py reads it."""
 
     def places(tensors: Sequence[TensorSpec], guard_bytes: int) -> list[dict[str, Any]]:
@@ -78,7 +78,6 @@ def python_layout(spec: CaseSpec, watched: bool) -> bytes:
         ],
         "state": spec.state,
         "init": json.loads(spec.init),
-        "watched": watched,
     }
     return json.dumps(plain).encode()
 

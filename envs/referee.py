@@ -146,12 +146,9 @@ class SandboxedCandidate(Player):
         self.expect(b"R" + bytes(NONCE_BYTES))
         self.round_limit_s = limit_s
 
-    def prime(self, spec: CaseSpec, *, watched: bool) -> None:
-        """Tells the candidate's process the layout and the sizes of the rounds that follow.
-
-        `watched`: a Python answer may let PyTorch move tensors in them, but not compute.
-        """
-        layout = native_layout(spec) if self.native else python_layout(spec, watched)
+    def prime(self, spec: CaseSpec) -> None:
+        """Tells the candidate's process the layout and the sizes of the rounds that follow."""
+        layout = native_layout(spec) if self.native else python_layout(spec)
         if self.primed != layout:
             nonce = secrets.token_bytes(NONCE_BYTES)
             message = b"P" + nonce[: LAYOUT_AT - 1] + layout

@@ -1,8 +1,8 @@
 """Which Python an answer may contain: an allow-list, so that PyTorch cannot be made to do the work.
 
 It is policy, not safety: the sandbox holds an answer, and the referee cannot be lied to. Without it
-an answer could switch off the watch that the checked rounds run under (player/watch.py), and let
-PyTorch compute.
+an answer could switch off the watch that `forward` runs under (player/watch.py), and let PyTorch
+compute.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ TORCH = frozenset(
     """.split()  # noqa: SIM905
 )
 """Parts of torch that an answer has no use for."""
+NEVER = frozenset("_C _dispatch_tls func functorch library overrides vmap".split())  # noqa: SIM905
+"""What leads to PyTorch's dispatcher, by whatever name torch goes."""
 OS = frozenset(("environ", "path"))
 
 
@@ -82,6 +84,8 @@ def _why_from(node: ast.ImportFrom) -> str | None:
 def _why_attribute(node: ast.Attribute) -> str | None:
     name = node.attr
     if name.startswith("__") and name not in DUNDERS:
+        return f"uses .{name}"
+    if name in NEVER:
         return f"uses .{name}"
     owner = node.value.id if isinstance(node.value, ast.Name) else None
     if owner == "os" and name not in OS:

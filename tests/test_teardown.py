@@ -35,7 +35,7 @@ def test_nothing_of_a_candidate_lives_once_it_is_closed() -> None:
     inputs = memfd(bytes(offsets(SPEC.inputs)[1]))
     player = SandboxedCandidate(built, Runtime.NATIVE, sandboxes, 20.0)
     player.ready()
-    player.prime(SPEC, watched=True)
+    player.prime(SPEC)
     player.round(inputs, SPEC)
     assert living_below(zygote.process.pid) > alone
     player.close()

@@ -102,7 +102,7 @@ class Triton:
 
 def trace(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Plan | Evaluation:
     """The answer's launches, with its kernels compiled for each architecture."""
-    layout = python_layout(spec, watched=True).decode()
+    layout = python_layout(spec).decode()
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
         [layout, json.dumps(ARCHITECTURES)],

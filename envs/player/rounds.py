@@ -16,8 +16,8 @@ from envs.player.watch import (
     OTHER_DTYPE,
     OTHER_PARAMETERS,
     OTHER_SHAPE,
-    OnlyMoves,
     leave,
+    only_moves,
 )
 
 HEAD_BYTES = 17
@@ -79,10 +79,7 @@ class Rounds:
         return dict(zip(keys, tensors[len(tensors) - len(keys) :], strict=True)), arguments
 
     def forward(self, state: dict[str, Any], arguments: list[Any]) -> list[torch.Tensor]:
-        if self.layout["watched"]:
-            with OnlyMoves():  # type: ignore[no-untyped-call]
-                result = torch.func.functional_call(self.model, state, tuple(arguments))
-        else:
+        with only_moves():
             result = torch.func.functional_call(self.model, state, tuple(arguments))
         found = _flatten(result)
         if len(found) != len(self.layout["outputs"]):
