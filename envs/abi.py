@@ -21,6 +21,7 @@ C_TYPES = {
     "bool": "bool",
 }
 CUDA_TYPES = {**C_TYPES, "float16": "__half", "bfloat16": "__nv_bfloat16"}
+SUFFIXES = {Dialect.CPP: "cpp", Dialect.CUDA: "cu"}
 SCALAR_TYPES = {"int": "int64_t", "float": "double", "bool": "bool"}
 ITEM_BYTES = {
     "float32": 4,
@@ -51,11 +52,18 @@ class TensorSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseSpec:
-    """All arguments of one case. `inputs` are forward's tensors, then parameters and buffers."""
+    """All arguments of one case. `inputs` are forward's tensors, then parameters and buffers.
+
+    `arguments` names what `forward` takes, in its order, tensors and scalars; `state` is the key in
+    `state_dict` of each parameter and buffer; `init` is what the module is made with, as JSON.
+    """
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     scalars: tuple[tuple[str, int | float | bool], ...]
+    arguments: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
+    init: str = "[]"
 
     @property
     def tensors(self) -> tuple[TensorSpec, ...]:
@@ -95,21 +103,24 @@ def signature(spec: CaseSpec, dialect: Dialect) -> str:
     return f'extern "C" void kernel({arguments})'
 
 
-def glue(spec: CaseSpec) -> str:
-    """C++ that unpacks (pointers, sizes, scalars) and calls `kernel`.
+def glue(spec: CaseSpec, dialect: Dialect) -> str:
+    """C++ that unpacks (pointers, sizes, scalars) and calls `kernel`; for cuda also a stream.
 
     It includes the candidate, so a kernel with other arguments is a compile error that names both
     declarations, not a crash.
     """
-    names = [row[0] for row in parameters(spec, Dialect.CPP)]
-    count = len(spec.tensors)
-    calls = [f"({c_type})pointers[{i}]" for i, c_type in enumerate(names[:count])]
-    calls += [f"sizes[{i}]" for i in range(len(spec.sizes))]
-    calls += [
-        f"({c_type})scalars[{i}]" for i, c_type in enumerate(names[count + len(spec.sizes) :])
-    ]
+    names = [row[0] for row in parameters(spec, dialect)]
+    tensors, sizes = len(spec.tensors), len(spec.sizes)
+    scalars = names[tensors + sizes : tensors + sizes + len(spec.scalars)]
+    calls = [f"({c_type})pointers[{i}]" for i, c_type in enumerate(names[:tensors])]
+    calls += [f"sizes[{i}]" for i in range(sizes)]
+    calls += [f"({c_type})scalars[{i}]" for i, c_type in enumerate(scalars)]
+    rest = ""
+    if dialect is Dialect.CUDA:
+        calls, rest = [*calls, "(cudaStream_t)stream"], ", void* stream"
     return (
-        f'#include <stdint.h>\n#include "candidate.cpp"\n{signature(spec, Dialect.CPP)};\n'
-        'extern "C" void kernelwright_call(void* const* pointers, const int64_t* sizes, '
-        f"const double* scalars) {{\n  kernel({', '.join(calls)});\n}}\n"
+        f'#include <stdint.h>\n#include "candidate.{SUFFIXES[dialect]}"\n'
+        f'{signature(spec, dialect)};\nextern "C" void kernelwright_call(void* const* pointers, '
+        f"const int64_t* sizes, const double* scalars{rest}) {{\n"
+        f"  kernel({', '.join(calls)});\n}}\n"
     )

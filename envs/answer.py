@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import re
 
+from envs.dialects import WORKSHOPS
 from envs.types import Dialect
-
-FENCES = {
-    Dialect.CPP: ("cpp", "c++", "c", "cc", ""),
-    Dialect.CUDA: ("cuda", "cpp", "cu", "c++", ""),
-    Dialect.TRITON: ("python", "py", "triton", ""),
-    Dialect.INLINE: ("python", "py", ""),
-}
 
 _BLOCK = re.compile(r"^```([\w+-]*)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
@@ -22,5 +16,6 @@ def extract(completion: str, dialect: Dialect) -> str | None:
     >>> extract("It adds.\\n```cpp\\nint x;\\n```", Dialect.CPP)
     'int x;\\n'
     """
-    blocks = [body for tag, body in _BLOCK.findall(completion) if tag.lower() in FENCES[dialect]]
+    fences = WORKSHOPS[dialect].fences
+    blocks = [body for tag, body in _BLOCK.findall(completion) if tag.lower() in fences]
     return blocks[-1] if blocks and blocks[-1].strip() else None

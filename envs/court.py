@@ -8,17 +8,18 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from envs.abi import UnsupportedDtypeError
-from envs.build import Built, build_cpp
+from envs.dialects import WORKSHOPS
+from envs.dialects.base import Built
 from envs.draws import Draws, Loaded, ReferenceFailedError, ReferenceProcess
 from envs.referee import CandidateFailedError, SandboxedCandidate, compare
 from envs.roofline import floor_ns, too_fast
-from envs.sandbox import Zygote, sandbox_level
+from envs.sandbox import sandbox_level
+from envs.sandboxes import Runtime, Sandboxes
 from envs.stopwatch import Pace, time_in_turns
 from envs.types import (
     Candidate,
     CaseCheck,
     Check,
-    Dialect,
     Evaluation,
     Problem,
     Target,
@@ -47,13 +48,16 @@ class Trial:
 
     loaded: Loaded
     built: Built
+    runtime: Runtime
     draws: Draws
     checks: list[CaseCheck]
     log: str
 
     def decided(self, verdict: Verdict, reason: str) -> Evaluation:
         check = Check(rounds=tuple(self.checks)) if self.checks else None
-        binary = content_hash(self.built.library.hex())
+        binary = content_hash(
+            *(part for name, file in self.built.files for part in (name, file.hex()))
+        )
         return Evaluation(verdict=verdict, reason=reason, check=check, binary=binary, log=self.log)
 
 
@@ -64,7 +68,7 @@ class Court:
         self.protocol = protocol
         self.target = target
         self.reference = ReferenceProcess()
-        self.zygote = Zygote()
+        self.sandboxes = Sandboxes()
         self.loaded: Loaded | None = None
         self.draws = Draws(self.reference, 0)
         self.floors_ns: dict[str, float | None] = {}
@@ -92,19 +96,21 @@ class Court:
         )
 
     def _judge(self, problem: Problem, candidate: Candidate, timed: bool, seed: int) -> Evaluation:
-        if candidate.dialect is not Dialect.CPP:
-            note = f"dialect {candidate.dialect} cannot be judged on this machine yet"
-            return Evaluation(verdict=Verdict.UNJUDGED, reason="dialect_unavailable", log=note)
         if not candidate.source.strip():
             return Evaluation(verdict=Verdict.NO_KERNEL, reason="empty_source")
         loaded = self._load(problem)
-        built = build_cpp(candidate.source, loaded.specs[0], self.zygote)
+        workshop = WORKSHOPS[candidate.dialect]
+        built = workshop.build(candidate.source, loaded.specs[0], self.sandboxes)
         if isinstance(built, Evaluation):
             return built
-        trial = Trial(loaded, built, self._draws(seed), [], built.log)
-        evaluation = self._run(trial, timed)
-        facts = (*evaluation.facts, ("library_bytes", float(len(built.library))))
-        return replace(evaluation, facts=facts)
+        if built.runtime is None:
+            facts = built.facts
+            return Evaluation(
+                verdict=Verdict.UNJUDGED, reason="built_only", log=built.log, facts=facts
+            )
+        trial = Trial(loaded, built, built.runtime, self._draws(seed), [], built.log)
+        evaluation = self._run(trial, timed and built.timed)
+        return replace(evaluation, facts=(*built.facts, *evaluation.facts))
 
     def _load(self, problem: Problem) -> Loaded:
         if self.loaded is None or self.loaded.problem.key != problem.key:
@@ -125,15 +131,15 @@ class Court:
                 return trial.decided(Verdict.CORRECT, "ok")
             return self._time(trial)
         except CandidateFailedError as failure:
-            verdict = Verdict.TIMED_OUT if failure.timed_out else Verdict.CRASHED
-            return trial.decided(verdict, failure.reason)
+            return trial.decided(failure.verdict, failure.reason)
         except WrongOutputError:
             outside = "outside" in trial.checks[-1].note
             return trial.decided(Verdict.WRONG, "out_of_bounds" if outside else "mismatch")
 
     def _play(self, trial: Trial, part: Callable[[SandboxedCandidate], None]) -> None:
         """Plays a part with a fresh process of the candidate, which is gone afterwards."""
-        player = SandboxedCandidate(trial.built.library, self.protocol.round_limit_s, self.zygote)
+        limit_s = self.protocol.round_limit_s
+        player = SandboxedCandidate(trial.built, trial.runtime, self.sandboxes, limit_s)
         try:
             player.ready()
             part(player)
@@ -144,7 +150,8 @@ class Court:
         """Rounds over all cases in turn; raises at the first output that is not right."""
         cases = len(trial.loaded.problem.cases)
         for number in range(max(self.protocol.check_rounds, cases)):
-            self._round(trial, player, number % cases, number // cases)
+            case = number % cases
+            self._round(trial, player, case, number // cases)
 
     def _round(self, trial: Trial, player: SandboxedCandidate, case: int, number: int) -> int:
         """How long one round took, in nanoseconds; its outputs are compared."""
@@ -205,4 +212,4 @@ class Court:
     def close(self) -> None:
         self.draws.close()
         self.reference.close()
-        self.zygote.close()
+        self.sandboxes.close()

@@ -23,7 +23,8 @@ import numpy as np
 from envs.abi import CaseSpec, TensorSpec
 from envs.compare import Array, Expected
 from envs.layout import MESSAGE_BYTES, NUMPY_TYPES
-from envs.referee import Player, seal
+from envs.memfd import seal
+from envs.referee import Player
 from envs.roofline import Work
 from envs.types import Problem, Tolerance
 from envs.wire import to_plain
@@ -170,6 +171,9 @@ def _spec(plain: dict[str, Any]) -> CaseSpec:
         inputs=tensors(plain["inputs"]),
         outputs=tensors(plain["outputs"]),
         scalars=tuple((name, value) for name, value in plain["scalars"]),
+        arguments=tuple(plain["arguments"]),
+        state=tuple(plain["state"]),
+        init=plain["init"],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -47,17 +48,38 @@ def output_file_bytes(spec: CaseSpec) -> int:
     return offsets(spec.outputs, GUARD_BYTES)[1]
 
 
-def prime_message(spec: CaseSpec, nonce: bytes) -> bytes:
-    """What is said before the clock starts: 'P', padding, then counts, offsets, sizes, scalars.
-
-    The nonce fills the padding's place up to the first 8-byte boundary and is echoed by its head.
-    """
+def native_layout(spec: CaseSpec) -> bytes:
+    """Counts, offsets, sizes, scalars, as native/player.h reads them."""
     inputs, outputs = offsets(spec.inputs)[0], offsets(spec.outputs, GUARD_BYTES)[0]
     scalars = [float(value) for _, value in spec.scalars]
     words = [len(inputs), len(outputs), len(spec.sizes), len(scalars)]
     words += [*inputs, *outputs, *spec.sizes]
-    head = b"P" + nonce[:7]
-    return head + struct.pack(f"<{len(words)}q{len(scalars)}d", *words, *scalars)
+    return struct.pack(f"<{len(words)}q{len(scalars)}d", *words, *scalars)
+
+
+def python_layout(spec: CaseSpec) -> bytes:
+    """The same as JSON, with names and types, as native/player.py reads it."""
+
+    def places(tensors: Sequence[TensorSpec], guard_bytes: int) -> list[dict[str, Any]]:
+        starts = offsets(tensors, guard_bytes)[0]
+        return [
+            {"dtype": one.dtype, "shape": one.shape, "offset": start}
+            for one, start in zip(tensors, starts, strict=True)
+        ]
+
+    scalars = dict(spec.scalars)
+    plain = {
+        "names": [one.name for one in spec.inputs],
+        "inputs": places(spec.inputs, 0),
+        "outputs": places(spec.outputs, GUARD_BYTES),
+        "arguments": [
+            {"value": scalars[name]} if name in scalars else {"name": name}
+            for name in spec.arguments
+        ],
+        "state": spec.state,
+        "init": json.loads(spec.init),
+    }
+    return json.dumps(plain).encode()
 
 
 def read_outputs(copy: bytes, spec: CaseSpec) -> tuple[list[NDArray[np.generic]], bool]:

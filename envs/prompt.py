@@ -5,26 +5,19 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from envs.abi import CaseSpec, TensorSpec, signature
+from envs.abi import CaseSpec, TensorSpec
+from envs.dialects import WORKSHOPS
 from envs.reference import load_reference
 from envs.types import Dialect, Problem
-
-TASKS = {
-    Dialect.CPP: "Write a C++ kernel for this PyTorch module.",
-    Dialect.CUDA: "Write a CUDA C++ kernel and its launch for this PyTorch module.",
-    Dialect.TRITON: "Rewrite this PyTorch module as `ModelNew`, computing with Triton kernels.",
-    Dialect.INLINE: "Rewrite this PyTorch module as `ModelNew`, computing with `load_inline`.",
-}
-NATIVE = (Dialect.CPP, Dialect.CUDA)
 
 
 @lru_cache(maxsize=4096)
 def task_prompt(problem: Problem, dialect: Dialect) -> str:
-    """The user message: the task, the module, the sizes that are timed, and the exact signature."""
+    """The user message: the task, the module, the sizes that are timed, the answer's form."""
     spec = load_reference(problem, problem.timed_case()).spec()
-    lines = [TASKS[dialect], "```python", model_source(problem), "```", _shapes(spec)]
-    if dialect in NATIVE:
-        lines += ["```cpp", signature(spec, dialect), "```"]
+    workshop = WORKSHOPS[dialect]
+    lines = [workshop.task, "```python", model_source(problem), "```", _shapes(spec)]
+    lines += [workshop.form(spec)]
     return "\n".join(lines)
 
 

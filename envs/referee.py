@@ -7,7 +7,6 @@ candidate's process gains nothing, and none of them has to be detected.
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 import secrets
@@ -18,43 +17,40 @@ import tempfile
 import time
 
 from envs.abi import CaseSpec
-from envs.build import LOG_LIMIT_BYTES, memfd
 from envs.compare import Expected
+from envs.compile import head
+from envs.dialects.base import EXITS, Built
 from envs.layout import (
     POISON,
+    native_layout,
     output_file_bytes,
-    prime_message,
+    python_layout,
     read_outputs,
 )
-from envs.sandbox import RUN_LIMITS, Zygote
-from envs.types import CaseCheck
+from envs.memfd import FIXED_SIZE, memfd, seal
+from envs.sandboxes import Runtime, Sandboxes
+from envs.types import CaseCheck, Verdict
+from envs.zygote import PYTHON_LIMITS, RUN_LIMITS
 
 NONCE_BYTES = 16
+LAYOUT_AT = 8
+"""Where the body of a message begins that has one: its head is part of the nonce."""
 START_LIMIT_S = 10.0
-EXIT_REASONS = {65: "not_loadable", 67: "out_of_memory"}
 
 
 class CandidateFailedError(Exception):
-    """The candidate's process died or went silent; `.reason` says how. A fact about it."""
+    """The candidate's process died or went silent; `.verdict` and `.reason` say how."""
 
-    def __init__(self, reason: str, *, timed_out: bool = False) -> None:
+    def __init__(self, reason: str, verdict: Verdict = Verdict.CRASHED) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.timed_out = timed_out
-
-
-def seal(descriptor: int) -> None:
-    """No one can write to this file any more, by whatever descriptor or mapping."""
-    seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
-    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
+        self.verdict = verdict
 
 
 def poisoned_output(spec: CaseSpec) -> int:
     """A file for the outputs that can neither shrink nor grow, every byte of it poison."""
-    descriptor = os.memfd_create("output", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.write(descriptor, bytes([POISON]) * output_file_bytes(spec))
-    seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
-    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
+    descriptor = memfd(bytes([POISON]) * output_file_bytes(spec))
+    seal(descriptor, FIXED_SIZE)
     return descriptor
 
 
@@ -104,7 +100,7 @@ class Player:
     def expect(self, message: bytes) -> None:
         """Waits for exactly this message; anything else is not an answer."""
         if not select.select([self.channel], [], [], self.round_limit_s)[0]:
-            raise CandidateFailedError("wall_limit", timed_out=True)
+            raise CandidateFailedError("wall_limit", Verdict.TIMED_OUT)
         try:
             got = self.channel.recv(64)
         except OSError:
@@ -120,38 +116,45 @@ class Player:
 
 
 class SandboxedCandidate(Player):
-    """A candidate's library, loaded in a process of its own that holds nothing worth stealing."""
+    """A candidate, loaded in a process of its own that holds nothing worth stealing."""
 
-    def __init__(self, library: bytes, round_limit_s: float, zygote: Zygote) -> None:
+    def __init__(
+        self, built: Built, runtime: Runtime, sandboxes: Sandboxes, round_limit_s: float
+    ) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         super().__init__(mine, round_limit_s)
+        self.native = runtime is Runtime.NATIVE
         self.log_file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
+        self.status: int | None = None
+        self.primed: bytes | None = None
+        files = [(name, memfd(content)) for name, content in built.files]
         with theirs:
-            library_file = memfd(library)
-            self.job = zygote.start(
-                "run",
-                RUN_LIMITS,
-                files=[("kernel.so", library_file)],
+            self.job = sandboxes.of(runtime).start(
+                "play",
+                RUN_LIMITS if self.native else PYTHON_LIMITS,
+                files=files,
+                command=built.words,
                 channel=theirs.fileno(),
                 log=self.log_file.fileno(),
             )
-            os.close(library_file)
-        self.status: int | None = None
-        self.primed: CaseSpec | None = None
+        for _, descriptor in files:
+            os.close(descriptor)
 
     def ready(self) -> None:
-        """Returns when the library is loaded."""
+        """Returns when the candidate is loaded."""
         limit_s, self.round_limit_s = self.round_limit_s, START_LIMIT_S
         self.expect(b"R" + bytes(NONCE_BYTES))
         self.round_limit_s = limit_s
 
     def prime(self, spec: CaseSpec) -> None:
         """Tells the candidate's process the layout and the sizes of the rounds that follow."""
-        if self.primed != spec:
-            message = prime_message(spec, secrets.token_bytes(NONCE_BYTES))
+        layout = native_layout(spec) if self.native else python_layout(spec)
+        if self.primed != layout:
+            nonce = secrets.token_bytes(NONCE_BYTES)
+            message = b"P" + nonce[: LAYOUT_AT - 1] + layout
             self.send(message, [])
             self.expect(message[: 1 + NONCE_BYTES])
-            self.primed = spec
+            self.primed = layout
 
     def gone(self) -> Exception:
         self.status = self.job.wait(START_LIMIT_S)
@@ -162,7 +165,8 @@ class SandboxedCandidate(Player):
             return CandidateFailedError("output_flood")
         if number > 0:
             return CandidateFailedError(f"signal_{number}")
-        return CandidateFailedError(EXIT_REASONS.get(self.status, f"exit_{self.status}"))
+        verdict, reason = EXITS.get(self.status, (Verdict.CRASHED, f"exit_{self.status}"))
+        return CandidateFailedError(reason, verdict)
 
     def close(self) -> str:
         """Kills the whole job and returns, once it is gone, the head of what it printed.
@@ -172,6 +176,6 @@ class SandboxedCandidate(Player):
         if self.status is None:
             self.job.kill()
         self.channel.close()
-        log = os.pread(self.log_file.fileno(), LOG_LIMIT_BYTES, 0).decode("utf-8", "replace")
+        log = head(self.log_file.fileno())
         self.log_file.close()
         return log

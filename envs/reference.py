@@ -7,6 +7,7 @@ importing this module costs nothing.
 from __future__ import annotations
 
 import inspect
+import json
 import math
 import re
 from dataclasses import dataclass
@@ -85,7 +86,18 @@ class Reference:
                 for name, one in zip(self.names, arguments, strict=True)
                 if isinstance(one, int | float | bool)
             ),
+            arguments=self.names,
+            state=tuple(state),
+            init=self._init_json(),
         )
+
+    def _init_json(self) -> str:
+        """What the module is made with. Raises ProblemError for what JSON cannot say."""
+        init = self.namespace["get_init_inputs"]() if "get_init_inputs" in self.namespace else []
+        try:
+            return json.dumps(_tagged(init))
+        except TypeError as error:
+            raise ProblemError(f"get_init_inputs(): {error}") from None
 
 
 def load_reference(problem: Problem, case: Case) -> Reference:
@@ -167,6 +179,15 @@ def flatten(output: Any) -> list[Any]:
     if isinstance(output, int | float | bool):
         return [torch.tensor(output)]
     raise ProblemError(f"the module returns a {type(output).__name__}, not tensors")
+
+
+def _tagged(value: Any) -> Any:
+    """The value with its tuples as {"tuple": [...]}, which JSON would make lists of."""
+    if isinstance(value, tuple):
+        return {"tuple": [_tagged(one) for one in value]}
+    if isinstance(value, dict):
+        return {name: _tagged(one) for name, one in value.items()}
+    return [_tagged(one) for one in value] if isinstance(value, list) else value
 
 
 def _is_float(value: Any) -> bool:

@@ -23,10 +23,10 @@ import numpy as np
 import torch
 
 from envs.abi import CaseSpec
-from envs.build import memfd
 from envs.compare import Array
 from envs.layout import MESSAGE_BYTES, NUMPY_TYPES, offsets
 from envs.least_work import least_work
+from envs.memfd import memfd
 from envs.reference import (
     NUDGE,
     ProblemError,

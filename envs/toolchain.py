@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -12,6 +13,8 @@ from pathlib import Path
 from envs.types import content_hash
 
 NATIVE = Path(__file__).with_name("native")
+KIND = ("model name", "cpu family", "model\t", "stepping", "cache size", "flags")
+"""Lines of /proc/cpuinfo that say what a core can do; clouds call many kinds by one name."""
 
 
 class SandboxUnavailableError(RuntimeError):
@@ -49,17 +52,49 @@ def compiler_path() -> str:
 
 
 @lru_cache
+def nvcc_path() -> str | None:
+    """NVIDIA's CUDA compiler; None where there is none."""
+    return shutil.which("nvcc")
+
+
+@lru_cache
+def toolchain_fingerprint() -> str:
+    """Names this kind of core and the compilers: what they make or run compares within one."""
+    compilers = [compiler_path(), nvcc_path()]
+    versions = [
+        subprocess.run([one, "--version"], capture_output=True, text=True, check=True).stdout
+        for one in compilers
+        if one
+    ]
+    with open("/proc/cpuinfo") as file:
+        core = file.read().partition("\n\n")[0].splitlines()
+    kind = [line.strip() for line in core if line.startswith(KIND)] or [platform.machine()]
+    return content_hash(*kind, *versions)
+
+
+@lru_cache
 def jail_path() -> Path:
-    """The compiled jail (native/jail.cpp), built once per source and kept in the cache folder."""
-    sources = [path.read_text() for path in sorted(NATIVE.iterdir())]
-    folder = cache_folder() / "jail"
-    path = folder / content_hash(*sources, compiler_path())
+    """The compiled jail (native/jail.cpp)."""
+    return _built("jail", ["-O2", "-std=c++17", str(NATIVE / "jail.cpp"), "-ldl"])
+
+
+@lru_cache
+def pyjail_path() -> Path:
+    """The same for Python (native/pyjail.cpp): a library that native/player.py loads."""
+    flags = ["-O2", "-std=c++17", "-shared", "-fPIC"]
+    return _built("pyjail", [*flags, str(NATIVE / "pyjail.cpp")])
+
+
+def _built(name: str, arguments: list[str]) -> Path:
+    """A helper of ours, built once per source and compiler and kept in the cache folder."""
+    sources = [path.read_text() for path in sorted(NATIVE.glob("*.*"))]
+    folder = cache_folder() / "native"
+    path = folder / f"{name}-{content_hash(*sources, compiler_path())}"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            built = Path(scratch) / "jail"
-            flags = ["-O2", "-std=c++17", "-o", str(built), str(NATIVE / "jail.cpp"), "-ldl"]
-            subprocess.run([compiler_path(), *flags], check=True)
+            built = Path(scratch) / name
+            subprocess.run([compiler_path(), *arguments, "-o", str(built)], check=True)
             built.rename(path)
     return path
 

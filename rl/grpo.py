@@ -78,14 +78,18 @@ def run_grpo(
 def grpo_options(recipe: Recipe) -> dict[str, Any]:
     """Options of `GRPOConfig`; the recipe's `grpo.trainer` has the last word.
 
-    Dr. GRPO's loss (no length bias), no KL term, DAPO's upper clip, truncated answers left out.
+    Dr. GRPO (arXiv 2503.20783): no length bias, and advantages are not divided by the group's
+    spread, which would make much of small differences in speed. No KL term; DAPO's upper clip. A
+    truncated answer earns nothing and counts: while it was left out of the loss, not to end was the
+    way not to be punished, and answers grew until none ended.
     """
     section = recipe.grpo
     ours = {
         "loss_type": "dr_grpo",
         "beta": 0.0,
         "epsilon_high": 0.28,
-        "mask_truncated_completions": True,
+        "scale_rewards": "none",
+        "mask_truncated_completions": False,
         "lr_scheduler_type": "constant_with_warmup",
         "warmup_steps": 2,
         "max_grad_norm": 0.5,

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.answer import FENCES, extract
+from envs.answer import extract
+from envs.dialects import WORKSHOPS
 from envs.types import Dialect
 
 PROSE = st.text(st.characters(blacklist_characters="`", blacklist_categories=["Cs"]))
@@ -17,7 +18,7 @@ CODE = PROSE.filter(str.strip)
 def test_a_block_between_prose_is_found(
     before: str, code: str, after: str, dialect: Dialect, data: st.DataObject
 ) -> None:
-    tag = data.draw(st.sampled_from(FENCES[dialect]))
+    tag = data.draw(st.sampled_from(WORKSHOPS[dialect].fences))
     assert extract(f"{before}\n```{tag}\n{code}\n```\n{after}", dialect) == code + "\n"
 
 

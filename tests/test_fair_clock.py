@@ -12,8 +12,9 @@ from data.kernelbench import load_problem
 from envs.abi import CaseSpec
 from envs.court import Court, Protocol
 from envs.draws import ReferenceProcess
-from envs.sandbox import Zygote
+from envs.sandboxes import Runtime
 from envs.types import Candidate, Dialect, Target, Verdict
+from envs.zygote import Zygote
 from tests.processes import living_below
 
 HOSTILE = Path(__file__).parent / "hostile"
@@ -46,7 +47,9 @@ def test_no_candidate_lives_while_the_baseline_is_timed() -> None:
     problem = load_problem(HOSTILE / "problem.py")
     court = Court(Protocol(), Target(name="test", cores=1))
     court.reference.close()
-    court.reference = court.draws.reference = watched = WatchedReference(court.zygote)
+    court.reference = court.draws.reference = watched = WatchedReference(
+        court.sandboxes.of(Runtime.NATIVE)
+    )
     candidate = Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=HONEST)
     found = court.judge(problem, candidate, timed=True, seed=1)
     court.close()

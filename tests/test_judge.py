@@ -115,8 +115,6 @@ def test_what_we_cannot_judge_is_unjudged(judge: Judge, problem: Problem) -> Non
         found = judge.evaluate(broken, answer(broken, HONEST))
         assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "reference_failed")
         assert found.log
-    cuda = judge.evaluate(problem, answer(problem, HONEST, Dialect.CUDA))
-    assert (cuda.verdict, cuda.reason) == (Verdict.UNJUDGED, "dialect_unavailable")
 
 
 def test_a_killed_worker_loses_no_candidate(problem: Problem) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 
 from envs.abi import CaseSpec, TensorSpec
-from envs.build import Built, build_cpp, memfd
+from envs.dialects.base import Built
+from envs.dialects.cpp import CPP
 from envs.layout import offsets
+from envs.memfd import memfd
 from envs.referee import SandboxedCandidate
-from envs.sandbox import Zygote
+from envs.sandboxes import Runtime, Sandboxes
 from tests.processes import living_below
 
 SPEC = CaseSpec(
@@ -25,12 +27,13 @@ extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
 
 
 def test_nothing_of_a_candidate_lives_once_it_is_closed() -> None:
-    zygote = Zygote()
+    sandboxes = Sandboxes()
+    zygote = sandboxes.of(Runtime.NATIVE)
     alone = living_below(zygote.process.pid)
-    built = build_cpp(SLOW_TO_DIE, SPEC, zygote)
+    built = CPP.build(SLOW_TO_DIE, SPEC, sandboxes)
     assert isinstance(built, Built)
     inputs = memfd(bytes(offsets(SPEC.inputs)[1]))
-    player = SandboxedCandidate(built.library, 20.0, zygote)
+    player = SandboxedCandidate(built, Runtime.NATIVE, sandboxes, 20.0)
     player.ready()
     player.prime(SPEC)
     player.round(inputs, SPEC)
@@ -38,5 +41,5 @@ def test_nothing_of_a_candidate_lives_once_it_is_closed() -> None:
     player.close()
     assert living_below(zygote.process.pid) == alone
     os.close(inputs)
-    zygote.close()
+    sandboxes.close()
     assert not living_below(zygote.process.pid)

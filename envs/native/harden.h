@@ -37,6 +37,7 @@ struct Limits {
   uint64_t memory_bytes = 0, file_bytes = 0, processes = 0, cpu_seconds = 0, scratch_bytes = 0;
   uint32_t uid = 0;       // 0: stay who we are
   bool may_fork = false;  // a compiler starts processes; a kernel only threads
+  std::vector<std::string> readable;  // folders that may be opened, besides the system's
 };
 
 #if defined(__x86_64__)
@@ -125,7 +126,7 @@ inline long landlock_version() { return syscall(kCreateRuleset, nullptr, 0, 1); 
 
 // Files: the system's are readable, /scratch is writable, all else does not exist. Also no TCP, no
 // signals and no abstract sockets to the outside, where this kernel knows those rules.
-inline void restrict_files() {
+inline void restrict_files(const std::vector<std::string>& readable) {
   const long version = landlock_version();
   if (version < 1) return;  // the sandbox level says so (envs/sandbox.py)
   const uint64_t known = version >= 5 ? 0xffff : version >= 3 ? 0x7fff : version == 2 ? 0x3fff : 0x1fff;
@@ -143,7 +144,8 @@ inline void restrict_files() {
   for (const char* path : {"/usr", "/lib", "/lib64", "/bin", "/opt"}) {
     allow(path, kExecute | kReadFile | kReadFolder);
   }
-  for (const char* path : {"/etc/ld.so.cache"}) allow(path, kReadFile);
+  for (const std::string& path : readable) allow(path.c_str(), kExecute | kReadFile | kReadFolder);
+  allow("/etc/ld.so.cache", kReadFile);
   allow("/etc/alternatives", kReadFile | kReadFolder | kExecute);
   allow("/scratch", ~(kMakeDevices | kDeviceControl));
   for (const char* path : {"/dev/null", "/dev/zero", "/dev/urandom"}) allow(path, kReadFile | kWriteFile);

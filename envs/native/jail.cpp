@@ -1,6 +1,6 @@
 // The sandbox's inside: bubblewrap starts it once for a worker, and it starts every untrusted process.
 //
-//   jail SOCKET     serves jobs on that descriptor: compilers (`exec`) and native kernels (`run`)
+//   jail SOCKET     serves jobs on that descriptor: compilers (`exec`) and native kernels (`play`)
 //   jail landlock   prints the version of Landlock that this kernel has
 #include "player.h"
 #include "zygote.h"
@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   if (argc != 2) die(kBadUse, "usage");
   if (!strcmp(argv[1], "landlock")) return printf("%ld\n", landlock_version()) < 0;
   serve_jobs(atoi(argv[1]), [](const Job& job) {
-    if (job.mode == "run") play("/scratch/kernel.so");
+    if (job.mode == "play") play("/scratch/kernel.so");
     std::vector<char*> words;
     for (const std::string& word : job.arguments) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);

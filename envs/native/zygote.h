@@ -18,8 +18,8 @@
 constexpr int kFilesAtMost = 16;
 constexpr size_t kJobBytes = 1 << 16;
 
-// Words: exec|run|fork, NAME=VALUE limits, file=NAME (one descriptor each, in order), arg=WORD.
-// Descriptors: the log, the channel (a socket, or the file that takes an artefact), then the files.
+// Words: the mode, NAME=VALUE limits, readable=FOLDER, file=NAME (one descriptor each, in order) and
+// arg=WORD. Descriptors: the log, the channel (a socket, or the file that takes an artefact), then the files.
 struct Job {
   std::string mode;
   Limits limits;
@@ -49,8 +49,9 @@ inline Job read_job(const char* words, size_t length, const std::vector<int>& de
     if (name == "processes") job.limits.processes = number();
     if (name == "cpu") job.limits.cpu_seconds = number();
     if (name == "scratch") job.limits.scratch_bytes = number();
+    if (name == "fork") job.limits.may_fork = number();
+    if (name == "readable") job.limits.readable.push_back(value);
   }
-  job.limits.may_fork = job.mode == "exec";
   if (descriptors.size() != 2 + job.files.size()) die(kBadUse, "descriptors");
   job.log = descriptors[0], job.channel = descriptors[1];
   job.contents.assign(descriptors.begin() + 2, descriptors.end());
@@ -95,7 +96,7 @@ inline void settle(const Job& job) {
   const int log = fcntl(job.log, F_DUPFD, 32), channel = fcntl(job.channel, F_DUPFD, 32);
   if (dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0 || dup2(channel, 3) < 0) die(kNoSandbox, "dup2");
   syscall(SYS_close_range, 4, ~0U, 0);
-  restrict_files();
+  restrict_files(job.limits.readable);
 }
 
 // The first process of a namespace is immune to most signals, so the job proper is its child.

@@ -1,0 +1,17 @@
+"""What answers may be written in. Each dialect is one file; this is the list of them."""
+
+from __future__ import annotations
+
+from envs.dialects.base import Workshop
+from envs.dialects.cpp import CPP
+from envs.dialects.cuda import CUDA
+from envs.dialects.inline import INLINE
+from envs.dialects.triton import TRITON
+from envs.types import Dialect
+
+WORKSHOPS: dict[Dialect, Workshop] = {
+    Dialect.CPP: CPP,
+    Dialect.CUDA: CUDA,
+    Dialect.TRITON: TRITON,
+    Dialect.INLINE: INLINE,
+}

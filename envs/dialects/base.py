@@ -1,0 +1,78 @@
+"""What a dialect is to the judge: how an answer is asked for, found, built, and played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from envs.abi import CaseSpec
+from envs.compile import Compiled
+from envs.sandboxes import Runtime, Sandboxes
+from envs.types import Evaluation, Verdict
+
+SOURCE_LIMIT_BYTES = 1 << 18
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """An answer that can be played: the files that its process finds, and what to say to it.
+
+    `runtime` None: nothing on this machine can run it, and building was all. `timed` False: what
+    runs it here says nothing about its speed.
+    """
+
+    files: tuple[tuple[str, bytes], ...]
+    runtime: Runtime | None
+    words: tuple[str, ...] = ()
+    log: str = ""
+    facts: tuple[tuple[str, float], ...] = ()
+    timed: bool = True
+
+
+EXITS = {
+    65: (Verdict.CRASHED, "not_loadable"),
+    67: (Verdict.CRASHED, "out_of_memory"),
+    70: (Verdict.WRONG, "other_parameters"),
+    71: (Verdict.WRONG, "not_a_tensor"),
+    72: (Verdict.WRONG, "other_shape"),
+    73: (Verdict.WRONG, "other_dtype"),
+    74: (Verdict.CHEATED, "torch_compute"),
+}
+"""What our part of the candidate's process says by its exit code: nothing to its advantage."""
+
+
+class Workshop(Protocol):
+    """A dialect. It holds no state."""
+
+    task: str
+    """The sentence that opens the prompt."""
+    fences: tuple[str, ...]
+    """The languages that a code block of an answer may be marked with."""
+
+    def form(self, spec: CaseSpec) -> str:
+        """What the prompt says about the answer's form, below the module and its sizes."""
+
+    def build(self, source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Built | Evaluation:
+        """The answer, ready to be played; or the evaluation that says why it cannot be."""
+
+
+def failed(reason: str, log: str, verdict: Verdict = Verdict.BUILD_FAILED) -> Evaluation:
+    """The evaluation of an answer that never ran."""
+    return Evaluation(verdict=verdict, reason=reason, log=log)
+
+
+def too_large(source: str) -> Evaluation | None:
+    """The verdict on a source that nobody reads because of its size; None where it is small."""
+    size_bytes = len(source.encode("utf-8", "replace"))
+    if size_bytes <= SOURCE_LIMIT_BYTES:
+        return None
+    log = f"{size_bytes} bytes of source, at most {SOURCE_LIMIT_BYTES} are read"
+    return failed("source_too_large", log)
+
+
+def import_failed(made: Compiled) -> Evaluation:
+    """The evaluation of a Python answer whose module could not be run to learn what it builds."""
+    if made.status is None:
+        return failed("import_timeout", made.log, Verdict.TIMED_OUT)
+    verdict, reason = EXITS.get(made.status, (Verdict.BUILD_FAILED, "import_error"))
+    return failed(reason, made.log, verdict)

@@ -1,0 +1,45 @@
+"""`cpp`: one C++ source with the native ABI, built by g++ and called directly."""
+
+from __future__ import annotations
+
+from envs.abi import CaseSpec, glue, signature
+from envs.compile import compile_once
+from envs.dialects.base import Built, failed, too_large
+from envs.sandboxes import Runtime, Sandboxes
+from envs.toolchain import compiler_path
+from envs.types import Dialect, Evaluation
+
+FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs")
+"""No -ffast-math: it would change what NaN and infinity mean behind the candidate's back."""
+
+_SCRIPT = '"$@" && cat kernel.so >&3'
+
+
+class Cpp:
+    task = "Write a C++ kernel for this PyTorch module."
+    fences: tuple[str, ...] = ("cpp", "c++", "c", "cc", "")
+
+    def form(self, spec: CaseSpec) -> str:
+        return f"```cpp\n{signature(spec, Dialect.CPP)}\n```"
+
+    def build(self, source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Built | Evaluation:
+        if refused := too_large(source):
+            return refused
+        compiler = [compiler_path(), *FLAGS, "-o", "kernel.so", "glue.cpp"]
+        made = compile_once(
+            sandboxes.of(Runtime.NATIVE),
+            ["/bin/sh", "-c", _SCRIPT, "sh", *compiler],
+            {"candidate.cpp": source, "glue.cpp": glue(spec, Dialect.CPP)},
+        )
+        if made.failure:
+            missing = "undefined reference to `kernel'" in made.log
+            return failed("no_kernel_function" if missing else made.failure, made.log)
+        return Built(
+            files=(("kernel.so", made.artefact),),
+            runtime=Runtime.NATIVE,
+            log=made.log,
+            facts=(("library_bytes", float(len(made.artefact))),),
+        )
+
+
+CPP = Cpp()

@@ -1,0 +1,131 @@
+"""`triton`: a `ModelNew` that computes with `@triton.jit` kernels.
+
+Without a GPU its results are checked in Triton's own interpreter, which says nothing about speed.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+from typing import Any
+
+from pydantic import BaseModel
+
+from envs.abi import CaseSpec
+from envs.compile import compile_once
+from envs.dialects.base import Built, failed, import_failed, too_large
+from envs.dialects.device import ARCHITECTURES, static_facts
+from envs.layout import python_layout
+from envs.sandboxes import Runtime, Sandboxes
+from envs.screen import refused
+from envs.types import Evaluation, Verdict
+from envs.zygote import Limits
+
+LIMITS = Limits(
+    memory_bytes=6 << 30, file_bytes=64 << 20, processes=64, cpu_seconds=120, may_fork=True
+)
+LIMIT_S = 120.0
+
+
+class Launch(BaseModel):
+    """One launch of a kernel: tensors are named, with an offset into them in bytes."""
+
+    kernel: str
+    code: str
+    grid: tuple[int, int, int]
+    arguments: list[Any]
+
+
+class Kernel(BaseModel):
+    """One kernel, compiled for one target."""
+
+    name: str
+    code: str
+    target: str
+    ptx: str
+    info: str
+
+
+class Plan(BaseModel):
+    """What an answer launches for one case, written down in a process without a GPU."""
+
+    launches: list[Launch]
+    kernels: list[Kernel]
+
+    def facts(self) -> tuple[tuple[str, float], ...]:
+        """Static facts of all kernels together, by architecture."""
+        found = [("launches", float(len(self.launches) // len(ARCHITECTURES)))]
+        for name in ARCHITECTURES:
+            ours = [one for one in self.kernels if one.target.startswith(f"sm_{name}")]
+            code, said = "\n".join(one.ptx for one in ours), "\n".join(one.info for one in ours)
+            found += [(f"sm_{name}.{fact}", value) for fact, value in static_facts(code, said)]
+        return tuple(found)
+
+
+class Triton:
+    task = "Rewrite this PyTorch module as `ModelNew`, computing with Triton kernels."
+    fences: tuple[str, ...] = ("python", "py", "triton", "")
+
+    def form(self, spec: CaseSpec) -> str:
+        return (
+            "`ModelNew` keeps the names and shapes of the parameters. All computing happens in "
+            "`@triton.jit` kernels of its own."
+        )
+
+    def build(self, source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Built | Evaluation:
+        if rejected := too_large(source):
+            return rejected
+        if importlib.util.find_spec("triton") is None:
+            return failed("no_triton", "run `pip install kernelwright[triton]`", Verdict.UNJUDGED)
+        if why := refused(source):
+            return failed("forbidden_code", why, Verdict.CHEATED)
+        try:
+            kernels = jitted(source)
+        except SyntaxError as error:
+            return failed("syntax_error", str(error))
+        if not kernels:
+            return failed("no_custom_kernel", "no function is a @triton.jit", Verdict.CHEATED)
+        plan = trace(source, spec, sandboxes)
+        if isinstance(plan, Evaluation):
+            return plan
+        if not plan.launches:
+            return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
+        return Built(
+            files=(("candidate.py", source.encode("utf-8", "replace")),),
+            runtime=Runtime.INTERPRETER,
+            words=("{}",),
+            facts=plan.facts(),
+            timed=False,
+        )
+
+
+def trace(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Plan | Evaluation:
+    """The answer's launches, with its kernels compiled for each architecture."""
+    layout = python_layout(spec).decode()
+    made = compile_once(
+        sandboxes.of(Runtime.PYTHON),
+        [layout, json.dumps(ARCHITECTURES)],
+        {"candidate.py": source},
+        mode="trace",
+        limits=LIMITS,
+        limit_s=LIMIT_S,
+    )
+    return import_failed(made) if made.failure else Plan.model_validate_json(made.artefact)
+
+
+def jitted(source: str) -> list[str]:
+    """Names of the functions that are Triton kernels.
+
+    >>> jitted("@triton.jit\\ndef add(x): pass\\ndef f(): pass")
+    ['add']
+    """
+    return [
+        node.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef)
+        and any("jit" in ast.unparse(one) for one in node.decorator_list)
+    ]
+
+
+TRITON = Triton()

@@ -1,0 +1,23 @@
+"""Unnamed files in memory: what untrusted processes are given, and what they give back."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+READ_ONLY = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
+FIXED_SIZE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+
+
+def memfd(content: bytes = b"") -> int:
+    """A descriptor of an unnamed file that holds `content`, at its start."""
+    descriptor = os.memfd_create("content", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def seal(descriptor: int, seals: int = READ_ONLY) -> None:
+    """No one can do to this file any more, by whatever descriptor or mapping, what these forbid."""
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)

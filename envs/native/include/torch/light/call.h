@@ -1,0 +1,107 @@
+// How Python calls a function of an answer: tagged values in, tagged values out (native/player.py).
+#pragma once
+
+#include <cstdio>
+#include <cstring>
+
+#include "tensor.h"
+
+namespace torch::light {
+
+enum Kind : int64_t { kNone, kTensor, kWhole, kReal, kTruth, kWholes, kTensors };
+struct Value {
+  int64_t kind, number;
+  void* pointer;
+};
+
+inline Tensor tensor_of(const Value& value) {
+  if (value.kind == kNone) return Tensor();
+  if (value.kind != kTensor) fail("a tensor was expected");
+  return Tensor(static_cast<KwTensorHandle>(value.pointer));
+}
+
+template <class T, class = void> struct From {
+  static T get(const Value& value) {
+    static_assert(std::is_arithmetic_v<T>, "the light header cannot pass this type");
+    if (value.kind == kReal) {
+      double real;
+      std::memcpy(&real, &value.number, sizeof real);
+      return static_cast<T>(real);
+    }
+    if (value.kind != kWhole && value.kind != kTruth) fail("a number was expected");
+    return static_cast<T>(value.number);
+  }
+};
+template <> struct From<Tensor> { static Tensor get(const Value& value) { return tensor_of(value); } };
+template <> struct From<std::optional<Tensor>> {
+  static std::optional<Tensor> get(const Value& value) {
+    return value.kind == kNone ? std::nullopt : std::optional<Tensor>(tensor_of(value));
+  }
+};
+template <> struct From<std::vector<int64_t>> {
+  static std::vector<int64_t> get(const Value& value) {
+    const int64_t* first = static_cast<const int64_t*>(value.pointer);
+    return {first, first + value.number};
+  }
+};
+template <> struct From<IntArrayRef> {
+  static IntArrayRef get(const Value& value) { return From<std::vector<int64_t>>::get(value); }
+};
+template <> struct From<std::vector<Tensor>> {
+  static std::vector<Tensor> get(const Value& value) {
+    std::vector<Tensor> all;
+    for (int64_t handle : From<std::vector<int64_t>>::get(value)) all.emplace_back(reinterpret_cast<KwTensorHandle>(handle));
+    return all;
+  }
+};
+
+inline void put(Value*& at, const Tensor& tensor) {
+  KwTensorHandle copy;
+  expect(aoti_torch_new_tensor_handle(tensor.handle(), &copy), "result");
+  *at++ = {kTensor, 0, copy};
+}
+template <class T> std::enable_if_t<std::is_arithmetic_v<T>> put(Value*& at, T number) {
+  *at = {std::is_same_v<T, bool> ? kTruth : std::is_floating_point_v<T> ? kReal : kWhole, 0, nullptr};
+  const double real = static_cast<double>(number);
+  if constexpr (std::is_floating_point_v<T>) std::memcpy(&at->number, &real, sizeof real);
+  else at->number = static_cast<int64_t>(number);
+  ++at;
+}
+inline void put(Value*& at, const std::vector<Tensor>& tensors) {
+  for (const Tensor& one : tensors) put(at, one);
+}
+template <class... T> void put(Value*& at, const std::tuple<T...>& all) {
+  std::apply([&](const T&... one) { (put(at, one), ...); }, all);
+}
+template <class A, class B> void put(Value*& at, const std::pair<A, B>& both) {
+  put(at, both.first);
+  put(at, both.second);
+}
+
+template <class R, class... A, size_t... I>
+void apply(R (*function)(A...), const Value* given, Value*& results, std::index_sequence<I...>) {
+  if constexpr (std::is_void_v<R>) function(From<std::decay_t<A>>::get(given[I])...);
+  else put(results, function(From<std::decay_t<A>>::get(given[I])...));
+}
+
+// The number of results, or -1 with the reason in `error`.
+template <class R, class... A>
+int64_t call(R (*function)(A...), const Value* given, int64_t count, Value* results, char* error, int64_t error_bytes) {
+  Value* at = results;
+  try {
+    if (count != sizeof...(A)) fail("takes ", sizeof...(A), " arguments, got ", count);
+    apply(function, given, at, std::index_sequence_for<A...>());
+    return at - results;
+  } catch (const std::exception& caught) {
+    std::snprintf(error, error_bytes, "%s", caught.what());
+    return -1;
+  }
+}
+
+}  // namespace torch::light
+
+#define KERNELWRIGHT_EXPORT(name)                                                                    \
+  extern "C" int64_t kernelwright_##name(const torch::light::Value* given, int64_t count,            \
+                                         torch::light::Value* results, char* error, int64_t bytes) { \
+    return torch::light::call(&name, given, count, results, error, bytes);                           \
+  }

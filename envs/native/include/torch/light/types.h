@@ -1,0 +1,126 @@
+// Types around a tensor: its element type, its device, its sizes, and what to make a new one of.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#if defined(__CUDACC__)
+#define KW_ANYWHERE __host__ __device__
+#else
+#define KW_ANYWHERE
+#endif
+
+namespace torch {
+
+// The numbers are torch's own (c10/core/ScalarType.h).
+enum class ScalarType : int32_t { Byte = 0, Char = 1, Short = 2, Int = 3, Long = 4, Half = 5, Float = 6, Double = 7, Bool = 11, BFloat16 = 15 };
+using Dtype = ScalarType;
+constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = kByte, kChar = ScalarType::Char, kInt8 = kChar;
+constexpr ScalarType kShort = ScalarType::Short, kInt16 = kShort, kInt = ScalarType::Int, kInt32 = kInt;
+constexpr ScalarType kLong = ScalarType::Long, kInt64 = kLong, kHalf = ScalarType::Half, kFloat16 = kHalf;
+constexpr ScalarType kFloat = ScalarType::Float, kFloat32 = kFloat, kDouble = ScalarType::Double, kFloat64 = kDouble;
+constexpr ScalarType kBool = ScalarType::Bool, kBFloat16 = ScalarType::BFloat16;
+
+template <class T> struct TypeOf;
+template <> struct TypeOf<uint8_t> { static constexpr ScalarType value = kByte; };
+template <> struct TypeOf<int8_t> { static constexpr ScalarType value = kChar; };
+template <> struct TypeOf<int16_t> { static constexpr ScalarType value = kShort; };
+template <> struct TypeOf<int32_t> { static constexpr ScalarType value = kInt; };
+template <> struct TypeOf<int64_t> { static constexpr ScalarType value = kLong; };
+template <> struct TypeOf<long long> { static constexpr ScalarType value = kLong; };
+template <> struct TypeOf<float> { static constexpr ScalarType value = kFloat; };
+template <> struct TypeOf<double> { static constexpr ScalarType value = kDouble; };
+template <> struct TypeOf<bool> { static constexpr ScalarType value = kBool; };
+
+inline int64_t size_of(ScalarType type) {
+  switch (type) {
+    case kLong: case kDouble: return 8;
+    case kInt: case kFloat: return 4;
+    case kShort: case kHalf: case kBFloat16: return 2;
+    default: return 1;
+  }
+}
+
+enum class DeviceType : int32_t { CPU = 0, CUDA = 1 };
+constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA;
+
+struct Device {
+  DeviceType kind = kCPU;
+  int32_t number = 0;
+  Device(DeviceType kind = kCPU, int32_t number = 0) : kind(kind), number(number) {}
+  bool is_cuda() const { return kind == kCUDA; }
+  bool is_cpu() const { return kind == kCPU; }
+  DeviceType type() const { return kind; }
+  int32_t index() const { return number; }
+  bool operator==(const Device& other) const { return kind == other.kind && number == other.number; }
+  bool operator!=(const Device& other) const { return !(*this == other); }
+};
+
+class IntArrayRef {
+ public:
+  IntArrayRef(const int64_t* data, size_t count) : values_(data, data + count) {}
+  IntArrayRef(std::initializer_list<int64_t> values) : values_(values) {}
+  IntArrayRef(std::vector<int64_t> values) : values_(std::move(values)) {}
+  IntArrayRef(int64_t value) : values_{value} {}
+  int64_t operator[](size_t i) const { return values_[i]; }
+  size_t size() const { return values_.size(); }
+  const int64_t* data() const { return values_.data(); }
+  const int64_t* begin() const { return data(); }
+  const int64_t* end() const { return data() + size(); }
+  int64_t front() const { return values_.front(); }
+  int64_t back() const { return values_.back(); }
+  std::vector<int64_t> vec() const { return values_; }
+  bool operator==(const IntArrayRef& other) const { return values_ == other.values_; }
+  bool operator!=(const IntArrayRef& other) const { return values_ != other.values_; }
+
+ private:
+  std::vector<int64_t> values_;
+};
+
+struct TensorOptions {
+  ScalarType type = kFloat;
+  Device place;
+  TensorOptions() = default;
+  TensorOptions(ScalarType type) : type(type) {}
+  TensorOptions(Device place) : place(place) {}
+  TensorOptions dtype(ScalarType other) const { TensorOptions one = *this; one.type = other; return one; }
+  TensorOptions device(Device other) const { TensorOptions one = *this; one.place = other; return one; }
+  TensorOptions device(DeviceType kind, int32_t number = 0) const { return device(Device(kind, number)); }
+  TensorOptions requires_grad(bool) const { return *this; }
+};
+inline TensorOptions dtype(ScalarType type) { return TensorOptions(type); }
+inline TensorOptions device(Device place) { return TensorOptions(place); }
+
+template <class... Parts>
+[[noreturn]] void fail(const Parts&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  throw std::runtime_error(text.str());
+}
+
+}  // namespace torch
+
+#define TORCH_CHECK(condition, ...) \
+  do { if (!(condition)) ::torch::fail("check failed: " #condition " " __VA_OPT__(,) __VA_ARGS__); } while (0)
+#define AT_ASSERT(condition) TORCH_CHECK(condition)
+#define TORCH_INTERNAL_ASSERT(condition, ...) TORCH_CHECK(condition __VA_OPT__(,) __VA_ARGS__)
+#define AT_ERROR(...) ::torch::fail(__VA_ARGS__)
+
+#define KW_CASE(name, c_type, ...) case ::torch::ScalarType::name: { using scalar_t = c_type; return __VA_ARGS__(); }
+#define KW_DISPATCH(type, name, cases) \
+  [&] { switch (type) { cases default: ::torch::fail(name, ": element type not supported"); } }()
+#define AT_DISPATCH_FLOATING_TYPES(type, name, ...) \
+  KW_DISPATCH(type, name, KW_CASE(Float, float, __VA_ARGS__) KW_CASE(Double, double, __VA_ARGS__))
+#define AT_DISPATCH_INTEGRAL_TYPES(type, name, ...)                                           \
+  KW_DISPATCH(type, name, KW_CASE(Byte, uint8_t, __VA_ARGS__) KW_CASE(Char, int8_t, __VA_ARGS__) \
+              KW_CASE(Short, int16_t, __VA_ARGS__) KW_CASE(Int, int32_t, __VA_ARGS__) KW_CASE(Long, int64_t, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES(type, name, ...)                                                   \
+  KW_DISPATCH(type, name, KW_CASE(Float, float, __VA_ARGS__) KW_CASE(Double, double, __VA_ARGS__) \
+              KW_CASE(Byte, uint8_t, __VA_ARGS__) KW_CASE(Char, int8_t, __VA_ARGS__)             \
+              KW_CASE(Short, int16_t, __VA_ARGS__) KW_CASE(Int, int32_t, __VA_ARGS__) KW_CASE(Long, int64_t, __VA_ARGS__))

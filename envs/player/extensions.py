@@ -1,0 +1,128 @@
+"""What `load_inline` is inside the sandbox: it records what is wanted, or gives what was built."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+from typing import Any
+
+import torch
+
+NONE, TENSOR, INT, FLOAT, BOOL, INTS, TENSORS = range(7)
+"""Kinds of a value that goes to or comes from C++ (native/include/torch/light/call.h)."""
+RESULTS_AT_MOST = 64
+ERROR_BYTES = 2048
+PARAMETERS = ("name", "cpp_sources", "cuda_sources", "functions", "extra_cflags")
+"""The first of `load_inline`, in its order."""
+
+
+class Recorder:
+    """Keeps each call, and builds nothing."""
+
+    def __init__(self) -> None:
+        self.calls: list[dict[str, Any]] = []
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.calls.append({**dict(zip(PARAMETERS, args, strict=False)), **kwargs})
+        return Unbuilt()
+
+
+class Unbuilt:
+    """Stands for an extension that is not built yet."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+
+class Value(ctypes.Structure):
+    """A C++ argument or result: see native/include/torch/extension.h."""
+
+    _fields_ = (("kind", ctypes.c_int64), ("number", ctypes.c_int64), ("pointer", ctypes.c_void_p))
+
+
+class Extension:
+    """A library built with the light header: its functions take and return tensors and numbers."""
+
+    def __init__(self, path: str, functions: list[str]) -> None:
+        library = ctypes.CDLL(path)
+        for name in functions:
+            setattr(self, name, _bound(getattr(library, f"kernelwright_{name}"), name))
+
+
+def _bound(function: Any, name: str) -> Any:
+    function.restype = ctypes.c_int64
+    error = ctypes.create_string_buffer(2048)
+    results = (Value * RESULTS_AT_MOST)()
+
+    def call(*args: Any) -> Any:
+        kept: list[Any] = []
+        values = (Value * len(args))(*(_to_value(one, kept) for one in args))
+        count = function(values, ctypes.c_int64(len(args)), results, error, ctypes.c_int64(2048))
+        if count < 0:
+            raise RuntimeError(f"{name}: {error.value.decode('utf-8', 'replace')}")
+        found = [_from_value(one) for one in results[:count]]
+        return found[0] if count == 1 else tuple(found) if count else None
+
+    return call
+
+
+_API = ctypes.pythonapi
+_API.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_API.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_API.PyCapsule_New.restype = ctypes.py_object
+_API.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
+def _handle(tensor: torch.Tensor) -> int:
+    """A new handle of the tensor, as torch's stable C interface has them; C++ frees it."""
+    capsule = torch._C._aoti.unsafe_alloc_void_ptr_from_tensor(tensor)
+    return int(_API.PyCapsule_GetPointer(capsule, None))
+
+
+def _to_value(one: Any, kept: list[Any]) -> Value:
+    if one is None:
+        return Value(NONE, 0, None)
+    if isinstance(one, torch.Tensor):
+        return Value(TENSOR, 0, _handle(one))
+    if isinstance(one, bool):
+        return Value(BOOL, int(one), None)
+    if isinstance(one, int):
+        return Value(INT, one, None)
+    if isinstance(one, float):
+        return Value(FLOAT, ctypes.c_int64.from_buffer_copy(ctypes.c_double(one)).value, None)
+    items = list(one)
+    kind = TENSORS if items and isinstance(items[0], torch.Tensor) else INTS
+    if kind == TENSORS:
+        items = [_handle(item) for item in items]
+    array = (ctypes.c_int64 * len(items))(*items)
+    kept.append(array)
+    return Value(kind, len(items), ctypes.addressof(array))
+
+
+def _from_value(value: Value) -> Any:
+    if value.kind == TENSOR:
+        return torch._C._aoti.alloc_tensor_by_stealing_from_void_ptr(
+            _API.PyCapsule_New(value.pointer, None, None)
+        )
+    if value.kind == FLOAT:
+        return ctypes.c_double.from_buffer_copy(ctypes.c_int64(value.number)).value
+    return bool(value.number) if value.kind == BOOL else value.number
+
+
+def prebuilt(libraries: dict[str, Any]) -> Any:
+    """What `load_inline` is in a run: it gives the library that was built before."""
+
+    def load(name: str, *_: Any, **__: Any) -> Any:
+        if name not in libraries:
+            raise RuntimeError(f"load_inline({name!r}) was not called when the answer was built")
+        found = libraries[name]
+        if found["light"]:
+            return Extension(found["path"], found["functions"])
+        spec = importlib.util.spec_from_file_location(name, found["path"])
+        if spec is None or spec.loader is None:
+            raise ImportError(found["path"])
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load

@@ -1,0 +1,132 @@
+"""A Triton driver without a device: kernels are compiled for one, and launches are written down.
+
+Works because Triton asks its driver for everything that needs a GPU. What comes out is a plan:
+which kernel, on which grid, with which arguments, and the code of each for each architecture.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import torch
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.runtime import driver
+
+LIMITS = {
+    "max_shared_mem": 232448,
+    "multiprocessor_count": 132,
+    "warpSize": 32,
+    "max_num_regs": 65536,
+}
+"""Of the device that there is not: an H100, as kernels ask for it."""
+
+
+class Plan:
+    """What was launched so far, and where the tensors lie that the launches mention."""
+
+    def __init__(self, named: dict[str, torch.Tensor]) -> None:
+        self.named = {one.untyped_storage().data_ptr(): name for name, one in named.items()}
+        self.kept: list[torch.Tensor] = []
+        self.launches: list[dict[str, Any]] = []
+
+    def argument(self, value: Any) -> Any:
+        """JSON for one: a tensor as its name and the offset into it, in bytes."""
+        if not isinstance(value, torch.Tensor):
+            return value if isinstance(value, bool | int | float | str | None) else repr(value)
+        storage = value.untyped_storage()
+        if storage.data_ptr() not in self.named:
+            self.named[storage.data_ptr()] = f"new{len(self.kept)}:{storage.nbytes()}"
+            self.kept.append(value)
+        offset = value.storage_offset() * value.element_size()
+        return {"tensor": self.named[storage.data_ptr()], "offset": offset}
+
+
+class Utils:
+    """Loads nothing: a kernel's function is the hash of its code."""
+
+    def load_binary(self, name: str, code: bytes, shared: int, device: int) -> tuple[Any, ...]:
+        found = hashlib.sha256(code).hexdigest()
+        return found, found, 0, 0, 1024
+
+    def get_device_properties(self, device: int) -> dict[str, int]:
+        return LIMITS
+
+    def unload_module(self, module: Any) -> None:
+        pass
+
+
+class NoDevice:
+    """The driver. Its device's number is the architecture, so that each is compiled for once."""
+
+    def __init__(self, plan: Plan | None) -> None:
+        self.plan, self.architecture, self.utils = plan, 90, Utils()
+
+    def launcher_cls(self, source: Any, metadata: Any) -> Any:
+        def launch(*given: Any) -> None:
+            x, y, z, _, function, _, _, _, _, *arguments = given
+            if self.plan is not None:
+                plain = [self.plan.argument(one) for one in arguments]
+                launch = {"kernel": metadata.name, "code": function, "grid": [x, y, z]}
+                self.plan.launches.append({**launch, "arguments": plain})
+
+        return launch
+
+    def get_current_device(self) -> int:
+        return self.architecture
+
+    def set_current_device(self, device: int) -> None:
+        pass
+
+    def get_current_stream(self, device: int | None = None) -> int:
+        return 0
+
+    def get_current_target(self) -> GPUTarget:
+        return GPUTarget("cuda", self.architecture, 32)
+
+    def get_active_torch_device(self) -> torch.device:
+        return torch.device("cpu")
+
+    def get_benchmarker(self) -> Any:
+        """The first configuration of an autotuned kernel is taken: nothing can be timed here."""
+        return lambda *_, **__: (1.0, 1.0, 1.0)
+
+    def get_empty_cache_for_benchmark(self) -> torch.Tensor:
+        return torch.empty(0)
+
+    def clear_cache(self, cache: torch.Tensor) -> None:
+        pass
+
+
+def without_device(plan: Plan | None = None) -> NoDevice:
+    """Makes Triton use no device from here on."""
+    found = NoDevice(plan)
+    driver.set_active(found)
+    return found
+
+
+def compiled_kernels() -> list[dict[str, Any]]:
+    """Each kernel that Triton has compiled: PTX, and what its assembler says about it."""
+    found = []
+    for cubin in sorted(Path("/scratch/triton").rglob("*.cubin")):
+        ptx = cubin.with_suffix(".ptx").read_text()
+        target = ptx.partition(".target ")[2].split()[0].strip(",")
+        command = [_assembler(), "-v", f"--gpu-name={target}", str(cubin.with_suffix(".ptx"))]
+        said = subprocess.run(
+            [*command, "-o", "/dev/null"], capture_output=True, text=True, check=False
+        )
+        code = hashlib.sha256(cubin.read_bytes()).hexdigest()
+        found.append(
+            {"name": cubin.stem, "code": code, "target": target, "ptx": ptx, "info": said.stderr}
+        )
+    return found
+
+
+def _assembler() -> str:
+    """The newest that comes with Triton: it knows every target, and every version of PTX."""
+    folder = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
+    newer = folder / "ptxas-blackwell"
+    return str(newer if newer.exists() else folder / "ptxas")

@@ -1,0 +1,106 @@
+"""A Python that has imported torch, as a zygote: each job is a clone of it, hardened.
+
+main.main(PYJAIL, CONTROL)     (inside bubblewrap; see envs/inside.py)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import os
+import sys
+import traceback
+import warnings
+from types import ModuleType
+from typing import Any
+
+import torch
+import torch.utils.cpp_extension
+
+from envs.player.extensions import Recorder, prebuilt
+from envs.player.rounds import Rounds, invented, plain
+from envs.player.watch import NOT_LOADABLE, forbid_compute, leave
+
+CHANNEL = 3
+
+
+def load_candidate() -> ModuleType:
+    """The answer as a module of its own, from a real file: Triton reads the source of kernels."""
+    spec = importlib.util.spec_from_file_location("candidate", "/scratch/candidate.py")
+    if spec is None or spec.loader is None:
+        raise ImportError("candidate.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["candidate"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def model_class() -> Any:
+    """The answer's `ModelNew`."""
+    module = load_candidate()
+    if not hasattr(module, "ModelNew"):
+        leave(NOT_LOADABLE, "the answer defines no class ModelNew")
+    return module.ModelNew
+
+
+def record(words: list[str]) -> None:
+    """Writes the answer's calls of `load_inline` to the channel."""
+    torch.utils.cpp_extension.load_inline = recorder = Recorder()
+    model_class()(*plain(json.loads(words[0])))
+    with os.fdopen(CHANNEL, "w") as file:
+        json.dump(recorder.calls, file)
+
+
+def trace(words: list[str]) -> None:
+    """Writes what the answer launches for one case, with its kernels compiled for each target."""
+    from envs.player.launches import Plan, compiled_kernels, without_device
+
+    layout, targets = json.loads(words[0]), json.loads(words[1])
+    tensors = [invented(one) for one in layout["inputs"]]
+    plan = Plan(dict(zip(layout["names"], tensors, strict=True)))
+    device = without_device(plan)
+    rounds = Rounds(model_class(), CHANNEL)
+    rounds.prepare(layout)
+    with torch.inference_mode():
+        for device.architecture in targets:
+            rounds.forward(*rounds.arranged(tensors))
+    found = {"launches": plan.launches, "kernels": compiled_kernels()}
+    with os.fdopen(CHANNEL, "w") as file:
+        json.dump(found, file)
+
+
+def play(words: list[str]) -> None:
+    """Loads the answer with its prebuilt libraries and answers the referee until it hangs up."""
+    torch.utils.cpp_extension.load_inline = prebuilt(json.loads(words[0]))
+    if "TRITON_INTERPRET" in os.environ:
+        from envs.player.launches import without_device
+
+        without_device()
+    Rounds(model_class(), CHANNEL).serve()
+
+
+def start(mode: bytes, words: Any, length: int) -> None:
+    """In the job's process, hardened: does what the mode says, and never returns."""
+    ctypes.pythonapi.PyOS_AfterFork_Child()
+    arguments = ctypes.string_at(words, length).decode().split("\0")[:-1]
+    try:
+        {"record": record, "trace": trace, "play": play}[mode.decode()](arguments)
+    except BaseException:  # noqa: BLE001  the named boundary: an answer's own code ran
+        traceback.print_exc()
+        leave(1)
+    leave(0)
+
+
+def main(library: str, control: int) -> None:
+    warnings.filterwarnings("ignore", message="The given buffer is not writable")
+    torch.set_num_threads(1)
+    with torch.inference_mode():  # what PyTorch does once, it does here for all jobs
+        torch.nn.functional.linear(torch.ones(2, 2), torch.ones(2, 2))
+    warnings.filterwarnings("ignore", message="Warning only once for all operators")
+    forbid_compute()
+    folder = os.path.join(os.path.dirname(torch.__file__), "lib")
+    ctypes.CDLL(os.path.join(folder, "libtorch_cpu.so"), mode=ctypes.RTLD_GLOBAL)
+    kind = ctypes.PYFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int)
+    callback = kind(start)
+    ctypes.PyDLL(library).kernelwright_serve(control, callback)

@@ -1,0 +1,145 @@
+"""The dialects beside `cpp`: what each can be judged on without a GPU, and what it may not do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from data.kernelbench import load_problem
+from envs.dialects.device import ARCHITECTURES
+from envs.dialects.inline import Extension, build_extension
+from envs.dialects.triton import Plan, trace
+from envs.draws import ReferenceProcess
+from envs.judge import Judge
+from envs.sandboxes import Sandboxes
+from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
+
+FOLDER = Path(__file__).parent / "dialects"
+INLINE, TRITON, CUDA = (
+    (FOLDER / name).read_text() for name in ("inline.py", "triton.py", "cuda.cu")
+)
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problem(FOLDER / "problem.py")
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    with Judge(workers=1) as judge:
+        yield judge
+
+
+@pytest.fixture(scope="module")
+def sandboxes() -> Iterator[Sandboxes]:
+    sandboxes = Sandboxes()
+    yield sandboxes
+    sandboxes.close()
+
+
+def judged(judge: Judge, problem: Problem, dialect: Dialect, source: str) -> Evaluation:
+    candidate = Candidate(problem_key=problem.key, dialect=dialect, source=source)
+    return judge.evaluate(problem, candidate, timed=dialect is Dialect.INLINE)
+
+
+def test_an_inline_answer_in_cpp_is_checked_and_timed(judge: Judge, problem: Problem) -> None:
+    found = judged(judge, problem, Dialect.INLINE, INLINE)
+    assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
+    assert found.timing is not None
+    assert dict(found.facts)["fused_ext.light_header"] == 1
+
+
+def test_a_triton_answer_is_checked_and_compiled_but_not_timed(
+    judge: Judge, problem: Problem
+) -> None:
+    pytest.importorskip("triton", reason="triton is not installed")
+    found = judged(judge, problem, Dialect.TRITON, TRITON)
+    assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
+    assert found.timing is None
+    facts = dict(found.facts)
+    for name in ARCHITECTURES:
+        assert facts[f"sm_{name}.registers"] > 0
+        assert facts[f"sm_{name}.ptx_load"] > 0
+
+
+def test_a_cuda_answer_is_built_for_three_generations_without_a_device(
+    judge: Judge, problem: Problem
+) -> None:
+    found = judged(judge, problem, Dialect.CUDA, CUDA)
+    if found.reason == "no_nvcc":
+        pytest.skip(found.log)
+    assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "built_only"), found.log
+    facts = dict(found.facts)
+    for name in ARCHITECTURES:
+        assert facts[f"sm_{name}.kernels"] == 1
+        assert facts[f"sm_{name}.registers"] > 0
+        assert facts[f"sm_{name}.ptx_fma"] > 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict", "reason"),
+    [
+        ("(s > 0 ? s : 0)", "s", Verdict.WRONG, "mismatch"),
+        ("return out;", "return out.view({-1});", Verdict.WRONG, "other_shape"),
+        ("return out;", 'TORCH_CHECK(false, "no"); return out;', Verdict.CRASHED, "exit_1"),
+        ("float s = bp[j];", "float s = *(float*)0;", Verdict.CRASHED, "signal_11"),
+        ("float s = bp[j];", "float s = oops;", Verdict.BUILD_FAILED, "compile_error"),
+        ("nn.Linear(width, 32)", "nn.Linear(width, 32, 0)", Verdict.WRONG, "other_parameters"),
+        ("return self", "nn.functional.relu(x); return self", Verdict.CHEATED, "torch_compute"),
+        ("as nn\n", "as nn, ctypes\n", Verdict.CHEATED, "forbidden_code"),
+        ("ext = load_inline", "ext = dict", Verdict.CHEATED, "no_custom_kernel"),
+        ("class ModelNew", "class Other", Verdict.CRASHED, "not_loadable"),
+        ("ext = load_inline", "ext = load_inlin", Verdict.BUILD_FAILED, "import_error"),
+        ("ext = load", "while True: pass\next = load", Verdict.TIMED_OUT, "import_timeout"),
+    ],
+)  # fmt: skip
+def test_an_inline_answer_that_is_not_right_gets_its_verdict(
+    judge: Judge, problem: Problem, old: str, new: str, verdict: Verdict, reason: str
+) -> None:
+    assert old in INLINE
+    found = judged(judge, problem, Dialect.INLINE, INLINE.replace(old, new, 1))
+    assert (found.verdict, found.reason) == (verdict, reason), found.log
+
+
+def test_a_triton_answer_that_lets_pytorch_compute_has_cheated(
+    judge: Judge, problem: Problem
+) -> None:
+    pytest.importorskip("triton", reason="triton is not installed")
+    source = TRITON.replace("        return out\n", "        return torch.relu(out)\n")
+    found = judged(judge, problem, Dialect.TRITON, source)
+    assert (found.verdict, found.reason) == (Verdict.CHEATED, "torch_compute"), found.log
+
+
+def test_a_launch_plan_names_tensors_and_grid(problem: Problem, sandboxes: Sandboxes) -> None:
+    pytest.importorskip("triton", reason="triton is not installed")
+    reference = ReferenceProcess()
+    spec = reference.load(problem).specs[0]
+    reference.close()
+    plan = trace(TRITON, spec, sandboxes)
+    assert isinstance(plan, Plan), plan
+    assert len(plan.launches) == len(ARCHITECTURES)
+    rows = spec.inputs[0].shape[0]
+    for launch in plan.launches:
+        assert (launch.kernel, launch.grid) == ("fused", (rows, 1, 1))
+        tensors = [one["tensor"] for one in launch.arguments if isinstance(one, dict)]
+        assert tensors[:3] == ["x", "linear_weight", "linear_bias"]
+        assert re.fullmatch(rf"new\d:{rows * 32 * 4}", tensors[3])
+        assert launch.arguments[4:] == [rows, 128, 32, 2.5, 128, 32]
+    assert {one.target.rstrip("a") for one in plan.kernels} == {f"sm_{n}" for n in ARCHITECTURES}
+    assert {one.code for one in plan.launches} == {one.code for one in plan.kernels}
+
+
+@pytest.mark.slow
+def test_an_extension_that_needs_more_than_the_light_header_gets_torchs_own(
+    sandboxes: Sandboxes,
+) -> None:
+    source = "torch::Tensor f(torch::Tensor x) { return x.softmax(0); }"
+    light, made = build_extension(
+        Extension(name="softmax", cpp_sources=[source], functions=["f"]), sandboxes
+    )
+    assert not light
+    assert made.failure is None, made.log
