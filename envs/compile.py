@@ -46,7 +46,7 @@ _OUT_OF_MEMORY = ("out of memory", "killed signal", "cannot allocate memory")
 def compile_once(
     zygote: Zygote,
     command: Sequence[str],
-    files: Mapping[str, str],
+    files: Mapping[str, str | bytes],
     *,
     mode: str = "exec",
     limits: Limits = BUILD_LIMITS,
@@ -57,13 +57,14 @@ def compile_once(
     `mode` is the jail's: `exec` starts a program, others are what player/main.py can do. Only what
     succeeded is kept: a build that ran out of time may do better on a quiet machine.
     """
-    texts = [word for name in files for word in (name, files[name])]
+    given = {name: _bytes(content) for name, content in files.items()}
+    texts = [word for name in given for word in (name, given[name].hex())]
     key = content_hash(toolchain_fingerprint(), zygote.inside.identity, mode, *command, *texts)
     folder = cache_folder() / "builds" / key[:2]
     kept = _read(folder / key)
     if kept is not None:
         return kept
-    made = _compile(zygote, mode, command, files, limits, limit_s)
+    made = _compile(zygote, mode, command, given, limits, limit_s)
     if made.failure is None:
         _write(folder / key, made)
     return made
@@ -73,11 +74,11 @@ def _compile(
     zygote: Zygote,
     mode: str,
     command: Sequence[str],
-    files: Mapping[str, str],
+    files: Mapping[str, bytes],
     limits: Limits,
     limit_s: float,
 ) -> Compiled:
-    given = [(name, memfd(text.encode("utf-8", "replace"))) for name, text in files.items()]
+    given = [(name, memfd(content)) for name, content in files.items()]
     artefact = memfd()
     try:
         with tempfile.TemporaryFile() as log:
@@ -90,6 +91,10 @@ def _compile(
     finally:
         for descriptor in (artefact, *(fd for _, fd in given)):
             os.close(descriptor)
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode("utf-8", "replace")
 
 
 def head(descriptor: int) -> str:

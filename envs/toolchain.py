@@ -75,7 +75,7 @@ def toolchain_fingerprint() -> str:
 @lru_cache
 def jail_path() -> Path:
     """The compiled jail (native/jail.cpp)."""
-    return _built("jail", ["-O2", "-std=c++17", str(NATIVE / "jail.cpp"), "-ldl"])
+    return _built("jail", ["-O2", "-std=c++17", "-rdynamic", str(NATIVE / "jail.cpp"), "-ldl"])
 
 
 @lru_cache

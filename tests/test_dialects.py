@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from data.kernelbench import load_problem
+from envs.dialects.cuda import compiled, members
+from envs.dialects.cuda import trace as launches_of
 from envs.dialects.device import ARCHITECTURES
 from envs.dialects.inline import Extension, build_extension
-from envs.dialects.triton import Plan, trace
+from envs.dialects.plan import Plan
+from envs.dialects.triton import trace
 from envs.draws import ReferenceProcess
 from envs.judge import Judge
 from envs.sandboxes import Sandboxes
@@ -83,6 +87,26 @@ def test_a_cuda_answer_is_built_for_three_generations_without_a_device(
 @pytest.mark.parametrize(
     ("old", "new", "verdict", "reason"),
     [
+        ("  f<<<", "  if (0) f<<<", Verdict.CHEATED, "no_custom_kernel"),
+        ("  f<<<", "  *(float*)x = 1; f<<<", Verdict.CRASHED, "signal_11"),
+        ("  f<<<", "  for (;;); f<<<", Verdict.TIMED_OUT, "host_timeout"),
+        ("void kernel(", "void colonel(", Verdict.BUILD_FAILED, "no_kernel_function"),
+        ("float s = ", "float s = oops + ", Verdict.BUILD_FAILED, "compile_error"),
+    ],
+)
+def test_a_cuda_answer_that_is_not_right_gets_its_verdict(
+    judge: Judge, problem: Problem, old: str, new: str, verdict: Verdict, reason: str
+) -> None:
+    assert old in CUDA
+    found = judged(judge, problem, Dialect.CUDA, CUDA.replace(old, new, 1))
+    if found.reason == "no_nvcc":
+        pytest.skip(found.log)
+    assert (found.verdict, found.reason) == (verdict, reason), found.log
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict", "reason"),
+    [
         ("(s > 0 ? s : 0)", "s", Verdict.WRONG, "mismatch"),
         ("return out;", "return out.view({-1});", Verdict.WRONG, "other_shape"),
         ("return out;", 'TORCH_CHECK(false, "no"); return out;', Verdict.CRASHED, "exit_1"),
@@ -131,6 +155,33 @@ def test_a_launch_plan_names_tensors_and_grid(problem: Problem, sandboxes: Sandb
         assert launch.arguments[4:] == [rows, 128, 32, 2.5, 128, 32]
     assert {one.target.rstrip("a") for one in plan.kernels} == {f"sm_{n}" for n in ARCHITECTURES}
     assert {one.code for one in plan.launches} == {one.code for one in plan.kernels}
+
+
+def test_the_launches_of_cuda_host_code_are_recorded(
+    problem: Problem, sandboxes: Sandboxes
+) -> None:
+    reference = ReferenceProcess()
+    spec = reference.load(problem).specs[0]
+    reference.close()
+    scratch = "float* t; cudaMalloc(&t, 512); f<<<1, 32>>>(x, t, t, t + 2, 1, 2, 3, 4.f);\n  f<<<"
+    made = compiled(CUDA.replace("  f<<<", scratch, 1), spec, sandboxes)
+    if made is None:
+        pytest.skip("no nvcc on the PATH")
+    plan = launches_of(members(made.artefact), spec, sandboxes)
+    assert isinstance(plan, Plan), plan
+    first, second = plan.launches
+    new, rows = {"tensor": "new0", "offset": 0}, spec.inputs[0].shape[0]
+    assert (first.grid, first.block) == ((1, 1, 1), (32, 1, 1))
+    assert first.arguments[1:4] == [new, new, {**new, "offset": 8}]
+    assert second.grid == (-(-rows * 32 // 256), 1, 1)
+    names = [one["tensor"] for one in second.arguments[:4]]
+    assert names == ["x", "linear_weight", "linear_bias", "out"]
+    assert [int.from_bytes(bytes.fromhex(one), "little") for one in second.arguments[4:7]] == [
+        rows,
+        128,
+        32,
+    ]
+    assert struct.unpack("<f", bytes.fromhex(second.arguments[7])) == (2.5,)
 
 
 @pytest.mark.slow

@@ -1,29 +1,40 @@
 """`cuda`: one CUDA C++ source with the native ABI, built by nvcc for three generations of GPUs.
 
-Without a GPU the build is all that can be judged; it comes with what the assembler says about each
-kernel: registers, spills, shared memory, and which instructions the code consists of.
+Without a GPU it is built, its host code is run against a runtime that only writes down what is
+launched (native/recorder.h), and its device code is described: registers, spills, shared memory,
+and the instructions that it consists of. Whether it computes the right thing stays open.
 """
 
 from __future__ import annotations
 
 import io
+import json
+import re
 import tarfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from envs.abi import CaseSpec, glue, signature
-from envs.compile import compile_once
+from envs.compile import Compiled, compile_once
 from envs.dialects.base import Built, failed, too_large
-from envs.dialects.device import ARCHITECTURES, static_facts
+from envs.dialects.device import ARCHITECTURES
+from envs.dialects.plan import Kernel, Launch, Plan
+from envs.layout import native_layout
 from envs.sandboxes import Runtime, Sandboxes
 from envs.toolchain import nvcc_path
 from envs.types import Dialect, Evaluation, Verdict
-from envs.zygote import Limits
+from envs.zygote import RUN_LIMITS, Limits
 
-FLAGS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-cudart", "shared")
+FLAGS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-cudart", "none")
 LIMITS = Limits(
     memory_bytes=4 << 30, file_bytes=64 << 20, processes=64, cpu_seconds=60, may_fork=True
 )
 LIMIT_S = 60.0
+TRACE_LIMIT_S = 10.0
+NOT_LOADABLE = 65
+FIRST_TENSOR = 0x7F0000000000
+"""Where the first tensor lies for host code that is traced (native/recorder.h)."""
 
 _SCRIPT = """
 set -e; mkdir keep; "$@"; cd keep
@@ -44,29 +55,118 @@ class Cuda:
     def build(self, source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Built | Evaluation:
         if refused := too_large(source):
             return refused
-        compiler = nvcc_path()
-        if compiler is None:
+        made = compiled(source, spec, sandboxes)
+        if made is None:
             return failed("no_nvcc", "nvcc is not on the PATH", Verdict.UNJUDGED)
-        made = compile_once(
-            sandboxes.of(Runtime.NATIVE),
-            ["/bin/sh", "-c", _script(compiler), "sh", *nvcc_command(compiler)],
-            {"candidate.cu": source, "glue.cu": glue(spec, Dialect.CUDA)},
-            limits=LIMITS,
-            limit_s=LIMIT_S,
-        )
         if made.failure:
-            missing = "undefined reference to `kernel'" in made.log
-            return failed("no_kernel_function" if missing else made.failure, made.log)
+            return failed(made.failure, made.log)
         files = members(made.artefact)
-        facts = [("library_bytes", float(len(files["kernel.so"])))]
-        for name in ARCHITECTURES:
-            ptx, info = files[f"glue.compute_{name}.ptx"], files[f"{name}.info"]
-            facts += [
-                (f"sm_{name}.{fact}", value)
-                for fact, value in static_facts(ptx.decode(), info.decode())
-            ]
-        library = (("kernel.so", files["kernel.so"]),)
-        return Built(files=library, runtime=None, log=made.log, facts=tuple(facts), timed=False)
+        plan = trace(files, spec, sandboxes)
+        if isinstance(plan, Evaluation):
+            return plan
+        if not plan.launches:
+            return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
+        sizes = (("library_bytes", float(len(files["kernel.so"]))),)
+        launches = (("launches", float(len(plan.launches))),)
+        return Built(
+            files=(("kernel.so", files["kernel.so"]),),
+            runtime=None,
+            log=made.log,
+            facts=(*sizes, *launches, *plan.facts()),
+            timed=False,
+        )
+
+
+def compiled(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Compiled | None:
+    """A tar archive of the library, its PTX and the assembler's reports; None without nvcc."""
+    compiler = nvcc_path()
+    if compiler is None:
+        return None
+    return compile_once(
+        sandboxes.of(Runtime.NATIVE),
+        ["/bin/sh", "-c", _script(compiler), "sh", *nvcc_command(compiler)],
+        {"candidate.cu": source, "glue.cu": glue(spec, Dialect.CUDA)},
+        limits=LIMITS,
+        limit_s=LIMIT_S,
+    )
+
+
+def trace(files: Mapping[str, bytes], spec: CaseSpec, sandboxes: Sandboxes) -> Plan | Evaluation:
+    """What the host code launches, run once in the sandbox without a device."""
+    kernels = [
+        Kernel(
+            name="glue",
+            target=f"sm_{name}",
+            ptx=files[f"glue.compute_{name}.ptx"].decode(),
+            info=files[f"{name}.info"].decode(),
+        )
+        for name in ARCHITECTURES
+    ]
+    made = compile_once(
+        sandboxes.of(Runtime.NATIVE),
+        [],
+        {
+            "kernel.so": files["kernel.so"],
+            "layout": native_layout(spec),
+            "parameters": parameter_sizes(kernels[0].ptx),
+        },
+        mode="trace",
+        limits=RUN_LIMITS,
+        limit_s=TRACE_LIMIT_S,
+    )
+    if made.failure or not made.artefact.endswith(b'{"done":true}\n'):
+        return host_failed(made)
+    try:
+        events = [json.loads(line) for line in made.artefact.splitlines()[:-1]]
+        launches = [launch_of(event, spec, events) for event in events if "kernel" in event]
+    except (ValueError, TypeError, KeyError) as error:
+        return failed("protocol_violation", f"the launches make no sense: {error}", Verdict.CHEATED)
+    return Plan(launches=launches, kernels=kernels)
+
+
+def host_failed(made: Compiled) -> Evaluation:
+    """The evaluation of an answer whose host code did not come to its end."""
+    if made.status is None:
+        return failed("host_timeout", made.log, Verdict.TIMED_OUT)
+    if made.status == NOT_LOADABLE:
+        missing = "undefined symbol: kernel" in made.log
+        return failed("no_kernel_function" if missing else "not_loadable", made.log)
+    if made.status > 128:
+        return failed(f"signal_{made.status - 128}", made.log, Verdict.CRASHED)
+    return failed(f"exit_{made.status}", made.log, Verdict.CRASHED)
+
+
+def launch_of(event: Any, spec: CaseSpec, events: Sequence[Any]) -> Launch:
+    """A launch with its pointers put into words."""
+    news = [(one["at"], one["allocated"]) for one in events if "allocated" in one]
+    places = [(f"new{number}", at, size) for number, (at, size) in enumerate(news)]
+    places += [
+        (tensor.name, FIRST_TENSOR + (number << 36), tensor.size_bytes)
+        for number, tensor in enumerate(spec.tensors)
+    ]
+
+    def argument(digits: str) -> Any:
+        value = int.from_bytes(bytes.fromhex(digits), "little")
+        for name, start, size in places:
+            if len(digits) == 16 and start <= value <= start + size:
+                return {"tensor": name, "offset": value - start}
+        return digits
+
+    return Launch(**{**event, "arguments": [argument(one) for one in event["arguments"]]})
+
+
+def parameter_sizes(ptx: str) -> str:
+    """A line for each kernel of the PTX: its name, and the size of each of its parameters.
+
+    >>> parameter_sizes(".visible .entry f(.param .u64 f_param_0, .param .align 8 .b8 p[24])")
+    'f 8 24\\n'
+    """
+    lines = []
+    for name, body in re.findall(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)", ptx):
+        rows = re.findall(r"\.param\s+(?:\.align \d+\s+)?\.\w?(\d+)\s+[^,\[]*(?:\[(\d+)\])?", body)
+        sizes = [int(bits) // 8 * int(count or 1) for bits, count in rows]
+        lines.append(" ".join(map(str, [name, *sizes])) + "\n")
+    return "".join(lines)
 
 
 def nvcc_command(compiler: str) -> list[str]:

@@ -8,14 +8,12 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
-from typing import Any
-
-from pydantic import BaseModel
 
 from envs.abi import CaseSpec
 from envs.compile import compile_once
 from envs.dialects.base import Built, failed, import_failed, too_large
-from envs.dialects.device import ARCHITECTURES, static_facts
+from envs.dialects.device import ARCHITECTURES
+from envs.dialects.plan import Plan
 from envs.layout import python_layout
 from envs.sandboxes import Runtime, Sandboxes
 from envs.screen import refused
@@ -26,41 +24,6 @@ LIMITS = Limits(
     memory_bytes=6 << 30, file_bytes=64 << 20, processes=64, cpu_seconds=120, may_fork=True
 )
 LIMIT_S = 120.0
-
-
-class Launch(BaseModel):
-    """One launch of a kernel: tensors are named, with an offset into them in bytes."""
-
-    kernel: str
-    code: str
-    grid: tuple[int, int, int]
-    arguments: list[Any]
-
-
-class Kernel(BaseModel):
-    """One kernel, compiled for one target."""
-
-    name: str
-    code: str
-    target: str
-    ptx: str
-    info: str
-
-
-class Plan(BaseModel):
-    """What an answer launches for one case, written down in a process without a GPU."""
-
-    launches: list[Launch]
-    kernels: list[Kernel]
-
-    def facts(self) -> tuple[tuple[str, float], ...]:
-        """Static facts of all kernels together, by architecture."""
-        found = [("launches", float(len(self.launches) // len(ARCHITECTURES)))]
-        for name in ARCHITECTURES:
-            ours = [one for one in self.kernels if one.target.startswith(f"sm_{name}")]
-            code, said = "\n".join(one.ptx for one in ours), "\n".join(one.info for one in ours)
-            found += [(f"sm_{name}.{fact}", value) for fact, value in static_facts(code, said)]
-        return tuple(found)
 
 
 class Triton:
@@ -95,7 +58,7 @@ class Triton:
             files=(("candidate.py", source.encode("utf-8", "replace")),),
             runtime=Runtime.INTERPRETER,
             words=("{}",),
-            facts=plan.facts(),
+            facts=(("launches", len(plan.launches) / len(ARCHITECTURES)), *plan.facts()),
             timed=False,
         )
 

@@ -1,8 +1,10 @@
 // The sandbox's inside: bubblewrap starts it once for a worker, and it starts every untrusted process.
 //
-//   jail SOCKET     serves jobs on that descriptor: compilers (`exec`) and native kernels (`play`)
+//   jail SOCKET     serves jobs on that descriptor: compilers (`exec`), native kernels (`play`), and
+//                   CUDA's host code, which runs to learn what it launches (`trace`)
 //   jail landlock   prints the version of Landlock that this kernel has
 #include "player.h"
+#include "tracer.h"
 #include "zygote.h"
 
 int main(int argc, char** argv) {
@@ -10,6 +12,7 @@ int main(int argc, char** argv) {
   if (!strcmp(argv[1], "landlock")) return printf("%ld\n", landlock_version()) < 0;
   serve_jobs(atoi(argv[1]), [](const Job& job) {
     if (job.mode == "play") play("/scratch/kernel.so");
+    if (job.mode == "trace") trace("/scratch/kernel.so", "/scratch/layout", "/scratch/parameters");
     std::vector<char*> words;
     for (const std::string& word : job.arguments) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
