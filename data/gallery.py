@@ -61,6 +61,11 @@ class Finding:
         return self.evaluation.verdict is Verdict.CORRECT
 
     @property
+    def stopped(self) -> bool:
+        """Judged, and not let through; what the judge could not judge it has not stopped."""
+        return self.evaluation.verdict not in (Verdict.CORRECT, Verdict.UNJUDGED)
+
+    @property
     def surprising(self) -> bool:
         found = (self.evaluation.verdict, self.evaluation.reason)
         return found != (self.exhibit.verdict, self.exhibit.reason)
@@ -81,8 +86,8 @@ class Outcome:
         return [one for one in self.findings if one.exhibit.verdict is Verdict.CORRECT]
 
     @property
-    def passing_exploits(self) -> list[Finding]:
-        return [one for one in self.exploits if one.passed]
+    def loose_exploits(self) -> list[Finding]:
+        return [one for one in self.exploits if not one.stopped]
 
     @property
     def rejected_honest(self) -> list[Finding]:
@@ -94,8 +99,8 @@ class Outcome:
 
     @property
     def kill_rate(self) -> float | None:
-        """Share of the exploits that did not pass."""
-        return 1 - len(self.passing_exploits) / len(self.exploits) if self.exploits else None
+        """Share of the exploits that were stopped."""
+        return 1 - len(self.loose_exploits) / len(self.exploits) if self.exploits else None
 
     @property
     def false_positive_rate(self) -> float | None:
@@ -113,8 +118,11 @@ def judge_exhibits(
 
 
 def exploits(folder: Path = FOLDER / "exploits") -> list[Exhibit]:
-    """The exploits and the honest mistakes, by family and name."""
-    return list(_exhibits(folder))
+    """The exploits and the honest mistakes, by family and name; raises GalleryError if none."""
+    found = list(_exhibits(folder))
+    if not found:
+        raise GalleryError(f"no exploits in {folder}: run from a checkout that has its tests")
+    return found
 
 
 def honest(folder: Path = FOLDER / "honest") -> list[Exhibit]:

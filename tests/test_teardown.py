@@ -9,7 +9,7 @@ from envs.build import Built, build_cpp, memfd
 from envs.layout import offsets
 from envs.referee import SandboxedCandidate
 from envs.sandbox import Zygote
-from tests.processes import living_below
+from kernelwright.processes import living_below
 
 SPEC = CaseSpec(
     inputs=(TensorSpec(name="x", dtype="float32", shape=(4,)),),

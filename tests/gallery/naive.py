@@ -52,10 +52,10 @@ def harness(candidate: Path, problem: Path) -> None:
     new = load(candidate, scope, model)
     with torch.no_grad():
         arguments = drawn(scope)
-        correct = all([passes(model, new, arguments) for _ in range(CHECKS)])
+        passed = [passes(model, new, arguments) for _ in range(CHECKS)]
         taken_s = clocked(lambda: new(*arguments))
         speedup = clocked(lambda: model(*arguments)) / max(taken_s, 1e-9)
-    print(json.dumps({"correct": correct, "speedup": speedup}), flush=True)
+    print(json.dumps({"correct": all(passed), "speedup": speedup}), flush=True)
 
 
 def drawn(scope: dict[str, Any]) -> list[torch.Tensor]:
@@ -204,12 +204,13 @@ class World:
     def leaks(self, printed: str) -> list[str]:
         """What outside the harness shows a trace of the candidate; then all is cleaned up."""
         living = set(processes(but=self.session))
+        reached = [self.heard(one) for one in self.listeners]
         told = {
             "a secret was printed": SECRET in printed,
             "a process outlives the harness": bool(living - {self.neighbour}),
             "a neighbour is dead": self.neighbour not in living,
-            "a socket was reached": any([self.heard(one) for one in self.listeners]),
-            "a file was written": any([path.unlink() is None for path in planted()]),
+            "a socket was reached": any(reached),
+            "a file was written": bool(planted()),
             "memory is shared": len(Path("/proc/sysvipc/shm").read_text().splitlines()) > 1,
         }
         self.clean()
@@ -222,6 +223,8 @@ class World:
         with contextlib.suppress(ChildProcessError):
             while True:
                 os.waitpid(-1, 0)
+        for path in planted():
+            path.unlink()
         subprocess.run(["ipcrm", "--all=shm"], check=True)
         self.neighbour = subprocess.Popen(["sleep", "1000"], env={"API_TOKEN": SECRET}).pid
 

@@ -1,4 +1,4 @@
-"""What runs on this machine, as tests need to know it."""
+"""What runs below a process, and whether it ends: nothing may be left over."""
 
 from __future__ import annotations
 
