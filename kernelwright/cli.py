@@ -177,7 +177,7 @@ def doctor(
 def gallery(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Judge every exploit and every honest kernel there is. Exit code 1 if the judge is not just."""
+    """Judge every exploit and every honest kernel. Exit code 1 if the judge is not just."""
     from envs.toolchain import SandboxUnavailableError
     from kernelwright.gallery import gallery_object, gallery_text, is_just, run_gallery
 
