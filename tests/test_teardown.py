@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
+import tempfile
 
 from envs.abi import CaseSpec, TensorSpec
 from envs.build import Built, build_cpp, memfd
 from envs.layout import offsets
 from envs.referee import SandboxedCandidate
-from envs.sandbox import Zygote
+from envs.sandbox import BUILD_LIMITS, Zygote
 from kernelwright.processes import living_below
 
 SPEC = CaseSpec(
@@ -40,3 +42,14 @@ def test_nothing_of_a_candidate_lives_once_it_is_closed() -> None:
     os.close(inputs)
     zygote.close()
     assert not living_below(zygote.process.pid)
+
+
+def test_ending_a_job_that_has_ended_by_itself_is_no_error() -> None:
+    zygote = Zygote()
+    with tempfile.TemporaryFile() as log:
+        job = zygote.start(
+            "exec", BUILD_LIMITS, log=log.fileno(), channel=log.fileno(), command=["/bin/false"]
+        )
+        assert select.select([zygote.control], [], [], 20)[0], "the job has ended and was reaped"
+        assert job.kill() == 1
+    zygote.close()
