@@ -22,6 +22,8 @@ from data.gallery import (
 from envs.types import Candidate, Dialect, Evaluation, Verdict
 from kernelwright import gallery
 from kernelwright.gallery import gallery_object, gallery_text, is_just
+from kernelwright.preflight import preflight
+from kernelwright.recipe import resolve
 from tests import nouns
 from tests.naive_box import controls
 
@@ -209,3 +211,17 @@ def test_the_exploits_are_tried_once_and_what_passes_is_named_each_time(
     assert "2 exploits" in capsys.readouterr().err
     assert gallery.loose_exploits(1, "namespaces") == ["replay/honest"]
     assert capsys.readouterr().err == ""
+
+
+def test_training_does_not_start_where_an_exploit_is_not_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recipe = resolve(FOLDER.parents[1] / "recipes" / "quickstart.yaml", []).recipe
+    monkeypatch.setattr(gallery, "loose_exploits", lambda *_: ["replay/works_once"])
+    (reason,) = preflight(recipe)
+    assert "does not stop replay/works_once" in reason
+    monkeypatch.setattr(gallery, "loose_exploits", lambda *_: [])
+    assert preflight(recipe) == []
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setattr(gallery, "loose_exploits", lambda *_: pytest.fail("the first one asks"))
+    assert preflight(recipe) == []
