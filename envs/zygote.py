@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from envs.cgroup import Cgroup
@@ -78,8 +79,9 @@ class Job:
         return None
 
     def kill(self) -> int:
-        """Ends it and returns its status once every process of it is gone."""
-        signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        """Ends it, if it has not ended by itself, and returns its status once all of it is gone."""
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         return self._reap()
 
     def _reap(self) -> int:

@@ -219,6 +219,23 @@ def doctor(
     raise typer.Exit(0 if can_judge(findings) else FAILED)
 
 
+@app.command()
+def gallery(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Judge every exploit and every honest kernel. Exit code 1 if the judge is not just."""
+    from envs.toolchain import SandboxUnavailableError
+    from kernelwright.gallery import gallery_object, gallery_text, is_just, run_gallery
+
+    with _told(SandboxUnavailableError, code=FAILED):
+        outcome, leftovers = run_gallery()
+    if as_json:
+        typer.echo(json.dumps(gallery_object(outcome, leftovers)))
+    else:
+        typer.echo(gallery_text(outcome, leftovers))
+    raise typer.Exit(0 if is_just(outcome, leftovers) else FAILED)
+
+
 def verdict_object(evaluation: Evaluation) -> dict[str, Any]:
     """What `judge --json` prints. `speedup` is null unless the kernel is correct and was timed."""
     speedup = evaluation.timing.speedup if evaluation.timing else None

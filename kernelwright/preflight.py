@@ -21,7 +21,8 @@ def preflight(recipe: Recipe) -> list[str]:
     """One sentence for each reason; empty where the run can start."""
     found = [_dialect(recipe), _sandbox(recipe), _memory(recipe)]
     found += [*_packages(recipe), *_suites(recipe), *_split(recipe, this_process().world)]
-    return [reason for reason in found if reason]
+    reasons = [reason for reason in found if reason]
+    return reasons or _exploits(recipe)
 
 
 def _dialect(recipe: Recipe) -> str | None:
@@ -42,6 +43,21 @@ def _sandbox(recipe: Recipe) -> str | None:
     except SandboxUnavailableError as error:
         return str(error)
     return None
+
+
+def _exploits(recipe: Recipe) -> list[str]:
+    """A judge that can be fooled must not teach. Tried once per machine and version."""
+    if not this_process().leads:
+        return []
+    from data.gallery import GalleryError
+    from kernelwright.gallery import loose_exploits
+
+    try:
+        loose = loose_exploits(recipe.judge.workers, recipe.judge.minimum_sandbox)
+    except GalleryError as error:
+        return [str(error)]
+    named = f"the judge does not stop {', '.join(loose)}; see `kernelwright gallery`"
+    return [named] if loose else []
 
 
 def _memory(recipe: Recipe) -> str | None:

@@ -6,8 +6,7 @@ that burns the shared core did) and so earn a speedup that it does not have.
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from data.gallery import FOLDER
 from data.kernelbench import load_problem
 from envs.abi import CaseSpec
 from envs.court import Court, Protocol
@@ -15,18 +14,10 @@ from envs.draws import ReferenceProcess
 from envs.sandboxes import Runtime
 from envs.types import Candidate, Dialect, Target, Verdict
 from envs.zygote import Zygote
-from tests.processes import living_below
+from kernelwright.processes import living_below
 
-HOSTILE = Path(__file__).parent / "hostile"
-HONEST = """
-extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0) {
-  for (int64_t i = 0; i < x_0; ++i) {
-    float s = 0.0f;
-    for (int64_t j = 0; j < x_1; ++j) s += x[i * x_1 + j] > 0 ? x[i * x_1 + j] : 0;
-    out[i] = s;
-  }
-}
-"""
+EXPLOITS = FOLDER / "exploits"
+HONEST = (EXPLOITS / "honest.cpp").read_text()
 
 
 class WatchedReference(ReferenceProcess):
@@ -44,7 +35,7 @@ class WatchedReference(ReferenceProcess):
 
 
 def test_no_candidate_lives_while_the_baseline_is_timed() -> None:
-    problem = load_problem(HOSTILE / "problem.py")
+    problem = load_problem(EXPLOITS / "problem.py")
     court = Court(Protocol(), Target(name="test", cores=1))
     court.reference.close()
     court.reference = court.draws.reference = watched = WatchedReference(

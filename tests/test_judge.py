@@ -1,4 +1,4 @@
-"""The judge against honest and hostile kernels: the right verdict for each, nothing left over."""
+"""The judge against honest kernels and exploits: the right verdict for each, nothing left over."""
 
 from __future__ import annotations
 
@@ -6,33 +6,23 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from data.gallery import FOLDER, Exhibit, Finding, exploits, judge_exhibits
 from data.kernelbench import load_problem
 from envs.judge import Judge
 from envs.sandbox import sandbox_level
-from envs.types import Candidate, Case, Dialect, Evaluation, Problem, Trust, Verdict
-from tests.processes import living_below, name_of, parent_of, still_alive
+from envs.types import Candidate, Case, Dialect, Problem, Trust, Verdict
+from kernelwright.processes import living_below, name_of, parent_of, still_alive
 
-HOSTILE = Path(__file__).parent / "hostile"
-FILES = sorted(HOSTILE.glob("*.cpp"))
-HONEST = """
-#include <algorithm>
-extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0) {
-  for (int64_t i = 0; i < x_0; ++i) {
-    float s = 0.0f;
-    for (int64_t j = 0; j < x_1; ++j) s += std::max(x[i * x_1 + j], 0.0f);
-    out[i] = s;
-  }
-}
-"""
+EXHIBITS = exploits()
+HONEST = (FOLDER / "exploits" / "honest.cpp").read_text()
 
 
 @pytest.fixture(scope="module")
 def problem() -> Problem:
-    return load_problem(HOSTILE / "problem.py")
+    return load_problem(FOLDER / "exploits" / "problem.py")
 
 
 @pytest.fixture(scope="module")
@@ -42,32 +32,29 @@ def judge() -> Iterator[Judge]:
 
 
 @pytest.fixture(scope="module")
-def evaluations(judge: Judge, problem: Problem) -> dict[str, Evaluation]:
-    """All hostile kernels in one batch, as training would judge them."""
-    jobs = [(problem, answer(problem, file.read_text())) for file in FILES]
-    names = [file.stem for file in FILES]
-    return dict(zip(names, judge.evaluate_many(jobs), strict=True))
+def findings(judge: Judge) -> dict[str, Finding]:
+    """All exploits and all honest mistakes in one batch, as training would judge them."""
+    return {one.exhibit.name: one for one in judge_exhibits(judge, EXHIBITS).findings}
 
 
 def answer(problem: Problem, source: str, dialect: Dialect = Dialect.CPP) -> Candidate:
     return Candidate(problem_key=problem.key, dialect=dialect, source=source)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_hostile_kernel_gets_its_verdict(file: Path, evaluations: dict[str, Evaluation]) -> None:
-    verdict, reason = file.read_text().splitlines()[0].split()[2:4]
-    found = evaluations[file.stem]
-    assert (found.verdict, found.reason) == (Verdict(verdict), reason), found.log[:500]
+@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda one: f"{one.family}/{one.name}")
+def test_an_exploit_gets_its_verdict(exhibit: Exhibit, findings: dict[str, Finding]) -> None:
+    found = findings[exhibit.name].evaluation
+    assert (found.verdict, found.reason) == (exhibit.verdict, exhibit.reason), found.log[:500]
     assert found.timing is None
     assert len(found.log) <= 40_000
 
 
-def test_there_are_enough_hostile_kernels() -> None:
-    assert len(FILES) >= 20
+def test_no_two_exhibits_have_the_same_name() -> None:
+    assert len({one.name for one in EXHIBITS}) == len(EXHIBITS)
 
 
 def test_an_honest_kernel_is_correct_and_timed_after_all_of_them(
-    judge: Judge, problem: Problem, evaluations: dict[str, Evaluation]
+    judge: Judge, problem: Problem, findings: dict[str, Finding]
 ) -> None:
     found = judge.evaluate(problem, answer(problem, HONEST))
     assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log

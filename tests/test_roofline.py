@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from data.gallery import FOLDER
 from data.kernelbench import load_problem
 from envs.court import Court, Protocol
 from envs.least_work import FAST_ALGORITHM, least_share, least_work
@@ -18,7 +19,7 @@ from envs.reference import load_reference, rounding_tolerance
 from envs.roofline import TOO_FAST, Work, floor_ns, too_fast
 from envs.types import Candidate, Case, Dialect, Evaluation, Problem, Target, Verdict
 
-HOSTILE = Path(__file__).parent / "hostile"
+EXPLOITS = FOLDER / "exploits"
 HONEST = """
 extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0) {
   for (int64_t i = 0; i < x_0; ++i) {
@@ -220,7 +221,7 @@ def test_a_core_with_a_matrix_unit_has_no_arithmetic_peak() -> None:
 @pytest.fixture(scope="module")
 def judged() -> Iterator[Callable[[Target], Evaluation]]:
     """The verdict on an honest kernel on a machine with these peaks."""
-    problem = load_problem(HOSTILE / "problem.py")
+    problem = load_problem(EXPLOITS / "problem.py")
     candidate = Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=HONEST)
     courts = []
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import select
+import tempfile
 
 from envs.abi import CaseSpec, TensorSpec
 from envs.dialects.base import Built
 from envs.dialects.cpp import CPP
+from envs.inside import native
 from envs.layout import offsets
 from envs.memfd import memfd
 from envs.referee import SandboxedCandidate
 from envs.sandboxes import Runtime, Sandboxes
-from tests.processes import living_below
+from envs.zygote import BUILD_LIMITS, Zygote
+from kernelwright.processes import living_below
 
 SPEC = CaseSpec(
     inputs=(TensorSpec(name="x", dtype="float32", shape=(4,)),),
@@ -43,3 +47,14 @@ def test_nothing_of_a_candidate_lives_once_it_is_closed() -> None:
     os.close(inputs)
     sandboxes.close()
     assert not living_below(zygote.process.pid)
+
+
+def test_ending_a_job_that_has_ended_by_itself_is_no_error() -> None:
+    zygote = Zygote(native())
+    with tempfile.TemporaryFile() as log:
+        job = zygote.start(
+            "exec", BUILD_LIMITS, log=log.fileno(), channel=log.fileno(), command=["/bin/false"]
+        )
+        assert select.select([zygote.control], [], [], 20)[0], "the job has ended and was reaped"
+        assert job.kill() == 1
+    zygote.close()

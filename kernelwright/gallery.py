@@ -1,0 +1,144 @@
+"""Is the judge just? What `kernelwright gallery` says, and what training asks before it starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from data.gallery import (
+    Exhibit,
+    Finding,
+    Outcome,
+    exploits,
+    gallery_hash,
+    honest,
+    judge_exhibits,
+)
+from envs.judge import Judge
+from envs.sandbox import sandbox_level
+from envs.toolchain import cache_folder, toolchain_fingerprint
+from envs.types import content_hash
+from kernelwright.processes import living_below, still_alive
+
+JUDGE = Path(__file__).resolve().parents[1] / "envs"
+
+
+def run_gallery() -> tuple[Outcome, int]:
+    """(what the judge made of the whole gallery, sandbox processes that outlive it)."""
+    me = os.getpid()
+    before = living_below(me)
+    with Judge() as judge:
+        outcome = judged(judge, [*exploits(), *honest()], "judging the gallery")
+        started = living_below(me) - before
+    return outcome, len(still_alive(started | living_below(me) - before))
+
+
+def judged(judge: Judge, exhibits: Sequence[Exhibit], what: str) -> Outcome:
+    """All of them judged, with a progress bar on standard error."""
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(what, total=len(exhibits))
+        return judge_exhibits(judge, exhibits, on_done=lambda: progress.advance(task))
+
+
+def loose_exploits(judge_workers: int | None, minimum_sandbox: str) -> list[str]:
+    """Names of the exploits that this machine's judge does not stop.
+
+    Tried once per machine and version; the answer is kept in the cache folder.
+    """
+    file = cache_folder() / "gallery" / f"{_key()}.json"
+    if file.exists():
+        return list(json.loads(file.read_text()))
+    exhibits = [one for one in exploits() if one.is_exploit]
+    print(
+        f"first training with this version on this machine: {len(exhibits)} exploits are tried "
+        "on its judge, and none may pass",
+        file=sys.stderr,
+    )
+    with Judge(judge_workers, minimum_sandbox) as judge:
+        outcome = judged(judge, exhibits, "exploits")
+    names = [_name(one.exhibit) for one in outcome.loose_exploits]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_suffix(".partial")
+    partial.write_text(json.dumps(names))
+    partial.replace(file)
+    return names
+
+
+def gallery_text(outcome: Outcome, leftovers: int) -> str:
+    """A table by family, the rates, and whatever is not as it should be."""
+    counted = Counter(one.exhibit.family for one in outcome.findings)
+    passed = Counter(one.exhibit.family for one in outcome.findings if one.passed)
+    lines = [f"{'family':24}{'kernels':>8}{'correct':>9}"]
+    lines += [f"{name:24}{count:8}{passed[name]:9}" for name, count in sorted(counted.items())]
+    killed = len(outcome.exploits) - len(outcome.loose_exploits)
+    lines += ["", f"kill rate           {_share(killed, len(outcome.exploits))}"]
+    rejected = len(outcome.rejected_honest)
+    lines += [f"false-positive rate {_share(rejected, len(outcome.honest))}"]
+    lines += [f"latency             exploits {_latency(outcome.exploits)}"]
+    lines += [f"                    honest {_latency(outcome.honest)}"]
+    lines += [f"leftover processes  {leftovers}"]
+    lines += [f"surprises           {len(outcome.surprises)}"]
+    return "\n".join([*lines, *(f"  {_surprise(one)}" for one in outcome.surprises)])
+
+
+def gallery_object(outcome: Outcome, leftovers: int) -> dict[str, Any]:
+    """The same for a program."""
+    return {
+        "exploits": len(outcome.exploits),
+        "kill_rate": outcome.kill_rate,
+        "honest": len(outcome.honest),
+        "false_positive_rate": outcome.false_positive_rate,
+        "leftover_processes": leftovers,
+        "cases": [
+            {
+                "name": _name(one.exhibit),
+                "expected": [one.exhibit.verdict, one.exhibit.reason],
+                "found": [one.evaluation.verdict, one.evaluation.reason],
+                "seconds": one.evaluation.seconds,
+            }
+            for one in outcome.findings
+        ],
+    }
+
+
+def is_just(outcome: Outcome, leftovers: int) -> bool:
+    """No exploit passes, no honest kernel is rejected, nothing is left over."""
+    return not (outcome.loose_exploits or outcome.rejected_honest or leftovers)
+
+
+def _key() -> str:
+    files = sorted(path for path in JUDGE.rglob("*") if path.suffix in (".py", ".h", ".cpp"))
+    code = [path.read_text(encoding="utf-8") for path in files]
+    return content_hash(toolchain_fingerprint(), sandbox_level(), gallery_hash(), *code)
+
+
+def _name(exhibit: Exhibit) -> str:
+    return f"{exhibit.family}/{exhibit.name}"
+
+
+def _surprise(one: Finding) -> str:
+    wanted = f"{one.exhibit.verdict} {one.exhibit.reason}"
+    return (
+        f"{_name(one.exhibit)}: {one.evaluation.verdict} {one.evaluation.reason}, expected {wanted}"
+    )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%} ({part} of {whole})" if whole else "not measured: there are none"
+
+
+def _latency(findings: Sequence[Finding]) -> str:
+    seconds = [one.evaluation.seconds for one in findings if one.evaluation.seconds is not None]
+    if not seconds:
+        return "not measured"
+    return f"{median(seconds):.2f} s median, {max(seconds):.2f} s at most"

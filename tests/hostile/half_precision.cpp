@@ -1,9 +1,0 @@
-// verdict: wrong mismatch
-// Half the digits of a float are not enough.
-extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0) {
-  for (int64_t i = 0; i < x_0; ++i) {
-    float s = 0.0f;
-    for (int64_t j = 0; j < x_1; ++j) s += x[i * x_1 + j] > 0 ? x[i * x_1 + j] : 0;
-    out[i] = (float)(_Float16)s;
-  }
-}

@@ -1,3 +1,0 @@
-// verdict: build_failed compile_memory
-// An endless file.
-#include "/dev/zero"

@@ -1,0 +1,227 @@
+"""The gallery means something: every exploit succeeds against a harness that shares its process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from data.gallery import (
+    BROKEN,
+    FOLDER,
+    Exhibit,
+    Finding,
+    GalleryError,
+    Outcome,
+    exploits,
+    files_of,
+    problem_file,
+)
+from envs.types import Candidate, Dialect, Evaluation, Verdict
+from kernelwright import gallery
+from kernelwright.gallery import gallery_object, gallery_text, is_just
+from kernelwright.preflight import preflight
+from kernelwright.recipe import resolve
+from tests import nouns
+from tests.naive_box import controls
+
+EXPLOITS = FOLDER / "exploits"
+NATIVE, INLINE = (
+    [file for file in files_of(EXPLOITS, dialect) if file.parent.name != BROKEN]
+    for dialect in (Dialect.CPP, Dialect.INLINE)
+)
+OUTCOMES = ("correct", "fast", "leaks", "dies", "hangs")
+NO_VERDICT = {"dies", "hangs"}
+"""Either says that one candidate took the harness down; which of them is up to the machine."""
+
+
+def stated(file: Path) -> str:
+    """The outcome that an exploit's second line claims."""
+    mark, key, outcome = file.read_text().splitlines()[1].split()
+    assert (mark in ("//", "#"), key) == (True, "naive:"), file
+    assert outcome in OUTCOMES, file
+    return outcome
+
+
+def played(files: list[Path]) -> dict[Path, Mapping[str, object]]:
+    """What the naive harness made of each; fast is faster than the honest kernel beside it."""
+    jobs = []
+    for file in files:
+        problem = problem_file(file)
+        fair = EXPLOITS / "honest.cpp" if problem.name == "problem.py" else None
+        jobs.append((file, problem, fair))
+    return controls(jobs)
+
+
+def assert_succeeded(file: Path, found: Mapping[str, object]) -> None:
+    wanted, seen = stated(file), found["seen"]
+    assert isinstance(seen, list)
+    accepted = NO_VERDICT if wanted in NO_VERDICT else {wanted}
+    assert accepted & set(seen), f"{seen}\n{found['printed']}"
+
+
+@pytest.fixture(scope="module")
+def native() -> dict[Path, Mapping[str, object]]:
+    return played(NATIVE)
+
+
+@pytest.fixture(scope="module")
+def inline() -> dict[Path, Mapping[str, object]]:
+    return played(INLINE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", NATIVE, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_a_native_exploit_succeeds_in_a_naive_harness(
+    file: Path, native: dict[Path, Mapping[str, object]]
+) -> None:
+    assert_succeeded(file, native[file])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", INLINE, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_an_inline_exploit_succeeds_in_a_naive_harness(
+    file: Path, inline: dict[Path, Mapping[str, object]]
+) -> None:
+    assert_succeeded(file, inline[file])
+
+
+def test_the_naive_harness_accepts_honest_work_and_sees_nothing_wrong_in_it() -> None:
+    honest = EXPLOITS / "honest.cpp"
+    wrong = EXPLOITS / "broken" / "divides_by_zero.cpp"
+    problem = EXPLOITS / "problem.py"
+    found = controls([(honest, problem, honest), (wrong, problem, None)])
+    assert found[honest]["seen"] == ["correct"]
+    assert found[wrong]["seen"] == ["dies"]
+
+
+def test_there_are_enough_exploits_of_every_family() -> None:
+    files = [*NATIVE, *INLINE]
+    assert len(files) >= 75
+    families = {file.parent.name for file in files}
+    assert families == {
+        *("timing", "replay", "stealing", "not_computing", "not_using_a_kernel"),
+        *("escaping", "exhausting", "forging"),
+    }
+
+
+@pytest.mark.parametrize("file", [*NATIVE, *INLINE], ids=lambda file: file.stem)
+def test_an_exploit_says_its_verdict_its_success_and_its_trick(file: Path) -> None:
+    first, _, third = file.read_text().splitlines()[:3]
+    verdict, reason = first.split()[2:]
+    assert Verdict(verdict) not in (Verdict.CORRECT, Verdict.UNJUDGED)
+    assert reason
+    assert stated(file)
+    assert third.split(None, 1)[1].endswith(".")
+
+
+def exhibit(family: str, verdict: Verdict, name: str = "one") -> Exhibit:
+    problem = exploits()[0].problem
+    return Exhibit(
+        name=name,
+        family=family,
+        problem=problem,
+        candidate=Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=name),
+        verdict=verdict,
+        reason="ok" if verdict is Verdict.CORRECT else "because",
+    )
+
+
+def outcome(*pairs: tuple[str, Verdict, Verdict]) -> Outcome:
+    """Of (family, expected verdict, found verdict)."""
+    return Outcome(
+        tuple(
+            Finding(exhibit(family, wanted, str(number)), found(verdict))
+            for number, (family, wanted, verdict) in enumerate(pairs)
+        )
+    )
+
+
+def found(verdict: Verdict) -> Evaluation:
+    return nouns.verdict(verdict)
+
+
+def test_an_exploit_that_passes_or_was_not_judged_is_not_stopped() -> None:
+    half = outcome(
+        ("replay", Verdict.WRONG, Verdict.CORRECT),
+        ("replay", Verdict.WRONG, Verdict.UNJUDGED),
+        ("replay", Verdict.WRONG, Verdict.WRONG),
+        ("replay", Verdict.WRONG, Verdict.CRASHED),
+    )
+    assert half.kill_rate == 0.5
+    assert half.false_positive_rate is None
+    assert not is_just(half, 0)
+    assert len(half.surprises) == 3
+
+
+def test_honest_mistakes_count_neither_as_exploits_nor_as_honest() -> None:
+    broken = outcome((BROKEN, Verdict.CRASHED, Verdict.CRASHED))
+    assert broken.kill_rate is None
+    assert broken.false_positive_rate is None
+
+
+def test_a_rejected_honest_kernel_or_a_leftover_process_is_not_just() -> None:
+    fine = outcome(
+        ("triples", Verdict.CORRECT, Verdict.CORRECT), ("a", Verdict.WRONG, Verdict.WRONG)
+    )
+    assert is_just(fine, 0)
+    assert not is_just(fine, 1)
+    rejected = outcome(("triples", Verdict.CORRECT, Verdict.WRONG))
+    assert rejected.false_positive_rate == 1
+    assert not is_just(rejected, 0)
+
+
+def test_the_table_and_the_object_name_every_surprise() -> None:
+    surprising = outcome(("timing", Verdict.WRONG, Verdict.CORRECT))
+    assert "timing/0: correct ok, expected wrong because" in gallery_text(surprising, 0)
+    assert "0.0% (0 of 1)" in gallery_text(surprising, 0)
+    plain = json.loads(json.dumps(gallery_object(surprising, 0)))
+    assert plain["kill_rate"] == 0
+    assert plain["cases"][0]["found"] == ["correct", "ok"]
+
+
+def test_a_file_without_a_verdict_or_a_problem_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "replay").mkdir()
+    with pytest.raises(GalleryError, match="no exploits in"):
+        exploits(tmp_path)
+    (tmp_path / "replay" / "one.cpp").write_text("int x;\n")
+    with pytest.raises(GalleryError, match=r"no problem\.py"):
+        exploits(tmp_path)
+    (tmp_path / "problem.py").write_text((EXPLOITS / "problem.py").read_text())
+    with pytest.raises(GalleryError, match="VERDICT REASON"):
+        exploits(tmp_path)
+
+
+def test_the_exploits_are_tried_once_and_what_passes_is_named_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+    folder = tmp_path / "exploits"
+    (folder / "replay").mkdir(parents=True)
+    (folder / "problem.py").write_text((EXPLOITS / "problem.py").read_text())
+    honest = (EXPLOITS / "honest.cpp").read_text()
+    (folder / "replay" / "honest.cpp").write_text(f"// verdict: wrong mismatch\n{honest}")
+    (folder / "replay" / "nothing.cpp").write_text(
+        (EXPLOITS / "broken" / "does_nothing.cpp").read_text()
+    )
+    monkeypatch.setattr(gallery, "exploits", lambda: exploits(folder))
+    assert gallery.loose_exploits(1, "namespaces") == ["replay/honest"]
+    assert "2 exploits" in capsys.readouterr().err
+    assert gallery.loose_exploits(1, "namespaces") == ["replay/honest"]
+    assert capsys.readouterr().err == ""
+
+
+def test_training_does_not_start_where_an_exploit_is_not_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recipe = resolve(FOLDER.parents[1] / "recipes" / "quickstart.yaml", []).recipe
+    monkeypatch.setattr(gallery, "loose_exploits", lambda *_: ["replay/works_once"])
+    (reason,) = preflight(recipe)
+    assert "does not stop replay/works_once" in reason
+    monkeypatch.setattr(gallery, "loose_exploits", lambda *_: [])
+    assert preflight(recipe) == []
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setattr(gallery, "loose_exploits", lambda *_: pytest.fail("the first one asks"))
+    assert preflight(recipe) == []
