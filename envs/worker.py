@@ -1,9 +1,10 @@
 """A judge's worker: reads jobs as JSON lines, answers with evaluations as JSON lines.
 
 Trusted, small (no torch), and pinned to one core together with everything it starts, so that
-baseline and candidate always compete for the same core and never with each other.
+baseline and candidate always compete for the same core and never with each other. While it works it
+sends an empty line every few seconds: a judge can tell slow from stopped.
 
-    python -m envs.worker CORE   (its standard output is the answer channel)
+    python -m envs.worker CORE SOCKET_FD
 """
 
 from __future__ import annotations
@@ -11,14 +12,23 @@ from __future__ import annotations
 import json
 import os
 import platform
+import signal
+import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from envs.build import FLAGS
 from envs.court import Court, Protocol
 from envs.toolchain import compiler_path
 from envs.types import content_hash
-from envs.wire import candidate_from_plain, problem_from_plain, to_json
+from envs.wire import candidate_from_plain, problem_from_plain, to_plain
+
+BEAT_S = 5.0
+GRACE_S = 5.0
+"""So long a worker whose judge is gone may finish; then it ends, with all that it started."""
 
 
 def environment_fingerprint() -> str:
@@ -31,17 +41,45 @@ def environment_fingerprint() -> str:
     return content_hash(model.strip(), compiler, " ".join(FLAGS))
 
 
+@contextmanager
+def beating(channel: socket.socket) -> Iterator[None]:
+    """Beats for as long as the block runs, and not a moment longer: an answer stays whole."""
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(BEAT_S):
+            try:
+                channel.sendall(b"\n")
+            except OSError:  # the judge is gone
+                if not done.wait(GRACE_S):
+                    os.killpg(0, signal.SIGKILL)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def serve(channel: socket.socket, court: Court) -> None:
+    """Answers until the judge hangs up."""
+    for line in channel.makefile("rb"):
+        job = json.loads(line)
+        problem = problem_from_plain(job["problem"])
+        candidate = candidate_from_plain(job["candidate"])
+        with beating(channel):
+            found = court.judge(problem, candidate, timed=job["timed"], seed=job["seed"])
+        answer = {"candidate": candidate.key, "evaluation": to_plain(found)}
+        channel.sendall(json.dumps(answer).encode() + b"\n")
+
+
 def main() -> None:
     os.sched_setaffinity(0, {int(sys.argv[1])})
     court = Court(Protocol(), environment_fingerprint())
-    for line in sys.stdin:
-        job = json.loads(line)
-        problem, candidate = (
-            problem_from_plain(job["problem"]),
-            candidate_from_plain(job["candidate"]),
-        )
-        evaluation = court.judge(problem, candidate, timed=job["timed"], seed=job["seed"])
-        print(to_json(evaluation), flush=True)
+    with suppress(ConnectionError):  # the judge is gone: nobody is left to answer
+        serve(socket.socket(fileno=int(sys.argv[2])), court)
     court.close()
 
 
