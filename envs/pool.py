@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from envs.cgroup import remove_groups_of
 from envs.health import PROBLEM, fresh_seed, known_jobs
 from envs.types import Candidate, Evaluation, Problem
 from envs.wire import evaluation_from_plain, to_plain
@@ -136,6 +137,7 @@ class Worker:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
+            remove_groups_of(self.process.pid)
         self.hang_up()
 
 

@@ -75,9 +75,9 @@ def serve(channel: socket.socket, court: Court) -> None:
         channel.sendall(json.dumps(answer).encode() + b"\n")
 
 
-def main() -> None:
+def main(protocol: Protocol | None = None) -> None:
     os.sched_setaffinity(0, {int(sys.argv[1])})
-    court = Court(Protocol(), environment_fingerprint())
+    court = Court(protocol or Protocol(), environment_fingerprint())
     with suppress(ConnectionError):  # the judge is gone: nobody is left to answer
         serve(socket.socket(fileno=int(sys.argv[2])), court)
     court.close()
