@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
+from typing import Protocol
 
 from envs.answer import extract
 from envs.health import fresh_seed
@@ -25,11 +26,32 @@ TRIES = 2
 NO_CODE_BLOCK = Evaluation(verdict=Verdict.NO_KERNEL, reason="no_code_block")
 
 
+class AnyJudge(Protocol):
+    """What training and evaluation need of a judge: this machine's, or a cluster's."""
+
+    level: str
+
+    def evaluate_many(
+        self,
+        jobs: Sequence[tuple[Problem, Candidate]],
+        *,
+        timed: bool = True,
+        on_done: Callable[[], None] | None = None,
+    ) -> list[Evaluation]: ...
+
+
+def shared_cores(which: int, of: int) -> list[int]:
+    """The cores of one of several processes: every core has one owner while there are enough."""
+    cores = sorted(os.sched_getaffinity(0))
+    return cores[which::of] or [cores[which % len(cores)]]
+
+
 class Judge:
     """A pool of workers, one for each core unless told otherwise. Use it as a context manager.
 
     A candidate that takes longer than `candidate_limit_s` is `unjudged`/`candidate_deadline`; one
     that has no verdict `batch_limit_s` after its batch began is `unjudged`/`batch_deadline`.
+    `share` is (which, of how many) where several processes' judges share this machine's cores.
     """
 
     def __init__(
@@ -39,12 +61,13 @@ class Judge:
         *,
         candidate_limit_s: float = CANDIDATE_LIMIT_S,
         batch_limit_s: float | None = None,
+        share: tuple[int, int] = (0, 1),
         hire: Callable[[int], Worker] = Worker,
     ) -> None:
         self.level = require_level(minimum_sandbox)
         self.candidate_limit_s = candidate_limit_s
         self.batch_limit_s = batch_limit_s
-        cores = sorted(os.sched_getaffinity(0))
+        cores = shared_cores(*share)
         self.workers = workers or len(cores)
         self._pool = Pool([cores[number % len(cores)] for number in range(self.workers)], hire)
         self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="judge")
@@ -127,7 +150,7 @@ def unjudged(reason: str, log: str, level: str) -> Evaluation:
 
 
 def judge_completions(
-    judge: Judge,
+    judge: AnyJudge,
     problems: Sequence[Problem],
     completions: Sequence[str],
     dialect: Dialect,

@@ -1,8 +1,9 @@
 """The judge's workers: lent to one candidate at a time, replaced when they fail, let go for good
 when their replacements fail too.
 
-A worker has a place of its own, which is one core. Lending it out is the only lock there is, and
-enough: nothing else is measured at that place meanwhile. A GPU would be such a place as well.
+A worker has a place of its own, which is one core. While it judges it holds that place's lock
+(`alone_at` in envs/worker.py): nothing else is measured there meanwhile, whoever's judge it is. A
+GPU would be such a place, with such a lock.
 """
 
 from __future__ import annotations

@@ -89,6 +89,7 @@ class RayJudge:
         *,
         candidate_limit_s: float = CANDIDATE_LIMIT_S,
         batch_limit_s: float | None = None,
+        share: tuple[int, int] = (0, 1),
     ) -> None:
         import ray
 
@@ -97,7 +98,13 @@ class RayJudge:
         if self._owns_ray:
             ray.init(address=address, log_to_driver=False)
         self.candidate_limit_s, self.batch_limit_s = candidate_limit_s, batch_limit_s
-        self._fleet = Fleet(ray, (workers, minimum_sandbox, candidate_limit_s))
+        settings = {
+            "workers": workers,
+            "minimum_sandbox": minimum_sandbox,
+            "candidate_limit_s": candidate_limit_s,
+            "share": share,
+        }
+        self._fleet = Fleet(ray, settings)
         self._fleet.meet()
         self.level = min((one.level for one in self._fleet.up()), key=LEVELS.index)
 

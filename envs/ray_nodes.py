@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,8 @@ def code_version() -> str:
 class NodeJudge:
     """What runs on a node: a local judge that takes and gives JSON."""
 
-    def __init__(self, workers: int | None, minimum_sandbox: str, candidate_limit_s: float) -> None:
-        self.judge = Judge(workers, minimum_sandbox, candidate_limit_s=candidate_limit_s)
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.judge = Judge(**settings)
 
     def about(self) -> dict[str, Any]:
         return {
@@ -74,9 +75,9 @@ class Node:
 
 
 class Fleet:
-    """The nodes that judge. `settings` are those of each node's `NodeJudge`."""
+    """The nodes that judge. `settings` are those of each node's `Judge`."""
 
-    def __init__(self, ray: Any, settings: tuple[int | None, str, float]) -> None:
+    def __init__(self, ray: Any, settings: Mapping[str, Any]) -> None:
         self._ray, self._settings = ray, settings
         self._code = code_version()
         self._nodes: dict[str, Node] = {}
@@ -143,7 +144,7 @@ class Fleet:
             "max_concurrency": CALLS,
             "scheduling_strategy": NodeAffinitySchedulingStrategy(node_id, soft=False),
         }
-        actor = self._ray.remote(NodeJudge).options(**options).remote(*self._settings)
+        actor = self._ray.remote(NodeJudge).options(**options).remote(self._settings)
         self._nodes[node_id] = Node(node_id, actor, actor.about.remote(), starts)
 
     def _welcome(self, node: Node) -> None:

@@ -9,6 +9,7 @@ sends an empty line every few seconds: a judge can tell slow from stopped.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
@@ -22,7 +23,7 @@ from contextlib import contextmanager, suppress
 
 from envs.build import FLAGS
 from envs.court import Court, Protocol
-from envs.toolchain import compiler_path
+from envs.toolchain import cache_folder, compiler_path
 from envs.types import content_hash
 from envs.wire import candidate_from_plain, problem_from_plain, to_plain
 
@@ -63,23 +64,34 @@ def beating(channel: socket.socket) -> Iterator[None]:
         thread.join()
 
 
-def serve(channel: socket.socket, court: Court) -> None:
+@contextmanager
+def alone_at(core: int) -> Iterator[None]:
+    """Nothing else is judged on this core while the block runs, whoever's judge it is."""
+    folder = cache_folder() / "places"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / f"core-{core}", "w") as place:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+
+
+def serve(channel: socket.socket, court: Court, core: int) -> None:
     """Answers until the judge hangs up."""
     for line in channel.makefile("rb"):
         job = json.loads(line)
         problem = problem_from_plain(job["problem"])
         candidate = candidate_from_plain(job["candidate"])
-        with beating(channel):
+        with beating(channel), alone_at(core):
             found = court.judge(problem, candidate, timed=job["timed"], seed=job["seed"])
         answer = {"candidate": candidate.key, "evaluation": to_plain(found)}
         channel.sendall(json.dumps(answer).encode() + b"\n")
 
 
 def main(protocol: Protocol | None = None) -> None:
-    os.sched_setaffinity(0, {int(sys.argv[1])})
+    core, channel = int(sys.argv[1]), socket.socket(fileno=int(sys.argv[2]))
+    os.sched_setaffinity(0, {core})
     court = Court(protocol or Protocol(), environment_fingerprint())
     with suppress(ConnectionError):  # the judge is gone: nobody is left to answer
-        serve(socket.socket(fileno=int(sys.argv[2])), court)
+        serve(channel, court, core)
     court.close()
 
 

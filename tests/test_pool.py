@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from envs.judge import Judge
+from envs.judge import Judge, shared_cores
 from envs.pool import JudgeError, Worker
 from envs.types import Candidate, Case, Dialect, Evaluation, Problem, Verdict
 from tests.processes import living_below, still_alive
@@ -123,7 +123,7 @@ def test_a_batch_whose_judge_is_closed_ends_with_an_error() -> None:
 
 
 INTERRUPTED = """
-from envs.judge import Judge
+from envs.judge import Judge, shared_cores
 from tests.test_judge import HONEST, HOSTILE, answer, load_problem
 problem = load_problem(HOSTILE / "problem.py")
 with Judge(2) as judge:
@@ -150,3 +150,27 @@ def test_a_judge_interrupted_in_the_middle_of_a_batch_leaves_no_process(number: 
     assert process.returncode != 0
     assert number == signal.SIGKILL or errors.rstrip().endswith("KeyboardInterrupt")
     assert not still_alive(started)
+
+
+def test_two_judges_never_measure_on_the_same_core_at_the_same_time(tmp_path: Path) -> None:
+    script = (
+        "import sys, time\nfrom pathlib import Path\nfrom envs.worker import alone_at\n"
+        "with alone_at(0), Path(sys.argv[1]).open('a') as log:\n"
+        "    for word in ('in', 'out'):\n"
+        "        print(word, file=log, flush=True)\n"
+        "        time.sleep(0.3)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "KERNELWRIGHT_CACHE": str(tmp_path)}
+    command = [sys.executable, "-c", script, str(tmp_path / "log")]
+    several = [subprocess.Popen(command, env=environment) for _ in range(3)]
+    assert [one.wait(60) for one in several] == [0, 0, 0]
+    assert (tmp_path / "log").read_text().split() == ["in", "out"] * 3
+
+
+@pytest.mark.parametrize("of", [1, 2, 3, 7])
+def test_judges_that_share_a_machine_have_cores_of_their_own(of: int) -> None:
+    machine = sorted(os.sched_getaffinity(0))
+    shares = [shared_cores(which, of) for which in range(of)]
+    assert all(shares)
+    if of <= len(machine):
+        assert sorted(core for share in shares for core in share) == machine

@@ -47,7 +47,8 @@ def judge(cluster: Any) -> Iterator[Any]:
 
     with RayJudge(cluster.address, workers=1) as judge:
         yield judge
-    assert not still_alive(set(actors()))
+        below = {one for actor in actors() for one in (actor, *living_below(actor))}
+    assert not still_alive(below)
 
 
 def actors() -> list[int]:
@@ -120,12 +121,28 @@ def test_a_node_that_must_not_judge_is_refused(
     from envs.ray_judge import RayJudge
 
     level = "namespaces" if refused == "code" else "no such level"
-    why = "another version" if refused == "code" else "no such level"
+    why = "another version" if refused == "code" else "ValueError"
     if refused == "code":
         monkeypatch.setattr("envs.ray_nodes.code_version", lambda: "another")
     with pytest.raises(JudgeError, match=why):
         RayJudge(cluster.address, workers=1, minimum_sandbox=level)
     assert not still_alive(set(actors()))
+
+
+def test_a_recipe_says_who_judges(cluster: Any, problem: Problem) -> None:
+    from envs.ray_judge import RayJudge
+    from kernelwright.train import open_judge
+    from rl.config import JudgeSection
+    from rl.trainer_options import Process
+
+    second = Process(rank=1, world=2)
+    with open_judge(JudgeSection(workers=1, batch_limit_s=60.0), second) as judge:
+        assert isinstance(judge, Judge)
+        assert judge.batch_limit_s == 60
+    section = JudgeSection(workers=1, ray_address=cluster.address)
+    with open_judge(section, second) as judge:
+        assert isinstance(judge, RayJudge)
+        assert judge.evaluate(*jobs(problem, 1)[0][1]).verdict is Verdict.CORRECT
 
 
 def test_a_lost_node_loses_no_candidate(cluster: Any, problem: Problem) -> None:
