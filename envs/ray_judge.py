@@ -78,7 +78,8 @@ class Batch:
 class RayJudge:
     """The same methods as `Judge`; `address` is Ray's: `auto` is the cluster of this machine.
 
-    `workers` is how many each node has; None: one a core.
+    `workers` is how many each node has; None: one a core. `share` is (which, of how many) where
+    several processes share the cluster: nodes, or cores of a node, are then one process's alone.
     """
 
     def __init__(
@@ -102,9 +103,8 @@ class RayJudge:
             "workers": workers,
             "minimum_sandbox": minimum_sandbox,
             "candidate_limit_s": candidate_limit_s,
-            "share": share,
         }
-        self._fleet = Fleet(ray, settings)
+        self._fleet = Fleet(ray, settings, share)
         self._fleet.meet()
         self.level = min((one.level for one in self._fleet.up()), key=LEVELS.index)
 

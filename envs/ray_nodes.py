@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ STARTS = 3
 """So many actors in a row a node gets before it is let go."""
 START_LIMIT_S = 300.0
 END_LIMIT_S = 20.0
+RESOURCE = "judge"
+"""`ray start --resources='{"judge": 1}'` keeps judging to such nodes, away from the trainer's."""
 CALLS = 1000
 """So many candidates an actor may hold at a time; far more than a node has workers."""
 
@@ -61,6 +63,8 @@ class Node:
     """A node as the trainer knows it. It is `up` once its actor has said what it is."""
 
     id: str
+    share: tuple[int, int]
+    """Which of how many processes it judges for; each has cores of its own there."""
     actor: Any
     starting: Any
     """The reference of the actor's `about`; None once it has come."""
@@ -75,10 +79,13 @@ class Node:
 
 
 class Fleet:
-    """The nodes that judge. `settings` are those of each node's `Judge`."""
+    """The nodes that judge for this process. `settings` are those of each node's `Judge`.
 
-    def __init__(self, ray: Any, settings: Mapping[str, Any]) -> None:
-        self._ray, self._settings = ray, settings
+    `share` is (which, of how many) where several processes share the cluster (`share_out`).
+    """
+
+    def __init__(self, ray: Any, settings: Mapping[str, Any], share: tuple[int, int]) -> None:
+        self._ray, self._settings, self._share = ray, settings, share
         self._code = code_version()
         self._nodes: dict[str, Node] = {}
         self._refused: dict[str, str] = {}
@@ -95,9 +102,13 @@ class Fleet:
             self.up()
 
     def invite(self) -> None:
-        """An actor for each living node that has none and was not refused."""
-        for node_id in self._living() - self._nodes.keys() - self._refused.keys():
-            self._start(node_id)
+        """An actor for each node that is ours now, none for others. Only while none is at work."""
+        ours = share_out(sorted(self._living() - self._refused.keys()), *self._share)
+        for node in [one for one in self._nodes.values() if ours.get(one.id) != one.share]:
+            self._ray.kill(node.actor)
+            del self._nodes[node.id]
+        for node_id in ours.keys() - self._nodes.keys():
+            self._start(node_id, ours[node_id])
 
     def starting(self) -> list[Any]:
         """References that are ready when a node that is not up yet has something to say."""
@@ -108,6 +119,8 @@ class Fleet:
         for node in list(self._nodes.values()):
             if not node.up and self._ray.wait([node.starting], timeout=0)[0]:
                 self._welcome(node)
+        if not self._nodes:
+            self.invite()  # ours are lost; the cluster may have others
         if not self._nodes:
             whys = "; ".join(f"{one[:8]}: {why}" for one, why in self._refused.items())
             raise JudgeError(f"no node of the Ray cluster can judge ({whys or 'there is none'})")
@@ -121,7 +134,7 @@ class Fleet:
             self._refuse(node, why)
         else:
             self._ray.kill(node.actor)
-            self._start(node.id, node.starts + 1)
+            self._start(node.id, node.share, node.starts + 1)
 
     def close(self) -> None:
         """Ends every actor with its workers."""
@@ -133,9 +146,12 @@ class Fleet:
         self._nodes.clear()
 
     def _living(self) -> set[str]:
-        return {row["NodeID"] for row in self._ray.nodes() if row["Alive"]}
+        """The nodes that are there to judge: all, unless some say so by the resource `judge`."""
+        alive = [row for row in self._ray.nodes() if row["Alive"]]
+        meant = [row for row in alive if row["Resources"].get(RESOURCE)]
+        return {row["NodeID"] for row in meant or alive}
 
-    def _start(self, node_id: str, starts: int = 1) -> None:
+    def _start(self, node_id: str, share: tuple[int, int], starts: int = 1) -> None:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         # It takes no CPU of Ray's: its workers pin themselves to the node's cores.
@@ -144,8 +160,9 @@ class Fleet:
             "max_concurrency": CALLS,
             "scheduling_strategy": NodeAffinitySchedulingStrategy(node_id, soft=False),
         }
-        actor = self._ray.remote(NodeJudge).options(**options).remote(self._settings)
-        self._nodes[node_id] = Node(node_id, actor, actor.about.remote(), starts)
+        settings = {**self._settings, "share": share}
+        actor = self._ray.remote(NodeJudge).options(**options).remote(settings)
+        self._nodes[node_id] = Node(node_id, share, actor, actor.about.remote(), starts)
 
     def _welcome(self, node: Node) -> None:
         """The node is up, or is refused, or its actor was lost before it spoke."""
@@ -163,6 +180,18 @@ class Fleet:
         del self._nodes[node.id]
         self._refused[node.id] = last_line(why)
         print(f"judge: node {node.id[:8]} does not judge: {last_line(why)}", file=sys.stderr)
+
+
+def share_out(nodes: Sequence[str], which: int, of: int) -> dict[str, tuple[int, int]]:
+    """Node → share of it, for one of several processes: whole nodes while there are enough.
+
+    >>> share_out(["a", "b", "c"], 0, 2), share_out(["a", "b"], 2, 3)
+    ({'a': (0, 1), 'c': (0, 1)}, {'a': (1, 2)})
+    """
+    if of <= len(nodes):
+        return dict.fromkeys(nodes[which::of], (0, 1))
+    sharers = range(which % len(nodes), of, len(nodes)) if nodes else range(0)
+    return {nodes[sharers.start]: (sharers.index(which), len(sharers))} if nodes else {}
 
 
 def last_line(text: str) -> str:

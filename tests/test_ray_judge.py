@@ -78,10 +78,12 @@ def test_a_cluster_gives_the_verdicts_of_one_machine(judge: Any, problem: Proble
 def test_a_killed_actor_loses_no_candidate(judge: Any, problem: Problem) -> None:
     asked = jobs(problem, 60)
     assert len(actors()) == 2
-    killer = threading.Timer(1.0, lambda: os.kill(actors()[0], signal.SIGKILL))
+    victim = actors()[0]
+    killer = threading.Timer(1.0, lambda: os.kill(victim, signal.SIGKILL))
     killer.start()
     found = judge.evaluate_many([job for _, job in asked])
     killer.join()
+    assert victim not in actors()
     for (kind, (_, candidate)), one in zip(asked, found, strict=True):
         assert is_right(kind, candidate, one), (kind, one)
 
@@ -143,6 +145,18 @@ def test_a_recipe_says_who_judges(cluster: Any, problem: Problem) -> None:
     with open_judge(section, second) as judge:
         assert isinstance(judge, RayJudge)
         assert judge.evaluate(*jobs(problem, 1)[0][1]).verdict is Verdict.CORRECT
+
+
+def test_nodes_that_are_there_to_judge_are_the_only_ones_that_do(
+    cluster: Any, problem: Problem
+) -> None:
+    from envs.ray_judge import RayJudge
+
+    meant = cluster.add_node(num_cpus=1, resources={"judge": 1})
+    with RayJudge(cluster.address, workers=1) as judge:
+        assert judge.evaluate(*jobs(problem, 1)[0][1]).verdict is Verdict.CORRECT
+        assert len(actors()) == 1
+    cluster.remove_node(meant)
 
 
 def test_a_lost_node_loses_no_candidate(cluster: Any, problem: Problem) -> None:
