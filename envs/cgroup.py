@@ -56,6 +56,13 @@ class Cgroup:
         _remove(self.folders)
 
 
+def remove_groups_of(process_id: int) -> None:
+    """Removes what a worker that was killed could not remove itself."""
+    for controller in ("", *_V1):
+        parent = _own_folder(controller)
+        _remove(list(parent.glob(f"{PREFIX}-{process_id}-*")) if parent else [])
+
+
 _V1 = {
     "memory": {"memory.limit_in_bytes": MEMORY_BYTES},
     "pids": {"pids.max": PROCESSES},
@@ -119,7 +126,7 @@ def _remove(folders: list[Path]) -> None:
 
 def _sweep() -> None:
     """Removes the groups of runs that were killed."""
-    for controller in ("", "memory", "pids"):
+    for controller in ("", *_V1):
         parent = _own_folder(controller)
         for folder in parent.glob(f"{PREFIX}-*") if parent else ():
             if not Path("/proc", folder.name.split("-")[1]).exists():

@@ -1,46 +1,76 @@
 """The judge: candidates in, evaluations out, in parallel, whatever the candidates do.
 
-Each worker is a trusted process of its own (`envs/worker.py`). A worker that dies or overruns is
-replaced and its job tried once more; after that the candidate is `unjudged`, which costs nobody.
+Each worker is a trusted process of its own (`envs/worker.py`), lent out by a pool (`envs/pool.py`).
+A candidate whose worker is lost is tried once more; after that, or when its time is up, it is
+`unjudged`, which costs nobody.
 """
 
 from __future__ import annotations
 
-import json
+import math
 import os
-import queue
-import secrets
-import select
-import subprocess
-import sys
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from types import TracebackType
+from typing import Protocol
 
 from envs.answer import extract
+from envs.health import fresh_seed
+from envs.pool import Pool, Worker, WorkerLostError
 from envs.sandbox import require_level
 from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
-from envs.wire import evaluation_from_plain, to_plain
 
-ROOT = Path(__file__).resolve().parent.parent
-JOB_LIMIT_S = 180.0
-SEED_BITS = 62
+CANDIDATE_LIMIT_S = 180.0
 TRIES = 2
 NO_CODE_BLOCK = Evaluation(verdict=Verdict.NO_KERNEL, reason="no_code_block")
 
 
-class Judge:
-    """A pool of workers, one for each core unless told otherwise. Use it as a context manager."""
+class AnyJudge(Protocol):
+    """What training and evaluation need of a judge: this machine's, or a cluster's."""
 
-    def __init__(self, workers: int | None = None, minimum_sandbox: str = "namespaces") -> None:
+    level: str
+
+    def evaluate_many(
+        self,
+        jobs: Sequence[tuple[Problem, Candidate]],
+        *,
+        timed: bool = True,
+        on_done: Callable[[], None] | None = None,
+    ) -> list[Evaluation]: ...
+
+
+def shared_cores(which: int, of: int) -> list[int]:
+    """The cores of one of several processes: every core has one owner while there are enough."""
+    cores = sorted(os.sched_getaffinity(0))
+    return cores[which::of] or [cores[which % len(cores)]]
+
+
+class Judge:
+    """A pool of workers, one for each core unless told otherwise. Use it as a context manager.
+
+    A candidate that takes longer than `candidate_limit_s` is `unjudged`/`candidate_deadline`; one
+    that has no verdict `batch_limit_s` after its batch began is `unjudged`/`batch_deadline`.
+    `share` is (which, of how many) where several processes' judges share this machine's cores.
+    """
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        minimum_sandbox: str = "namespaces",
+        *,
+        candidate_limit_s: float = CANDIDATE_LIMIT_S,
+        batch_limit_s: float | None = None,
+        share: tuple[int, int] = (0, 1),
+        hire: Callable[[int], Worker] = Worker,
+    ) -> None:
         self.level = require_level(minimum_sandbox)
-        cores = sorted(os.sched_getaffinity(0))
-        count = workers or len(cores)
-        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
-        for number in range(count):
-            self._idle.put(_Worker(cores[number % len(cores)]))
-        self._threads = ThreadPoolExecutor(count, thread_name_prefix="judge")
+        self.candidate_limit_s = candidate_limit_s
+        self.batch_limit_s = batch_limit_s
+        cores = shared_cores(*share)
+        self.workers = workers or len(cores)
+        self._pool = Pool([cores[number % len(cores)] for number in range(self.workers)], hire)
+        self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="judge")
 
     def __enter__(self) -> Judge:
         return self
@@ -64,19 +94,25 @@ class Judge:
         jobs: Sequence[tuple[Problem, Candidate]],
         *,
         timed: bool = True,
-        seed: int | None = None,
         on_done: Callable[[], None] | None = None,
+        seed: int | None = None,
+        limit_s: float | None = None,
     ) -> list[Evaluation]:
         """One evaluation for each job, in order. Identical candidates are judged once.
 
-        Without a `seed`, which replays an earlier batch, inputs are fresh and secret. `on_done` is
-        called, from another thread, each time one is finished.
+        `on_done` is called, from another thread, each time one is finished. `seed` replays an
+        earlier batch, and with `limit_s` is for a part of one whose other parts are judged
+        elsewhere; without them inputs are fresh and secret, and the judge's own limit holds.
+
+        Raises JudgeError where no worker is left.
         """
         distinct = {candidate.key: (problem, candidate) for problem, candidate in jobs}
-        inputs_seed = secrets.randbits(SEED_BITS) if seed is None else seed
+        seed = fresh_seed() if seed is None else seed
+        limit_s = self.batch_limit_s if limit_s is None else limit_s
+        ends = time.monotonic() + (math.inf if limit_s is None else limit_s)
 
         def one(job: tuple[Problem, Candidate]) -> Evaluation:
-            evaluation = self._with_retry(*job, timed=timed, seed=inputs_seed)
+            evaluation = self._with_retry(*job, timed=timed, seed=seed, ends=ends)
             if on_done:
                 on_done()
             return evaluation
@@ -88,29 +124,37 @@ class Judge:
         return [done[candidate.key] for _, candidate in jobs]
 
     def close(self) -> None:
-        """Ends every worker and what it started."""
+        """Ends every worker and what it started, also in the middle of a batch."""
+        self._pool.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
-        while not self._idle.empty():
-            self._idle.get().close()
 
     def _with_retry(
-        self, problem: Problem, candidate: Candidate, *, timed: bool, seed: int
+        self, problem: Problem, candidate: Candidate, *, timed: bool, seed: int, ends: float
     ) -> Evaluation:
-        worker = self._idle.get()
-        try:
-            for _ in range(TRIES):
-                answer = worker.ask(problem, candidate, timed, seed)
-                if answer is not None:
-                    return answer
-                worker.close()
-                worker = _Worker(worker.core)
-        finally:
-            self._idle.put(worker)
-        return Evaluation(verdict=Verdict.UNJUDGED, reason="worker_lost", sandbox_level=self.level)
+        losses: list[str] = []
+        while len(losses) < TRIES:
+            try:
+                with self._pool.lend(ends) as worker:
+                    its_end = min(ends, time.monotonic() + self.candidate_limit_s)
+                    return worker.ask(problem, candidate, timed=timed, seed=seed, ends=its_end)
+            except TimeoutError:
+                late = time.monotonic() >= ends
+                return self._unjudged("batch_deadline" if late else "candidate_deadline", losses)
+            except WorkerLostError as error:
+                losses.append(str(error))
+        return self._unjudged("worker_lost", losses)
+
+    def _unjudged(self, reason: str, losses: Sequence[str]) -> Evaluation:
+        return unjudged(reason, "\n".join(losses), self.level)
+
+
+def unjudged(reason: str, log: str, level: str) -> Evaluation:
+    """We broke: this says nothing about the candidate."""
+    return Evaluation(verdict=Verdict.UNJUDGED, reason=reason, log=log, sandbox_level=level)
 
 
 def judge_completions(
-    judge: Judge,
+    judge: AnyJudge,
     problems: Sequence[Problem],
     completions: Sequence[str],
     dialect: Dialect,
@@ -128,42 +172,3 @@ def judge_completions(
     found = judge.evaluate_many(list(jobs.values()), timed=timed, on_done=on_done)
     judged = dict(zip(jobs, found, strict=True))
     return [(source, judged.get(row, NO_CODE_BLOCK)) for row, source in enumerate(sources)]
-
-
-class _Worker:
-    """A worker process on one core."""
-
-    def __init__(self, core: int) -> None:
-        self.core = core
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "envs.worker", str(core)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        )
-
-    def ask(
-        self, problem: Problem, candidate: Candidate, timed: bool, seed: int
-    ) -> Evaluation | None:
-        """The worker's evaluation; None where it died or ran out of time."""
-        stdin, stdout = self.process.stdin, self.process.stdout
-        if stdin is None or stdout is None:
-            return None
-        nouns = {"problem": to_plain(problem), "candidate": to_plain(candidate)}
-        job = {**nouns, "timed": timed, "seed": seed}
-        try:
-            stdin.write(json.dumps(job).encode() + b"\n")
-            stdin.flush()
-        except BrokenPipeError:
-            return None
-        if not select.select([stdout], [], [], JOB_LIMIT_S)[0]:
-            return None
-        line = stdout.readline()
-        return evaluation_from_plain(json.loads(line)) if line.endswith(b"\n") else None
-
-    def close(self) -> None:
-        self.process.kill()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
-        self.process.wait()

@@ -1,34 +1,84 @@
 """A judge's worker: reads jobs as JSON lines, answers with evaluations as JSON lines.
 
 Trusted, small (no torch), and pinned to one core together with everything it starts, so that
-baseline and candidate always compete for the same core and never with each other.
+baseline and candidate always compete for the same core and never with each other. While it works it
+sends an empty line every few seconds: a judge can tell slow from stopped.
 
-    python -m envs.worker CORE   (its standard output is the answer channel)
+    python -m envs.worker CORE SOCKET_FD
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import signal
+import socket
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from envs.court import Court, Protocol
 from envs.peaks import peaks
-from envs.toolchain import toolchain_fingerprint
-from envs.wire import candidate_from_plain, problem_from_plain, to_json
+from envs.toolchain import cache_folder, toolchain_fingerprint
+from envs.wire import candidate_from_plain, problem_from_plain, to_plain
+
+BEAT_S = 5.0
+GRACE_S = 5.0
+"""So long a worker whose judge is gone may finish; then it ends, with all that it started."""
 
 
-def main() -> None:
-    os.sched_setaffinity(0, {int(sys.argv[1])})
-    court = Court(Protocol(), peaks(toolchain_fingerprint()))
-    for line in sys.stdin:
+@contextmanager
+def beating(channel: socket.socket) -> Iterator[None]:
+    """Beats for as long as the block runs, and not a moment longer: an answer stays whole."""
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(BEAT_S):
+            try:
+                channel.sendall(b"\n")
+            except OSError:  # the judge is gone
+                if not done.wait(GRACE_S):
+                    os.killpg(0, signal.SIGKILL)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+@contextmanager
+def alone_at(core: int) -> Iterator[None]:
+    """Nothing else is judged on this core while the block runs, whoever's judge it is."""
+    folder = cache_folder() / "places"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / f"core-{core}", "w") as place:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+
+
+def serve(channel: socket.socket, court: Court, core: int) -> None:
+    """Answers until the judge hangs up."""
+    for line in channel.makefile("rb"):
         job = json.loads(line)
-        problem, candidate = (
-            problem_from_plain(job["problem"]),
-            candidate_from_plain(job["candidate"]),
-        )
-        evaluation = court.judge(problem, candidate, timed=job["timed"], seed=job["seed"])
-        print(to_json(evaluation), flush=True)
+        problem = problem_from_plain(job["problem"])
+        candidate = candidate_from_plain(job["candidate"])
+        with beating(channel), alone_at(core):
+            found = court.judge(problem, candidate, timed=job["timed"], seed=job["seed"])
+        answer = {"candidate": candidate.key, "evaluation": to_plain(found)}
+        channel.sendall(json.dumps(answer).encode() + b"\n")
+
+
+def main(protocol: Protocol | None = None) -> None:
+    core, channel = int(sys.argv[1]), socket.socket(fileno=int(sys.argv[2]))
+    os.sched_setaffinity(0, {core})
+    court = Court(protocol or Protocol(), peaks(toolchain_fingerprint()))
+    with suppress(ConnectionError):  # the judge is gone: nobody is left to answer
+        serve(channel, court, core)
     court.close()
 
 

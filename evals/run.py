@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from envs.judge import Judge, judge_completions
+from envs.judge import AnyJudge, judge_completions
 from envs.prompt import task_prompt
 from envs.types import Dialect, Problem, Record
 from rewards.price import price
@@ -55,7 +55,7 @@ class _Row:
 def evaluate(
     policy: Policy,
     problems: Sequence[Problem],
-    judge: Judge,
+    judge: AnyJudge,
     settings: EvalSettings,
     keep: Keep,
     done: Collection[tuple[str, int, int]] = (),
@@ -86,7 +86,7 @@ def _batches(problems: Sequence[Problem], settings: EvalSettings) -> Iterator[li
 
 
 def _play(
-    policy: Policy, rows: Sequence[_Row], judge: Judge, settings: EvalSettings, seed: int
+    policy: Policy, rows: Sequence[_Row], judge: AnyJudge, settings: EvalSettings, seed: int
 ) -> list[Record]:
     prompts = [task_prompt(row.problem, settings.dialect) for row in rows]
     completions = policy.complete(

@@ -24,6 +24,7 @@ EXTRAS = {
     "trl": "train",
     "wandb": "train",
     "vllm": "vllm",
+    "ray": "ray",
     "huggingface_hub": "publish",
     "matplotlib": "publish",
 }

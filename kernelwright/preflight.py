@@ -37,6 +37,8 @@ def _dialect(recipe: Recipe) -> str | None:
 
 
 def _sandbox(recipe: Recipe) -> str | None:
+    if recipe.judge.ray_address:  # each node of the cluster sees to its own
+        return None
     try:
         compiler_path()
         require_level(recipe.judge.minimum_sandbox)
@@ -79,6 +81,7 @@ def _packages(recipe: Recipe) -> list[str | None]:
         "stages": "trl" if grpo or "sft" in recipe.stages else "transformers",
         "grpo.generation": "vllm" if grpo and recipe.grpo.generation == "vllm" else None,
         "report_to": "wandb" if recipe.report_to == "wandb" else None,
+        "judge.ray_address": "ray" if recipe.judge.ray_address else None,
     }
     return [
         f"{key}: {how_to_install(module)}"

@@ -18,15 +18,16 @@ from pathlib import Path
 from data.store import RecordStore
 from data.suite import Suite, load_suite
 from data.triples import Triple, template_triples
-from envs.judge import Judge, judge_completions
+from envs.judge import AnyJudge, Judge, judge_completions
 from envs.prompt import task_prompt
+from envs.ray_judge import RayJudge
 from envs.types import Record, Verdict
 from evals.report import write_report
 from evals.run import EvalSettings, evaluate
 from evals.summary import RunFacts, write_summary
 from kernelwright.machine import cores, gpus, versions
 from kernelwright.run_folder import RunFolder
-from rl.config import Recipe
+from rl.config import JudgeSection, Recipe
 from rl.trainer_options import Process, StageDisplay, this_process
 
 
@@ -40,12 +41,20 @@ def train(recipe: Recipe, *, resume: bool) -> None:
         folder.open(recipe, resume=resume)
         RecordStore(recipe.run_dir).cut_unfinished()
     wait()
-    workers = recipe.judge.workers or max(1, cores() // process.world)
-    with Judge(workers, recipe.judge.minimum_sandbox) as judge:
+    with open_judge(recipe.judge, process) as judge:
         run = Run(recipe, folder, judge, process, wait, resume=resume)
         run.all_stages()
     if process.leads:
         print(f"report: {run.report()}", file=sys.stderr)
+
+
+def open_judge(section: JudgeSection, process: Process) -> Judge | RayJudge:
+    """The judge of this process: its share of this machine, or of every machine of a cluster."""
+    workers, minimum, limit_s = section.workers, section.minimum_sandbox, section.batch_limit_s
+    if section.ray_address is None:
+        return Judge(workers, minimum, batch_limit_s=limit_s, share=process.here)
+    share = (process.rank, process.world)
+    return RayJudge(section.ray_address, workers, minimum, batch_limit_s=limit_s, share=share)
 
 
 def _use_all_cores(process: Process) -> None:
@@ -71,7 +80,7 @@ class Run:
         self,
         recipe: Recipe,
         folder: RunFolder,
-        judge: Judge,
+        judge: AnyJudge,
         process: Process,
         wait: Callable[[], None],
         *,

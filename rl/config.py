@@ -229,7 +229,11 @@ class JudgeSection(Section):
     """The judge of all stages."""
 
     workers: int | None = Field(default=None, ge=1)
-    """Answers judged at the same time; null derives it from the number of cores."""
+    """Answers judged at the same time on a machine; null derives it from the number of cores."""
+    ray_address: str | None = Field(default=None, min_length=1)
+    """Ray cluster whose nodes judge (`auto` is this machine's); null judges on this machine."""
+    batch_limit_s: float | None = Field(default=None, gt=0)
+    """Seconds after which a batch goes on without its slowest answers; null waits for all."""
     minimum_sandbox: str = "namespaces"
     """The weakest sandbox that may run a model's code; below it the run is refused."""
     timed: bool = True

@@ -8,7 +8,7 @@ from typing import Any
 
 from data.store import RecordStore
 from data.suite import Suite
-from envs.judge import Judge
+from envs.judge import AnyJudge
 from rl.adapter import fresh_adapter, load_policy_model, save_adapter
 from rl.config import Recipe
 from rl.methods.base import Method
@@ -29,7 +29,7 @@ from rl.trl_adapter import kernel_trainer_class
 def run_grpo(
     recipe: Recipe,
     suite: Suite,
-    judge: Judge,
+    judge: AnyJudge,
     adapter: Path | None,
     out: Path,
     *,

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from data.store import RecordStore
-from envs.judge import Judge, judge_completions
+from envs.judge import AnyJudge, judge_completions
 from envs.types import Dialect, Problem, Record, Reward, Verdict
 from rewards.price import price
 
@@ -22,7 +22,7 @@ class JudgedReward:
     `unjudged` rows get None, which TRL leaves out of the group's baseline and of the loss.
     """
 
-    judge: Judge
+    judge: AnyJudge
     store: RecordStore
     problems: Mapping[str, Problem]
     dialect: Dialect

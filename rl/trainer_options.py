@@ -24,6 +24,12 @@ class Process:
     def leads(self) -> bool:
         return self.rank == 0
 
+    @property
+    def here(self) -> tuple[int, int]:
+        """(which, of how many) among the run's processes on this machine."""
+        which, of = os.environ.get("LOCAL_RANK"), os.environ.get("LOCAL_WORLD_SIZE")
+        return int(which or self.rank), int(of or self.world)
+
 
 def this_process() -> Process:
     return Process(rank=int(os.environ.get("RANK", 0)), world=int(os.environ.get("WORLD_SIZE", 1)))

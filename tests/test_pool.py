@@ -1,0 +1,176 @@
+"""Whatever happens to a worker, its candidate gets a verdict or none, and nobody waits for ever.
+
+1. A worker that dies, stops, hangs up or talks nonsense is replaced, and its candidate tried again.
+2. A candidate whose time is up is `unjudged`, and so is one whose batch's time is up.
+3. A new worker judges two known kernels first; a place whose workers cannot is let go.
+4. Without workers there is an error, not a wait; after `close` there is no process.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from envs.judge import Judge, shared_cores
+from envs.pool import JudgeError, Worker
+from envs.types import Candidate, Case, Dialect, Evaluation, Problem, Verdict
+from kernelwright.processes import living_below, still_alive
+
+ROOT = Path(__file__).resolve().parents[1]
+PROBLEM = Problem(name="p", code="class Model: ...", cases=(Case(name="a", sizes=()),))
+LOSSES = ["die", "stop", "nonsense", "half", "flood", "impossible", "another"]
+
+
+class OddWorker(Worker):
+    """Does what its candidate says (tests/odd_worker.py)."""
+
+    PROGRAM = ("-m", "tests.odd_worker")
+    SILENCE_LIMIT_S = 1.0
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    before = living_below(os.getpid())
+    with Judge(2, hire=OddWorker, candidate_limit_s=5.0) as judge:
+        yield judge
+        started = living_below(os.getpid()) - before
+    assert not still_alive(started | living_below(os.getpid()) - before)
+
+
+def words(source: str) -> tuple[Problem, Candidate]:
+    return PROBLEM, Candidate(problem_key=PROBLEM.key, dialect=Dialect.CPP, source=source)
+
+
+def outcome(evaluation: Evaluation) -> tuple[Verdict, str]:
+    return evaluation.verdict, evaluation.reason
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_candidate_whose_worker_is_lost_is_judged_by_another(
+    judge: Judge, loss: str, tmp_path: Path
+) -> None:
+    found = judge.evaluate(*words(f"once {tmp_path / 'done'} {loss}"))
+    assert found.verdict is Verdict.CORRECT
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_candidate_that_loses_two_workers_is_unjudged(judge: Judge, loss: str) -> None:
+    found = judge.evaluate(*words(loss))
+    assert outcome(found) == (Verdict.UNJUDGED, "worker_lost")
+    assert len(found.log.splitlines()) == 2
+
+
+def test_losses_are_not_the_siblings_business(judge: Judge) -> None:
+    found = judge.evaluate_many([words(f"{word} {i}") for i in range(4) for word in ("die", "ok")])
+    assert [one.verdict for one in found] == [Verdict.UNJUDGED, Verdict.CORRECT] * 4
+
+
+def test_one_that_beats_and_never_answers_meets_its_deadline(judge: Judge) -> None:
+    found = judge.evaluate(*words("slow"))
+    assert outcome(found) == (Verdict.UNJUDGED, "candidate_deadline")
+    assert judge.evaluate(*words("ok")).verdict is Verdict.CORRECT
+
+
+def test_a_batch_ends_at_its_deadline_and_keeps_what_was_done() -> None:
+    with Judge(1, hire=OddWorker, batch_limit_s=6.0) as judge:
+        jobs = [words(source) for source in ("first", "slow", "third")]
+        first, slow, third = judge.evaluate_many(jobs)
+        assert judge.evaluate(*words("ok")).verdict is Verdict.CORRECT
+    assert first.verdict is Verdict.CORRECT
+    assert outcome(slow) == outcome(third) == (Verdict.UNJUDGED, "batch_deadline")
+
+
+@pytest.mark.parametrize("illness", ["dies", "accepts everything"])
+def test_an_ill_pool_says_so_instead_of_waiting(
+    illness: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = living_below(os.getpid())
+    monkeypatch.setenv("ILLNESS", illness)
+    with Judge(2, hire=OddWorker) as judge:
+        with pytest.raises(JudgeError, match="no worker of the judge is healthy"):
+            judge.evaluate_many([words(f"die {i}") for i in range(4)])
+        with pytest.raises(JudgeError, match="no worker"):
+            judge.evaluate(*words("ok"))
+    assert not still_alive(living_below(os.getpid()) - before)
+
+
+class NoWorker(Worker):
+    PROGRAM = ("-m", "tests.no_such_program")
+
+
+def test_workers_that_do_not_start_are_an_error() -> None:
+    with Judge(1, hire=NoWorker) as judge, pytest.raises(JudgeError, match="hung up"):
+        judge.evaluate(*words("ok"))
+
+
+def test_a_batch_whose_judge_is_closed_ends_with_an_error() -> None:
+    before = living_below(os.getpid())
+    judge = Judge(2, hire=OddWorker)
+    closer = threading.Timer(1.0, judge.close)
+    closer.start()
+    with pytest.raises(JudgeError, match="closed"):
+        judge.evaluate_many([words(f"slow {i}") for i in range(4)])
+    closer.join()
+    assert not still_alive(living_below(os.getpid()) - before)
+
+
+INTERRUPTED = """
+from envs.judge import Judge, shared_cores
+from tests.test_judge import HONEST, HOSTILE, answer, load_problem
+problem = load_problem(HOSTILE / "problem.py")
+with Judge(2) as judge:
+    judge.evaluate(problem, answer(problem, HONEST))
+    print("judging", flush=True)
+    judge.evaluate_many([(problem, answer(problem, f"{HONEST}// {i}")) for i in range(200)])
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_judge_interrupted_in_the_middle_of_a_batch_leaves_no_process(number: int) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", INTERRUPTED]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "judging\n"
+        time.sleep(2.0)
+        started = living_below(process.pid)
+        assert len(started) >= 4
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert number == signal.SIGKILL or errors.rstrip().endswith("KeyboardInterrupt")
+    assert not still_alive(started)
+
+
+def test_two_judges_never_measure_on_the_same_core_at_the_same_time(tmp_path: Path) -> None:
+    script = (
+        "import sys, time\nfrom pathlib import Path\nfrom envs.worker import alone_at\n"
+        "with alone_at(0), Path(sys.argv[1]).open('a') as log:\n"
+        "    for word in ('in', 'out'):\n"
+        "        print(word, file=log, flush=True)\n"
+        "        time.sleep(0.3)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "KERNELWRIGHT_CACHE": str(tmp_path)}
+    command = [sys.executable, "-c", script, str(tmp_path / "log")]
+    several = [subprocess.Popen(command, env=environment) for _ in range(3)]
+    assert [one.wait(60) for one in several] == [0, 0, 0]
+    assert (tmp_path / "log").read_text().split() == ["in", "out"] * 3
+
+
+@pytest.mark.parametrize("of", [1, 2, 3, 7])
+def test_judges_that_share_a_machine_have_cores_of_their_own(of: int) -> None:
+    machine = sorted(os.sched_getaffinity(0))
+    shares = [shared_cores(which, of) for which in range(of)]
+    assert all(shares)
+    if of <= len(machine):
+        assert sorted(core for share in shares for core in share) == machine

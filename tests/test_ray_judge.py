@@ -1,0 +1,175 @@
+"""A cluster judges as one machine does, and loses no candidate when a part of it is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from envs.judge import Judge
+from envs.pool import JudgeError
+from envs.types import Candidate, Dialect, Problem, Verdict
+from kernelwright.processes import living_below, name_of, still_alive
+from scripts.kernels import is_right, mixture, the_problem
+
+ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'kernelwright[ray]'")
+pytestmark = pytest.mark.filterwarnings("default")  # Ray's own
+
+KINDS = ("honest", "zeros", "does_not_compile", "null_pointer", "honest")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two nodes, both on this machine."""
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    cluster.add_node(num_cpus=1)
+    ray.init(address=cluster.address, log_to_driver=False)
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return the_problem()
+
+
+@pytest.fixture
+def judge(cluster: Any) -> Iterator[Any]:
+    from envs.ray_judge import RayJudge
+
+    with RayJudge(cluster.address, workers=1) as judge:
+        yield judge
+        below = {one for actor in actors() for one in (actor, *living_below(actor))}
+    assert not still_alive(below)
+
+
+def actors() -> list[int]:
+    return [one for one in living_below(os.getpid()) if "ray::NodeJudge" in (name_of(one) or "")]
+
+
+def jobs(problem: Problem, count: int) -> list[tuple[str, tuple[Problem, Candidate]]]:
+    kinds = [KINDS[number % len(KINDS)] for number in range(count)]
+    return [(kind, (problem, candidate)) for kind, candidate in mixture(kinds, problem)]
+
+
+def test_a_cluster_gives_the_verdicts_of_one_machine(judge: Any, problem: Problem) -> None:
+    asked = [job for _, job in jobs(problem, 10)]
+    calls: list[int] = []
+    found = judge.evaluate_many([*asked, asked[0]], on_done=lambda: calls.append(1))
+    assert found[-1] is found[0]
+    assert len(calls) == 11
+    with Judge(1) as local:
+        alone = local.evaluate_many(asked)
+    pairs = zip(found, alone, strict=False)
+    assert all((a.verdict, a.reason) == (b.verdict, b.reason) for a, b in pairs)
+    assert {one.environment for one in found[:-1] if one.environment} == {alone[0].environment}
+    assert found[0].timing is not None
+    assert len({one.seed for one in found}) == 1
+
+
+def test_a_killed_actor_loses_no_candidate(judge: Any, problem: Problem) -> None:
+    asked = jobs(problem, 60)
+    assert len(actors()) == 2
+    victim = actors()[0]
+    killer = threading.Timer(1.0, lambda: os.kill(victim, signal.SIGKILL))
+    killer.start()
+    found = judge.evaluate_many([job for _, job in asked])
+    killer.join()
+    assert victim not in actors()
+    for (kind, (_, candidate)), one in zip(asked, found, strict=True):
+        assert is_right(kind, candidate, one), (kind, one)
+
+
+def test_a_killed_worker_of_a_node_loses_no_candidate(judge: Any, problem: Problem) -> None:
+    asked = jobs(problem, 30)
+    judge.evaluate_many([job for _, job in jobs(problem, 2)])
+    below = {one for actor in actors() for one in living_below(actor)}
+    killer = threading.Timer(0.5, lambda: os.kill(min(below), signal.SIGKILL))
+    killer.start()
+    found = judge.evaluate_many([job for _, job in asked], timed=False)
+    killer.join()
+    for (kind, (_, candidate)), one in zip(asked, found, strict=True):
+        assert is_right(kind, candidate, one), (kind, one)
+
+
+def test_a_batch_ends_at_its_deadline(cluster: Any, problem: Problem) -> None:
+    from envs.ray_judge import RayJudge
+
+    with RayJudge(cluster.address, workers=1, batch_limit_s=5.0) as judge:
+        found = judge.evaluate_many([job for _, job in jobs(problem, 400)])
+    reasons = {one.reason for one in found if one.verdict is Verdict.UNJUDGED}
+    assert reasons == {"batch_deadline"}
+
+
+def test_what_cannot_be_run_is_unjudged(judge: Any, problem: Problem) -> None:
+    broken = replace(problem, name="broken", code=problem.code.replace("relu", "no_such"))
+    candidate = Candidate(problem_key=broken.key, dialect=Dialect.CPP, source="\ud800")
+    found = judge.evaluate(broken, candidate)
+    assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "reference_failed")
+
+
+@pytest.mark.parametrize("refused", ["code", "sandbox"])
+def test_a_node_that_must_not_judge_is_refused(
+    cluster: Any, refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from envs.ray_judge import RayJudge
+
+    level = "namespaces" if refused == "code" else "no such level"
+    why = "another version" if refused == "code" else "ValueError"
+    if refused == "code":
+        monkeypatch.setattr("envs.ray_nodes.code_version", lambda: "another")
+    with pytest.raises(JudgeError, match=why):
+        RayJudge(cluster.address, workers=1, minimum_sandbox=level)
+    assert not still_alive(set(actors()))
+
+
+def test_a_recipe_says_who_judges(cluster: Any, problem: Problem) -> None:
+    from envs.ray_judge import RayJudge
+    from kernelwright.train import open_judge
+    from rl.config import JudgeSection
+    from rl.trainer_options import Process
+
+    second = Process(rank=1, world=2)
+    with open_judge(JudgeSection(workers=1, batch_limit_s=60.0), second) as judge:
+        assert isinstance(judge, Judge)
+        assert judge.batch_limit_s == 60
+    section = JudgeSection(workers=1, ray_address=cluster.address)
+    with open_judge(section, second) as judge:
+        assert isinstance(judge, RayJudge)
+        assert judge.evaluate(*jobs(problem, 1)[0][1]).verdict is Verdict.CORRECT
+
+
+def test_nodes_that_are_there_to_judge_are_the_only_ones_that_do(
+    cluster: Any, problem: Problem
+) -> None:
+    from envs.ray_judge import RayJudge
+
+    meant = cluster.add_node(num_cpus=1, resources={"judge": 1})
+    with RayJudge(cluster.address, workers=1) as judge:
+        assert judge.evaluate(*jobs(problem, 1)[0][1]).verdict is Verdict.CORRECT
+        assert len(actors()) == 1
+    cluster.remove_node(meant)
+
+
+def test_a_lost_node_loses_no_candidate(cluster: Any, problem: Problem) -> None:
+    """The last test: the cluster is smaller after it."""
+    from envs.ray_judge import RayJudge
+
+    with RayJudge(cluster.address, workers=1) as judge:
+        asked = jobs(problem, 60)
+        lost = next(iter(cluster.worker_nodes))
+        killer = threading.Timer(1.0, lambda: cluster.remove_node(lost, allow_graceful=False))
+        killer.start()
+        found = judge.evaluate_many([job for _, job in asked])
+        killer.join()
+        for (kind, (_, candidate)), one in zip(asked, found, strict=True):
+            assert is_right(kind, candidate, one), (kind, one)
+        assert judge.evaluate(*jobs(problem, 1)[0][1]).verdict is Verdict.CORRECT
