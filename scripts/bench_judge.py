@@ -27,7 +27,7 @@ from envs.dialects.cpp import FLAGS
 from envs.judge import Judge
 from envs.toolchain import compiler_path
 from envs.types import Candidate, Case, Dialect, Problem, Verdict
-from scripts.kernels import HONEST, the_problem
+from scripts.kernels import sources, the_problem
 
 ROUNDS = 10
 SEED = 1
@@ -73,12 +73,12 @@ def main() -> None:
     cases = tuple(
         Case(name=str(number), sizes=(("ROWS", 64 + number),)) for number in range(ROUNDS)
     )
-    problem = replace(the_problem(), cases=cases)
+    problem, honest = replace(the_problem(), cases=cases), sources()["honest"]
     seconds: dict[str, list[float]] = {name: [] for name in ("checked", "timed", "fresh", "build")}
     with Judge(1) as judge, tempfile.TemporaryDirectory() as folder:
-        judged(judge, problem, HONEST, timed=True)
+        judged(judge, problem, honest, timed=True)
         for number in range(options.candidates):
-            source = f"#include <stdint.h>\n{HONEST}// {number}\n"
+            source = f"#include <stdint.h>\n{sources()['honest']}// {number}\n"
             seconds["checked"].append(judged(judge, problem, f"{source}// c", timed=False))
             seconds["timed"].append(judged(judge, problem, f"{source}// t", timed=True))
             seconds["build"].append(built(source, Path(folder)))
