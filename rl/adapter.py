@@ -48,6 +48,18 @@ def fresh_adapter(recipe: Recipe) -> Any:
     return get_peft_model(load_policy_model(recipe, None), lora_config(recipe))
 
 
+def train_in_float32(model: Any) -> None:
+    """Makes every trained parameter float32 again; call it once a trainer has been made.
+
+    TRL casts the adapter of a quantised base to bfloat16, and Adam's moments with it. Steps of
+    1e-4 then round to nothing for most weights, and the second moment stops growing (0.001 of it is
+    less than half a unit in the last place). A resumed run loaded float32 and trained differently.
+    """
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.data = parameter.data.float()
+
+
 def save_adapter(model: Any, recipe: Recipe, folder: Path) -> Path:
     """Writes adapter, tokenizer and what they were trained over; `rl.policies` reads it back."""
     model.save_pretrained(str(folder))

@@ -9,7 +9,7 @@ from typing import Any
 from data.store import RecordStore
 from data.suite import Suite
 from envs.judge import AnyJudge
-from rl.adapter import fresh_adapter, load_policy_model, save_adapter
+from rl.adapter import fresh_adapter, load_policy_model, save_adapter, train_in_float32
 from rl.config import Recipe
 from rl.methods.base import Method
 from rl.methods.contrastive import Contrastive
@@ -69,6 +69,7 @@ def run_grpo(
         callbacks=[metrics_callback(recipe, "grpo", first_step)],
     )
     drop_printer(trainer)
+    train_in_float32(trainer.model)
     trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
     if process.leads:
         save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, out)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from data.triples import Triple
 from envs.prompt import task_prompt
-from rl.adapter import load_policy_model, lora_config, save_adapter
+from rl.adapter import load_policy_model, lora_config, save_adapter, train_in_float32
 from rl.config import Recipe
 from rl.models import hush_libraries, load_tokenizer
 from rl.trainer_options import (
@@ -47,6 +47,7 @@ def run_sft(recipe: Recipe, triples: Sequence[Triple], out: Path, *, resume: boo
         callbacks=[metrics_callback(recipe, "sft", checkpoint[1] if checkpoint else 0)],
     )
     drop_printer(trainer)
+    train_in_float32(trainer.model)
     trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
     if this_process().leads:
         save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, out)

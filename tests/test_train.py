@@ -12,18 +12,29 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file
 
 from data.store import read_records
+from envs.types import Record
 from tests.tiny_model import save_tiny
 
 ROOT = Path(__file__).resolve().parents[1]
 RECIPE = Path(__file__).parent / "fixtures" / "recipes" / "tiny.yaml"
+COMMAND = ("-c", "from kernelwright.cli import main; main()", "train")
 GRPO_ROWS = {("grpo", step, row) for step in range(3) for row in range(4)}
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def whole(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nothing interrupted, started by the command."""
+    run = tmp_path_factory.mktemp("whole") / "run"
+    finish(start(*words(model, run), launcher=COMMAND))
+    return run
 
 
 def start(*words: str, launcher: tuple[str, ...] = ()) -> subprocess.Popen[str]:
@@ -63,9 +74,36 @@ def assert_whole(run: Path) -> None:
     assert [row["step"] for row in steps if row["stage"] == "grpo"] == [1, 2, 3]
 
 
+def assert_same(run: Path, other: Path) -> None:
+    """The same answers with the same verdicts and rewards, and the same weights to the bit."""
+
+    def seen(one: Record) -> tuple[object, ...]:
+        evaluation, reward = one.evaluation, one.reward
+        judged = (evaluation.verdict, evaluation.reason, reward and reward.total)
+        return (one.id, one.prompt, one.completion, *judged)
+
+    assert sorted(map(seen, read_records(run))) == sorted(map(seen, read_records(other)))
+    assert weights_of(run) == weights_of(other)
+
+
+def weights_of(run: Path) -> dict[str, bytes]:
+    loaded = load_file(run / "checkpoints" / "grpo-final" / "adapter_model.safetensors")
+    return {name: tensor.numpy().tobytes() for name, tensor in loaded.items()}
+
+
 @pytest.mark.slow
-def test_a_run_killed_during_grpo_resumes_with_no_record_lost_or_doubled(
-    model: Path, tmp_path: Path
+def test_accelerate_launch_trains_as_the_command_does(
+    model: Path, whole: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    launcher = ("-m", "accelerate.commands.launch", "--num_processes", "1")
+    finish(start(*words(model, run), launcher=launcher))
+    assert_same(run, whole)
+
+
+@pytest.mark.slow
+def test_a_run_killed_during_grpo_resumes_as_if_it_had_not_been(
+    model: Path, whole: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
     process = start(*words(model, run))
@@ -80,6 +118,7 @@ def test_a_run_killed_during_grpo_resumes_with_no_record_lost_or_doubled(
     assert "--resume" in refused
     finish(start(*words(model, run), "--resume"))
     assert_whole(run)
+    assert_same(run, whole)
     other = finish(start(*words(model, run), "--resume", "grpo.steps=4"), code=1)
     assert "grpo" in other
 
