@@ -247,6 +247,7 @@ def verdict_object(evaluation: Evaluation) -> dict[str, Any]:
         "sandbox_level": evaluation.sandbox_level,
         "speedup": asdict(speedup) if speedup else None,
         "seconds": evaluation.seconds,
+        "facts": dict(evaluation.facts),
         "checks": [asdict(one) for one in rounds],
         "log": evaluation.log,
     }
