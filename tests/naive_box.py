@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from envs.cgroup import Cgroup
-from envs.sandbox import FIRST_UID
+from envs.zygote import FIRST_UID
 from envs.toolchain import bwrap_path
 
 GALLERY = Path(__file__).parent / "gallery"
