@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from envs.cgroup import Cgroup
-from envs.zygote import FIRST_UID
 from envs.toolchain import bwrap_path
+from envs.zygote import FIRST_UID
 
 GALLERY = Path(__file__).parent / "gallery"
 SECRET_FILE = "root:planted-secret-5f1e:19000:0:99999:7:::\n"

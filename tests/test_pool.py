@@ -124,12 +124,13 @@ def test_a_batch_whose_judge_is_closed_ends_with_an_error() -> None:
 
 INTERRUPTED = """
 from envs.judge import Judge, shared_cores
-from tests.test_judge import HONEST, HOSTILE, answer, load_problem
-problem = load_problem(HOSTILE / "problem.py")
+from scripts.kernels import mixture, the_problem
+problem = the_problem()
+jobs = [(problem, one) for _, one in mixture(["honest"] * 200, problem)]
 with Judge(2) as judge:
-    judge.evaluate(problem, answer(problem, HONEST))
+    judge.evaluate(*jobs[0])
     print("judging", flush=True)
-    judge.evaluate_many([(problem, answer(problem, f"{HONEST}// {i}")) for i in range(200)])
+    judge.evaluate_many(jobs[1:])
 """
 
 
