@@ -19,6 +19,7 @@ from envs.reference import (
     forward,
     forward_float64,
     load_reference,
+    output_spreads,
     rounding_tolerance,
 )
 from envs.types import Problem, Tolerance, content_hash
@@ -49,12 +50,13 @@ def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
     reference = load_reference(problem, problem.timed_case())
     drawn = reference.draw(1)
     expected = _arrays(forward_float64(*drawn))
-    tolerance = rounding_tolerance(problem, drawn)
+    spreads = output_spreads(reference, reference.spec().outputs)
+    tolerance = rounding_tolerance(problem, drawn, spreads)
     kinds = [one.dtype for one in _arrays(forward(*drawn))]
     tried, accepted = [], []
     for name, answer in _battery(problem, reference, drawn, expected, dropped):
         tried.append(name)
-        if _passes(answer, expected, kinds, tolerance):
+        if _passes(answer, expected, kinds, tolerance, spreads):
             accepted.append(name)
     return Admission(
         problem=problem.name, key=problem.key, tried=tuple(tried), accepted=tuple(accepted)
@@ -83,22 +85,30 @@ def _battery(
 
     model, state, arguments = drawn
     yield "zeros", [np.zeros_like(one) for one in expected]
-    yield "constant", [np.full_like(one, one.mean()) for one in expected]
+    others = _arrays(forward_float64(*reference.draw(2)))
+    yield "constant", [np.full_like(one, one.mean()) for one in others]
     tensors = [one.numpy() for one in arguments if isinstance(one, torch.Tensor)]
     for number, tensor in enumerate(tensors):
         yield f"input_{number}", [_fit(tensor, one) for one in expected]
-    yield "other_inputs", _arrays(forward_float64(*reference.draw(2)))
+    yield "other_inputs", others
     if state:
         other = reference.draw(2)[1]
         yield "other_weights", _arrays(forward_float64(model, other, arguments))
-    rounded = [
-        one.to(torch.bfloat16).to(one.dtype) if isinstance(one, torch.Tensor) else one
-        for one in arguments
-    ]
-    yield "bfloat16_inputs", _arrays(forward_float64(model, state, rounded))
+    rounded = [_to_bfloat16(one) for one in arguments]
+    if any(one is not kept for one, kept in zip(rounded, arguments, strict=True)):
+        yield "bfloat16_inputs", _arrays(forward_float64(model, state, rounded))
     for number, code in enumerate(dropped):
         smaller = load_reference(replace(problem, code=code), problem.timed_case())
         yield f"dropped_{number}", _arrays(forward_float64(*smaller.draw(1)))
+
+
+def _to_bfloat16(value: Any) -> Any:
+    """A tensor of higher precision rounded; anything else itself."""
+    import torch
+
+    if getattr(value, "dtype", None) in (torch.float32, torch.float64):
+        return value.to(torch.bfloat16).to(value.dtype)
+    return value
 
 
 def _fit(tensor: Array, like: Array) -> Array:
@@ -107,11 +117,15 @@ def _fit(tensor: Array, like: Array) -> Array:
 
 
 def _passes(
-    answer: list[Array], expected: list[Array], kinds: list[Any], tolerance: Tolerance
+    answer: list[Array],
+    expected: list[Array],
+    kinds: list[Any],
+    tolerance: Tolerance,
+    spreads: list[float],
 ) -> bool:
-    for got, exact, kind in zip(answer, expected, kinds, strict=True):
+    for got, exact, kind, least in zip(answer, expected, kinds, spreads, strict=True):
         kind = np.dtype(np.float64) if kind.kind == "f" else kind
-        error, _ = Expected.of([exact.astype(kind)], tolerance).error(got.astype(kind))
+        error, _ = Expected.of([exact.astype(kind)], tolerance, least).error(got.astype(kind))
         if error is None or error > 1:
             return False
     return True

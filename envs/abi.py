@@ -22,6 +22,17 @@ C_TYPES = {
 }
 CUDA_TYPES = {**C_TYPES, "float16": "__half", "bfloat16": "__nv_bfloat16"}
 SUFFIXES = {Dialect.CPP: "cpp", Dialect.CUDA: "cu"}
+_WORDS = """
+alignas alignof and_eq asm auto bitand bitor bool case catch char char8_t char16_t char32_t co_await
+co_return co_yield compl concept const const_cast consteval constexpr constinit decltype default
+delete do double dynamic_cast enum explicit export extern false float friend goto inline int long
+mutable namespace new noexcept not_eq nullptr operator or_eq private protected public register
+reinterpret_cast requires short signed sizeof static static_assert static_cast stream struct switch
+template this thread_local throw true typedef typeid typename union unsigned using virtual void
+volatile wchar_t xor xor_eq
+"""
+CPP_WORDS = frozenset(_WORDS.split())
+"""What an argument cannot be called; also the stream, which is an argument of its own."""
 SCALAR_TYPES = {"int": "int64_t", "float": "double", "bool": "bool"}
 ITEM_BYTES = {
     "float32": 4,
@@ -72,6 +83,21 @@ class CaseSpec:
     @property
     def sizes(self) -> tuple[int, ...]:
         return tuple(size for tensor in self.tensors for size in tensor.shape)
+
+
+def free_name(wanted: str, dims: int, taken: set[str]) -> str:
+    """The name of an argument: the one wanted, or with underscores where C++ or another has it.
+
+    Its sizes are named after it, so they must be free as well; all of them are added to `taken`.
+
+    >>> free_name("double", 1, set(CPP_WORDS)), free_name("x", 2, {"x_0"})
+    ('double_', 'x_')
+    """
+    name = wanted
+    while taken & (names := {name, *(f"{name}_{dim}" for dim in range(dims))}):
+        name += "_"
+    taken |= names
+    return name
 
 
 class UnsupportedDtypeError(ValueError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,21 +27,26 @@ HEADROOM = 16.0
 """Allowed error as a multiple of what rounding was seen to do to the reference itself."""
 
 
-def derive_tolerance(dtype: str, exact: list[Array], others: list[list[Array]]) -> Tolerance:
+def derive_tolerance(
+    dtype: str, exact: list[Array], others: list[list[Array]], spreads: Sequence[float] = ()
+) -> Tolerance:
     """The tolerance under which every one of `others` passes with a sixteenfold margin.
 
     `exact` is the float64 reference; `others` are outputs that rounding alone makes differ from it:
     the reference in its own precision, and in float64 on inputs moved by a few units in the last
     place, which is what an ill-conditioned problem (the sine of a large sum) does to any kernel.
+    `spreads` are at least how far each output varies, where one draw is too small to show it.
     """
     base = BASE.get(dtype, BASE["float32"])
     worst = 0.0
     for output in others:
-        for expected, rounded in zip(exact, output, strict=True):
-            spread = _spread(expected)
+        known = spreads or [0.0] * len(exact)
+        for expected, rounded, least in zip(exact, output, known, strict=True):
+            spread = max(least, spread_of(expected))
             if rounded.dtype.kind == "f" and spread > 0:
                 wanted = expected.astype(np.float64)
-                excess = np.abs(rounded.astype(np.float64) - wanted) - base * np.abs(wanted)
+                with np.errstate(invalid="ignore"):  # infinity less infinity
+                    excess = np.abs(rounded.astype(np.float64) - wanted) - base * np.abs(wanted)
                 finite = excess[np.isfinite(excess)]
                 worst = max(worst, float(finite.max(initial=0.0)) / spread)
     return Tolerance(relative=base, of_spread=min(max(base, HEADROOM * worst), 0.1))
@@ -60,12 +66,14 @@ class Expected:
     """For floats: the allowed error of each element."""
 
     @classmethod
-    def of(cls, choices: Sequence[Array], tolerance: Tolerance) -> Expected:
+    def of(cls, choices: Sequence[Array], tolerance: Tolerance, spread: float = 0.0) -> Expected:
+        """`spread` is at least how far this output varies: a single number does not show it."""
         first = choices[0]
         if first.dtype.kind != "f":
             return cls(tuple(choices), None)
         exact = first.astype(np.float64)
-        allowed = tolerance.relative * np.abs(exact) + tolerance.of_spread * _spread(exact)
+        spread = max(spread, spread_of(exact))
+        allowed = tolerance.relative * np.abs(exact) + tolerance.of_spread * spread
         return cls((exact,), allowed)
 
     @property
@@ -105,7 +113,15 @@ class Expected:
         return (worst if np.isfinite(worst) else None), note
 
 
-def _spread(values: Array) -> float:
+def overflowed(exact: Array, dtype: np.dtype[Any]) -> Array:
+    """The same float64 values, but infinite where this type of float has nothing larger left."""
+    with np.errstate(over="ignore"):
+        infinite = np.isinf(exact.astype(dtype))
+    filled: Array = np.where(infinite, np.copysign(np.inf, exact), exact)
+    return filled
+
+
+def spread_of(values: Array) -> float:
     """Standard deviation of the finite values, without overflow on the way."""
     finite = values[np.isfinite(values)].astype(np.float64)
     peak = float(np.abs(finite).max(initial=0.0))

@@ -48,6 +48,8 @@ class Loaded:
     problem: Problem
     specs: list[CaseSpec]
     tolerances: list[Tolerance]
+    spreads: list[list[float]]
+    """For each output, at least how far it varies from draw to draw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,8 @@ class ReferenceProcess(Player):
         """Raises ReferenceFailedError if the problem cannot run."""
         answer, _ = self.ask({"op": "load", "problem": to_plain(problem)})
         tolerances = [Tolerance(**one) for one in answer["tolerances"]]
-        return Loaded(problem, [_spec(one) for one in answer["specs"]], tolerances)
+        specs = [_spec(one) for one in answer["specs"]]
+        return Loaded(problem, specs, tolerances, answer["spreads"])
 
     def draw(self, loaded: Loaded, case: int, seed: int) -> Draw:
         """The inputs that a seed gives, and what is expected for them."""
@@ -131,7 +134,9 @@ class ReferenceProcess(Player):
         flat = mmap.mmap(expected, 0, mmap.MAP_PRIVATE, mmap.PROT_READ)
         os.close(expected)
         choices = _split(flat, loaded.specs[case], answer["choices"])
-        return Draw(inputs, [Expected.of(one, loaded.tolerances[case]) for one in choices])
+        tolerance, spreads = loaded.tolerances[case], loaded.spreads[case]
+        pairs = zip(choices, spreads, strict=True)
+        return Draw(inputs, [Expected.of(one, tolerance, spread) for one, spread in pairs])
 
     def work(self, loaded: Loaded, case: int) -> Work:
         """The least that a kernel has to do for this case."""

@@ -71,7 +71,11 @@ class Trial:
         first = len(inputs) - len(self.names)
         state = dict(zip(self.names, inputs[first:], strict=True))
         with torch.no_grad():
-            return flatten(torch.func.functional_call(self.model, state, tuple(inputs[:first])))
+            return flatten(
+                torch.func.functional_call(
+                    self.model, state, tuple(inputs[:first]), tie_weights=False
+                )
+            )
 
     def changed(self, outputs: list[torch.Tensor]) -> int:
         """How many elements are off by more than is allowed."""

@@ -10,11 +10,14 @@ import inspect
 import json
 import math
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envs.abi import CaseSpec, TensorSpec
-from envs.compare import derive_tolerance
+import numpy as np
+
+from envs.abi import CPP_WORDS, CaseSpec, TensorSpec, free_name
+from envs.compare import derive_tolerance, overflowed, spread_of
 from envs.types import Case, Problem, Tolerance
 
 DISTRIBUTIONS = {
@@ -32,6 +35,12 @@ NUDGES = 3
 
 FEW_OUTPUTS, SMALL_INPUTS, MOST_DRAWS = 512, 1 << 16, 16
 """A case with fewer elements than these is drawn several times to derive its tolerance."""
+
+FEW, DRAWS = 32, 16
+"""An output with fewer elements does not show how far it varies; so many draws together do."""
+
+EXACT_INT = 1 << 53
+"""Scalars reach a kernel through doubles."""
 
 _CONSTANT = r"^({name})[ \t]*=[ \t]*[-+\w*/() ]+?[ \t]*(#.*)?$"
 
@@ -70,23 +79,23 @@ class Reference:
         import torch
 
         model, state, arguments = self.draw(0)
-        inputs = [
-            _tensor_spec(name, one)
-            for name, one in zip(self.names, arguments, strict=True)
-            if isinstance(one, torch.Tensor)
-        ]
-        inputs += [_tensor_spec(name.replace(".", "_"), one) for name, one in state.items()]
         outputs = flatten(forward(model, state, arguments))
-        names = ["out"] if len(outputs) == 1 else [f"out{i}" for i in range(len(outputs))]
+        results = ["out"] if len(outputs) == 1 else [f"out{i}" for i in range(len(outputs))]
+        taken = set(CPP_WORDS)
+
+        def named(wanted: Iterable[str], values: Iterable[Any]) -> list[tuple[str, Any]]:
+            pairs = zip(wanted, values, strict=True)
+            return [(free_name(n.replace(".", "_"), _dims(one), taken), one) for n, one in pairs]
+
+        made = named(results, outputs)
+        given = named(self.names, [_argument(one) for one in arguments])
+        tensors = [pair for pair in given if isinstance(pair[1], torch.Tensor)]
+        tensors += named(state, state.values())
         return CaseSpec(
-            inputs=tuple(inputs),
-            outputs=tuple(_tensor_spec(n, o) for n, o in zip(names, outputs, strict=True)),
-            scalars=tuple(
-                (name, one)
-                for name, one in zip(self.names, arguments, strict=True)
-                if isinstance(one, int | float | bool)
-            ),
-            arguments=self.names,
+            inputs=tuple(_tensor_spec(*pair) for pair in tensors),
+            outputs=tuple(_tensor_spec(*pair) for pair in made),
+            scalars=tuple(pair for pair in given if isinstance(pair[1], int | float | bool)),
+            arguments=tuple(name for name, _ in given),
             state=tuple(state),
             init=self._init_json(),
         )
@@ -118,12 +127,37 @@ def load_reference(problem: Problem, case: Case) -> Reference:
     return Reference(case, namespace, tuple(parameters[:count]))
 
 
-def forward(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
-    """The module's output with these tensors as its parameters and buffers; no gradients."""
+def run(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
+    """The module's output with these tensors as its parameters and buffers; no gradients.
+
+    A module that works in place changes the tensors themselves. Tied parameters have equal values.
+    """
     import torch
 
     with torch.inference_mode():
-        return torch.func.functional_call(model, state, tuple(arguments))
+        return torch.func.functional_call(model, state, tuple(arguments), tie_weights=False)
+
+
+def forward(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
+    """The same on copies of the tensors, whatever the module does to them."""
+    return run(model, *copies(state, arguments))
+
+
+def copies(state: dict[str, Any], arguments: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+    """The same values in tensors of their own."""
+    copied = [one.clone() if hasattr(one, "clone") else one for one in arguments]
+    return {name: one.clone() for name, one in state.items()}, copied
+
+
+def works_in_place(model: Any, state: dict[str, Any], arguments: list[Any]) -> bool:
+    """Whether the module changes a tensor that it is given."""
+    import torch
+
+    state, arguments = copies(state, arguments)
+    with torch.no_grad():
+        torch.func.functional_call(model, state, tuple(arguments), tie_weights=False)
+    tensors = [*state.values(), *(one for one in arguments if isinstance(one, torch.Tensor))]
+    return any(one._version > 0 for one in tensors)
 
 
 def forward_float64(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
@@ -141,7 +175,20 @@ def nudge(tensors: list[Any], relative: float) -> list[Any]:
     ]
 
 
-def rounding_tolerance(problem: Problem, drawn: tuple[Any, dict[str, Any], list[Any]]) -> Tolerance:
+def output_spreads(reference: Reference, outputs: Sequence[TensorSpec]) -> list[float]:
+    """For each output at least how far it varies: 0 where every draw shows it by itself."""
+    spreads = [0.0] * len(outputs)
+    few = [i for i, one in enumerate(outputs) if 0 < math.prod(one.shape) < FEW]
+    if few:
+        drawn = [flatten(forward_float64(*reference.draw(1 + n))) for n in range(DRAWS)]
+        for i in few:
+            spreads[i] = spread_of(np.concatenate([one[i].numpy().reshape(-1) for one in drawn]))
+    return spreads
+
+
+def rounding_tolerance(
+    problem: Problem, drawn: tuple[Any, dict[str, Any], list[Any]], spreads: Sequence[float] = ()
+) -> Tolerance:
     """The problem's own tolerance, else the one derived from what rounding does to this draw."""
     if problem.tolerance is not None:
         return problem.tolerance
@@ -150,10 +197,16 @@ def rounding_tolerance(problem: Problem, drawn: tuple[Any, dict[str, Any], list[
     moved = [forward_float64(model, state, nudge(exactly, NUDGE)) for _ in range(NUDGES)]
     outputs = [forward_float64(*drawn), forward(*drawn), *moved]
     exact, *others = [[one.numpy() for one in flatten(output)] for output in outputs]
-    return derive_tolerance(problem.dtype, exact, others)
+    exact = [
+        overflowed(one, own.dtype) if own.dtype.kind == "f" else one
+        for one, own in zip(exact, others[0], strict=True)
+    ]
+    return derive_tolerance(problem.dtype, exact, others, spreads)
 
 
-def case_tolerance(problem: Problem, reference: Reference, spec: CaseSpec) -> Tolerance:
+def case_tolerance(
+    problem: Problem, reference: Reference, spec: CaseSpec, spreads: Sequence[float] = ()
+) -> Tolerance:
     """The tolerance of a case: the widest of several draws, where one shows and costs little.
 
     Of the few outputs of a small case, one draw may have them all where rounding does nothing (at
@@ -162,7 +215,9 @@ def case_tolerance(problem: Problem, reference: Reference, spec: CaseSpec) -> To
     outputs = sum(math.prod(one.shape) for one in spec.outputs)
     small = sum(math.prod(one.shape) for one in spec.inputs) <= SMALL_INPUTS
     draws = min(MOST_DRAWS, -(-FEW_OUTPUTS // max(1, outputs))) if small else 1
-    found = [rounding_tolerance(problem, reference.draw(1 + number)) for number in range(draws)]
+    found = [
+        rounding_tolerance(problem, reference.draw(1 + number), spreads) for number in range(draws)
+    ]
     return max(found, key=lambda one: one.of_spread)
 
 
@@ -188,6 +243,21 @@ def _tagged(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _tagged(one) for name, one in value.items()}
     return [_tagged(one) for one in value] if isinstance(value, list) else value
+
+
+def _argument(value: Any) -> Any:
+    """The same, if a kernel can be given it."""
+    import torch
+
+    if not isinstance(value, torch.Tensor | int | float):
+        raise ProblemError(f"forward takes a {type(value).__name__}, not a tensor or a number")
+    if isinstance(value, int) and abs(value) > EXACT_INT:
+        raise ProblemError(f"forward takes {value}, which is beyond 2**53")
+    return value
+
+
+def _dims(value: Any) -> int:
+    return len(value.shape) if hasattr(value, "shape") else 0
 
 
 def _is_float(value: Any) -> bool:

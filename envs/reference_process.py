@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from envs.abi import CaseSpec
-from envs.compare import Array
+from envs.compare import Array, overflowed
 from envs.layout import MESSAGE_BYTES, NUMPY_TYPES, offsets
 from envs.least_work import least_work
 from envs.memfd import memfd
@@ -32,11 +32,15 @@ from envs.reference import (
     ProblemError,
     Reference,
     case_tolerance,
+    copies,
     flatten,
     forward,
     forward_float64,
     load_reference,
     nudge,
+    output_spreads,
+    run,
+    works_in_place,
 )
 from envs.types import Tolerance
 from envs.wire import problem_from_plain, to_plain
@@ -48,7 +52,7 @@ class ReferenceServer:
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
         self.loaded: dict[str, list[tuple[Reference, CaseSpec]]] = {}
-        self.aimed: tuple[Any, list[str], CaseSpec, Reference] | None = None
+        self.aimed: tuple[Any, list[str], CaseSpec, bool] | None = None
 
     def serve(self) -> None:
         """Answers until the referee hangs up."""
@@ -74,10 +78,15 @@ class ReferenceServer:
         noun = problem_from_plain(problem)
         references = [load_reference(noun, case) for case in noun.cases]
         pairs = [(one, one.spec()) for one in references]
-        tolerances = [case_tolerance(noun, one, spec) for one, spec in pairs]
+        spreads = [output_spreads(one, spec.outputs) for one, spec in pairs]
+        tolerances = [
+            case_tolerance(noun, one, spec, least)
+            for (one, spec), least in zip(pairs, spreads, strict=True)
+        ]
         self.loaded = {noun.key: pairs}
         specs = [to_plain(spec) for _, spec in pairs]
-        return {"specs": specs, "tolerances": to_plain(tolerances)}, []
+        plain = {"specs": specs, "tolerances": to_plain(tolerances), "spreads": spreads}
+        return plain, []
 
     def draw(self, key: str, case: int, seed: int) -> tuple[dict[str, Any], list[int]]:
         """Two files: the inputs as the ABI lays them out, and what is expected of the outputs."""
@@ -95,8 +104,9 @@ class ReferenceServer:
     def aim(self, key: str, case: int) -> tuple[dict[str, Any], list[int]]:
         """Makes this case's module the one that timed rounds run."""
         reference, spec = self.loaded[key][case]
-        model, state, _ = reference.draw(0)
-        self.aimed = (model, list(state), spec, reference)
+        model, state, arguments = reference.draw(0)
+        in_place = works_in_place(model, state, arguments)
+        self.aimed = (model, list(state), spec, in_place)
         return {}, []
 
     def work(
@@ -109,7 +119,7 @@ class ReferenceServer:
         """PyTorch's eager forward on the tensors in the file; its result is not needed."""
         if self.aimed is None:
             raise ProblemError("a round before a case was aimed at")
-        model, names, spec, reference = self.aimed
+        model, names, spec, in_place = self.aimed
         size = os.fstat(inputs).st_size
         mapping = mmap.mmap(inputs, size, mmap.MAP_SHARED | mmap.MAP_POPULATE, mmap.PROT_READ)
         os.close(inputs)
@@ -123,16 +133,23 @@ class ReferenceServer:
         first_state = len(tensors) - len(names)
         state = dict(zip(names, tensors[first_state:], strict=True))
         given, scalars = iter(tensors[:first_state]), dict(spec.scalars)
-        arguments = [scalars[n] if n in scalars else next(given) for n in reference.names]
-        forward(model, state, arguments)
+        arguments = [scalars[n] if n in scalars else next(given) for n in spec.arguments]
+        if in_place:  # the file itself is read-only, for the baseline as for a candidate
+            state, arguments = copies(state, arguments)
+        run(model, state, arguments)
 
 
 def _expected(
     model: Any, state: dict[str, Any], arguments: list[Any], spec: CaseSpec
 ) -> list[list[Array]]:
     """For each output its acceptable values: one in float64, or for integers and bools several."""
-    exact = [_array(one) for one in flatten(forward_float64(model, state, arguments))]
-    if all(NUMPY_TYPES[one.dtype].kind == "f" for one in spec.outputs):
+    kinds = [NUMPY_TYPES[one.dtype] for one in spec.outputs]
+    wide = [_array(one) for one in flatten(forward_float64(model, state, arguments))]
+    exact = [
+        overflowed(one, kind) if kind.kind == "f" else one
+        for one, kind in zip(wide, kinds, strict=True)
+    ]
+    if all(kind.kind == "f" for kind in kinds):
         return [[one] for one in exact]
     rounded = [_array(one) for one in flatten(forward(model, state, arguments))]
     nudged = [

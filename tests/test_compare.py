@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from envs.abi import CaseSpec, TensorSpec
-from envs.compare import BASE, Expected, derive_tolerance
+from envs.compare import BASE, Expected, derive_tolerance, overflowed
 from envs.layout import POISON, output_file_bytes, read_outputs
 from envs.types import Tolerance
 
@@ -174,3 +174,22 @@ def test_a_bool_is_the_byte_0_or_1_and_poison_is_neither() -> None:
 @pytest.mark.parametrize("dtype", ["int64", "int32", "bool"])
 def test_an_integer_output_of_another_shape_never_matches(dtype: str) -> None:
     assert Expected.of([np.zeros(4, dtype)], FLOAT32).error(np.zeros(3, dtype))[0] is None
+
+
+def test_a_single_number_is_measured_by_how_far_it_varies_and_not_only_by_itself() -> None:
+    expected = np.array(1e-3)  # a sum of many terms that happened to cancel
+    actual = expected + 1e-4
+    assert not passes(actual, expected)
+    error, _ = Expected.of([expected], FLOAT32, spread=70.0).error(actual)
+    assert error is not None
+    assert error <= 1
+    wrong, _ = Expected.of([expected], FLOAT32, spread=70.0).error(np.array(0.5))
+    assert wrong is not None
+    assert wrong > 1
+
+
+def test_what_is_too_large_for_a_type_is_expected_to_be_infinite() -> None:
+    exact = np.array([65504.0, 65519.0, 65520.0, -1e9, np.nan])
+    wanted = [65504.0, 65519.0, np.inf, -np.inf, np.nan]
+    np.testing.assert_array_equal(overflowed(exact, np.dtype(np.float16)), wanted)
+    np.testing.assert_array_equal(overflowed(exact, np.dtype(np.float32)), exact)

@@ -12,6 +12,9 @@ from envs.types import Dialect, Evaluation
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs")
 """No -ffast-math: it would change what NaN and infinity mean behind the candidate's back."""
 
+LIBRARIES = ("-Wl,--as-needed", "-lgomp")
+"""OpenMP's functions link; its parallel regions are one thread, as a worker is one core."""
+
 _SCRIPT = '"$@" && cat kernel.so >&3'
 
 
@@ -25,7 +28,7 @@ class Cpp:
     def build(self, source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Built | Evaluation:
         if refused := too_large(source):
             return refused
-        compiler = [compiler_path(), *FLAGS, "-o", "kernel.so", "glue.cpp"]
+        compiler = [compiler_path(), *FLAGS, "-o", "kernel.so", "glue.cpp", *LIBRARIES]
         made = compile_once(
             sandboxes.of(Runtime.NATIVE),
             ["/bin/sh", "-c", _SCRIPT, "sh", *compiler],

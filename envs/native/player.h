@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <exception>
 #include <new>
 
 #include "harden.h"
@@ -78,8 +79,19 @@ inline void run_once(Call call, const Layout& layout, int input, int output) {
   }
 }
 
+// An exception that nobody caught; a kernel may ask for too much memory, be refused, and do without.
+[[noreturn]] inline void end_of_exception() {
+  try {
+    if (std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    _exit(kOutOfMemory);
+  } catch (...) {
+  }
+  abort();
+}
+
 [[noreturn]] inline void play(const char* library) {
-  std::set_new_handler([] { _exit(kOutOfMemory); });
+  std::set_terminate(end_of_exception);
   void* opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   const auto call = opened ? reinterpret_cast<Call>(dlsym(opened, "kernelwright_call")) : nullptr;
   if (!call) {

@@ -80,7 +80,9 @@ class Rounds:
 
     def forward(self, state: dict[str, Any], arguments: list[Any]) -> list[torch.Tensor]:
         with only_moves():
-            result = torch.func.functional_call(self.model, state, tuple(arguments))
+            result = torch.func.functional_call(
+                self.model, state, tuple(arguments), tie_weights=False
+            )
         found = _flatten(result)
         if len(found) != len(self.layout["outputs"]):
             leave(OTHER_SHAPE, f"{len(found)} outputs, {len(self.layout['outputs'])} expected")

@@ -1,0 +1,54 @@
+"""Nothing honest is rejected: odd but legal kernels of many problems, judged as in training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from data.admission import check_problem
+from data.kernelbench import load_problem
+from envs.judge import Judge
+from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
+
+HONEST = Path(__file__).parent / "gallery" / "honest"
+FILES = sorted(HONEST.glob("*/*.cpp"))
+FOLDERS = sorted({file.parent for file in FILES})
+FEWEST = 120
+
+
+@pytest.fixture(scope="module")
+def problems() -> dict[Path, Problem]:
+    return {folder: load_problem(folder / "problem.py") for folder in FOLDERS}
+
+
+@pytest.fixture(scope="module")
+def evaluations(problems: dict[Path, Problem]) -> dict[Path, Evaluation]:
+    """All honest kernels in one batch."""
+    jobs = [(problems[file.parent], _answer(problems[file.parent], file)) for file in FILES]
+    with Judge() as judge:
+        return dict(zip(FILES, judge.evaluate_many(jobs, timed=False), strict=True))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_an_honest_kernel_is_correct(file: Path, evaluations: dict[Path, Evaluation]) -> None:
+    verdict, reason = file.read_text().splitlines()[0].split()[2:4]
+    assert (verdict, reason) == ("correct", "ok"), "a kernel that is not honest lies elsewhere"
+    found = evaluations[file]
+    assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), (found.check, found.log[:500])
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_problem_of_an_honest_kernel_accepts_no_trivial_answer(
+    folder: Path, problems: dict[Path, Problem]
+) -> None:
+    assert check_problem(problems[folder]).accepted == ()
+
+
+def test_there_are_enough_honest_kernels_and_each_is_another_one() -> None:
+    assert len({file.read_text() for file in FILES}) == len(FILES) >= FEWEST
+    assert all(file.read_text().splitlines()[1].startswith("// ") for file in FILES)
+
+
+def _answer(problem: Problem, file: Path) -> Candidate:
+    return Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=file.read_text())

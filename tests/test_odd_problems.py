@@ -1,0 +1,92 @@
+"""Problems with unusual modules are judged like any other, or refused with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from envs.judge import Judge
+from envs.reference import ProblemError, load_reference, works_in_place
+from envs.types import Candidate, Case, Dialect, Problem, Verdict
+
+SIZE = 24
+IN_PLACE = {
+    "floats": (
+        ["def forward(self, x):", "    return x.relu_()"],
+        "torch.randn(N)",
+        "const float* x, float* out, int64_t n, int64_t",
+        "x[i] > 0 ? x[i] : 0",
+    ),
+    "integers": (
+        ["def forward(self, x):", "    x += 1", "    return x * 2"],
+        "torch.randint(0, 9, (N,))",
+        "const int64_t* x, int64_t* out, int64_t n, int64_t",
+        "2 * (x[i] + 1)",
+    ),
+    "doubles": (
+        ["def forward(self, x):", "    x += 1", "    return x * x"],
+        "torch.randn(N, dtype=torch.float64)",
+        "const double* x, double* out, int64_t n, int64_t",
+        "(x[i] + 1) * (x[i] + 1)",
+    ),
+    "buffers": (
+        [
+            "def __init__(self):",
+            "    super().__init__()",
+            "    self.register_buffer('calls', torch.zeros((), dtype=torch.int64))",
+            "def forward(self, x):",
+            "    self.calls += 1",
+            "    return x * self.calls",
+        ],
+        "torch.randn(N)",
+        "const float* x, const int64_t* calls, float* out, int64_t n, int64_t",
+        "x[i] * (*calls + 1)",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    with Judge(workers=1) as judge:
+        yield judge
+
+
+def problem(methods: list[str], inputs: str) -> Problem:
+    lines = ["import torch", f"N = {SIZE}", "class Model(torch.nn.Module):"]
+    lines += [f"    {line}" for line in methods]
+    lines += ["def get_inputs():", f"    return [{inputs}]"]
+    case = Case(name="only", sizes=(("N", SIZE),))
+    return Problem(name="odd", code="\n".join(lines), cases=(case,))
+
+
+@pytest.mark.parametrize("kind", IN_PLACE)
+def test_a_module_that_works_in_place_is_judged_and_timed(judge: Judge, kind: str) -> None:
+    methods, inputs, arguments, value = IN_PLACE[kind]
+    odd = problem(methods, inputs)
+    source = f'extern "C" void kernel({arguments}) {{ for (int64_t i = 0; i < n; ++i) '
+    source += f"out[i] = {value}; }}"
+    candidate = Candidate(problem_key=odd.key, dialect=Dialect.CPP, source=source)
+    found = judge.evaluate(odd, candidate)
+    assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
+    assert found.timing is not None
+    assert works_in_place(*load_reference(odd, odd.cases[0]).draw(0))
+
+
+def test_a_module_that_leaves_its_inputs_alone_is_not_taken_for_one_that_does_not() -> None:
+    odd = problem(["def forward(self, x):", "    return x.relu()"], "torch.randn(N)")
+    assert not works_in_place(*load_reference(odd, odd.cases[0]).draw(0))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "says"),
+    [
+        ("torch.randn(N), None", "NoneType"),
+        ("torch.randn(N), [torch.randn(N)]", "list"),
+        ("torch.randn(N), 2**53 + 1", "beyond"),
+    ],
+)
+def test_what_a_kernel_cannot_be_given_is_said_and_never_left_out(inputs: str, says: str) -> None:
+    odd = problem(["def forward(self, x, other):", "    return x * 2"], inputs)
+    with pytest.raises(ProblemError, match=says):
+        load_reference(odd, odd.cases[0]).spec()
