@@ -101,7 +101,8 @@ int64_t call(R (*function)(A...), const Value* given, int64_t count, Value* resu
 }  // namespace torch::light
 
 #define KERNELWRIGHT_EXPORT(name)                                                                    \
-  extern "C" int64_t kernelwright_##name(const torch::light::Value* given, int64_t count,            \
-                                         torch::light::Value* results, char* error, int64_t bytes) { \
+  extern "C" __attribute__((visibility("default"))) int64_t kernelwright_##name(                     \
+      const torch::light::Value* given, int64_t count, torch::light::Value* results, char* error,    \
+      int64_t bytes) {                                                                               \
     return torch::light::call(&name, given, count, results, error, bytes);                           \
   }
