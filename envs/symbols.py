@@ -30,9 +30,12 @@ SHIM = NATIVE / "include" / "torch" / "light" / "shim.h"
 
 _PYTHON = r"_?Py(?!Import_|Run_|Sys_|Eval_[EC]|_Compile|Object_Call(Object|Method))\w+"
 _TYPES = r"_ZT[ISV]N(2at|3c10|5torch|8pybind11)\w+"
-_TENSORS = r"_ZNK?(3c10(?!\w*Dispatch)|2at(10TensorBase|6Tensor|8internal|15get_num_threads))\w+"
+_TENSORS = (
+    r"_ZNK?(3c10(?!10Dispatcher|\w*OperatorHandle)|2at(10TensorBase|6Tensor)|6caffe28TypeMeta)\w+"
+)
+_THREADS = r"_ZN2at(8internal|14get_thread_num|15get_num_threads|18in_parallel_region)\w+"
 _WRAPPING = r"_ZNK?(8pybind11|5torch(16PyWarningHandler|29translate_exception_to_python))\w+"
-WRAPPED = re.compile("|".join((_PYTHON, _TYPES, _TENSORS, _WRAPPING, r"THP\w+")))
+WRAPPED = re.compile("|".join((_PYTHON, _TYPES, _TENSORS, _THREADS, _WRAPPING, r"THP\w+")))
 """What a function needs that is wrapped by PyTorch's own headers."""
 _OPERATOR = re.compile(r"_ZN2at4_ops(\d+)(\w+)")
 

@@ -106,6 +106,11 @@ class Extension(BaseModel):
     extra_cuda_cflags: CudaFlags = Field(default_factory=list)
 
     @property
+    def defines_module(self) -> bool:
+        """Whether the sources say themselves what Python sees."""
+        return any("PYBIND11_MODULE" in one for one in self.cpp_sources)
+
+    @property
     def exports(self) -> str:
         return "\n".join(f"KERNELWRIGHT_EXPORT({name})" for name in self.functions)
 
@@ -201,7 +206,7 @@ def build_extension(
     """(whether the light header was enough, the library), as cheaply as it can be had."""
     zygote = sandboxes.of(Runtime.NATIVE)
     started = time.monotonic()
-    if extension.functions:
+    if extension.functions or extension.defines_module:
         made = compile_once(
             zygote,
             ["/bin/sh", "-c", _SCRIPT, "sh", *_command(extension, light=True)],

@@ -93,6 +93,21 @@ def only_moves() -> Any:
     return torch._C._IncludeDispatchKeyGuard(getattr(torch._C.DispatchKey, _KEY))
 
 
+def unchanged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function of a library; the process ends where it switches the watch off."""
+    key = getattr(torch._C.DispatchKey, _KEY)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        watched = torch._C._dispatch_tls_is_dispatch_key_included(key)
+        found = function(*args, **kwargs)
+        now = torch._C._dispatch_tls_is_dispatch_key_included(key)
+        if now != watched or torch._C._dispatch_tls_is_dispatch_key_excluded(key):
+            leave(TORCH_COMPUTE, "a library switched off what forbids PyTorch to compute")
+        return found
+
+    return call
+
+
 def _ending(name: str) -> Callable[..., None]:
     return lambda *_, **__: leave(TORCH_COMPUTE, f"PyTorch was asked to compute: {name}")
 
