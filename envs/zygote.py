@@ -24,6 +24,8 @@ from envs.toolchain import bwrap_path
 FIRST_UID = 100_000
 START_LIMIT_S = 20.0
 KILL_LIMIT_S = 20.0
+MESSAGE_BYTES = 1 << 16
+"""Longest description of a job (native/zygote.h); its words end in NUL."""
 NO_SANDBOX = 66
 """Exit status of a job that could not be hardened; nothing untrusted has run in it."""
 
@@ -133,6 +135,8 @@ class Zygote:
         words += [f"readable={path}" for path in self.inside.readable]
         words += [f"file={name}" for name, _ in files] + [f"arg={word}" for word in command]
         message = "".join(f"{word}\0" for word in words).encode()
+        if message.count(b"\0") != len(words) or len(message) > MESSAGE_BYTES:
+            raise ValueError("a word of a job holds a NUL, or there are too many words")
         try:
             socket.send_fds(self.control, [message], [log, channel, *(fd for _, fd in files)])
         except OSError as error:

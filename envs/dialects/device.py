@@ -28,9 +28,9 @@ def static_facts(ptx: str, info: str) -> list[tuple[str, float]]:
 
     `registers` and `shared_bytes` are those of the kernel that needs most, `spill_bytes` the sum.
     """
-    registers = [int(one) for one in re.findall(r"Used (\d+) registers", info)]
-    shared = [int(one) for one in re.findall(r"(\d+) bytes smem", info)]
-    spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", info)
+    registers = [int(one) for one in re.findall(r"Used (\d{1,9}) registers", info)]
+    shared = [int(one) for one in re.findall(r"(\d{1,9}) bytes smem", info)]
+    spills = re.findall(r"(\d{1,9}) bytes spill stores, (\d{1,9}) bytes spill loads", info)
     counts = Counter(
         {
             name: len(re.findall(rf"^\s+(?:@!?%\w+ )?{pattern}", ptx, re.MULTILINE))

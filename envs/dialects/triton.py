@@ -9,6 +9,8 @@ import ast
 import importlib.util
 import json
 
+from pydantic import ValidationError
+
 from envs.abi import CaseSpec
 from envs.compile import compile_once
 from envs.dialects.base import Built, failed, import_failed, too_large
@@ -24,6 +26,7 @@ LIMITS = Limits(
     memory_bytes=6 << 30, file_bytes=64 << 20, processes=64, cpu_seconds=120, may_fork=True
 )
 LIMIT_S = 120.0
+LOG_AT_MOST = 4096
 
 
 class Triton:
@@ -74,7 +77,12 @@ def trace(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Plan | Evaluatio
         limits=LIMITS,
         limit_s=LIMIT_S,
     )
-    return import_failed(made) if made.failure else Plan.model_validate_json(made.artefact)
+    if made.failure:
+        return import_failed(made)
+    try:
+        return Plan.model_validate_json(made.artefact)
+    except ValidationError as error:
+        return failed("launch_misused", str(error)[:LOG_AT_MOST])
 
 
 def jitted(source: str) -> list[str]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from envs.player.watch import unchanged
+
 NONE, TENSOR, INT, FLOAT, BOOL, INTS, TENSORS = range(7)
 """Kinds of a value that goes to or comes from C++ (native/include/torch/light/call.h)."""
 RESULTS_AT_MOST = 64
@@ -44,20 +46,41 @@ class Extension:
     """A library built with the light header: its functions take and return tensors and numbers."""
 
     def __init__(self, path: str, functions: list[str]) -> None:
-        library = ctypes.CDLL(path)
+        self._library = ctypes.CDLL(path)
         for name in functions:
-            setattr(self, name, _bound(getattr(library, f"kernelwright_{name}"), name))
+            setattr(self, name, _bound(getattr(self._library, f"kernelwright_{name}"), name))
+
+    def __getattr__(self, name: str) -> Any:
+        """A function that a PYBIND11_MODULE in the sources names."""
+        found = _bound(self._library.kernelwright_named, name, name.encode())
+        setattr(self, name, found)
+        return found
 
 
-def _bound(function: Any, name: str) -> Any:
+class Watched:
+    """A library built with PyTorch's own headers, which give it ways to the dispatcher."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        if not callable(found) or isinstance(found, type):
+            return found
+        setattr(self, name, unchanged(found))
+        return getattr(self, name)
+
+
+def _bound(function: Any, name: str, *first: bytes) -> Any:
     function.restype = ctypes.c_int64
-    error = ctypes.create_string_buffer(2048)
+    error = ctypes.create_string_buffer(ERROR_BYTES)
     results = (Value * RESULTS_AT_MOST)()
 
     def call(*args: Any) -> Any:
         kept: list[Any] = []
         values = (Value * len(args))(*(_to_value(one, kept) for one in args))
-        count = function(values, ctypes.c_int64(len(args)), results, error, ctypes.c_int64(2048))
+        rest = (ctypes.c_int64(len(args)), results, error, ctypes.c_int64(ERROR_BYTES))
+        count = function(*first, values, *rest)
         if count < 0:
             raise RuntimeError(f"{name}: {error.value.decode('utf-8', 'replace')}")
         found = [_from_value(one) for one in results[:count]]
@@ -123,6 +146,6 @@ def prebuilt(libraries: dict[str, Any]) -> Any:
             raise ImportError(found["path"])
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        return module
+        return Watched(module)
 
     return load

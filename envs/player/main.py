@@ -20,7 +20,7 @@ import torch.utils.cpp_extension
 
 from envs.player.extensions import Recorder, prebuilt
 from envs.player.rounds import Rounds, invented, plain
-from envs.player.watch import NOT_LOADABLE, forbid_compute, leave
+from envs.player.watch import NOT_LOADABLE, forbid_compute, leave, only_moves
 
 CHANNEL = 3
 
@@ -62,7 +62,7 @@ def trace(words: list[str]) -> None:
     device = without_device(plan)
     rounds = Rounds(model_class(), CHANNEL)
     rounds.prepare(layout)
-    with torch.inference_mode():
+    with torch.inference_mode(), only_moves():
         for device.architecture in targets:
             rounds.forward(*rounds.arranged(tensors))
     found = {"launches": plan.launches, "kernels": compiled_kernels()}

@@ -42,13 +42,13 @@ class Rounds:
             message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 2)
             if not message:
                 leave(0)
-            answer = message[:HEAD_BYTES]
             if message[:1] == b"P":
                 self.prepare(json.loads(message[8:]))
+                channel.send(message[:HEAD_BYTES])
             else:
-                self.play(*files)
-                answer = b"D" + message[1:HEAD_BYTES]
-            channel.send(answer)
+                with only_moves():  # until it is said: a finaliser of the answer's runs late
+                    self.play(*files)
+                    channel.send(b"D" + message[1:HEAD_BYTES])
 
     def prepare(self, layout: dict[str, Any]) -> None:
         self.layout = layout
@@ -79,10 +79,8 @@ class Rounds:
         return dict(zip(keys, tensors[len(tensors) - len(keys) :], strict=True)), arguments
 
     def forward(self, state: dict[str, Any], arguments: list[Any]) -> list[torch.Tensor]:
-        with only_moves():
-            result = torch.func.functional_call(
-                self.model, state, tuple(arguments), tie_weights=False
-            )
+        """The outputs. Whoever calls holds `only_moves`: what is returned may be lazy."""
+        result = torch.func.functional_call(self.model, state, tuple(arguments), tie_weights=False)
         found = _flatten(result)
         if len(found) != len(self.layout["outputs"]):
             leave(OTHER_SHAPE, f"{len(found)} outputs, {len(self.layout['outputs'])} expected")

@@ -10,27 +10,23 @@ from typing import Any
 import torch
 import torch.library
 
+from envs.player.moves import MOVES
+
 NOT_LOADABLE = 65
 OTHER_PARAMETERS, NOT_A_TENSOR, OTHER_SHAPE, OTHER_DTYPE, TORCH_COMPUTE = 70, 71, 72, 73, 74
 """Exit codes that envs/referee.py puts into words."""
 
-MOVES = frozenset(
-    """
-    alias arange as_strided chunk clone contiguous copy_ detach diagonal empty empty_like
-    empty_strided expand fill_ flatten full full_like lift_fresh narrow new_empty
-    new_empty_strided new_full new_ones new_zeros ones ones_like permute reshape resize_
-    scalar_tensor select set_ slice split split_with_sizes squeeze t transpose unbind unfold
-    unsqueeze view view_as_real zero_ zeros zeros_like _local_scalar_dense _reshape_alias
-    _to_copy _unsafe_view
-    """.split()  # noqa: SIM905
-)
-"""What PyTorch may do for an answer: make tensors, move them, look at them differently."""
-
+LOOKS = 16
+"""Single values that an answer may turn into numbers of Python in one round: its own scalars."""
 
 _KEY = "FuncTorchVmapMode"
 """A dispatch key of PyTorch's own that every operator falls through, unless vmap is at work."""
 
-_library = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
+_RAW = "fbgemm_"
+"""Operators of this name are compositions to PyTorch, and compute all the same."""
+
+_libraries: dict[str, Any] = {}
+"""Keeps what was registered: it ends with these."""
 
 
 def forbid_compute() -> None:
@@ -41,17 +37,75 @@ def forbid_compute() -> None:
     """
     for name in torch._C._dispatch_get_all_op_names():
         namespace, _, overload = name.partition("::")
-        computes = overload.partition(".")[0] not in MOVES and any(
-            torch._C._dispatch_has_kernel_for_dispatch_key(name, key)
-            for key in ("CPU", "CompositeExplicitAutograd")
-        )
-        if namespace == "aten" and computes:
-            _library.impl(overload, _ending(name), _KEY)  # type: ignore[no-untyped-call]
+        if namespace not in _RESERVED and _computes(name):
+            _library(namespace).impl(overload, _ending(name), _KEY)
+    _library("aten").impl("_local_scalar_dense", _looks.take, _KEY)
+
+
+_RESERVED = frozenset(("prim", "_inductor_test"))
+
+
+def _computes(name: str) -> bool:
+    """Whether an operator does work of its own that is more than making and moving tensors.
+
+    One that is only composed of others does none: those are asked in their turn.
+    """
+    namespace, _, overload = name.partition("::")
+    plain = overload.partition(".")[0]
+    if namespace == "aten" and plain in MOVES:
+        return False
+    own = any(_has_kernel(name, key) for key in ("CPU", "CompositeExplicitAutograd"))
+    return own or plain.startswith(_RAW) or not _has_kernel(name, "CompositeImplicitAutograd")
+
+
+def _has_kernel(name: str, key: str) -> bool:
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, key))
+
+
+def _library(namespace: str) -> Any:
+    if namespace not in _libraries:
+        made = torch.library.Library(namespace, "IMPL")  # type: ignore[no-untyped-call]
+        _libraries[namespace] = made
+    return _libraries[namespace]
+
+
+class Looks:
+    """`Tensor.item` and what else reads one value: a few of them, then the process ends."""
+
+    def __init__(self) -> None:
+        self.left = LOOKS
+        self.here = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, _KEY))
+
+    def take(self, tensor: torch.Tensor) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            leave(TORCH_COMPUTE, f"more than {LOOKS} values of tensors were read into Python")
+        with torch._C._ExcludeDispatchKeyGuard(self.here):
+            return torch.ops.aten._local_scalar_dense(tensor)
+
+
+_looks = Looks()
 
 
 def only_moves() -> Any:
     """Within it, in this thread, PyTorch moves and does not compute: that is the answer's work."""
+    _looks.left = LOOKS
     return torch._C._IncludeDispatchKeyGuard(getattr(torch._C.DispatchKey, _KEY))
+
+
+def unchanged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function of a library; the process ends where it switches the watch off."""
+    key = getattr(torch._C.DispatchKey, _KEY)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        watched = torch._C._dispatch_tls_is_dispatch_key_included(key)
+        found = function(*args, **kwargs)
+        now = torch._C._dispatch_tls_is_dispatch_key_included(key)
+        if now != watched or torch._C._dispatch_tls_is_dispatch_key_excluded(key):
+            leave(TORCH_COMPUTE, "a library switched off what forbids PyTorch to compute")
+        return found
+
+    return call
 
 
 def _ending(name: str) -> Callable[..., None]:

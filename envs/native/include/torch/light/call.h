@@ -80,8 +80,9 @@ template <class A, class B> void put(Value*& at, const std::pair<A, B>& both) {
 
 template <class R, class... A, size_t... I>
 void apply(R (*function)(A...), const Value* given, Value*& results, std::index_sequence<I...>) {
-  if constexpr (std::is_void_v<R>) function(From<std::decay_t<A>>::get(given[I])...);
-  else put(results, function(From<std::decay_t<A>>::get(given[I])...));
+  std::tuple<std::decay_t<A>...> kept{From<std::decay_t<A>>::get(given[I])...};  // some take a reference
+  if constexpr (std::is_void_v<R>) function(static_cast<A>(std::get<I>(kept))...);
+  else put(results, function(static_cast<A>(std::get<I>(kept))...));
 }
 
 // The number of results, or -1 with the reason in `error`.
@@ -98,10 +99,63 @@ int64_t call(R (*function)(A...), const Value* given, int64_t count, Value* resu
   }
 }
 
+// What PYBIND11_MODULE fills: functions by the names that Python has for them.
+class Module {
+ public:
+  template <class R, class... A, class... Rest>
+  Module& def(const char* name, R (*function)(A...), const Rest&...) {
+    all_.push_back({name, reinterpret_cast<void (*)()>(function), &through<R, A...>});
+    return *this;
+  }
+  template <class Lambda, class... Rest, class = decltype(+std::declval<Lambda>())>
+  Module& def(const char* name, Lambda function, const Rest&...) {
+    return def(name, +function);
+  }
+  std::string& doc() { return doc_; }
+
+  int64_t call(const char* name, const Value* given, int64_t count, Value* results, char* error, int64_t bytes) const {
+    for (const Bound& one : all_) {
+      if (std::strcmp(one.name, name) == 0) return one.through(one.function, given, count, results, error, bytes);
+    }
+    std::snprintf(error, bytes, "there is no such function");
+    return -1;
+  }
+
+ private:
+  using Through = int64_t (*)(void (*)(), const Value*, int64_t, Value*, char*, int64_t);
+  struct Bound {
+    const char* name;
+    void (*function)();
+    Through through;
+  };
+  std::vector<Bound> all_;
+  std::string doc_;
+
+  template <class R, class... A>
+  static int64_t through(void (*function)(), const Value* given, int64_t count, Value* results, char* error, int64_t bytes) {
+    return light::call(reinterpret_cast<R (*)(A...)>(function), given, count, results, error, bytes);
+  }
+};
+
 }  // namespace torch::light
 
+#define PYBIND11_MODULE(name, module)                                                               \
+  static void kernelwright_define(torch::light::Module& module);                                    \
+  extern "C" __attribute__((visibility("default"))) int64_t kernelwright_named(                     \
+      const char* wanted, const torch::light::Value* given, int64_t count,                          \
+      torch::light::Value* results, char* error, int64_t bytes) {                                   \
+    static const torch::light::Module all = [] {                                                    \
+      torch::light::Module made;                                                                    \
+      kernelwright_define(made);                                                                    \
+      return made;                                                                                  \
+    }();                                                                                            \
+    return all.call(wanted, given, count, results, error, bytes);                                   \
+  }                                                                                                 \
+  static void kernelwright_define([[maybe_unused]] torch::light::Module& module)
+
 #define KERNELWRIGHT_EXPORT(name)                                                                    \
-  extern "C" int64_t kernelwright_##name(const torch::light::Value* given, int64_t count,            \
-                                         torch::light::Value* results, char* error, int64_t bytes) { \
+  extern "C" __attribute__((visibility("default"))) int64_t kernelwright_##name(                     \
+      const torch::light::Value* given, int64_t count, torch::light::Value* results, char* error,    \
+      int64_t bytes) {                                                                               \
     return torch::light::call(&name, given, count, results, error, bytes);                           \
   }
