@@ -77,8 +77,8 @@ class _Reader:
                 return f"rebinds {bad[0]}" if bad else None
             case ast.MatchClass():
                 return "matches a class"
-            case ast.Call(func=ast.Name()):
-                return self._why_call(node, node.func.id, local)
+            case ast.Call(func=ast.Name(id=name)):
+                return self._why_call(node, name, local)
             case ast.Attribute():
                 return self._why_attribute(node.value, node.attr, node.ctx, local)
             case ast.Name():

@@ -96,8 +96,8 @@ BUILTINS = _names(
 DUNDERS = _names(
     """
     __all__ __author__ __call__ __class__ __constants__ __contains__ __del__ __doc__ __enter__
-    __eq__ __exit__ __file__ __getitem__ __hash__ __init__ __iter__ __len__ __name__ __post_init__ __repr__
-    __slots__ __str__ __version__
+    __eq__ __exit__ __file__ __getitem__ __hash__ __init__ __iter__ __len__ __name__
+    __post_init__ __repr__ __slots__ __str__ __version__
     """
 )
 NEVER = _names(
