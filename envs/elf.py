@@ -24,7 +24,7 @@ def wanted(library: bytes) -> set[str]:
         raise ValueError("not a library of this kind")
     segments = _rows(library, "<IIQQQQQQ", *_table(library, 32, 54))
     start, length = next((one[2], one[5]) for one in segments if one[0] == _DYNAMIC)
-    tags: dict[int, int] = {tag: value for tag, value in _rows(library, "<qQ", start, length)}
+    tags = {row[0]: row[1] for row in _rows(library, "<qQ", start, length)}
 
     def place(tag: int) -> int:
         for kind, _, offset, address, _, size, _, _ in segments:
