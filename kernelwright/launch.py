@@ -46,9 +46,9 @@ def start(
         if _speaks():
             print(dry_run_text(resolved))
         return DONE
-    from kernelwright.preflight import preflight
+    from kernelwright.preflight import fooled, preflight
 
-    reasons = preflight(resolved.recipe)
+    reasons = preflight(resolved.recipe) or fooled(resolved.recipe)
     if reasons:
         return _fail([f"{path.name} cannot run here: {reason}" for reason in reasons], FAILED)
     return _train(resolved.recipe, resume)

@@ -13,22 +13,24 @@ from kernelwright.machine import gpus, how_to_install, memory_bytes
 from rl.config import Recipe
 from rl.trainer_options import this_process
 
-JUDGED = (Dialect.CPP,)
+JUDGED = (Dialect.CPP, Dialect.INLINE, Dialect.TRITON)
 """Dialects whose answers this version's judge can run."""
+TAUGHT = (Dialect.CPP,)
+"""Dialects that there are triples in."""
 
 
 def preflight(recipe: Recipe) -> list[str]:
     """One sentence for each reason; empty where the run can start."""
     found = [_dialect(recipe), _sandbox(recipe), _memory(recipe)]
     found += [*_packages(recipe), *_suites(recipe), *_split(recipe, this_process().world)]
-    reasons = [reason for reason in found if reason]
-    return reasons or _exploits(recipe)
+    return [reason for reason in found if reason]
 
 
 def _dialect(recipe: Recipe) -> str | None:
     dialect = recipe.data.dialect
     if dialect in JUDGED:
-        return None
+        taught = dialect in TAUGHT or "sft" not in recipe.stages
+        return None if taught else f"stages: there are no triples in {dialect}; leave out sft"
     lacks = "" if gpus() else ", and this machine has no GPU"
     return (
         f"data.dialect {dialect}: this version's judge cannot run {dialect} answers{lacks}; "
@@ -47,8 +49,11 @@ def _sandbox(recipe: Recipe) -> str | None:
     return None
 
 
-def _exploits(recipe: Recipe) -> list[str]:
-    """A judge that can be fooled must not teach. Tried once per machine and version."""
+def fooled(recipe: Recipe) -> list[str]:
+    """A reason not to train where an exploit passes the judge; takes a while the first time.
+
+    A judge that can be fooled must not teach. Tried once per machine and version.
+    """
     if not this_process().leads:
         return []
     from data.gallery import GalleryError

@@ -22,7 +22,7 @@ from data.gallery import (
 from envs.types import Candidate, Dialect, Evaluation, Verdict
 from kernelwright import gallery
 from kernelwright.gallery import gallery_object, gallery_text, is_just
-from kernelwright.preflight import preflight
+from kernelwright.preflight import fooled
 from kernelwright.recipe import resolve
 from tests import nouns
 from tests.naive_box import controls
@@ -218,10 +218,10 @@ def test_training_does_not_start_where_an_exploit_is_not_stopped(
 ) -> None:
     recipe = resolve(FOLDER.parents[1] / "recipes" / "quickstart.yaml", []).recipe
     monkeypatch.setattr(gallery, "loose_exploits", lambda *_: ["replay/works_once"])
-    (reason,) = preflight(recipe)
+    (reason,) = fooled(recipe)
     assert "does not stop replay/works_once" in reason
     monkeypatch.setattr(gallery, "loose_exploits", lambda *_: [])
-    assert preflight(recipe) == []
+    assert fooled(recipe) == []
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setattr(gallery, "loose_exploits", lambda *_: pytest.fail("the first one asks"))
-    assert preflight(recipe) == []
+    assert fooled(recipe) == []

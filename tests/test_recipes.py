@@ -344,7 +344,8 @@ def test_the_dry_run_is_itself_a_recipe_and_says_where_each_value_is_from(tmp_pa
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
-        (["data.dialect=triton"], "judge cannot run triton answers"),
+        (["data.dialect=cuda"], "judge cannot run cuda answers"),
+        (["data.dialect=triton"], "there are no triples in triton"),
         (["model.name=giant-900b"], "its weights need at least"),
         (["data.train_suite=nonsense"], "data.train_suite: no suite 'nonsense'"),
     ],
