@@ -27,7 +27,7 @@ from envs.types import Verdict
 from kernelwright.processes import living_below, name_of, still_alive
 from scripts.kernels import is_right, mixture, the_problem
 
-KINDS = ("honest", "zeros", "honest", "does_not_compile", "honest", "null_pointer")
+KINDS = ("honest", "scaled_result", "honest", "does_not_compile", "honest", "null_pointer")
 BATCH_LIMIT_S = 120.0
 BLOW_EVERY_S = 1.5
 BLOWS = 3

@@ -20,7 +20,7 @@ from scripts.kernels import is_right, mixture, the_problem
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'kernelwright[ray]'")
 pytestmark = pytest.mark.filterwarnings("default")  # Ray's own
 
-KINDS = ("honest", "zeros", "does_not_compile", "null_pointer", "honest")
+KINDS = ("honest", "scaled_result", "does_not_compile", "null_pointer", "honest")
 
 
 @pytest.fixture(scope="module")
