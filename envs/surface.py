@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.util import find_spec
+from pkgutil import iter_modules
+
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -45,17 +49,14 @@ BUT = {
     "math": _names(""),
     "torch": _names(
         """
-        accelerator amp ao asarray backends builtins classes classproperty compile
-        compiled_with_cxx11_abi compiler cond cpp cpu ctypes distributed distributions export fft
-        fork from_dlpack from_file from_numpy frombuffer func functional functools futures fx
-        get_device_module get_file_path glob hub import_ir_module import_ir_module_from_buffer
-        importlib init_num_threads inspect jit library linalg load masked math
-        merge_type_from_type_comment monitor mps mtia multiprocessing nested ops optim os overrides
-        package parse_ir parse_schema parse_type_comment platform
-        prepare_multiprocessing_environment profiler quantization quasirandom random return_types
-        save serialization set_flush_denormal set_num_interop_threads set_num_threads signal sparse
-        special storage sys testing textwrap thread_safe_generator threading to_dlpack torch
-        torch_version types unify_type_list version vmap wait warnings while_loop windows xpu
+        asarray builtins classes classproperty compile compiled_with_cxx11_abi cond cpp
+        ctypes fork from_dlpack from_file from_numpy frombuffer functools get_device_module
+        get_file_path glob import_ir_module import_ir_module_from_buffer importlib
+        init_num_threads inspect load math merge_type_from_type_comment ops os parse_ir
+        parse_schema parse_type_comment platform prepare_multiprocessing_environment save
+        set_flush_denormal set_num_interop_threads set_num_threads sys textwrap
+        thread_safe_generator threading to_dlpack torch unify_type_list vmap wait warnings
+        while_loop windows
         """
     ),
     "torch.nn.functional": _names(
@@ -71,7 +72,7 @@ BUT = {
     "triton.language.extra.libdevice": _names("core"),
     "triton.language.math": _names("core"),
 }
-"""Module → what may not be used of it; nor may what begins with an underscore."""
+"""Module → what may not be used of it; nor may its submodules or what begins with an underscore."""
 
 LAYERS = "torch.nn"
 """Of this one, classes."""
@@ -125,5 +126,19 @@ def may_use(module: str, name: str) -> bool:
         return name in ONLY[module]
     if module == LAYERS:
         return name[0].isupper()
+    if module == "torch" and name in _submodules(module):
+        return False
     classy = name[0].isupper() and module.startswith("torch") and name not in CLASSES
     return name not in BUT[module] and not classy
+
+
+@cache
+def _submodules(package: str) -> frozenset[str]:
+    """By its files: which of them an import of the package imports differs with what came before.
+
+    >>> "onnx" in _submodules("torch"), "relu" in _submodules("torch")
+    (True, False)
+    """
+    found = find_spec(package)
+    folders = found.submodule_search_locations if found else None
+    return frozenset(one.name for one in iter_modules(folders or ()))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
 import pytest
@@ -86,6 +87,14 @@ def test_what_could_hide_something_is_refused(source: str, why: str) -> None:
 )
 def test_what_honest_answers_say_is_not_refused(source: str) -> None:
     assert refused(source) is None
+
+
+def test_no_part_of_torch_is_a_use_in_itself_imported_or_not() -> None:
+    import torch
+
+    parts = [one.name for one in iter_modules(torch.__path__)]
+    assert {"fx", "onnx"} <= set(parts)
+    assert [one for one in parts if may_use("torch", one)] == []
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
