@@ -8,9 +8,12 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from envs.abi import UnsupportedDtypeError
+from envs.device.replayed import Replayed
 from envs.dialects import WORKSHOPS
-from envs.dialects.base import Built
+from envs.dialects.base import Built, OnDevice
 from envs.draws import Draws, Loaded, ReferenceFailedError, ReferenceProcess
+from envs.gpus import Gpu
+from envs.places import alone_at
 from envs.referee import CandidateFailedError, SandboxedCandidate, compare
 from envs.roofline import floor_ns, too_fast
 from envs.sandbox import sandbox_level
@@ -23,6 +26,7 @@ from envs.types import (
     Evaluation,
     Problem,
     Target,
+    Trust,
     Verdict,
     content_hash,
 )
@@ -38,6 +42,9 @@ class Protocol:
     round_limit_s: float = 5.0
 
 
+AnyPlayer = SandboxedCandidate | Replayed
+
+
 class WrongOutputError(Exception):
     """An output that was compared and is not right. A fact about the candidate."""
 
@@ -48,26 +55,40 @@ class Trial:
 
     loaded: Loaded
     built: Built
-    runtime: Runtime
+    runtime: Runtime | None
     draws: Draws
     checks: list[CaseCheck]
     log: str
+    device: Replayed | None = None
+    """Where it runs on a GPU: the process that replays it, from the first round to the last."""
 
     def decided(self, verdict: Verdict, reason: str) -> Evaluation:
         check = Check(rounds=tuple(self.checks)) if self.checks else None
         binary = content_hash(
             *(part for name, file in self.built.files for part in (name, file.hex()))
         )
-        return Evaluation(verdict=verdict, reason=reason, check=check, binary=binary, log=self.log)
+        return Evaluation(
+            verdict=verdict,
+            reason=reason,
+            trust=Trust.REPLAYED if self.device else Trust.REFEREED,
+            check=check,
+            binary=binary,
+            environment=self.device.gpu.environment if self.device else "",
+            log=self.log,
+        )
 
 
 class Court:
-    """Judges candidates one after another, with one reference process. Not thread-safe."""
+    """Judges candidates one after another, with one reference process. Not thread-safe.
 
-    def __init__(self, protocol: Protocol, target: Target) -> None:
+    With a GPU, dialects that launch kernels are replayed on it.
+    """
+
+    def __init__(self, protocol: Protocol, target: Target, gpu: Gpu | None = None) -> None:
         self.protocol = protocol
         self.target = target
-        self.reference = ReferenceProcess()
+        self.gpu = gpu
+        self.reference = ReferenceProcess(gpu)
         self.sandboxes = Sandboxes()
         self.loaded: Loaded | None = None
         self.draws = Draws(self.reference, 0)
@@ -90,7 +111,7 @@ class Court:
         return replace(
             evaluation,
             sandbox_level=sandbox_level(),
-            environment=self.target.name,
+            environment=evaluation.environment or self.target.name,
             seed=seed,
             seconds=round(time.perf_counter() - started, 4),
         )
@@ -103,12 +124,15 @@ class Court:
         built = workshop.build(candidate.source, loaded.specs[0], self.sandboxes)
         if isinstance(built, Evaluation):
             return built
+        trial = Trial(loaded, built, built.runtime, self._draws(seed), [], built.log)
+        if built.on_device is not None and self.gpu is not None:
+            evaluation = self._replay(trial, built.on_device, self.gpu, timed)
+            return replace(evaluation, facts=(*built.facts, *evaluation.facts))
         if built.runtime is None:
             facts = built.facts
             return Evaluation(
                 verdict=Verdict.UNJUDGED, reason="built_only", log=built.log, facts=facts
             )
-        trial = Trial(loaded, built, built.runtime, self._draws(seed), [], built.log)
         evaluation = self._run(trial, timed and built.timed)
         return replace(evaluation, facts=(*built.facts, *evaluation.facts))
 
@@ -136,8 +160,24 @@ class Court:
             outside = "outside" in trial.checks[-1].note
             return trial.decided(Verdict.WRONG, "out_of_bounds" if outside else "mismatch")
 
-    def _play(self, trial: Trial, part: Callable[[SandboxedCandidate], None]) -> None:
+    def _replay(self, trial: Trial, on_device: OnDevice, gpu: Gpu, timed: bool) -> Evaluation:
+        """The same on a GPU, which is ours alone meanwhile. The process that replays is trusted and
+        idle between rounds, so one of them plays every part."""
+        with alone_at(gpu.uuid):
+            limit_s = self.protocol.round_limit_s
+            device = trial.device = Replayed(on_device, gpu, self.sandboxes, limit_s)
+            try:
+                device.ready()
+                evaluation = self._run(trial, timed)
+            finally:
+                log = device.close()
+            return replace(evaluation, log=trial.built.log + log)
+
+    def _play(self, trial: Trial, part: Callable[[AnyPlayer], None]) -> None:
         """Plays a part with a fresh process of the candidate, which is gone afterwards."""
+        if trial.device is not None:
+            return part(trial.device)
+        assert trial.runtime is not None
         limit_s = self.protocol.round_limit_s
         player = SandboxedCandidate(trial.built, trial.runtime, self.sandboxes, limit_s)
         try:
@@ -146,14 +186,14 @@ class Court:
         finally:
             trial.log = trial.built.log + player.close()
 
-    def _check(self, trial: Trial, player: SandboxedCandidate) -> None:
+    def _check(self, trial: Trial, player: AnyPlayer) -> None:
         """Rounds over all cases in turn; raises at the first output that is not right."""
         cases = len(trial.loaded.problem.cases)
         for number in range(max(self.protocol.check_rounds, cases)):
             case = number % cases
             self._round(trial, player, case, number // cases)
 
-    def _round(self, trial: Trial, player: SandboxedCandidate, case: int, number: int) -> int:
+    def _round(self, trial: Trial, player: AnyPlayer, case: int, number: int) -> int:
         """How long one round took, in nanoseconds; its outputs are compared."""
         spec = trial.loaded.specs[case]
         player.prime(spec)
@@ -174,7 +214,7 @@ class Court:
         problem = trial.loaded.problem
         case = problem.cases.index(problem.timed_case())
         spec = trial.loaded.specs[case]
-        self.reference.aim(problem, case)
+        self.reference.aim(problem, case, on_device=trial.device is not None)
 
         def baseline(numbers: range) -> list[int]:
             found = []
@@ -186,14 +226,14 @@ class Court:
         def candidate(numbers: range) -> list[int]:
             found: list[int] = []
 
-            def part(player: SandboxedCandidate) -> None:
+            def part(player: AnyPlayer) -> None:
                 found.extend(self._round(trial, player, case, number) for number in numbers)
 
             self._play(trial, part)
             return found
 
         timing, drift = time_in_turns(baseline, candidate, self.protocol.pace)
-        floor = self._floor_ns(trial.loaded, case)
+        floor = None if trial.device else self._floor_ns(trial.loaded, case)
         known = () if floor is None else (("floor_ns", floor),)
         facts = (("baseline_drift", drift), *known)
         median_ns = median(timing.candidate_ns)

@@ -22,6 +22,7 @@ import numpy as np
 
 from envs.abi import CaseSpec, TensorSpec
 from envs.compare import Array, Expected
+from envs.gpus import Gpu
 from envs.layout import MESSAGE_BYTES, NUMPY_TYPES
 from envs.memfd import seal
 from envs.referee import Player
@@ -102,9 +103,12 @@ class Draws:
 
 
 class ReferenceProcess(Player):
-    """The referee's line to `envs/reference_process.py`: draws, expectations, the baseline."""
+    """The referee's line to `envs/reference_process.py`: draws, expectations, the baseline.
 
-    def __init__(self) -> None:
+    With a GPU the baseline can be aimed at it.
+    """
+
+    def __init__(self, gpu: Gpu | None = None) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for end in (mine, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
@@ -113,6 +117,7 @@ class ReferenceProcess(Player):
             [sys.executable, "-m", "envs.reference_process", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
+            env={**os.environ, "CUDA_VISIBLE_DEVICES": gpu.uuid if gpu else ""},
         )
         theirs.close()
 
@@ -144,8 +149,10 @@ class ReferenceProcess(Player):
         request = {"op": "work", "key": loaded.problem.key, "case": case, "tolerance": tolerance}
         return Work(**self.ask(request)[0])
 
-    def aim(self, problem: Problem, case: int) -> None:
-        self.ask({"op": "aim", "key": problem.key, "case": case})
+    def aim(self, problem: Problem, case: int, *, on_device: bool = False) -> None:
+        """Makes this case's module the one that rounds run from now on, here or on the GPU."""
+        self.ask({"op": "aim", "key": problem.key, "case": case, "on_device": on_device})
+        self.reports_ns = on_device
 
     def ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         try:

@@ -1,9 +1,15 @@
-"""Whether a worker still judges as it should: two tiny kernels whose verdicts are known."""
+"""Whether a worker still judges as it should: tiny kernels whose verdicts are known.
+
+Where there is a GPU and a compiler for it, the same two run there as well: a device that lost its
+mind answers, and answers wrong.
+"""
 
 from __future__ import annotations
 
 import secrets
 
+from envs.gpus import gpus
+from envs.toolchain import nvcc_path
 from envs.types import Candidate, Case, Dialect, Problem, Verdict
 
 PROBLEM = Problem(
@@ -34,6 +40,16 @@ extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
   for (int64_t i = 0; i < x_0; ++i) out[i] = x[i] + {added}f;
 }}
 """
+_CUDA_SOURCE = """
+__global__ void add(const float* x, float* out, int64_t count) {{
+  int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (i < count) out[i] = x[i] + {added}f;
+}}
+extern "C" void kernel(
+    const float* x, float* out, int64_t x_0, int64_t out_0, cudaStream_t stream) {{
+  add<<<1, 64, 0, stream>>>(x, out, x_0);
+}}
+"""
 KNOWN = (("1.0", Verdict.CORRECT), ("2.0", Verdict.WRONG))
 """What the kernel adds, and what is true of it: who accepts everything is ill too."""
 
@@ -42,13 +58,19 @@ SEED_BITS = 62
 
 def known_jobs() -> list[tuple[Candidate, Verdict]]:
     """Each kernel with the verdict that a healthy worker gives it."""
-    return [(_candidate(_SOURCE.format(added=added)), verdict) for added, verdict in KNOWN]
+    sources = {Dialect.CPP: _SOURCE}
+    if gpus() and nvcc_path():
+        sources[Dialect.CUDA] = _CUDA_SOURCE
+    return [
+        (
+            Candidate(problem_key=PROBLEM.key, dialect=dialect, source=source.format(added=added)),
+            verdict,
+        )
+        for dialect, source in sources.items()
+        for added, verdict in KNOWN
+    ]
 
 
 def fresh_seed() -> int:
     """A seed of inputs that nobody can foresee."""
     return secrets.randbits(SEED_BITS)
-
-
-def _candidate(source: str) -> Candidate:
-    return Candidate(problem_key=PROBLEM.key, dialect=Dialect.CPP, source=source)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from envs.toolchain import NATIVE, SandboxUnavailableError, jail_path, pyjail_path
+from envs.toolchain import NATIVE, SandboxUnavailableError, jail_path, pyjail_path, triton_tools
 from envs.types import content_hash
 
 PLAYER, HEADERS = Path(__file__).with_name("player"), NATIVE / "include"
@@ -61,13 +61,14 @@ class Inside:
 @lru_cache
 def native() -> Inside:
     """For compilers, with the headers they may need, and for answers that are a shared library."""
-    folders = (str(torch_folder()), sysconfig.get_path("include"))
+    tools = triton_tools()
+    folders = (str(torch_folder()), sysconfig.get_path("include"), *([str(tools)] if tools else ()))
     shown = [(folder, folder) for folder in folders]
     return Inside(
         command=("/jail",),
         shown=((str(jail_path()), "/jail"), (str(HEADERS), "/include"), *shown),
         readable=("/include", *folders),
-        stamp=content_hash(version("torch"), *_sources(HEADERS, "*.h")),
+        stamp=content_hash(version("torch"), _triton_version(), *_sources(HEADERS, "*.h")),
     )
 
 

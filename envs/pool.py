@@ -2,8 +2,8 @@
 when their replacements fail too.
 
 A worker has a place of its own, which is one core. While it judges it holds that place's lock
-(`alone_at` in envs/worker.py): nothing else is measured there meanwhile, whoever's judge it is. A
-GPU would be such a place, with such a lock.
+(envs/places.py): nothing else is measured there meanwhile, whoever's judge it is. A GPU has such a
+lock too, held only while kernels run on it.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ NONCE_BYTES = 16
 LAYOUT_AT = 8
 """Where the body of a message begins that has one: its head is part of the nonce."""
 START_LIMIT_S = 10.0
+NS_BYTES = 8
 
 
 class CandidateFailedError(Exception):
@@ -69,14 +70,20 @@ def compare(case: str, copy: bytes, spec: CaseSpec, expected: list[Expected]) ->
 
 
 class Player:
-    """The other end of a timed round: a sandboxed candidate, or the trusted baseline."""
+    """The other end of a timed round: a sandboxed candidate, or a trusted process.
+
+    A trusted process that works on a device `reports_ns`: how long the device took, which the
+    referee's clock only bounds from above.
+    """
+
+    reports_ns = False
 
     def __init__(self, channel: socket.socket, round_limit_s: float) -> None:
         self.channel = channel
         self.round_limit_s = round_limit_s
 
     def round(self, inputs: int, spec: CaseSpec) -> tuple[int, bytes]:
-        """(wall-clock nanoseconds, the referee's copy of the outputs) of one run."""
+        """(nanoseconds, the referee's copy of the outputs) of one run."""
         nonce = secrets.token_bytes(NONCE_BYTES)
         output = poisoned_output(spec)
         try:
@@ -84,9 +91,9 @@ class Player:
                 read_only = os.open(f"/proc/self/fd/{inputs}", os.O_RDONLY | os.O_CLOEXEC)
                 started = time.perf_counter_ns()
                 self.send(b"G" + nonce, [read_only, output])
-                self.expect(b"D" + nonce)
+                said = self.expect(b"D" + nonce, NS_BYTES if self.reports_ns else 0)
                 copy = bytes(seen)
-                return time.perf_counter_ns() - started, copy
+                return self._duration_ns(time.perf_counter_ns() - started, said), copy
         finally:
             os.close(output)
             os.close(read_only)
@@ -97,8 +104,20 @@ class Player:
         except OSError:
             raise self.gone() from None
 
-    def expect(self, message: bytes) -> None:
-        """Waits for exactly this message; anything else is not an answer."""
+    def _duration_ns(self, wall_ns: int, said: bytes) -> int:
+        """What counts: the referee's clock, or a device's where that is consistent with it."""
+        if not self.reports_ns:
+            return wall_ns
+        device_ns = int.from_bytes(said, "little")
+        if not 0 < device_ns <= wall_ns:
+            raise CandidateFailedError("clocks_disagree", Verdict.UNJUDGED)
+        return device_ns
+
+    def expect(self, message: bytes, more_bytes: int = 0) -> bytes:
+        """Waits for exactly this message, and returns so many bytes that follow it.
+
+        Anything else is not an answer.
+        """
         if not select.select([self.channel], [], [], self.round_limit_s)[0]:
             raise CandidateFailedError("wall_limit", Verdict.TIMED_OUT)
         try:
@@ -107,8 +126,9 @@ class Player:
             raise self.gone() from None
         if not got:
             raise self.gone()
-        if got != message:
+        if got[: len(message)] != message or len(got) != len(message) + more_bytes:
             raise CandidateFailedError("protocol_violation")
+        return got[len(message) :]
 
     def gone(self) -> Exception:
         """The error to raise when this player's process has hung up."""

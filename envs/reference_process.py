@@ -24,6 +24,7 @@ import torch
 
 from envs.abi import CaseSpec
 from envs.compare import Array, overflowed
+from envs.device.torch_clock import DeviceClock
 from envs.layout import MESSAGE_BYTES, NUMPY_TYPES, offsets
 from envs.least_work import least_work
 from envs.memfd import memfd
@@ -53,6 +54,8 @@ class ReferenceServer:
         self.channel = channel
         self.loaded: dict[str, list[tuple[Reference, CaseSpec]]] = {}
         self.aimed: tuple[Any, list[str], CaseSpec, bool] | None = None
+        self.clock: DeviceClock | None = None
+        """Where rounds run on the GPU: how they are timed."""
 
     def serve(self) -> None:
         """Answers until the referee hangs up."""
@@ -61,8 +64,9 @@ class ReferenceServer:
             if not message:
                 return
             if message[:1] == b"G":
-                self.run_round(*files)
-                self.channel.send(b"D" + message[1:17])
+                device_ns = self.run_round(*files)
+                said = device_ns.to_bytes(8, "little") if device_ns else b""
+                self.channel.send(b"D" + message[1:17] + said)
                 continue
             request = json.loads(message)
             try:
@@ -101,12 +105,13 @@ class ReferenceServer:
         answers = _file([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
         return {"choices": [len(choices) for choices in expected]}, [inputs, answers]
 
-    def aim(self, key: str, case: int) -> tuple[dict[str, Any], list[int]]:
-        """Makes this case's module the one that timed rounds run."""
+    def aim(self, key: str, case: int, on_device: bool) -> tuple[dict[str, Any], list[int]]:
+        """Makes this case's module the one that timed rounds run, here or on the GPU."""
         reference, spec = self.loaded[key][case]
         model, state, arguments = reference.draw(0)
         in_place = works_in_place(model, state, arguments)
-        self.aimed = (model, list(state), spec, in_place)
+        self.clock = DeviceClock() if on_device else None
+        self.aimed = (model.to("cuda") if on_device else model, list(state), spec, in_place)
         return {}, []
 
     def work(
@@ -115,8 +120,11 @@ class ReferenceServer:
         """The least that a kernel has to do for this case."""
         return to_plain(least_work(self.loaded[key][case][0], Tolerance(**tolerance))), []
 
-    def run_round(self, inputs: int, outputs: int) -> None:
-        """PyTorch's eager forward on the tensors in the file; its result is not needed."""
+    def run_round(self, inputs: int, outputs: int) -> int | None:
+        """PyTorch's eager forward on the tensors in the file; its result is not needed.
+
+        Returns the nanoseconds that a device took, None where there is none.
+        """
         if self.aimed is None:
             raise ProblemError("a round before a case was aimed at")
         model, names, spec, in_place = self.aimed
@@ -130,13 +138,18 @@ class ReferenceServer:
             ).reshape(one.shape)
             for one, place in zip(spec.inputs, offsets(spec.inputs)[0], strict=True)
         ]
+        if self.clock is not None:
+            tensors = [one.to("cuda") for one in tensors]
         first_state = len(tensors) - len(names)
         state = dict(zip(names, tensors[first_state:], strict=True))
         given, scalars = iter(tensors[:first_state]), dict(spec.scalars)
         arguments = [scalars[n] if n in scalars else next(given) for n in spec.arguments]
         if in_place:  # the file itself is read-only, for the baseline as for a candidate
             state, arguments = copies(state, arguments)
+        if self.clock is not None:
+            return self.clock.time_ns(lambda: run(model, state, arguments))
         run(model, state, arguments)
+        return None
 
 
 def _expected(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import shutil
@@ -55,6 +56,16 @@ def compiler_path() -> str:
 def nvcc_path() -> str | None:
     """NVIDIA's CUDA compiler; None where there is none."""
     return shutil.which("nvcc")
+
+
+@lru_cache
+def triton_tools() -> Path | None:
+    """Triton's own programs for NVIDIA's GPUs, found without importing it; None without Triton."""
+    spec = importlib.util.find_spec("triton")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(spec.submodule_search_locations[0]) / "backends" / "nvidia" / "bin"
+    return folder if folder.is_dir() else None
 
 
 @lru_cache

@@ -9,7 +9,6 @@ sends an empty line every few seconds: a judge can tell slow from stopped.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
@@ -20,8 +19,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from envs.court import Court, Protocol
+from envs.gpus import gpus
 from envs.peaks import peaks
-from envs.toolchain import cache_folder, toolchain_fingerprint
+from envs.places import alone_at
+from envs.toolchain import toolchain_fingerprint
 from envs.wire import candidate_from_plain, problem_from_plain, to_plain
 
 BEAT_S = 5.0
@@ -51,23 +52,13 @@ def beating(channel: socket.socket) -> Iterator[None]:
         thread.join()
 
 
-@contextmanager
-def alone_at(core: int) -> Iterator[None]:
-    """Nothing else is judged on this core while the block runs, whoever's judge it is."""
-    folder = cache_folder() / "places"
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / f"core-{core}", "w") as place:
-        fcntl.flock(place, fcntl.LOCK_EX)
-        yield
-
-
 def serve(channel: socket.socket, court: Court, core: int) -> None:
     """Answers until the judge hangs up."""
     for line in channel.makefile("rb"):
         job = json.loads(line)
         problem = problem_from_plain(job["problem"])
         candidate = candidate_from_plain(job["candidate"])
-        with beating(channel), alone_at(core):
+        with beating(channel), alone_at(f"core-{core}"):
             found = court.judge(problem, candidate, timed=job["timed"], seed=job["seed"])
         answer = {"candidate": candidate.key, "evaluation": to_plain(found)}
         channel.sendall(json.dumps(answer).encode() + b"\n")
@@ -76,7 +67,8 @@ def serve(channel: socket.socket, court: Court, core: int) -> None:
 def main(protocol: Protocol | None = None) -> None:
     core, channel = int(sys.argv[1]), socket.socket(fileno=int(sys.argv[2]))
     os.sched_setaffinity(0, {core})
-    court = Court(protocol or Protocol(), peaks(toolchain_fingerprint()))
+    gpu = gpus()[core % len(gpus())] if gpus() else None
+    court = Court(protocol or Protocol(), peaks(toolchain_fingerprint()), gpu)
     with suppress(ConnectionError):  # the judge is gone: nobody is left to answer
         serve(channel, court, core)
     court.close()

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from envs.gpus import gpus
 from envs.sandbox import require_level, sandbox_level
 from envs.toolchain import SandboxUnavailableError, compiler_path
-from kernelwright.machine import cores, free_disk_bytes, gpus, memory_bytes
+from kernelwright.machine import cores, free_disk_bytes, memory_bytes
 
 GB = 1e9
 EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
@@ -107,6 +108,7 @@ def _hardware() -> Iterator[Finding]:
     yield Finding(name="memory", found=f"{memory_bytes() / GB:.0f} GB")
     yield Finding(name="disk", found=f"{free_disk_bytes(Path('runs')) / GB:.0f} GB free")
     for gpu in gpus():
-        yield Finding(name="GPU", found=f"{gpu.name}, {gpu.memory_bytes / GB:.0f} GB")
+        memory = f", {gpu.memory_bytes / GB:.0f} GB" if gpu.memory_bytes else ""
+        yield Finding(name="GPU", found=gpu.name + memory)
     if not gpus():
         yield Finding(name="GPU", found="none (cpp kernels need none)")

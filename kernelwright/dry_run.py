@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
+from envs.gpus import gpus
 from kernelwright.estimate import estimates
-from kernelwright.machine import gpus
 from kernelwright.preflight import preflight
 from kernelwright.recipe import Resolved
 from kernelwright.yaml_tree import KeyPath

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -30,44 +27,6 @@ EXTRAS = {
 }
 """Module → the extra of this project that installs it."""
 DECIDING = ("kernelwright", "torch", "transformers", "trl", "peft", "bitsandbytes", "vllm")
-QUERY = ("--query-gpu=name,memory.total", "--format=csv,noheader,nounits")
-
-
-@dataclass(frozen=True, slots=True)
-class Gpu:
-    """A GPU that the driver reports."""
-
-    name: str
-    memory_bytes: int
-
-
-@lru_cache
-def gpus() -> tuple[Gpu, ...]:
-    """The NVIDIA GPUs here; empty where there is no driver, or none answers in ten seconds."""
-    program = shutil.which("nvidia-smi")
-    if not program:
-        return ()
-    try:
-        done = subprocess.run(
-            [program, *QUERY], capture_output=True, text=True, check=True, timeout=10
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ()
-    return listed_gpus(done.stdout)
-
-
-def listed_gpus(listing: str) -> tuple[Gpu, ...]:
-    """The GPUs in nvidia-smi's list; those that do not tell their memory are left out.
-
-    >>> listed_gpus("NVIDIA H200, 143771")
-    (Gpu(name='NVIDIA H200', memory_bytes=150754820096),)
-    """
-    rows = [line.rpartition(",") for line in listing.splitlines()]
-    return tuple(
-        Gpu(name.strip(), int(mebibytes) << 20)
-        for name, _, mebibytes in rows
-        if mebibytes.strip().isdecimal()
-    )
 
 
 def cores() -> int:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from data.suite import SuiteError, load_suite
+from envs.gpus import gpus
 from envs.sandbox import require_level
-from envs.toolchain import SandboxUnavailableError, compiler_path
+from envs.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
 from envs.types import Dialect
 from kernelwright.estimate import weight_bytes
-from kernelwright.machine import gpus, how_to_install, memory_bytes
+from kernelwright.machine import how_to_install, memory_bytes
 from rl.config import Recipe
 from rl.trainer_options import this_process
 
 JUDGED = (Dialect.CPP, Dialect.INLINE, Dialect.TRITON)
-"""Dialects whose answers this version's judge can run."""
+"""Dialects whose answers can be run without a GPU."""
 TAUGHT = (Dialect.CPP,)
 """Dialects that there are triples in."""
 
@@ -28,13 +29,13 @@ def preflight(recipe: Recipe) -> list[str]:
 
 def _dialect(recipe: Recipe) -> str | None:
     dialect = recipe.data.dialect
-    if dialect in JUDGED:
+    if dialect in JUDGED or (dialect is Dialect.CUDA and gpus() and nvcc_path()):
         taught = dialect in TAUGHT or "sft" not in recipe.stages
         return None if taught else f"stages: there are no triples in {dialect}; leave out sft"
-    lacks = "" if gpus() else ", and this machine has no GPU"
+    lacks = "nvcc" if gpus() else "a GPU"
     return (
-        f"data.dialect {dialect}: this version's judge cannot run {dialect} answers{lacks}; "
-        f"it runs {', '.join(JUDGED)}"
+        f"data.dialect {dialect}: the judge cannot run {dialect} answers without {lacks}; "
+        f"here it runs {', '.join(JUDGED)}"
     )
 
 
@@ -70,7 +71,9 @@ def fooled(recipe: Recipe) -> list[str]:
 def _memory(recipe: Recipe) -> str | None:
     on_gpu = bool(gpus())
     needed = weight_bytes(recipe, on_gpu=on_gpu)
-    present = max(gpu.memory_bytes for gpu in gpus()) if on_gpu else memory_bytes()
+    present = (
+        max(gpu.memory_bytes or memory_bytes() for gpu in gpus()) if on_gpu else memory_bytes()
+    )
     if needed is None or needed < present:
         return None
     where = "the largest GPU" if on_gpu else "this machine, which has no GPU,"

@@ -11,7 +11,8 @@ from typing import Any
 
 import yaml
 
-from kernelwright.machine import cores, gpus, memory_bytes, versions
+from envs.gpus import gpus
+from kernelwright.machine import cores, memory_bytes, versions
 from rl.config import Recipe
 
 RECIPE_FILE, ENV_FILE, STAGES_FILE = "recipe.resolved.yaml", "env.json", "stages.json"

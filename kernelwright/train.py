@@ -18,6 +18,7 @@ from pathlib import Path
 from data.store import RecordStore
 from data.suite import Suite, load_suite
 from data.triples import Triple, template_triples
+from envs.gpus import gpus
 from envs.judge import AnyJudge, Judge, judge_completions
 from envs.prompt import task_prompt
 from envs.ray_judge import RayJudge
@@ -25,7 +26,7 @@ from envs.types import Record, Verdict
 from evals.report import write_report
 from evals.run import EvalSettings, evaluate
 from evals.summary import RunFacts, write_summary
-from kernelwright.machine import cores, gpus, versions
+from kernelwright.machine import cores, versions
 from kernelwright.run_folder import RunFolder
 from rl.config import JudgeSection, Recipe
 from rl.trainer_options import Process, StageDisplay, this_process

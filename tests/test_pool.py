@@ -155,8 +155,8 @@ def test_a_judge_interrupted_in_the_middle_of_a_batch_leaves_no_process(number: 
 
 def test_two_judges_never_measure_on_the_same_core_at_the_same_time(tmp_path: Path) -> None:
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom envs.worker import alone_at\n"
-        "with alone_at(0), Path(sys.argv[1]).open('a') as log:\n"
+        "import sys, time\nfrom pathlib import Path\nfrom envs.places import alone_at\n"
+        "with alone_at('core-0'), Path(sys.argv[1]).open('a') as log:\n"
         "    for word in ('in', 'out'):\n"
         "        print(word, file=log, flush=True)\n"
         "        time.sleep(0.3)\n"

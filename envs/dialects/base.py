@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from envs.abi import CaseSpec
 from envs.compile import Compiled
+from envs.dialects.plan import Plan
 from envs.sandboxes import Runtime, Sandboxes
 from envs.types import Evaluation, Verdict
 
@@ -14,11 +16,23 @@ SOURCE_LIMIT_BYTES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OnDevice:
+    """How an answer gets onto a GPU: by what it launches, and never by its own host code.
+
+    `trace` takes a case and an architecture (90 is Hopper); `assembler` is the program that
+    understands the PTX in its plans.
+    """
+
+    trace: Callable[[CaseSpec, int], Plan | Evaluation]
+    assembler: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
     """An answer that can be played: the files that its process finds, and what to say to it.
 
     `runtime` None: nothing on this machine can run it, and building was all. `timed` False: what
-    runs it here says nothing about its speed.
+    runs it here says nothing about its speed. Where there is a GPU, `on_device` goes before both.
     """
 
     files: tuple[tuple[str, bytes], ...]
@@ -27,6 +41,7 @@ class Built:
     log: str = ""
     facts: tuple[tuple[str, float], ...] = ()
     timed: bool = True
+    on_device: OnDevice | None = None
 
 
 EXITS = {

@@ -17,9 +17,9 @@ from typing import Any
 
 from envs.abi import CaseSpec, glue, signature
 from envs.compile import Compiled, compile_once
-from envs.dialects.base import Built, failed, too_large
+from envs.dialects.base import Built, OnDevice, failed, too_large
 from envs.dialects.device import ARCHITECTURES
-from envs.dialects.plan import Kernel, Launch, Plan
+from envs.dialects.plan import Copy, Fill, Kernel, Launch, Place, Plan, Step
 from envs.layout import native_layout
 from envs.sandboxes import Runtime, Sandboxes
 from envs.toolchain import nvcc_path
@@ -35,6 +35,7 @@ TRACE_LIMIT_S = 10.0
 NOT_LOADABLE = 65
 FIRST_TENSOR = 0x7F0000000000
 """Where the first tensor lies for host code that is traced (native/recorder.h)."""
+POINTER_DIGITS = 16
 
 _SCRIPT = """
 set -e; mkdir keep; "$@"; cd keep
@@ -74,6 +75,10 @@ class Cuda:
             log=made.log,
             facts=(*sizes, *launches, *plan.facts()),
             timed=False,
+            on_device=OnDevice(
+                trace=lambda case, _: trace(files, case, sandboxes),
+                assembler=assembler(nvcc_path() or ""),
+            ),
         )
 
 
@@ -118,10 +123,9 @@ def trace(files: Mapping[str, bytes], spec: CaseSpec, sandboxes: Sandboxes) -> P
         return host_failed(made)
     try:
         events = [json.loads(line) for line in made.artefact.splitlines()[:-1]]
-        launches = [launch_of(event, spec, events) for event in events if "kernel" in event]
+        return plan_of(events, spec, kernels)
     except (ValueError, TypeError, KeyError) as error:
         return failed("protocol_violation", f"the launches make no sense: {error}", Verdict.CHEATED)
-    return Plan(launches=launches, kernels=kernels)
 
 
 def host_failed(made: Compiled) -> Evaluation:
@@ -136,23 +140,58 @@ def host_failed(made: Compiled) -> Evaluation:
     return failed(f"exit_{made.status}", made.log, Verdict.CRASHED)
 
 
-def launch_of(event: Any, spec: CaseSpec, events: Sequence[Any]) -> Launch:
-    """A launch with its pointers put into words."""
-    news = [(one["at"], one["allocated"]) for one in events if "allocated" in one]
-    places = [(f"new{number}", at, size) for number, (at, size) in enumerate(news)]
-    places += [
-        (tensor.name, FIRST_TENSOR + (number << 36), tensor.size_bytes)
-        for number, tensor in enumerate(spec.tensors)
-    ]
+class Addresses:
+    """Which tensor lies where, for host code that was traced."""
 
-    def argument(digits: str) -> Any:
-        value = int.from_bytes(bytes.fromhex(digits), "little")
-        for name, start, size in places:
-            if len(digits) == 16 and start <= value <= start + size:
-                return {"tensor": name, "offset": value - start}
+    def __init__(self, spec: CaseSpec, news: Sequence[tuple[int, int]]) -> None:
+        self.ranges = [
+            *((f"new{number}", at, size) for number, (at, size) in enumerate(news)),
+            *(
+                (tensor.name, FIRST_TENSOR + (number << 36), tensor.size_bytes)
+                for number, tensor in enumerate(spec.tensors)
+            ),
+        ]
+
+    def place(self, address: int) -> Place:
+        """Raises ValueError where nothing lies."""
+        for name, start, size in self.ranges:
+            if start <= address <= start + size:
+                return Place(tensor=name, offset=address - start)
+        raise ValueError(f"{address:#x} is in no tensor")
+
+    def argument(self, digits: str) -> Place | str:
+        """A pointer where the bytes are one, else the bytes."""
+        try:
+            if len(digits) == POINTER_DIGITS:
+                return self.place(int.from_bytes(bytes.fromhex(digits), "little"))
+        except ValueError:
+            pass
         return digits
 
-    return Launch(**{**event, "arguments": [argument(one) for one in event["arguments"]]})
+    def step(self, event: dict[str, Any]) -> Step | None:
+        """The step that an event of the recorder's is, if it is one; ValueError if it is none."""
+        match event:
+            case {"kernel": _, "arguments": [*given]}:
+                return Launch(**{**event, "arguments": [self.argument(one) for one in given]})
+            case {"set": int(value), "at": at, "bytes": size}:
+                return Fill(at=self.place(at), fill=f"{value & 255:02x}", bytes=size)
+            case {"copied": size, "at": to, "from": source}:
+                return Copy(source=self.place(source), to=self.place(to), bytes=size)
+            case {"allocated": _} | {"left_out": _}:
+                return None
+        raise ValueError(f"no event is {event}")
+
+
+def plan_of(events: Sequence[Any], spec: CaseSpec, kernels: list[Kernel]) -> Plan:
+    """The recorder's events with their addresses put into words.
+
+    Raises ValueError, TypeError or KeyError where the recorder would not have written them.
+    """
+    news = [(one["at"], one["allocated"]) for one in events if "allocated" in one]
+    steps = [one for one in map(Addresses(spec, news).step, events) if one]
+    left_out = next((one["left_out"] for one in events if "left_out" in one), None)
+    buffers = {f"new{number}": size for number, (_, size) in enumerate(news)}
+    return Plan(steps=steps, buffers=buffers, kernels=kernels, left_out=left_out)
 
 
 def parameter_sizes(ptx: str) -> str:
@@ -192,8 +231,12 @@ def members(archive: bytes) -> dict[str, bytes]:
 
 
 def _script(compiler: str) -> str:
-    ptxas = Path(compiler).resolve().with_name("ptxas")
-    return _SCRIPT.format(names=" ".join(map(str, ARCHITECTURES)), ptxas=ptxas)
+    return _SCRIPT.format(names=" ".join(map(str, ARCHITECTURES)), ptxas=assembler(compiler))
+
+
+def assembler(compiler: str) -> str:
+    """The ptxas that belongs to this nvcc."""
+    return str(Path(compiler).resolve().with_name("ptxas"))
 
 
 CUDA = Cuda()

@@ -1,32 +1,74 @@
-"""What an answer launches, written down in a process without a GPU: enough to launch it again.
+"""What an answer asks of a device in one call, written down in a process that has none: enough for
+a trusted process to do it again (envs/device/).
 
-Whoever wrote it down shared a process with the answer: a plan is evidence, never a verdict.
+Whoever wrote it down shared a process with the answer. So a plan is never believed: it is run, on
+inputs that nobody had seen when it was written, and what comes out is compared.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Annotated
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from envs.dialects.device import ARCHITECTURES, static_facts
 
+MOST_STEPS = 4096
+MOST_BYTES = 1 << 40
+Count = Annotated[int, Field(ge=0, le=MOST_BYTES)]
+Size = Annotated[int, Field(ge=0, lt=1 << 31)]
+Hex = Annotated[str, Field(pattern=r"^([0-9a-f]{2})*$", max_length=8192)]
+Three = tuple[Size, Size, Size]
 
-class Launch(BaseModel):
-    """One launch of a kernel. An argument that points into a tensor is {"tensor", "offset"}: the
-    tensor's name and a number of bytes. `new0` and so on are what the answer allocated.
-    """
+
+class Strict(BaseModel):
+    """No key too many: a step that is misread would be another step."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Place(Strict):
+    """A number of bytes into a tensor. `new0` and so on are what the answer allocated."""
+
+    tensor: str
+    offset: Count
+
+
+class Launch(Strict):
+    """One launch of a kernel; an argument is its bytes in hexadecimal, or a pointer."""
 
     kernel: str
     code: str = ""
-    """Content hash of the kernel's binary, where it is compiled when it is launched."""
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int] | None = None
-    shared_bytes: int | None = None
-    arguments: list[Any]
+    """Names the kernel's own code, where each is compiled when it is launched."""
+    grid: Three
+    block: Three
+    shared_bytes: Size
+    cluster: Size = 1
+    """Blocks that run as one cluster, side by side in x."""
+    arguments: list[Place | Hex]
 
 
-class Kernel(BaseModel):
+class Fill(Strict):
+    """`fill`, of one, two or four bytes, over and over until so many bytes are written."""
+
+    at: Place
+    fill: Hex
+    bytes: Count
+
+
+class Copy(Strict):
+    """Bytes from one place to another."""
+
+    source: Place
+    to: Place
+    bytes: Count
+
+
+Step = Launch | Fill | Copy
+
+
+class Kernel(Strict):
     """Device code for one target, and what its assembler says about it."""
 
     name: str
@@ -36,11 +78,36 @@ class Kernel(BaseModel):
     info: str
 
 
-class Plan(BaseModel):
-    """All launches of one call, in order, and the code they need."""
+class Plan(Strict):
+    """All steps of one call, in order, and what they need.
 
-    launches: list[Launch]
+    `buffers` are the sizes of what the answer allocated; `outputs` say where it leaves its results,
+    empty where it was given the outputs' own places. `left_out` names what it did that cannot be
+    done again.
+    """
+
+    steps: Annotated[list[Step], Field(max_length=MOST_STEPS)]
+    buffers: dict[str, Count]
+    outputs: list[Place] = []
     kernels: list[Kernel]
+    left_out: str | None = None
+
+    @property
+    def launches(self) -> list[Launch]:
+        return [one for one in self.steps if isinstance(one, Launch)]
+
+    def places(self) -> Iterator[tuple[Place, int]]:
+        """Every place that is mentioned, with the bytes that are known to be used there."""
+        for step in self.steps:
+            match step:
+                case Launch():
+                    yield from ((one, 0) for one in step.arguments if isinstance(one, Place))
+                case Fill():
+                    yield step.at, step.bytes
+                case Copy():
+                    yield step.source, step.bytes
+                    yield step.to, step.bytes
+        yield from ((one, 0) for one in self.outputs)
 
     def facts(self) -> tuple[tuple[str, float], ...]:
         """Static facts of all kernels together, by architecture."""

@@ -8,17 +8,20 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+from collections.abc import Sequence
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from envs.abi import CaseSpec
 from envs.compile import compile_once
-from envs.dialects.base import Built, failed, import_failed, too_large
+from envs.dialects.base import Built, OnDevice, failed, import_failed, too_large
 from envs.dialects.device import ARCHITECTURES
 from envs.dialects.plan import Plan
 from envs.layout import python_layout
 from envs.sandboxes import Runtime, Sandboxes
 from envs.screen import refused
+from envs.toolchain import triton_tools
 from envs.types import Evaluation, Verdict
 from envs.zygote import Limits
 
@@ -61,17 +64,26 @@ class Triton:
             files=(("candidate.py", source.encode("utf-8", "replace")),),
             runtime=Runtime.INTERPRETER,
             words=("{}",),
-            facts=(("launches", len(plan.launches) / len(ARCHITECTURES)), *plan.facts()),
+            facts=(("launches", float(len(plan.launches))), *plan.facts()),
             timed=False,
+            on_device=OnDevice(
+                trace=lambda case, architecture: trace(source, case, sandboxes, (architecture,)),
+                assembler=assembler(),
+            ),
         )
 
 
-def trace(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Plan | Evaluation:
-    """The answer's launches, with its kernels compiled for each architecture."""
+def trace(
+    source: str,
+    spec: CaseSpec,
+    sandboxes: Sandboxes,
+    architectures: Sequence[int] = ARCHITECTURES,
+) -> Plan | Evaluation:
+    """What the answer launches for a case, with its kernels compiled for each architecture."""
     layout = python_layout(spec).decode()
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [layout, json.dumps(ARCHITECTURES)],
+        [layout, json.dumps(architectures)],
         {"candidate.py": source},
         mode="trace",
         limits=LIMITS,
@@ -83,6 +95,13 @@ def trace(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Plan | Evaluatio
         return Plan.model_validate_json(made.artefact)
     except ValidationError as error:
         return failed("launch_misused", str(error)[:LOG_AT_MOST])
+
+
+def assembler() -> str:
+    """The newest that comes with Triton: it knows every target, and every version of PTX."""
+    folder = triton_tools() or Path()
+    newer = folder / "ptxas-blackwell"
+    return str(newer if newer.exists() else folder / "ptxas")
 
 
 def jitted(source: str) -> list[str]:

@@ -1,7 +1,6 @@
 """A Triton driver without a device: kernels are compiled for one, and launches are written down.
 
-Works because Triton asks its driver for everything that needs a GPU. What comes out is a plan:
-which kernel, on which grid, with which arguments, and the code of each for each architecture.
+Works because Triton asks its driver for everything that needs a GPU.
 """
 
 from __future__ import annotations
@@ -16,6 +15,8 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 
+from envs.player.tape import Tape
+
 LIMITS = {
     "max_shared_mem": 232448,
     "multiprocessor_count": 132,
@@ -23,26 +24,6 @@ LIMITS = {
     "max_num_regs": 65536,
 }
 """Of the device that there is not: an H100, as kernels ask for it."""
-
-
-class Plan:
-    """What was launched so far, and where the tensors lie that the launches mention."""
-
-    def __init__(self, named: dict[str, torch.Tensor]) -> None:
-        self.named = {one.untyped_storage().data_ptr(): name for name, one in named.items()}
-        self.kept: list[torch.Tensor] = []
-        self.launches: list[dict[str, Any]] = []
-
-    def argument(self, value: Any) -> Any:
-        """JSON for one: a tensor as its name and the offset into it, in bytes."""
-        if not isinstance(value, torch.Tensor):
-            return value if isinstance(value, bool | int | float | str | None) else repr(value)
-        storage = value.untyped_storage()
-        if storage.data_ptr() not in self.named:
-            self.named[storage.data_ptr()] = f"new{len(self.kept)}:{storage.nbytes()}"
-            self.kept.append(value)
-        offset = value.storage_offset() * value.element_size()
-        return {"tensor": self.named[storage.data_ptr()], "offset": offset}
 
 
 class Utils:
@@ -62,16 +43,16 @@ class Utils:
 class NoDevice:
     """The driver. Its device's number is the architecture, so that each is compiled for once."""
 
-    def __init__(self, plan: Plan | None) -> None:
-        self.plan, self.architecture, self.utils = plan, 90, Utils()
+    def __init__(self) -> None:
+        self.tape: Tape | None = None
+        self.architecture, self.utils = 90, Utils()
 
     def launcher_cls(self, source: Any, metadata: Any) -> Any:
         def launch(*given: Any) -> None:
             x, y, z, _, function, _, _, _, _, *arguments = given
-            if self.plan is not None:
-                plain = [self.plan.argument(one) for one in arguments]
-                launch = {"kernel": metadata.name, "code": function, "grid": [x, y, z]}
-                self.plan.launches.append({**launch, "arguments": plain})
+            if self.tape is not None:
+                kinds = list(source.signature.values())
+                self.tape.launch(metadata, function, [x, y, z], kinds, arguments)
 
         return launch
 
@@ -101,9 +82,9 @@ class NoDevice:
         pass
 
 
-def without_device(plan: Plan | None = None) -> NoDevice:
+def without_device() -> NoDevice:
     """Makes Triton use no device from here on."""
-    found = NoDevice(plan)
+    found = NoDevice()
     driver.set_active(found)
     return found
 

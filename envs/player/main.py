@@ -53,21 +53,24 @@ def record(words: list[str]) -> None:
 
 
 def trace(words: list[str]) -> None:
-    """Writes what the answer launches for one case, with its kernels compiled for each target."""
-    from envs.player.launches import Plan, compiled_kernels, without_device
+    """Writes what the answer asks of a device in one call, compiled for each of the targets; the
+    call for the last of them is the one that is written down."""
+    from envs.player.launches import compiled_kernels, without_device
+    from envs.player.tape import Moves, Tape
 
     layout, targets = json.loads(words[0]), json.loads(words[1])
     tensors = [invented(one) for one in layout["inputs"]]
-    plan = Plan(dict(zip(layout["names"], tensors, strict=True)))
-    device = without_device(plan)
+    device = without_device()
     rounds = Rounds(model_class(), CHANNEL)
     rounds.prepare(layout)
-    with torch.inference_mode(), only_moves():
-        for device.architecture in targets:
-            rounds.forward(*rounds.arranged(tensors))
-    found = {"launches": plan.launches, "kernels": compiled_kernels()}
+    for device.architecture in targets:
+        device.tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
+        with torch.inference_mode(), only_moves(), Moves(device.tape):
+            outputs = rounds.forward(*rounds.arranged(tensors))
+        plan = device.tape.written(outputs, [])
+    plan["kernels"] = compiled_kernels()
     with os.fdopen(CHANNEL, "w") as file:
-        json.dump(found, file)
+        json.dump(plan, file)
 
 
 def play(words: list[str]) -> None:

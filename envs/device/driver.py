@@ -1,0 +1,172 @@
+"""CUDA's driver API, as much of it as replaying a plan needs, by `ctypes`.
+
+Source of the signatures: the CUDA driver API's reference, version 12 and 13. Every call that fails
+raises DriverError with the driver's own name for it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+L2_CACHE_SIZE = 38
+MAX_DYNAMIC_SHARED = 8
+CLUSTER_DIMENSION = 4
+"""Numbers of CUdevice_attribute, CUfunction_attribute and CUlaunchAttributeID."""
+OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
+
+Address = ctypes.c_uint64
+Handle = ctypes.c_void_p
+
+
+class DriverError(RuntimeError):
+    """A call failed; `.name` is the driver's name for why."""
+
+    def __init__(self, call: str, name: str) -> None:
+        super().__init__(f"{call}: {name}")
+        self.name = name
+
+
+class _Attribute(ctypes.Structure):
+    """CUlaunchAttribute: which one, and 64 bytes of value."""
+
+    _fields_ = (
+        ("id", ctypes.c_int),
+        ("padding", ctypes.c_char * 4),
+        ("value", ctypes.c_uint32 * 16),
+    )
+
+
+class _Config(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = (
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared_bytes", ctypes.c_uint),
+        ("stream", Handle),
+        ("attributes", ctypes.POINTER(_Attribute)),
+        ("attribute_count", ctypes.c_uint),
+    )
+
+
+class PreparedLaunch:
+    """A launch with everything that the driver wants to be pointed at, kept alive."""
+
+    def __init__(self, function: Any, config: _Config, arguments: Sequence[bytes]) -> None:
+        self.function, self.config = function, config
+        self._values = [ctypes.create_string_buffer(one, max(len(one), 1)) for one in arguments]
+        pointers = [ctypes.cast(one, Handle).value for one in self._values]
+        self.parameters = (Handle * len(pointers))(*pointers)
+
+
+class Driver:
+    """The first device's primary context, current in this thread, and one stream."""
+
+    def __init__(self, library: str) -> None:
+        self._library = ctypes.CDLL(library)
+        self.call("cuInit", ctypes.c_uint(0))
+        device, context, self.stream = ctypes.c_int(), Handle(), Handle()
+        self.call("cuDeviceGet", ctypes.byref(device), ctypes.c_int(0))
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self.call("cuCtxSetCurrent", context)
+        self.call("cuStreamCreate", ctypes.byref(self.stream), ctypes.c_uint(1))
+        size = ctypes.c_int()
+        self.call("cuDeviceGetAttribute", ctypes.byref(size), ctypes.c_int(L2_CACHE_SIZE), device)
+        self.l2_bytes = size.value
+        self._events = [self._event(), self._event()]
+
+    def call(self, name: str, *arguments: Any) -> None:
+        status = getattr(self._library, name)(*arguments)
+        if status != 0:
+            said = ctypes.c_char_p()
+            self._library.cuGetErrorName(ctypes.c_int(status), ctypes.byref(said))
+            raise DriverError(name, (said.value or b"unknown").decode())
+
+    def module(self, code: bytes) -> Handle:
+        found = Handle()
+        self.call("cuModuleLoadData", ctypes.byref(found), code)
+        return found
+
+    def function(self, module: Handle, name: str, shared_bytes: int) -> Handle:
+        """A kernel that may be given so much dynamic shared memory."""
+        found = Handle()
+        self.call("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
+        wanted = ctypes.c_int(shared_bytes)
+        self.call("cuFuncSetAttribute", found, ctypes.c_int(MAX_DYNAMIC_SHARED), wanted)
+        return found
+
+    def prepared(
+        self,
+        function: Handle,
+        grid: Sequence[int],
+        block: Sequence[int],
+        shared_bytes: int,
+        cluster: int,
+        arguments: Sequence[bytes],
+    ) -> PreparedLaunch:
+        attribute = _Attribute(id=CLUSTER_DIMENSION)
+        attribute.value[:3] = (cluster, 1, 1)
+        config = _Config(
+            grid=tuple(grid),
+            block=tuple(block),
+            shared_bytes=shared_bytes,
+            stream=self.stream,
+            attributes=ctypes.pointer(attribute),
+            attribute_count=int(cluster > 1),
+        )
+        return PreparedLaunch(function, config, arguments)
+
+    def launch(self, one: PreparedLaunch) -> None:
+        self.call(
+            "cuLaunchKernelEx", ctypes.byref(one.config), one.function, one.parameters, Handle()
+        )
+
+    def allocate(self, size_bytes: int) -> int:
+        found = Address()
+        self.call("cuMemAlloc_v2", ctypes.byref(found), ctypes.c_size_t(max(size_bytes, 1)))
+        return found.value
+
+    def free(self, at: int) -> None:
+        self.call("cuMemFree_v2", Address(at))
+
+    def fill(self, at: int, pattern: bytes, size_bytes: int) -> None:
+        """Writes the pattern, of 1, 2 or 4 bytes, over and over; in the stream."""
+        width = len(pattern)
+        value = ctypes.c_uint(int.from_bytes(pattern, "little"))
+        count = ctypes.c_size_t(size_bytes // width)
+        self.call(f"cuMemsetD{8 * width}Async", Address(at), value, count, self.stream)
+
+    def copy(self, source: int, to: int, size_bytes: int) -> None:
+        """Within the device, in the stream."""
+        size = ctypes.c_size_t(size_bytes)
+        self.call("cuMemcpyDtoDAsync_v2", Address(to), Address(source), size, self.stream)
+
+    def upload(self, source: Any, to: int, size_bytes: int) -> None:
+        self.call("cuMemcpyHtoD_v2", Address(to), source, ctypes.c_size_t(size_bytes))
+
+    def download(self, source: int, size_bytes: int) -> bytes:
+        found = ctypes.create_string_buffer(max(size_bytes, 1))
+        self.call("cuMemcpyDtoH_v2", found, Address(source), ctypes.c_size_t(size_bytes))
+        return found.raw[:size_bytes]
+
+    def wait(self) -> None:
+        """Until all that was asked of the device is done, on any stream."""
+        self.call("cuCtxSynchronize")
+
+    def mark(self, which: int) -> None:
+        """The first (0) or the second (1) end of what is timed, in the stream."""
+        self.call("cuEventRecord", self._events[which], self.stream)
+
+    def between_marks_ns(self) -> int:
+        """Device time from the first mark to the second, at least 1; both are over."""
+        milliseconds = ctypes.c_float()
+        first, second = self._events
+        self.call("cuEventElapsedTime", ctypes.byref(milliseconds), first, second)
+        return max(1, round(milliseconds.value * 1e6))
+
+    def _event(self) -> Handle:
+        found = Handle()
+        self.call("cuEventCreate", ctypes.byref(found), ctypes.c_uint(0))
+        return found

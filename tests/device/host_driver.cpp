@@ -1,0 +1,71 @@
+// CUDA's driver API, as far as envs/device/driver.py uses it, on ordinary memory.
+//
+// A module is a shared library, a kernel is a function `int NAME(const unsigned* grid, void** arguments)`
+// in it that does the work of the whole grid and returns a CUresult. Nothing runs later than it is asked.
+#include <dlfcn.h>
+#include <elf.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+using Kernel = int (*)(const unsigned* grid, void** arguments);
+struct Config { unsigned grid[3], block[3], shared; void* stream; void* attributes; unsigned count; };
+static int fault;  // as of a real device: once there was one, nothing else succeeds
+
+extern "C" {
+int cuInit(unsigned) { return getenv("HOST_DRIVER_FAILS") ? 999 : 0; }
+int cuDeviceGet(int* device, int) { *device = 0; return 0; }
+int cuDevicePrimaryCtxRetain(void** context, int) { *context = &fault; return 0; }
+int cuCtxSetCurrent(void*) { return 0; }
+int cuStreamCreate(void** stream, unsigned) { *stream = &fault; return 0; }
+int cuDeviceGetAttribute(int* value, int, int) { *value = 1 << 20; return 0; }
+int cuGetErrorName(int status, const char** name) {
+  *name = status == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : status == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_INVALID_VALUE";
+  return 0;
+}
+int cuModuleLoadData(void** module, const void* code) {
+  const auto* head = static_cast<const Elf64_Ehdr*>(code);
+  const size_t size = head->e_shoff + size_t(head->e_shnum) * head->e_shentsize;
+  char path[] = "/tmp/host-module-XXXXXX";
+  const int file = mkstemp(path);
+  if (write(file, code, size) != ssize_t(size)) return 1;
+  close(file);
+  *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  unlink(path);
+  return *module ? 0 : 1;
+}
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+  *function = dlsym(module, name);
+  return *function ? 0 : 1;
+}
+int cuFuncSetAttribute(void*, int, int) { return 0; }
+int cuLaunchKernelEx(const Config* config, void* function, void** arguments, void**) {
+  fault = fault ? fault : reinterpret_cast<Kernel>(function)(config->grid, arguments);
+  return fault;
+}
+int cuMemAlloc_v2(uint64_t* at, size_t bytes) {
+  if (bytes > size_t(1) << 34) return 2;
+  *at = reinterpret_cast<uint64_t>(malloc(bytes));
+  return *at ? 0 : 2;
+}
+int cuMemFree_v2(uint64_t at) { free(reinterpret_cast<void*>(at)); return 0; }
+int cuMemsetD8Async(uint64_t at, unsigned char value, size_t count, void*) { memset(reinterpret_cast<void*>(at), value, count); return fault; }
+int cuMemsetD32Async(uint64_t at, unsigned value, size_t count, void*) {
+  for (size_t i = 0; i < count; ++i) reinterpret_cast<unsigned*>(at)[i] = value;
+  return fault;
+}
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void*) { memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); return fault; }
+int cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) { memcpy(reinterpret_cast<void*>(to), from, bytes); return fault; }
+int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) { memcpy(to, reinterpret_cast<void*>(from), bytes); return fault; }
+int cuCtxSynchronize() { return fault; }
+int cuCtxResetPersistingL2Cache() { return 0; }
+int cuEventCreate(void** event, unsigned) { *event = calloc(1, sizeof(timespec)); return 0; }
+int cuEventRecord(void* event, void*) { return clock_gettime(CLOCK_MONOTONIC, static_cast<timespec*>(event)); }
+int cuEventElapsedTime(float* milliseconds, const timespec* first, const timespec* second) {
+  *milliseconds = (second->tv_sec - first->tv_sec) * 1e3f + (second->tv_nsec - first->tv_nsec) * 1e-6f;
+  return fault;
+}
+}

@@ -1,0 +1,318 @@
+"""Replaying on a device: the process, its protocol and its verdicts, against a driver that works on
+ordinary memory (device/host_driver.cpp). What only a GPU can show is in the tests marked `gpu`."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.kernelbench import load_problem
+from envs.abi import CaseSpec
+from envs.court import Court, Protocol
+from envs.device import replayed
+from envs.device.assemble import NoCodeError, assembled, best_for
+from envs.device.replayed import DeviceLostError, Replayed
+from envs.dialects.base import OnDevice
+from envs.dialects.cuda import assembler, compiled, members
+from envs.dialects.cuda import trace as cuda_plan
+from envs.dialects.plan import Copy, Fill, Kernel, Launch, Place, Plan, Step
+from envs.draws import Draws, Loaded, ReferenceProcess
+from envs.gpus import Gpu, gpus
+from envs.referee import CandidateFailedError, compare
+from envs.sandboxes import Sandboxes
+from envs.toolchain import compiler_path, nvcc_path
+from envs.types import Candidate, CaseCheck, Dialect, Problem, Target, Trust, Verdict
+
+HERE = Path(__file__).parent
+CUDA, TRITON = ((HERE / "dialects" / name).read_text() for name in ("cuda.cu", "triton.py"))
+RIGHT = """
+#include <math.h>
+#include <stdint.h>
+extern "C" int {name}(const unsigned* grid, void** given) {{
+  const float *x = *(const float**)given[0], *w = *(const float**)given[1];
+  const float* b = *(const float**)given[2];
+  float* out = *(float**)given[3];
+  const {integer} n = *({integer}*)given[4], k = *({integer}*)given[5], m = *({integer}*)given[6];
+  for ({integer} at = 0; at < n * m; ++at) {{
+    float s = b[at % m];
+    for ({integer} l = 0; l < k; ++l) s += x[at / m * k + l] * w[at % m * k + l];
+    out[at] = fmaxf(s, 0.f) * *(float*)given[7];
+  }}
+  {rest}
+  return {status};
+}}
+"""
+
+
+def built(folder: Path, source: str, *flags: str) -> bytes:
+    (folder / "a.cpp").write_text(source)
+    command = [compiler_path(), "-shared", "-fPIC", "-O1", *flags, "-o", "a.so", "a.cpp"]
+    subprocess.run(command, cwd=folder, check=True)
+    return (folder / "a.so").read_bytes()
+
+
+def code(
+    folder: Path, *, name: str = "f", integer: str = "int32_t", rest: str = "", status: int = 0
+) -> bytes:
+    """A module with a kernel that computes what the problem asks for, and does the rest after."""
+    source = RIGHT.format(name=name, integer=integer, rest=rest, status=status)
+    return built(folder, source)
+
+
+@pytest.fixture(scope="module")
+def gpu(tmp_path_factory: pytest.TempPathFactory) -> Gpu:
+    folder = tmp_path_factory.mktemp("driver")
+    built(folder, (HERE / "device" / "host_driver.cpp").read_text())
+    return Gpu(
+        uuid="none",
+        name="ordinary memory",
+        driver="1",
+        architecture=90,
+        memory_bytes=None,
+        library=str(folder / "a.so"),
+    )
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problem(HERE / "dialects" / "problem.py")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a round needs besides a plan and its code."""
+
+    gpu: Gpu
+    loaded: Loaded
+    reference: ReferenceProcess
+    sandboxes: Sandboxes
+
+    def played(self, plan: Callable[[CaseSpec], Plan], limit_s: float = 20.0) -> CaseCheck:
+        """What came of one round on the first case; a candidate's failure is raised."""
+        spec = self.loaded.specs[0]
+        on_device = OnDevice(trace=lambda *_: plan(spec), assembler="")
+        player = Replayed(on_device, self.gpu, self.sandboxes, limit_s)
+        try:
+            player.ready()
+            player.prime(spec)
+            with Draws(self.reference, 1).of(self.loaded, 0, 0) as draw:
+                duration_ns, copy = player.round(draw.inputs, spec)
+                assert duration_ns > 0
+                return compare("a", copy, spec, draw.expected)
+        finally:
+            player.close()
+
+
+@pytest.fixture(scope="module")
+def bench(gpu: Gpu, problem: Problem) -> Iterator[Bench]:
+    reference, sandboxes = ReferenceProcess(), Sandboxes()
+    yield Bench(gpu, reference.load(problem), reference, sandboxes)
+    reference.close()
+    sandboxes.close()
+
+
+OUT = Place(tensor="out", offset=0)
+
+
+def launch(spec: CaseSpec, out: Place) -> Launch:
+    x, w = spec.inputs[0].shape, spec.inputs[1].shape
+    return Launch(
+        kernel="f",
+        grid=(1, 1, 1),
+        block=(32, 1, 1),
+        shared_bytes=0,
+        arguments=[
+            *(Place(tensor=one.name, offset=0) for one in spec.inputs),
+            out,
+            *(struct.pack("<i", size).hex() for size in (*x, w[0])),
+            struct.pack("<f", 2.5).hex(),
+        ],
+    )
+
+
+def direct(spec: CaseSpec) -> Plan:
+    """One launch that writes the output's own place."""
+    return Plan(steps=[launch(spec, OUT)], buffers={}, kernels=[kernel("sm_90")])
+
+
+def roundabout(spec: CaseSpec) -> Plan:
+    """By way of two buffers; the first is filled with what the launch overwrites."""
+    size = spec.outputs[0].size_bytes
+    first, second = Place(tensor="new0", offset=64), Place(tensor="new1", offset=8)
+    steps: list[Step] = [
+        Fill(at=first, fill="0000803f", bytes=size),
+        launch(spec, first),
+        Copy(source=first, to=second, bytes=size),
+    ]
+    buffers = {"new0": size + 64, "new1": size + 8}
+    return Plan(steps=steps, buffers=buffers, outputs=[second], kernels=[kernel("sm_90")])
+
+
+def kernel(target: str) -> Kernel:
+    return Kernel(name="f", target=target, ptx="", info="")
+
+
+@pytest.mark.parametrize("plan", [direct, roundabout])
+def test_a_plan_computes_what_its_kernels_compute(
+    plan: Any, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binary = code(tmp_path)
+    monkeypatch.setattr(replayed, "assembled", lambda *_: binary)
+    assert bench.played(plan).passed
+
+
+WRONGS: list[tuple[dict[str, Any], Verdict, str]] = [
+    ({"status": 700}, Verdict.CRASHED, "illegal_address"),
+    ({"status": 1}, Verdict.CRASHED, "launch_failed"),
+    ({"status": 2}, Verdict.CRASHED, "out_of_memory"),
+    ({"name": "g"}, Verdict.CRASHED, "launch_failed"),
+    ({"rest": "out[n * m + 3] = 1;"}, Verdict.WRONG, "out_of_bounds"),
+    ({"rest": "((float*)x)[1] = 1;"}, Verdict.WRONG, "inputs_changed"),
+    ({"rest": "for (volatile int i = 0;; i = 1);"}, Verdict.TIMED_OUT, "wall_limit"),
+]
+
+
+@pytest.mark.parametrize("case", WRONGS, ids=[reason for _, _, reason in WRONGS])
+def test_what_a_kernel_does_wrong_on_a_device_has_a_name(
+    case: tuple[dict[str, Any], Verdict, str],
+    bench: Bench,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    what, verdict, reason = case
+    binary = code(tmp_path, **what)
+    monkeypatch.setattr(replayed, "assembled", lambda *_: binary)
+    with pytest.raises(CandidateFailedError) as error:
+        bench.played(direct, limit_s=5.0)
+    assert (error.value.verdict, error.value.reason) == (verdict, reason)
+
+
+def _outside(spec: CaseSpec) -> Plan:
+    plan = direct(spec)
+    far = Place(tensor="x", offset=spec.inputs[0].size_bytes + 1)
+    return plan.model_copy(update={"steps": [launch(spec, far)]})
+
+
+def _behind(spec: CaseSpec) -> Plan:
+    size = spec.outputs[0].size_bytes
+    outputs = [Place(tensor="new0", offset=4)]
+    return direct(spec).model_copy(update={"buffers": {"new0": size}, "outputs": outputs})
+
+
+def _renamed(spec: CaseSpec) -> Plan:
+    return direct(spec).model_copy(update={"buffers": {"inputs": 64}})
+
+
+@pytest.mark.parametrize("plan", [_outside, _behind, _renamed])
+def test_a_plan_that_makes_no_sense_is_refused_before_it_runs(
+    plan: Any, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binary = code(tmp_path)
+    monkeypatch.setattr(replayed, "assembled", lambda *_: binary)
+    with pytest.raises(CandidateFailedError) as error:
+        bench.played(plan)
+    assert (error.value.verdict, error.value.reason) == (Verdict.CHEATED, "launch_misused")
+
+
+def test_what_cannot_be_done_again_is_nobodys_fault(bench: Bench) -> None:
+    def plan(spec: CaseSpec) -> Plan:
+        return direct(spec).model_copy(update={"left_out": "arange"})
+
+    with pytest.raises(CandidateFailedError) as error:
+        bench.played(plan)
+    assert (error.value.verdict, error.value.reason) == (Verdict.UNJUDGED, "not_replayable")
+
+
+def test_a_device_that_does_not_answer_is_our_fault(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOST_DRIVER_FAILS", "1")
+    with pytest.raises(DeviceLostError, match="ordinary memory"):
+        bench.played(direct)
+
+
+def judged(problem: Problem, gpu: Gpu, dialect: Dialect, source: str) -> Any:
+    court = Court(Protocol(), Target(name="here", cores=1), gpu)
+    try:
+        candidate = Candidate(problem_key=problem.key, dialect=dialect, source=source)
+        return court.judge(problem, candidate, timed=False, seed=1)
+    finally:
+        court.close()
+
+
+@pytest.mark.parametrize("dialect", [Dialect.CUDA, Dialect.TRITON])
+@pytest.mark.parametrize("rest", ["", "out[5] += 1;"])
+def test_with_a_device_what_an_answer_launches_is_judged_and_its_host_code_is_not_run(
+    dialect: Dialect,
+    rest: str,
+    problem: Problem,
+    gpu: Gpu,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if dialect is Dialect.TRITON:
+        pytest.importorskip("triton", reason="triton is not installed")
+    elif nvcc_path() is None:
+        pytest.skip("no nvcc on the PATH")
+    seen = []
+
+    def compiled_here(one: Kernel, *_: Any) -> bytes:
+        seen.append(one.target)
+        names = {Dialect.CUDA: "_Z1fPKfS0_S0_Pflllf", Dialect.TRITON: "fused"}
+        integer = "int64_t" if dialect is Dialect.CUDA else "int32_t"
+        return code(tmp_path, name=names[dialect], integer=integer, rest=rest)
+
+    monkeypatch.setattr(replayed, "assembled", compiled_here)
+    found = judged(problem, gpu, dialect, CUDA if dialect is Dialect.CUDA else TRITON)
+    wanted = (Verdict.WRONG, "mismatch") if rest else (Verdict.CORRECT, "ok")
+    assert (found.verdict, found.reason) == wanted, found.log
+    assert (found.trust, found.environment) == (Trust.REPLAYED, gpu.environment)
+    assert {one.rstrip("a") for one in seen} == {"sm_90"}
+
+
+def test_the_best_code_is_the_newest_that_runs_there() -> None:
+    kernels = [kernel(one) for one in ("sm_80", "sm_90a", "sm_100a")]
+    wanted = {80: "sm_80", 89: "sm_80", 90: "sm_90a", 100: "sm_100a", 103: "sm_80", 120: "sm_80"}
+    assert {one: best_for(kernels, one).target for one in wanted} == wanted
+    with pytest.raises(NoCodeError):
+        best_for(kernels, 75)
+    with pytest.raises(NoCodeError):
+        best_for([kernel("compute_90")], 90)
+
+
+def test_ptx_is_assembled_for_the_device(bench: Bench) -> None:
+    spec, sandboxes = bench.loaded.specs[0], bench.sandboxes
+    made = compiled(CUDA, spec, sandboxes)
+    nvcc = nvcc_path()
+    if made is None or nvcc is None:
+        pytest.skip("no nvcc on the PATH")
+    plan = cuda_plan(members(made.artefact), spec, sandboxes)
+    assert isinstance(plan, Plan)
+    one = best_for(plan.kernels, 86)
+    assert one.target == "sm_80"
+    assert assembled(one, 86, assembler(nvcc), sandboxes).startswith(b"\x7fELF")
+    broken = one.model_copy(update={"ptx": one.ptx + "nonsense"})
+    with pytest.raises(NoCodeError, match="nonsense"):
+        assembled(broken, 86, assembler(nvcc), sandboxes)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dialect", [Dialect.CUDA, Dialect.TRITON])
+def test_on_a_gpu_an_honest_kernel_is_correct_and_timed(dialect: Dialect, problem: Problem) -> None:
+    if not gpus():
+        pytest.skip("needs a CUDA device")
+    court = Court(Protocol(), Target(name="here", cores=1), gpus()[0])
+    try:
+        source = CUDA if dialect is Dialect.CUDA else TRITON
+        candidate = Candidate(problem_key=problem.key, dialect=dialect, source=source)
+        found = court.judge(problem, candidate, timed=True, seed=1)
+    finally:
+        court.close()
+    assert (found.verdict, found.reason, found.trust) == (Verdict.CORRECT, "ok", Trust.REPLAYED)
+    assert found.timing is not None
