@@ -11,6 +11,7 @@ from data.suite import Suite
 from envs.judge import AnyJudge
 from rl.adapter import fresh_adapter, load_policy_model, save_adapter, train_in_float32
 from rl.config import Recipe
+from rl.memory import memory_callback
 from rl.methods.base import Method
 from rl.methods.contrastive import Contrastive
 from rl.methods.plain import Plain
@@ -66,7 +67,7 @@ def run_grpo(
             [{"prompt": [{"role": "user", "content": key}], "problem": key} for key in problems]
         ),
         processing_class=load_tokenizer(recipe.model.name),
-        callbacks=[metrics_callback(recipe, "grpo", first_step)],
+        callbacks=[metrics_callback(recipe, "grpo", first_step), memory_callback()],
     )
     drop_printer(trainer)
     train_in_float32(trainer.model)

@@ -9,6 +9,7 @@ from data.triples import Triple
 from envs.prompt import task_prompt
 from rl.adapter import load_policy_model, lora_config, save_adapter, train_in_float32
 from rl.config import Recipe
+from rl.memory import memory_callback
 from rl.models import hush_libraries, load_tokenizer
 from rl.trainer_options import (
     common_options,
@@ -44,7 +45,10 @@ def run_sft(recipe: Recipe, triples: Sequence[Triple], out: Path, *, resume: boo
         train_dataset=Dataset.from_list([_row(one, recipe) for one in triples]),
         processing_class=load_tokenizer(recipe.model.name),
         peft_config=lora_config(recipe),
-        callbacks=[metrics_callback(recipe, "sft", checkpoint[1] if checkpoint else 0)],
+        callbacks=[
+            metrics_callback(recipe, "sft", checkpoint[1] if checkpoint else 0),
+            memory_callback(),
+        ],
     )
     drop_printer(trainer)
     train_in_float32(trainer.model)
