@@ -144,8 +144,9 @@ class ReferenceProcess(Player):
         request = {"op": "work", "key": loaded.problem.key, "case": case, "tolerance": tolerance}
         return Work(**self.ask(request)[0])
 
-    def aim(self, problem: Problem, case: int) -> None:
-        self.ask({"op": "aim", "key": problem.key, "case": case})
+    def aim(self, problem: Problem, case: int, *, compiled: bool = False) -> None:
+        """Rounds from now on run this case's module, as it is or through torch.compile."""
+        self.ask({"op": "aim", "key": problem.key, "case": case, "compiled": compiled})
 
     def ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         try:

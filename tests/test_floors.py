@@ -24,7 +24,12 @@ EVALS_MAY_TAKE = {"rl.policies", "rl.config", "rl.models", "rl.weights"}
 """Policies, and what names a model: nothing that trains."""
 
 HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "bitsandbytes", "wandb")
-REFERENCE_PROCESS = ("envs.reference_process", "envs.least_work", "envs.products")
+REFERENCE_PROCESS = (
+    "envs.reference_process",
+    "envs.compiled",
+    "envs.least_work",
+    "envs.products",
+)
 RUN_TORCH_BY_THEMSELVES = (*REFERENCE_PROCESS, "envs.player")
 """Processes of their own, never imported by another module: they are there to run PyTorch."""
 READ_BY_BOTH = "envs.player.moves"
