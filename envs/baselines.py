@@ -36,6 +36,8 @@ from envs.types import Problem, Timing, content_hash
 from envs.wire import problem_from_plain, timing_from_plain, to_json
 from envs.worker import alone_at
 
+PACE = Pace(most_blocks=60, budget_s=5.0)
+"""The judge's, with more patience: one measurement is held against every candidate from then on."""
 LIMIT_S = 600.0
 """For one problem, with the wait for a core that somebody else is measuring on."""
 LOOK_S = 0.2
@@ -100,7 +102,7 @@ def compiled_baselines(
 
 def cache_file(problem: Problem) -> Path:
     """Where a problem's baseline is kept: by all that decides it."""
-    here = (toolchain_fingerprint(), version("torch"), repr(Pace()))
+    here = (toolchain_fingerprint(), version("torch"), repr(PACE))
     return cache_folder() / "baselines" / f"{content_hash(problem.key, *here)}.json"
 
 
@@ -172,7 +174,7 @@ def measure(problem: Problem, core: int) -> Compiled:
             compile_s = time.monotonic() - started
             draws = Draws(reference, fresh_seed())
             eager, compiled = (_runs(loaded, draws, compiled=one) for one in (False, True))
-            timing, _ = time_in_turns(eager, compiled, Pace())
+            timing, _ = time_in_turns(eager, compiled, PACE)
             draws.close()
     except (ReferenceFailedError, ReferenceGoneError) as error:
         reason = " ".join(str(error).split())[:LONGEST_REASON]
