@@ -37,14 +37,18 @@ def keep_baselines(
         Known(problem=problem.name, problem_key=problem.key, compiled=one)
         for problem, one in zip(problems, measured, strict=True)
     ]
-    partial = folder / f"{BASELINES_FILE}.partial"
-    partial.write_text(json.dumps(to_plain(found)) + "\n", encoding="utf-8")
-    partial.replace(folder / BASELINES_FILE)
+    write_baselines(folder, found)
     return found
 
 
+def write_baselines(folder: Path, found: Sequence[Known]) -> None:
+    partial = folder / f"{BASELINES_FILE}.partial"
+    partial.write_text(json.dumps(to_plain(found)) + "\n", encoding="utf-8")
+    partial.replace(folder / BASELINES_FILE)
+
+
 def read_baselines(folder: Path) -> list[Known]:
-    """What `keep_baselines` wrote; empty where it was not asked."""
+    """What `write_baselines` wrote; empty where it wrote nothing."""
     path = folder / BASELINES_FILE
     rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return [
