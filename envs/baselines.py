@@ -31,7 +31,7 @@ from envs.health import fresh_seed
 from envs.judge import shared_cores
 from envs.pool import ROOT
 from envs.stopwatch import Pace, Runs, time_in_turns
-from envs.toolchain import cache_folder, toolchain_fingerprint
+from envs.toolchain import cache_folder, compiler_path, toolchain_fingerprint
 from envs.types import Problem, Timing, content_hash
 from envs.wire import problem_from_plain, timing_from_plain, to_json
 from envs.worker import alone_at
@@ -127,7 +127,7 @@ def _measured(problem: Problem, core: int, stop: threading.Event) -> Compiled:
 
 
 def _ask_process(problem: Problem, core: int, stop: threading.Event) -> Compiled:
-    ours = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    ours = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CXX": compiler_path()}
     others = {name: one for name, one in os.environ.items() if not name.startswith("TORCH")}
     process = subprocess.Popen(
         [sys.executable, "-m", "envs.baselines", str(core)],
