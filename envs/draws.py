@@ -149,9 +149,13 @@ class ReferenceProcess(Player):
         request = {"op": "work", "key": loaded.problem.key, "case": case, "tolerance": tolerance}
         return Work(**self.ask(request)[0])
 
-    def aim(self, problem: Problem, case: int, *, on_device: bool = False) -> None:
-        """Makes this case's module the one that rounds run from now on, here or on the GPU."""
-        self.ask({"op": "aim", "key": problem.key, "case": case, "on_device": on_device})
+    def aim(
+        self, problem: Problem, case: int, *, compiled: bool = False, on_device: bool = False
+    ) -> None:
+        """Rounds from now on run this case's module: as it is or through torch.compile, or on the
+        GPU."""
+        where = {"compiled": compiled, "on_device": on_device}
+        self.ask({"op": "aim", "key": problem.key, "case": case, **where})
         self.reports_ns = on_device
 
     def ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:

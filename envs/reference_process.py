@@ -24,6 +24,7 @@ import torch
 
 from envs.abi import CaseSpec
 from envs.compare import Array, overflowed
+from envs.compiled import compile_module
 from envs.device.torch_clock import DeviceClock
 from envs.layout import MESSAGE_BYTES, NUMPY_TYPES, offsets
 from envs.least_work import least_work
@@ -53,6 +54,7 @@ class ReferenceServer:
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
         self.loaded: dict[str, list[tuple[Reference, CaseSpec]]] = {}
+        self.aims: dict[tuple[str, int, bool, bool], tuple[Any, list[str], CaseSpec, bool]] = {}
         self.aimed: tuple[Any, list[str], CaseSpec, bool] | None = None
         self.clock: DeviceClock | None = None
         """Where rounds run on the GPU: how they are timed."""
@@ -88,6 +90,7 @@ class ReferenceServer:
             for (one, spec), least in zip(pairs, spreads, strict=True)
         ]
         self.loaded = {noun.key: pairs}
+        self.aims.clear()
         specs = [to_plain(spec) for _, spec in pairs]
         plain = {"specs": specs, "tolerances": to_plain(tolerances), "spreads": spreads}
         return plain, []
@@ -105,13 +108,26 @@ class ReferenceServer:
         answers = _file([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
         return {"choices": [len(choices) for choices in expected]}, [inputs, answers]
 
-    def aim(self, key: str, case: int, on_device: bool) -> tuple[dict[str, Any], list[int]]:
-        """Makes this case's module the one that timed rounds run, here or on the GPU."""
-        reference, spec = self.loaded[key][case]
-        model, state, arguments = reference.draw(0)
-        in_place = works_in_place(model, state, arguments)
+    def aim(
+        self, key: str, case: int, compiled: bool, on_device: bool
+    ) -> tuple[dict[str, Any], list[int]]:
+        """Makes this case's module the one that timed rounds run: as it is, compiled, or on the
+        GPU."""
+        place = (key, case, compiled, on_device)
+        if place not in self.aims:
+            reference, spec = self.loaded[key][case]
+            model, state, arguments = reference.draw(0)
+            in_place = works_in_place(model, state, arguments)
+            if compiled:
+                compile_module(model, reference)
+            self.aims[place] = (
+                model.to("cuda") if on_device else model,
+                list(state),
+                spec,
+                in_place,
+            )
         self.clock = DeviceClock() if on_device else None
-        self.aimed = (model.to("cuda") if on_device else model, list(state), spec, in_place)
+        self.aimed = self.aims[place]
         return {}, []
 
     def work(
@@ -121,7 +137,7 @@ class ReferenceServer:
         return to_plain(least_work(self.loaded[key][case][0], Tolerance(**tolerance))), []
 
     def run_round(self, inputs: int, outputs: int) -> int | None:
-        """PyTorch's eager forward on the tensors in the file; its result is not needed.
+        """PyTorch's forward, eager or compiled, on the file's tensors; its result is not needed.
 
         Returns the nanoseconds that a device took, None where there is none.
         """

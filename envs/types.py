@@ -55,6 +55,13 @@ class Trust(StrEnum):
     INPROCESS = "inprocess"
 
 
+class Baseline(StrEnum):
+    """What a speed is compared with: the PyTorch module as it is, or compiled by torch.compile."""
+
+    EAGER = "eager"
+    COMPILE = "compile"
+
+
 class Role(StrEnum):
     """What a case is for: shown in the prompt, kept from it, or timed."""
 

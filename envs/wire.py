@@ -78,7 +78,7 @@ def evaluation_from_plain(plain: Mapping[str, Any]) -> Evaluation:
         sandbox_level=plain["sandbox_level"],
         trust=Trust(plain["trust"]),
         check=Check(rounds=tuple(CaseCheck(**one) for one in check["rounds"])) if check else None,
-        timing=_timing(timing) if timing else None,
+        timing=timing_from_plain(timing) if timing else None,
         facts=tuple((name, value) for name, value in plain["facts"]),
         binary=plain.get("binary"),  # records of earlier versions have none
         seed=plain["seed"],
@@ -88,7 +88,7 @@ def evaluation_from_plain(plain: Mapping[str, Any]) -> Evaluation:
     )
 
 
-def _timing(plain: Mapping[str, Any]) -> Timing:
+def timing_from_plain(plain: Mapping[str, Any]) -> Timing:
     return Timing(
         baseline_ns=tuple(plain["baseline_ns"]),
         candidate_ns=tuple(plain["candidate_ns"]),

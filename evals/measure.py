@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from rich.console import Console
@@ -19,7 +21,8 @@ from rich.table import Table
 from data.store import RecordStore
 from data.suite import Suite
 from envs.judge import Judge
-from envs.types import Record, Verdict
+from envs.types import Baseline, Problem, Record, Verdict
+from evals.against import keep_baselines
 from evals.metrics import Scores, scores
 from evals.report import clock, percent, speedup, write_report
 from evals.run import EvalSettings, evaluate
@@ -38,9 +41,11 @@ def evaluate_model(
     *,
     resume: bool = False,
     workers: int | None = None,
+    baseline: Baseline = Baseline.EAGER,
 ) -> Scores:
     """Samples and judges; writes `records.jsonl`, `summary.json`, `report.html`; prints a table.
 
+    With baseline `compile` every problem is also compiled by torch.compile, and timed, once.
     `model` is an embedded name, a Hub id, or a folder with a model, an adapter or a run. A folder
     that is not empty is refused unless `resume`, and resumed only under the same question.
     """
@@ -60,6 +65,8 @@ def evaluate_model(
 
         done = {one.id for one in kept}
         evaluate(load_policy(model), suite.problems, judge, settings, keep, done)
+    if baseline is Baseline.COMPILE:
+        _measure_baselines(console, out_dir, suite.problems)
     records = store.read()
     facts = RunFacts(
         model=model,
@@ -70,9 +77,11 @@ def evaluate_model(
         seconds={settings.stage: attempt.save()},
         categories={problem.name: problem.category for problem in suite.problems},
     )
-    write_summary(out_dir, facts)
+    summary = json.loads(write_summary(out_dir, facts).read_text(encoding="utf-8"))
     found = scores(one.evaluation for one in records)
     print_scores(console, {model: found})
+    if against := summary["held_out"].get("measured", {}).get("against_compile"):
+        console.print(compile_line(against, summary["compile"]["no_baseline"]), highlight=False)
     console.print(f"{write_report(out_dir)} · {clock(facts.seconds[settings.stage])}", style="dim")
     return found
 
@@ -99,6 +108,17 @@ def print_scores(console: Console, rows: Mapping[str, Scores]) -> None:
             console.print(line, soft_wrap=True, highlight=False, markup=False)
     if console.is_terminal:
         console.print(table)
+
+
+def compile_line(against: Mapping[str, Any], without: Mapping[str, str]) -> str:
+    """The speeds against torch.compile in a line, and how many problems have no such baseline."""
+    parts = [
+        "against torch.compile",
+        f"samples {against['n']}",
+        f"fast_1 {percent(against['fast_1'])}",
+        f"speedup {speedup(against['geomean_speedup'])}",
+    ]
+    return " · ".join([*parts, f"{len(without)} problems without"] if without else parts)
 
 
 class _Attempt:
@@ -155,14 +175,7 @@ def _progress(
 ) -> Iterator[Callable[[Sequence[Record]], None]]:
     """Something to call with each batch of records: moves a bar, or prints a plain line."""
     seen = list(kept)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
+    bar = _bar(console)
     task = bar.add_task(settings.stage, total=total, completed=len(seen))
 
     def advance(records: Sequence[Record]) -> None:
@@ -175,3 +188,30 @@ def _progress(
 
     with bar:
         yield advance
+
+
+def _measure_baselines(console: Console, folder: Path, problems: Sequence[Problem]) -> None:
+    """torch.compile's baselines, with a bar or a plain line for each problem."""
+    done, lock = count(1), Lock()
+    with _bar(console) as bar:
+        task = bar.add_task("torch.compile", total=len(problems))
+
+        def advance() -> None:
+            bar.advance(task)
+            with lock:
+                if not console.is_terminal:
+                    line = f"torch.compile · {next(done)} of {len(problems)}"
+                    console.print(line, highlight=False)
+
+        keep_baselines(folder, problems, advance)
+
+
+def _bar(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from envs.types import Evaluation, Verdict
+from envs.types import Evaluation, Speedup, Verdict
 
 RESAMPLES = 4000
 Z_95 = 1.959963984540054
@@ -37,6 +37,15 @@ class Scores:
             raise ValueError(f"{self.correct} of {self.n} cannot be correct")
         if sum(self.verdicts.values()) != self.n + self.unjudged:
             raise ValueError("the verdicts do not add up to the samples")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgainstCompile:
+    """The same speeds with torch.compile as the baseline, over the `n` samples that have one."""
+
+    n: int
+    fast_1: float | None
+    geomean_speedup: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,16 +111,44 @@ def fast_p(evaluations: Iterable[Evaluation], p: float) -> float | None:
     None without samples, or where kernels are correct and none of them was timed.
     """
     known = judged(evaluations)
-    speedups = _speedups(known)
-    if not known or (not speedups and any(one.verdict is Verdict.CORRECT for one in known)):
-        return None
-    return sum(speedup > p for speedup in speedups) / len(known)
+    return _fast_share(known, _speedups(known), p)
 
 
 def geomean_speedup(evaluations: Iterable[Evaluation]) -> float | None:
     """Geometric mean of the speedups of the correct kernels; None where none was timed."""
-    speedups = _speedups(evaluations)
-    return math.exp(math.fsum(map(math.log, speedups)) / len(speedups)) if speedups else None
+    return geomean(_speedups(evaluations))
+
+
+def geomean(ratios: Sequence[float]) -> float | None:
+    """Geometric mean; None of nothing."""
+    return math.exp(math.fsum(map(math.log, ratios)) / len(ratios)) if ratios else None
+
+
+def relative(speedup: Speedup, baseline: Speedup) -> Speedup:
+    """How many times as fast as this baseline, where both are known against eager PyTorch.
+
+    On a log scale the medians are subtracted and the half-widths of the intervals added. They were
+    measured apart, and the errors of two measurements rarely add up: the result covers at least
+    95 % where both errors are normal and independent, and 90 % whatever they are.
+    """
+    return Speedup(
+        median=speedup.median / baseline.median,
+        low=speedup.low / baseline.high,
+        high=speedup.high / baseline.low,
+    )
+
+
+def against_compile(samples: Iterable[tuple[Evaluation, Speedup]]) -> AgainstCompile:
+    """Speeds against the compiled baseline of each sample's problem, given with the sample."""
+    known = [(one, baseline) for one, baseline in samples if judged([one])]
+    speedups = [
+        relative(one.timing.speedup, baseline).median for one, baseline in known if one.timing
+    ]
+    return AgainstCompile(
+        n=len(known),
+        fast_1=_fast_share([one for one, _ in known], speedups, 1.0),
+        geomean_speedup=geomean(speedups),
+    )
 
 
 def pass_at_k(n: int, correct: int, k: int) -> float:
@@ -154,3 +191,9 @@ def paired_gain(pairs: Sequence[tuple[float, float]]) -> Gain | None:
 
 def _speedups(evaluations: Iterable[Evaluation]) -> list[float]:
     return [one.timing.speedup.median for one in evaluations if one.timing is not None]
+
+
+def _fast_share(known: Sequence[Evaluation], speedups: Sequence[float], p: float) -> float | None:
+    if not known or (not speedups and any(one.verdict is Verdict.CORRECT for one in known)):
+        return None
+    return sum(speedup > p for speedup in speedups) / len(known)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from data.store import read_records
-from envs.types import Dialect, Record, Verdict
+from envs.types import Dialect, Record, Speedup, Verdict
 from evals.charts import Share, curve, interval_chart
-from evals.metrics import scores
+from evals.metrics import relative, scores
 from evals.showcase import held_out_exhibits, training_exhibits
 from evals.summary import group, mean_reward
 
@@ -59,6 +59,7 @@ def write_report(run_dir: Path) -> Path:
         training=training_exhibits(records, KERNELS // 2),
         cheated=sum(one.get("cheated", 0) for one in summary["verdicts"].values()),
         environment=flat(env),
+        against=_against(summary),
     )
     path = run_dir / "report.html"
     path.write_text(page, encoding="utf-8", errors="replace")
@@ -140,6 +141,20 @@ def clock(seconds: float | None) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _against(summary: Mapping[str, Any]) -> Callable[[Record], Speedup | None]:
+    """How fast a record's kernel is beside torch.compile; None where one of them was not timed."""
+    compiled = {
+        problem: Speedup(**one)
+        for problem, one in summary.get("compile", {}).get("speedups", {}).items()
+    }
+
+    def against(record: Record) -> Speedup | None:
+        timing, baseline = record.evaluation.timing, compiled.get(record.problem)
+        return relative(timing.speedup, baseline) if timing and baseline else None
+
+    return against
 
 
 def _shares(held_out: Mapping[str, Any]) -> Markup | None:

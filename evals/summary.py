@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from data.store import read_records
-from envs.types import Dialect, Record, Verdict
-from evals.metrics import mean_pass_at_k, paired_gain, scores, verdict_counts
+from envs.types import Dialect, Record, Speedup, Verdict
+from evals.against import Known, read_baselines, speedups, summary_of
+from evals.metrics import against_compile, mean_pass_at_k, paired_gain, scores, verdict_counts
 
 SIDES = {
     "eval_before": "before",
@@ -49,13 +50,17 @@ class RunFacts:
 def write_summary(run_dir: Path, facts: RunFacts) -> Path:
     """Writes `summary.json` from the records of a run; gives its path."""
     path = run_dir / "summary.json"
-    text = json.dumps(summarise(read_records(run_dir), facts), indent=2, ensure_ascii=False)
+    summary = summarise(read_records(run_dir), facts, read_baselines(run_dir))
+    text = json.dumps(summary, indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
     return path
 
 
-def summarise(records: Sequence[Record], facts: RunFacts) -> dict[str, Any]:
-    """The whole summary, ready for JSON."""
+def summarise(
+    records: Sequence[Record], facts: RunFacts, known: Sequence[Known] = ()
+) -> dict[str, Any]:
+    """The whole summary, ready for JSON; speeds are against eager unless a key says otherwise."""
+    compiled = speedups(known)
     stages = group(records, lambda one: one.stage)
     held_out = {side: stages[stage] for stage, side in SIDES.items() if stage in stages}
     return {
@@ -66,7 +71,7 @@ def summarise(records: Sequence[Record], facts: RunFacts) -> dict[str, Any]:
         "date": facts.date,
         "stages": list(facts.seconds),
         "seconds": {**facts.seconds, "total": math.fsum(facts.seconds.values())},
-        "held_out": {side: measure(rows) for side, rows in held_out.items()},
+        "held_out": {side: measure(rows, compiled) for side, rows in held_out.items()},
         "gains": {
             f"{earlier}_to_{later}": gains(held_out[earlier], held_out[later])
             for earlier, later in GAINS
@@ -77,14 +82,17 @@ def summarise(records: Sequence[Record], facts: RunFacts) -> dict[str, Any]:
         "verdicts": {
             stage: verdict_counts(one.evaluation for one in rows) for stage, rows in stages.items()
         },
+        **({"compile": summary_of(known)} if known else {}),
     }
 
 
-def measure(records: Sequence[Record]) -> dict[str, Any]:
-    """One side: its scores, and what they look like per problem and as a reward."""
+def measure(records: Sequence[Record], compiled: Mapping[str, Speedup]) -> dict[str, Any]:
+    """One side: its scores, what they look like per problem, as a reward, and against compile."""
     problems = group(records, lambda one: one.problem)
     evaluations = [[one.evaluation for one in rows] for rows in problems.values()]
     most = max((len(one) for one in evaluations), default=0)
+    known = [(one.evaluation, one.problem_key) for one in records if one.problem_key in compiled]
+    against = against_compile((one, compiled[key]) for one, key in known)
     return {
         **asdict(scores(one.evaluation for one in records)),
         "problems": len(problems),
@@ -96,6 +104,7 @@ def measure(records: Sequence[Record]) -> dict[str, Any]:
         "trust": _seen(
             one.evaluation.trust for one in records if one.evaluation.verdict is Verdict.CORRECT
         ),
+        **({"against_compile": asdict(against)} if known else {}),
     }
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from envs.types import Dialect, Verdict
+from envs.types import Baseline, Dialect, Verdict
 from kernelwright.machine import how_to_install
 
 if TYPE_CHECKING:
@@ -104,6 +104,9 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     problems: Annotated[int | None, typer.Option(min=1, help="Only the first so many.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write; runs/eval-MODEL.")] = None,
     dialect: Annotated[Dialect, typer.Option(help="What answers are written in.")] = Dialect.CPP,
+    baseline: Annotated[
+        Baseline, typer.Option(help="What speed is held against; compile is slow the first time.")
+    ] = Baseline.EAGER,
     resume: Annotated[bool, typer.Option("--resume", help="Continue in the same folder.")] = False,
 ) -> None:
     """Measure a model on a suite: correct rate, speed, and a report."""
@@ -129,7 +132,7 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
         )
         chosen = Suite(spec=whole.spec, problems=whole.problems[:problems])
         folder = out or Path("runs", "eval-" + re.sub(r"[^\w.-]+", "-", model).strip("-"))
-        evaluate_model(model, chosen, settings, folder, resume=resume)
+        evaluate_model(model, chosen, settings, folder, resume=resume, baseline=baseline)
 
 
 @app.command()

@@ -7,6 +7,7 @@ import re
 
 from data.suite import SuiteError, load_suite
 from data.triples import template_triples
+from envs.types import Baseline
 from rl.config import Recipe
 
 BYTES_PER_WEIGHT = {"bfloat16": 2.0, "float32": 4.0}
@@ -57,6 +58,10 @@ def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:
         answers = _eval_answers(recipe)
         lines["eval"] = "unknown" if answers is None else f"{answers} answers"
         calls = None if answers is None or calls is None else calls + answers
+        if recipe.eval.baseline is Baseline.COMPILE:
+            count = _eval_problems(recipe)
+            known = "unknown" if count is None else f"at most {count} problems compiled and timed"
+            lines["torch.compile"] = known
     lines["judge"] = "unknown" if calls is None else f"at most {calls} answers judged"
     weights = weight_bytes(recipe, on_gpu=on_gpu)
     lines["memory"] = (
@@ -83,10 +88,14 @@ def _sft_steps(recipe: Recipe) -> int | None:
     return math.ceil(used / recipe.sft.batch_size * recipe.sft.epochs)
 
 
-def _eval_answers(recipe: Recipe) -> int | None:
+def _eval_problems(recipe: Recipe) -> int | None:
     try:
         problems = len(load_suite(recipe.data.held_out_suite).problems)
     except SuiteError:
         return None
-    asked = min(problems, recipe.eval.problems or problems)
-    return asked * recipe.eval.samples * measurements(recipe)
+    return min(problems, recipe.eval.problems or problems)
+
+
+def _eval_answers(recipe: Recipe) -> int | None:
+    asked = _eval_problems(recipe)
+    return None if asked is None else asked * recipe.eval.samples * measurements(recipe)

@@ -22,7 +22,8 @@ from envs.gpus import gpus
 from envs.judge import AnyJudge, Judge, judge_completions
 from envs.prompt import task_prompt
 from envs.ray_judge import RayJudge
-from envs.types import Record, Verdict
+from envs.types import Baseline, Record, Verdict
+from evals.against import keep_baselines
 from evals.report import write_report
 from evals.run import EvalSettings, evaluate
 from evals.summary import RunFacts, write_summary
@@ -116,6 +117,8 @@ class Run:
             self.stage("final", lambda: _link(final), alone=True)
             if measured:
                 self.stage("eval_after", lambda: self.measure("eval_after", final), alone=True)
+        if measured and section.baseline is Baseline.COMPILE:
+            self.stage("baselines", self.measure_baselines, alone=True)
 
     def stage(self, name: str, work: Callable[[], None], *, alone: bool = False) -> None:
         """Does the work unless it is done, and remembers how long it took."""
@@ -219,6 +222,12 @@ class Run:
 
             evaluate(policy, self.held_out.problems, self.judge, settings, keep, done)
 
+    def measure_baselines(self) -> None:
+        """How fast torch.compile makes the held-out problems, for the summary to compare with."""
+        problems = self.held_out.problems
+        with _Counted("baselines", len(problems), every=1) as advance:
+            keep_baselines(self.folder.path, problems, advance)
+
     def report(self) -> Path:
         """Writes summary.json and report.html from the records."""
         facts = RunFacts(
@@ -237,8 +246,9 @@ class Run:
 class _Counted:
     """A display that advances by one; calls may come from several threads."""
 
-    def __init__(self, stage: str, total: int) -> None:
+    def __init__(self, stage: str, total: int, every: int = 50) -> None:
         self.display, self.total, self.done = StageDisplay(stage), total, 0
+        self.every = every
 
     def __enter__(self) -> Callable[[], None]:
         self.display.begin(self.total, 0)
@@ -249,7 +259,7 @@ class _Counted:
 
     def advance(self) -> None:
         self.done += 1
-        if self.display.live or self.done % 50 == 0 or self.done == self.total:
+        if self.display.live or self.done % self.every == 0 or self.done == self.total:
             self.display.show(self.done, {})
 
 

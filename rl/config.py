@@ -24,7 +24,7 @@ from pydantic import (
 )
 
 from envs.sandbox import LEVELS
-from envs.types import Dialect
+from envs.types import Baseline, Dialect
 from rewards.price import PRESETS
 
 SHARED_WITH_TRL = {
@@ -63,6 +63,10 @@ GRPO_KEYS = {
 VLLM_NEEDS_PLAIN_WEIGHTS = (
     "generation 'vllm' cannot follow a model in nf4: TRL sends vLLM the merged 4-bit weights, and "
     "merging rounds most of the update away; use quantization 'none', or generation 'transformers'"
+)
+COMPILES_ON_THIS_MACHINE = (
+    "baseline 'compile' is measured on this machine, and judge.ray_address has kernels timed on "
+    "others; use baseline 'eager', or no judge.ray_address"
 )
 
 
@@ -262,6 +266,8 @@ class EvalSection(Section):
     """Whether the untrained model is measured too."""
     after_sft: bool = True
     """Whether the model between SFT and GRPO is measured too."""
+    baseline: Baseline = Baseline.EAGER
+    """What speeds are reported against: `eager` PyTorch alone, or torch.compile (`compile`) too."""
 
     @model_validator(mode="after")
     def _samples_differ(self) -> Self:
@@ -319,6 +325,16 @@ class Recipe(Section):
         if len(set(stages)) < len(stages):
             raise ValueError(f"a stage is named twice: {', '.join(stages)}")
         return stages
+
+    @field_validator("eval")
+    @classmethod
+    def _baseline_is_measured_where_kernels_are(
+        cls, section: EvalSection, info: ValidationInfo
+    ) -> EvalSection:
+        judge = info.data.get("judge")
+        if section.baseline is Baseline.COMPILE and judge and judge.ray_address:
+            raise ValueError(COMPILES_ON_THIS_MACHINE)
+        return section
 
     @field_validator("grpo")
     @classmethod

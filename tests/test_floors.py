@@ -26,9 +26,10 @@ EVALS_MAY_TAKE = {"rl.policies", "rl.config", "rl.models", "rl.weights"}
 HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "bitsandbytes", "wandb")
 REFERENCE_PROCESS = (
     "envs.reference_process",
+    "envs.compiled",
+    "envs.device.torch_clock",
     "envs.least_work",
     "envs.products",
-    "envs.device.torch_clock",
 )
 RUN_TORCH_BY_THEMSELVES = (*REFERENCE_PROCESS, "envs.player")
 """Processes of their own, never imported by another module: they are there to run PyTorch."""

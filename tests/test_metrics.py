@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.types import CaseCheck, Check, Evaluation, Timing, Verdict
+from envs.types import CaseCheck, Check, Evaluation, Speedup, Timing, Verdict
 from evals.metrics import (
     Scores,
+    against_compile,
     fast_p,
     geomean_speedup,
     mean_pass_at_k,
     paired_gain,
     pass_at_k,
+    relative,
     scores,
     verdict_counts,
     wilson,
@@ -206,3 +208,67 @@ def test_one_problem_sampled_again_is_no_evidence_and_many_problems_are() -> Non
     assert alike.low < 0 < alike.high
     assert 0.4 < sure.low < sure.mean < sure.high < 0.6
     assert paired_gain([]) is None
+
+
+SPEEDUPS = st.tuples(*[st.floats(1e-6, 1e6)] * 3).map(
+    lambda three: Speedup(**dict(zip(("low", "median", "high"), sorted(three), strict=True)))
+)
+EAGER = Speedup(low=1.0, median=1.0, high=1.0)
+
+
+@given(SPEEDUPS)
+def test_the_compiled_baseline_is_exactly_as_fast_as_itself(compiled: Speedup) -> None:
+    itself = relative(compiled, compiled)
+    assert itself.median == 1
+    assert itself.low <= 1 <= itself.high
+
+
+@given(SPEEDUPS)
+def test_a_baseline_that_is_eager_itself_changes_nothing(speedup: Speedup) -> None:
+    assert relative(speedup, EAGER) == speedup
+
+
+@given(SPEEDUPS, SPEEDUPS)
+def test_half_widths_add_up_on_a_log_scale(kernel: Speedup, compiled: Speedup) -> None:
+    found = relative(kernel, compiled)
+
+    def halves(one: Speedup) -> tuple[float, float]:
+        return math.log(one.median / one.low), math.log(one.high / one.median)
+
+    below, above = halves(found)
+    assert below == pytest.approx(halves(kernel)[0] + halves(compiled)[1], abs=1e-9)
+    assert above == pytest.approx(halves(kernel)[1] + halves(compiled)[0], abs=1e-9)
+
+
+@given(SPEEDUPS, SPEEDUPS, SPEEDUPS)
+def test_two_kernels_compare_the_same_whatever_the_baseline(
+    one: Speedup, other: Speedup, compiled: Speedup
+) -> None:
+    through = relative(one, compiled).median / relative(other, compiled).median
+    assert through == pytest.approx(one.median / other.median)
+
+
+@given(st.lists(FINDINGS, max_size=12))
+def test_against_a_compile_that_gains_nothing_speeds_are_those_against_eager(
+    findings: list[Evaluation],
+) -> None:
+    found = against_compile((one, EAGER) for one in findings)
+    whole = scores(findings)
+    assert (found.n, found.fast_1) == (whole.n, whole.fast_1)
+    assert found.geomean_speedup == pytest.approx(whole.geomean_speedup)
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(1, 40))
+def test_a_kernel_has_to_be_faster_than_compile_to_count_as_fast(
+    kernels: list[int], compiled: int
+) -> None:
+    timing = finding(Verdict.CORRECT, compiled).timing
+    assert timing
+    baseline = timing.speedup
+    found = against_compile((finding(Verdict.CORRECT, one), baseline) for one in kernels)
+    assert found.fast_1 == sum(one > compiled for one in kernels) / len(kernels)
+
+
+def test_without_samples_nothing_is_known_against_compile() -> None:
+    found = against_compile([(finding(Verdict.UNJUDGED), EAGER)])
+    assert (found.n, found.fast_1, found.geomean_speedup) == (0, None, None)

@@ -243,6 +243,13 @@ def test_a_value_that_fits_no_kind_is_told_by_its_key_alone() -> None:
     assert {line.split(": input")[0] for line in lines} == {"command line: model.lora.targets"}
 
 
+def test_a_compiled_baseline_is_measured_where_kernels_are_or_refused() -> None:
+    words = ["eval.baseline=compile"]
+    assert resolve(FIXTURES / "base.yaml", words).recipe.eval.baseline == "compile"
+    (line,) = mistakes(FIXTURES / "base.yaml", *words, "judge.ray_address=auto")
+    assert ": eval: baseline 'compile' is measured on this machine" in line
+
+
 def test_vllm_is_allowed_with_weights_that_are_not_quantised() -> None:
     words = ["grpo.generation=vllm", "model.quantization=none"]
     assert resolve(FIXTURES / "base.yaml", words).recipe.grpo.generation == "vllm"
@@ -311,6 +318,13 @@ def test_the_judge_is_called_for_every_rollout_and_every_held_out_answer() -> No
     assert lines["eval"] == f"{5 * 2 * 3} answers"
     assert lines["judge"] == f"at most {3 * 32 + 30} answers judged"
     assert lines["memory"].startswith("at least 0.3 GB")
+    assert "torch.compile" not in lines
+
+
+def test_the_estimate_tells_how_many_problems_are_compiled() -> None:
+    words = ["eval.problems=5", "eval.samples=2", "eval.temperature=1", "eval.baseline=compile"]
+    lines = estimates(resolve(FIXTURES / "base.yaml", words).recipe, on_gpu=False)
+    assert lines["torch.compile"] == "at most 5 problems compiled and timed"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.store import RecordStore
+from envs.baselines import Compiled
 from envs.types import (
     CaseCheck,
     Check,
@@ -23,6 +24,7 @@ from envs.types import (
     Verdict,
     content_hash,
 )
+from evals.against import Known, write_baselines
 from evals.charts import curve, moving_mean, nice_ticks
 from evals.report import KERNELS, LONGEST, clip, clock, percent, read_metrics, write_report
 from evals.showcase import best_and_worst, held_out_exhibits, spread, training_exhibits
@@ -128,6 +130,40 @@ def test_summary_counts_what_the_records_say(tmp_path: Path) -> None:
     assert summary["gains"]["before_to_after"]["correct_rate"]["mean"] == 0.75
     assert set(summary["categories"]) == {"norm", "other"}
     assert summary["categories"]["norm"]["after"]["correct"] == 2
+
+
+def test_a_run_without_compiled_baselines_says_nothing_of_them(tmp_path: Path) -> None:
+    summary = json.loads((run_folder(tmp_path) / "summary.json").read_text())
+    assert "compile" not in summary
+    assert not any("against_compile" in side for side in summary["held_out"].values())
+    assert "torch.compile" not in write_report(tmp_path).read_text()
+
+
+def test_speeds_against_compile_stand_beside_those_against_eager(tmp_path: Path) -> None:
+    timing = Timing(baseline_ns=(400,) * 3, candidate_ns=(100,) * 3)
+    reason = f"torch.compile: {HOSTILE}"
+    baselines = {"relu": Compiled(timing=timing, compile_s=1.0), "softmax": Compiled(reason=reason)}
+    known = [
+        Known(problem=name, problem_key=content_hash(name), compiled=one)
+        for name, one in baselines.items()
+    ]
+    write_baselines(tmp_path, known)
+    summary = json.loads((run_folder(tmp_path) / "summary.json").read_text())
+    after = summary["held_out"]["after"]
+    assert (after["fast_1"], after["n"]) == (0.75, 4)
+    against = after["against_compile"]
+    assert (against["n"], against["fast_1"]) == (2, 0.0)
+    assert against["geomean_speedup"] == pytest.approx(0.5)
+    assert summary["held_out"]["before"]["against_compile"]["geomean_speedup"] is None
+    compiled = summary["compile"]
+    assert compiled["geomean_speedup"] == pytest.approx(4.0)
+    assert compiled["speedups"]["relu"]["median"] == pytest.approx(4.0)
+    assert compiled["no_baseline"] == {"softmax": reason}
+    page = write_report(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert "0.50×" in text
+    assert "softmax (torch.compile: &lt;/pre&gt;&lt;script" in text
+    assert not read(page).open
 
 
 def test_summary_of_a_run_that_measured_nothing_has_no_sides(tmp_path: Path) -> None:

@@ -10,12 +10,18 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from safetensors.torch import load_file
 
+import kernelwright.train
 from data.store import read_records
 from envs.types import Record
+from kernelwright.run_folder import RunFolder
+from kernelwright.train import Run
+from rl.config import Recipe
+from rl.trainer_options import Process
 from tests.tiny_model import save_tiny
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -89,6 +95,31 @@ def assert_same(run: Path, other: Path) -> None:
 def weights_of(run: Path) -> dict[str, bytes]:
     loaded = load_file(run / "checkpoints" / "grpo-final" / "adapter_model.safetensors")
     return {name: tensor.numpy().tobytes() for name, tensor in loaded.items()}
+
+
+@pytest.mark.parametrize("baseline", ["eager", "compile"])
+def test_compiled_baselines_are_a_stage_of_their_own_where_the_recipe_asks(
+    baseline: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Path, int]] = []
+    monkeypatch.setattr(Run, "measure", lambda *_: None)
+    monkeypatch.setattr(
+        kernelwright.train,
+        "keep_baselines",
+        lambda folder, problems, advance: asked.append((folder, len(problems))),
+    )
+    section = {"baseline": baseline, "problems": 2}
+    recipe = Recipe.model_validate(
+        {"name": "a", "run_dir": tmp_path, "stages": ["eval"], "eval": section}
+    )
+    folder = RunFolder(tmp_path)
+    folder.open(recipe, resume=False)
+    judge: Any = None  # nothing is judged
+    run = Run(recipe, folder, judge, Process(rank=0, world=1), lambda: None, resume=False)
+    run.all_stages()
+    run.all_stages()
+    assert asked == [(tmp_path, 2)] * (baseline == "compile")
+    assert list(folder.seconds()) == ["eval_before", "baselines"][: 1 + len(asked)]
 
 
 @pytest.mark.slow

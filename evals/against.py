@@ -1,0 +1,76 @@
+"""The compiled baselines of an evaluation: measured or remembered, and kept beside its records.
+
+A folder that has no such file was compared with eager PyTorch only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from envs.baselines import Compiled, compiled_baselines, compiled_from_plain
+from envs.types import Problem, Speedup
+from envs.wire import to_plain
+from evals.metrics import geomean
+
+BASELINES_FILE = "baselines.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A problem, and what torch.compile made of it."""
+
+    problem: str
+    problem_key: str
+    compiled: Compiled
+
+
+def keep_baselines(
+    folder: Path, problems: Sequence[Problem], on_done: Callable[[], None] | None = None
+) -> list[Known]:
+    """Finds every problem's compiled baseline and writes them down; see `compiled_baselines`."""
+    measured = compiled_baselines(problems, on_done)
+    found = [
+        Known(problem=problem.name, problem_key=problem.key, compiled=one)
+        for problem, one in zip(problems, measured, strict=True)
+    ]
+    write_baselines(folder, found)
+    return found
+
+
+def write_baselines(folder: Path, found: Sequence[Known]) -> None:
+    partial = folder / f"{BASELINES_FILE}.partial"
+    partial.write_text(json.dumps(to_plain(found)) + "\n", encoding="utf-8")
+    partial.replace(folder / BASELINES_FILE)
+
+
+def read_baselines(folder: Path) -> list[Known]:
+    """What `write_baselines` wrote; empty where it wrote nothing."""
+    path = folder / BASELINES_FILE
+    rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return [
+        Known(
+            problem=row["problem"],
+            problem_key=row["problem_key"],
+            compiled=compiled_from_plain(row["compiled"]),
+        )
+        for row in rows
+    ]
+
+
+def speedups(known: Sequence[Known]) -> dict[str, Speedup]:
+    """Problem key → how many times as fast as eager PyTorch its compiled module is."""
+    return {one.problem_key: one.compiled.timing.speedup for one in known if one.compiled.timing}
+
+
+def summary_of(known: Sequence[Known]) -> dict[str, Any]:
+    """What torch.compile itself gained over eager, and which problems have no such baseline."""
+    timed = {one.problem: one.compiled.timing.speedup for one in known if one.compiled.timing}
+    return {
+        "geomean_speedup": geomean([one.median for one in timed.values()]),
+        "speedups": to_plain(timed),
+        "no_baseline": {one.problem: one.compiled.reason for one in known if one.compiled.reason},
+    }

@@ -1,0 +1,196 @@
+"""torch.compile as a baseline: timed like a candidate, remembered, refused with a reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import rl.policies
+from data.suite import Suite
+from envs import baselines
+from envs.baselines import Compiled, cache_file, compiled_baselines
+from envs.types import Baseline, Case, Dialect, Problem, Role
+from evals.against import BASELINES_FILE
+from evals.measure import evaluate_model
+from evals.run import EvalSettings
+from tests.nouns import timing
+
+CODE = """
+import torch
+import torch.nn as nn
+N = 64
+M = 96
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.rand(M) + 1)
+    def forward(self, x):
+        return torch.relu(x * self.scale)
+def get_inputs():
+    return [torch.randn(N, M)]
+def get_init_inputs():
+    return []
+"""
+ANSWER = """```cpp
+#include <cstdint>
+extern "C" void kernel(const float* x, const float* scale, float* out, int64_t n, int64_t m,
+                       int64_t, int64_t, int64_t) {
+    for (int64_t i = 0; i < n * m; ++i) {
+        const float y = x[i] * scale[i % m];
+        out[i] = y > 0 ? y : 0;
+    }
+}
+```"""
+CASES = (Case(name="given", sizes=()), Case(name="timed", sizes=(("N", 48),), role=Role.TIME))
+PROBLEM = Problem(name="scaled_relu", code=CODE, cases=CASES)
+WHILE_COMPILED = "if torch.compiler.is_compiling():\n            return "
+
+
+def with_forward(name: str, lines: str) -> Problem:
+    """The problem with something in front of its forward's only line."""
+    return replace(
+        PROBLEM, name=name, code=CODE.replace("return torch", f"{lines}\n        return torch")
+    )
+
+
+REFUSED = with_forward("refused", WHILE_COMPILED + "x @ torch.zeros(3, 5)")
+OTHERWISE = with_forward("otherwise", WHILE_COMPILED + "x + 1")
+
+
+@pytest.fixture(scope="module")
+def measured() -> Compiled:
+    cache_file(PROBLEM).unlink(missing_ok=True)
+    return compiled_baselines([PROBLEM])[0]
+
+
+def test_a_compiled_module_is_timed_in_turns_with_the_eager_one(measured: Compiled) -> None:
+    assert measured.reason is None
+    assert measured.timing
+    assert measured.timing.block == baselines.PACE.block
+    assert len(measured.timing.log_ratios) >= baselines.PACE.fewest_blocks
+    assert measured.compile_s
+
+
+def test_what_was_measured_is_read_again_and_nothing_is_started(
+    measured: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a process was started")
+
+    done: list[bool] = []
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    renamed = replace(PROBLEM, name="the same by another name")
+    found = compiled_baselines([PROBLEM, renamed], lambda: done.append(True))
+    assert found == [measured, measured]
+    assert len(done) == 2
+
+
+def test_another_torch_or_other_cases_are_measured_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = cache_file(PROBLEM)
+    assert cache_file(replace(PROBLEM, cases=CASES[:1])) != here
+    monkeypatch.setattr(baselines, "version", lambda _: "2.0.0")
+    assert cache_file(PROBLEM) != here
+
+
+@pytest.mark.parametrize(
+    ("problem", "why"),
+    [(REFUSED, "fake tensor"), (OTHERWISE, "computes something else")],
+    ids=lambda one: one.name if isinstance(one, Problem) else "",
+)
+def test_what_torch_compile_refuses_or_gets_wrong_is_no_baseline(
+    problem: Problem, why: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = compiled_baselines([problem])[0]
+    assert found.timing is None
+    assert found.reason
+    assert found.reason.startswith("torch.compile: ")
+    assert why in found.reason
+    assert not cache_file(problem).exists()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_measurement_that_is_stopped_leaves_no_process(tmp_path: Path) -> None:
+    seen = tmp_path / "pid"
+    lines = f"import os, time; open({str(seen)!r}, 'w').write(str(os.getpid())); time.sleep(999)"
+    hangs = with_forward("hangs", lines)
+    stop, found = threading.Event(), list[Compiled]()
+    core = min(os.sched_getaffinity(0))
+    thread = threading.Thread(
+        target=lambda: found.append(baselines._ask_process(hangs, core, stop))
+    )
+    thread.start()
+    while not (seen.exists() and seen.read_text()):
+        assert thread.is_alive()
+        time.sleep(0.05)
+    stop.set()
+    thread.join()
+    assert found[0].timing is None
+    ends = time.monotonic() + 10
+    while alive(int(seen.read_text())):
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+
+
+def alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"timing": timing()},
+        {"timing": timing(), "compile_s": 1.0, "reason": "no"},
+        {"compile_s": 1.0, "reason": "no"},
+        {"reason": ""},
+    ],
+)
+def test_a_baseline_is_either_timed_or_has_a_reason(fields: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="reason"):
+        Compiled(**fields)  # type: ignore[arg-type]
+
+
+def test_an_evaluation_against_compile_reports_it_beside_eager(
+    measured: Compiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = rl.policies.ScriptedPolicy([ANSWER])
+    monkeypatch.setattr(rl.policies, "load_policy", lambda _: policy)
+    settings = EvalSettings(
+        stage="eval",
+        dialect=Dialect.CPP,
+        samples=1,
+        max_new_tokens=64,
+        temperature=0.0,
+        seed=0,
+        batch=2,
+        reward="default",
+        versions={},
+    )
+    suite = Suite(spec="two", problems=(PROBLEM, REFUSED))
+    evaluate_model("scripted", suite, settings, tmp_path, workers=1, baseline=Baseline.COMPILE)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    side = summary["held_out"]["measured"]
+    assert (side["n"], side["correct"]) == (2, 2)
+    against = side["against_compile"]
+    assert against["n"] == 1
+    compiled = summary["compile"]
+    assert measured.timing
+    own = measured.timing.speedup.median
+    assert compiled["speedups"]["scaled_relu"]["median"] == pytest.approx(own)
+    assert compiled["geomean_speedup"] == pytest.approx(own)
+    assert "fake tensor" in compiled["no_baseline"]["refused"]
+    assert against["geomean_speedup"] > 0
+    assert against["fast_1"] == float(against["geomean_speedup"] > 1)
+    assert (tmp_path / BASELINES_FILE).exists()
+    assert "against torch.compile" in (tmp_path / "report.html").read_text()
