@@ -143,7 +143,7 @@ def test_a_launch_plan_names_tensors_and_grid(problem: Problem, sandboxes: Sandb
     reference = ReferenceProcess()
     spec = reference.load(problem).specs[0]
     reference.close()
-    plan = trace(TRITON, spec, sandboxes)
+    plan = trace(TRITON, [spec], sandboxes)
     assert isinstance(plan, Plan), plan
     assert len(plan.launches) == len(ARCHITECTURES)
     rows = spec.inputs[0].shape[0]

@@ -52,16 +52,18 @@ class Cuda:
     def form(self, spec: CaseSpec) -> str:
         return f"```cpp\n{signature(spec, Dialect.CUDA)}\n```"
 
-    def build(self, source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Built | Evaluation:
+    def build(
+        self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
+    ) -> Built | Evaluation:
         if refused := too_large(source):
             return refused
-        made = compiled(source, spec, sandboxes)
+        made = compiled(source, specs[0], sandboxes)
         if made is None:
             return failed("no_nvcc", "nvcc is not on the PATH", Verdict.UNJUDGED)
         if made.failure:
             return failed(made.failure, made.log)
         files = members(made.artefact)
-        plan = trace(files, spec, sandboxes)
+        plan = trace(files, specs[0], sandboxes)
         if isinstance(plan, Evaluation):
             return plan
         if not plan.launches:

@@ -41,6 +41,9 @@ class Plan(BaseModel):
 
     launches: list[Launch]
     kernels: list[Kernel]
+    forms: list[str] = []
+    """Of the launches for all cases: function, constants and kinds of arguments, which code depends
+    on (player/interpreted.py)."""
 
     def facts(self) -> tuple[tuple[str, float], ...]:
         """Static facts of all kernels together, by architecture."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+from collections.abc import Sequence
 
 from pydantic import ValidationError
 
@@ -39,7 +40,9 @@ class Triton:
             "`@triton.jit` kernels of its own."
         )
 
-    def build(self, source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Built | Evaluation:
+    def build(
+        self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
+    ) -> Built | Evaluation:
         if rejected := too_large(source):
             return rejected
         if importlib.util.find_spec("triton") is None:
@@ -52,13 +55,16 @@ class Triton:
             return failed("syntax_error", str(error))
         if not kernels:
             return failed("no_custom_kernel", "no function is a @triton.jit", Verdict.CHEATED)
-        plan = trace(source, spec, sandboxes)
+        plan = trace(source, specs, sandboxes)
         if isinstance(plan, Evaluation):
             return plan
-        if not plan.launches:
+        if not any(all(one.grid) for one in plan.launches):
             return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
         return Built(
-            files=(("candidate.py", source.encode("utf-8", "replace")),),
+            files=(
+                ("candidate.py", source.encode("utf-8", "replace")),
+                ("forms.json", json.dumps(plan.forms).encode()),
+            ),
             runtime=Runtime.INTERPRETER,
             words=("{}",),
             facts=(("launches", len(plan.launches) / len(ARCHITECTURES)), *plan.facts()),
@@ -66,13 +72,13 @@ class Triton:
         )
 
 
-def trace(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Plan | Evaluation:
-    """The answer's launches, with its kernels compiled for each architecture."""
-    layout = python_layout(spec).decode()
+def trace(source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes) -> Plan | Evaluation:
+    """The answer's launches for the first case, with its kernels compiled for each architecture."""
+    layouts = [json.loads(python_layout(spec)) for spec in specs]
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [layout, json.dumps(ARCHITECTURES)],
-        {"candidate.py": source},
+        [json.dumps(ARCHITECTURES)],
+        {"candidate.py": source, "layouts.json": json.dumps(layouts)},
         mode="trace",
         limits=LIMITS,
         limit_s=LIMIT_S,
