@@ -33,6 +33,9 @@ LIMITS = Limits(
 LIMIT_S = 60.0
 TRACE_LIMIT_S = 10.0
 NOT_LOADABLE = 65
+EVENTS_AT_MOST = 10_000
+"""In one call: at some microseconds a launch, nobody is served by more."""
+
 FIRST_TENSOR = 0x7F0000000000
 """Where the first tensor lies for host code that is traced (native/recorder.h)."""
 
@@ -110,7 +113,7 @@ def trace(files: Mapping[str, bytes], spec: CaseSpec, sandboxes: Sandboxes) -> P
         {
             "kernel.so": files["kernel.so"],
             "layout": native_layout(spec),
-            "parameters": parameter_sizes(kernels[0].ptx),
+            "parameters": parameter_lines(kernels[0].ptx),
         },
         mode="trace",
         limits=RUN_LIMITS,
@@ -118,10 +121,17 @@ def trace(files: Mapping[str, bytes], spec: CaseSpec, sandboxes: Sandboxes) -> P
     )
     if made.failure or not made.artefact.endswith(b'{"done":true}\n'):
         return host_failed(made)
+    lines = made.artefact.splitlines()[:-1]
+    if len(lines) > EVENTS_AT_MOST:
+        log = (
+            f"{len(lines)} launches and allocations in one call, at most {EVENTS_AT_MOST} are read"
+        )
+        return failed("too_many_launches", log, Verdict.TIMED_OUT)
     try:
-        events = [json.loads(line) for line in made.artefact.splitlines()[:-1]]
-        launches = [launch_of(event, spec, events) for event in events if "kernel" in event]
-    except (ValueError, TypeError, KeyError) as error:
+        events = [json.loads(line) for line in lines]
+        places, known = places_of(spec, events), parameters_of(kernels[0].ptx)
+        launches = [launch_of(event, places, known) for event in events if "kernel" in event]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         return failed("protocol_violation", f"the launches make no sense: {error}", Verdict.CHEATED)
     return Plan(launches=launches, kernels=kernels)
 
@@ -138,14 +148,22 @@ def host_failed(made: Compiled) -> Evaluation:
     return failed(f"exit_{made.status}", made.log, Verdict.CRASHED)
 
 
-def launch_of(event: Any, spec: CaseSpec, events: Sequence[Any]) -> Launch:
-    """A launch with its pointers put into words."""
+def places_of(spec: CaseSpec, events: Sequence[Any]) -> list[tuple[str, int, int]]:
+    """(name, address, size in bytes) of what the host code allocated, and of the tensors."""
     news = [(one["at"], one["allocated"]) for one in events if "allocated" in one]
-    places = [(f"new{number}", at, size) for number, (at, size) in enumerate(news)]
-    places += [
+    return [(f"new{number}", at, size) for number, (at, size) in enumerate(news)] + [
         (tensor.name, FIRST_TENSOR + (number << 36), tensor.size_bytes)
         for number, tensor in enumerate(spec.tensors)
     ]
+
+
+def launch_of(
+    event: Any, places: Sequence[tuple[str, int, int]], known: Mapping[str, Sequence[int]]
+) -> Launch:
+    """A launch with its pointers put into words; ValueError where no such kernel was built."""
+    sizes = [len(digits) // 2 for digits in event["arguments"]]
+    if known.get(event["kernel"]) != sizes:
+        raise ValueError(f"no kernel {event['kernel']} takes arguments of {sizes} bytes")
 
     def argument(digits: str) -> Any:
         value = int.from_bytes(bytes.fromhex(digits), "little")
@@ -157,18 +175,23 @@ def launch_of(event: Any, spec: CaseSpec, events: Sequence[Any]) -> Launch:
     return Launch(**{**event, "arguments": [argument(one) for one in event["arguments"]]})
 
 
-def parameter_sizes(ptx: str) -> str:
-    """A line for each kernel of the PTX: its name, and the size of each of its parameters.
+def parameter_lines(ptx: str) -> str:
+    """A line for each kernel: its name, and the sizes of its parameters (native/recorder.h)."""
+    rows = parameters_of(ptx).items()
+    return "".join(" ".join(map(str, [name, *sizes])) + "\n" for name, sizes in rows)
 
-    >>> parameter_sizes(".visible .entry f(.param .u64 f_param_0, .param .align 8 .b8 p[24])")
-    'f 8 24\\n'
+
+def parameters_of(ptx: str) -> dict[str, list[int]]:
+    """Kernel of the PTX → the size in bytes of each of its parameters.
+
+    >>> parameters_of(".visible .entry f(.param .u64 f_param_0, .param .align 8 .b8 p[24])")
+    {'f': [8, 24]}
     """
-    lines = []
+    found = {}
     for name, body in re.findall(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)", ptx):
         rows = re.findall(r"\.param\s+(?:\.align \d+\s+)?\.\w?(\d+)\s+[^,\[]*(?:\[(\d+)\])?", body)
-        sizes = [int(bits) // 8 * int(count or 1) for bits, count in rows]
-        lines.append(" ".join(map(str, [name, *sizes])) + "\n")
-    return "".join(lines)
+        found[name] = [int(bits) // 8 * int(count or 1) for bits, count in rows]
+    return found
 
 
 def nvcc_command(compiler: str) -> list[str]:
