@@ -39,6 +39,7 @@ EXITS = {
     73: (Verdict.WRONG, "other_dtype"),
     74: (Verdict.CHEATED, "torch_compute"),
     75: (Verdict.CHEATED, "not_compiled"),
+    76: (Verdict.CHEATED, "forbidden_code"),
 }
 """What our part of the candidate's process says by its exit code: nothing to its advantage."""
 

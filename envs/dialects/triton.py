@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pydantic import ValidationError
 
@@ -28,8 +28,6 @@ LIMITS = Limits(
 )
 LIMIT_S = 120.0
 LOG_AT_MOST = 4096
-QUESTIONS = frozenset(("callable", "getattr", "hasattr", "isinstance", "repr", "str", "type"))
-"""Functions of Python's that tell a compiler from an interpreter."""
 
 
 class Triton:
@@ -57,8 +55,6 @@ class Triton:
             return failed("syntax_error", str(error))
         if not kernels:
             return failed("no_custom_kernel", "no function is a @triton.jit", Verdict.CHEATED)
-        if why := next((why for one in kernels for why in questions(one)), None):
-            return failed("forbidden_code", why, Verdict.CHEATED)
         plan = trace(source, specs, sandboxes)
         if isinstance(plan, Evaluation):
             return plan
@@ -95,32 +91,18 @@ def trace(source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes) -> Plan 
         return failed("launch_misused", str(error)[:LOG_AT_MOST])
 
 
-def jitted(source: str) -> list[ast.FunctionDef]:
-    """The functions that are Triton kernels.
+def jitted(source: str) -> list[str]:
+    """Names of the functions that are Triton kernels.
 
-    >>> [one.name for one in jitted("@triton.jit\\ndef add(x): pass\\ndef f(): pass")]
+    >>> jitted("@triton.jit\\ndef add(x): pass\\ndef f(): pass")
     ['add']
     """
     return [
-        node
+        node.name
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.FunctionDef)
         and any("jit" in ast.unparse(one) for one in node.decorator_list)
     ]
-
-
-def questions(kernel: ast.FunctionDef) -> Iterator[str]:
-    """Where a kernel asks what its names are made of: compiled and interpreted, that differs.
-
-    >>> list(questions(jitted("@triton.jit\\ndef f(x): return tl.load.__name__")[0]))
-    ['line 2: a kernel uses .__name__']
-    """
-    for node in (inner for one in kernel.body for inner in ast.walk(one)):
-        match node:
-            case ast.Attribute(attr=name) if name.startswith("__"):
-                yield f"line {node.lineno}: a kernel uses .{name}"
-            case ast.Call(func=ast.Name(id=name)) if name in QUESTIONS:
-                yield f"line {node.lineno}: a kernel uses {name}"
 
 
 TRITON = Triton()

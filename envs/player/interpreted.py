@@ -16,7 +16,8 @@ import torch
 import triton.language as tl
 from triton.runtime import interpreter, jit
 
-from envs.player.watch import NOT_COMPILED, leave
+from envs.player.questions import questions
+from envs.player.watch import FORBIDDEN_CODE, NOT_COMPILED, leave
 
 OUTSIDE = "Cannot call @triton.jit'd outside of the scope of a kernel"
 """What Triton says without its interpreter."""
@@ -24,20 +25,28 @@ OUTSIDE = "Cannot call @triton.jit'd outside of the scope of a kernel"
 ADDED = ("interpreter_semantic", "_InterpreterComparison")
 """What a kernel that the interpreter has rewritten asks for."""
 
+PLAIN = frozenset((bool, int, float, str, type(None), tl.dtype, torch.dtype))
+"""Types of constants."""
+
 _depth = 0
 """How many kernels this process is in."""
 
 
-def form_of(kernel: Any, given: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """What of a launch decides its code: functions, constants, and the kinds of the rest."""
+def bound(kernel: Any, given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a launch by name; what is no parameter is for the compiler."""
     taken = inspect.signature(kernel.fn)
-    bound = taken.bind(
-        *given, **{name: one for name, one in named.items() if name in taken.parameters}
-    )
-    bound.apply_defaults()
+    mine = {name: one for name, one in named.items() if name in taken.parameters}
+    found = taken.bind(*given, **mine)
+    found.apply_defaults()
+    return found.arguments
+
+
+def form_of(kernel: Any, arguments: dict[str, Any]) -> str:
+    """What of a launch decides its code: functions, constants, and the kinds of the rest."""
+    parameters = inspect.signature(kernel.fn).parameters
     words = list(_names(kernel.fn, set()))
-    for name, value in bound.arguments.items():
-        constant = "constexpr" in str(taken.parameters[name].annotation)
+    for name, value in arguments.items():
+        constant = "constexpr" in str(parameters[name].annotation)
         words.append(f"{name}: {_constant(value) if constant else _kind(value)}")
     return ", ".join(words)
 
@@ -49,7 +58,7 @@ def _names(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
     for name in function.__code__.co_names:
         value = function.__globals__.get(name)
         if isinstance(value, tl.constexpr):
-            yield f"{name} = {value.value!r}"
+            yield f"{name} = {_constant(value)}"
         inner = getattr(value, "fn", None)
         if isinstance(inner, FunctionType) and inner.__module__ == function.__module__:
             yield f"{name} is {inner.__code__.co_firstlineno}"
@@ -58,10 +67,14 @@ def _names(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
 
 
 def _constant(value: Any) -> str:
+    """A constant's value. One that is Python code would be run by the interpreter."""
     value = value.value if isinstance(value, tl.constexpr) else value
-    inner = getattr(value, "fn", value)
-    if isinstance(inner, FunctionType):
-        return f"{inner.__qualname__} in line {inner.__code__.co_firstlineno}"
+    if isinstance(value, jit.JITFunction | interpreter.InterpretedFunction):
+        return f"{value.fn.__qualname__} in line {value.fn.__code__.co_firstlineno}"
+    if type(value) is tuple:
+        return f"({', '.join(map(_constant, value))})"
+    if type(value) not in PLAIN:
+        leave(FORBIDDEN_CODE, f"a constant of a kernel is a {type(value).__name__}")
     return repr(value)
 
 
@@ -69,26 +82,37 @@ def _kind(value: Any) -> str:
     """Of an argument that is no constant; but a whole number that is one is made one."""
     if isinstance(value, torch.Tensor):
         return str(value.dtype)
-    if isinstance(value, tuple):
+    if type(value) is tuple:
         return f"({', '.join(map(_kind, value))})"
+    if isinstance(value, tuple):
+        leave(FORBIDDEN_CODE, f"an argument of a kernel is a {type(value).__name__}")
     if value is None or (type(value) is int and value == 1):
         return repr(value)
     return type(value).__name__
 
 
 def write_down_forms() -> list[str]:
-    """The forms of all launches from here on, each once, where kernels are compiled."""
+    """The forms of all launches from here on, each once, where kernels are compiled.
+
+    A kernel of the answer's that asks what it must not ends the process.
+    """
     found: list[str] = []
-    run = jit.JITFunction.run
+    run, make = jit.JITFunction.run, jit.JITFunction.__init__
+
+    def made(kernel: Any, function: Any, *given: Any, **named: Any) -> None:
+        make(kernel, function, *given, **named)
+        if function.__code__.co_filename.startswith("/scratch/"):
+            for why in questions(kernel.src):
+                leave(FORBIDDEN_CODE, why)
 
     def written_down(kernel: Any, *given: Any, **named: Any) -> Any:
-        made = run(kernel, *given, **named)
-        form = form_of(kernel, given, named)
+        launched = run(kernel, *given, **named)
+        form = form_of(kernel, bound(kernel, given, named))
         if form not in found:
             found.append(form)
-        return made
+        return launched
 
-    jit.JITFunction.run = written_down
+    jit.JITFunction.run, jit.JITFunction.__init__ = written_down, made
     return found
 
 
@@ -100,14 +124,16 @@ def interpret_only(compiled: frozenset[str]) -> None:
 
 
 def _guarded(run: Callable[..., Any], compiled: frozenset[str]) -> Callable[..., Any]:
-    def guarded(kernel: Any, *given: Any, **named: Any) -> Any:
+    def guarded(kernel: Any, *given: Any, grid: Any, **named: Any) -> Any:
         global _depth
-        form = form_of(kernel, given, named)
+        arguments = bound(kernel, given, named)
+        form = form_of(kernel, arguments)
         if form not in compiled:
             leave(NOT_COMPILED, f"launched, but never when kernels were compiled: {form}")
+        grid = grid(arguments) if callable(grid) else grid  # where the language does not work yet
         _depth += 1
         try:
-            return run(kernel, *given, **named)
+            return run(kernel, *given, grid=grid, **named)
         finally:
             _depth -= 1
 
