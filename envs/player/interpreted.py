@@ -70,7 +70,7 @@ def _constant(value: Any) -> str:
     """A constant's value. One that is Python code would be run by the interpreter."""
     value = value.value if isinstance(value, tl.constexpr) else value
     if isinstance(value, jit.JITFunction | interpreter.InterpretedFunction):
-        return f"{value.fn.__qualname__} in line {value.fn.__code__.co_firstlineno}"
+        return " with ".join(_names(value.fn, set()))
     if type(value) is tuple:
         return f"({', '.join(map(_constant, value))})"
     if type(value) not in PLAIN:
