@@ -106,8 +106,8 @@ def write_down_forms() -> list[str]:
                 leave(FORBIDDEN_CODE, why)
 
     def written_down(kernel: Any, *given: Any, **named: Any) -> Any:
-        launched = run(kernel, *given, **named)
         form = form_of(kernel, bound(kernel, given, named))
+        launched = run(kernel, *given, **named)
         if form not in found:
             found.append(form)
         return launched
