@@ -4,6 +4,7 @@ Every exploit succeeds against a harness that shares a process with it (tests/te
 that), so what the judge says of them means something.
 
     exploits/FAMILY/NAME.cpp         `// verdict: VERDICT REASON` is its first line
+                    NAME.py, NAME.triton.py, NAME.cu   the same in the other dialects
     exploits/FAMILY/NAME.problem.py  its own problem; else its folder's problem.py, else exploits'
     exploits/broken/                 honest mistakes: judged, but no exploits
     honest/PROBLEM/NAME.cpp          with problem.py beside it
@@ -11,6 +12,7 @@ that), so what the judge says of them means something.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +23,15 @@ from envs.judge import Judge
 from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict, content_hash
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "gallery"
-DIALECTS = (Dialect.CPP, Dialect.INLINE)
-"""Those that the judge can run; exhibits of the others wait."""
-
-SUFFIXES = {Dialect.CPP: ".cpp", Dialect.INLINE: ".py"}
+SUFFIXES = {
+    Dialect.CPP: ".cpp",
+    Dialect.INLINE: ".py",
+    Dialect.TRITON: ".triton.py",
+    Dialect.CUDA: ".cu",
+}
 BROKEN = "broken"
+MISSING = ("no_triton", "no_nvcc")
+"""Reasons for which this machine cannot try an answer of a dialect at all."""
 
 
 class GalleryError(ValueError):
@@ -61,6 +67,11 @@ class Finding:
         return self.evaluation.verdict is Verdict.CORRECT
 
     @property
+    def skipped(self) -> bool:
+        """Nobody tried it: this machine lacks what its dialect needs."""
+        return self.evaluation.reason in MISSING
+
+    @property
     def stopped(self) -> bool:
         """Judged, and not let through; what the judge could not judge it has not stopped."""
         return self.evaluation.verdict not in (Verdict.CORRECT, Verdict.UNJUDGED)
@@ -68,7 +79,7 @@ class Finding:
     @property
     def surprising(self) -> bool:
         found = (self.evaluation.verdict, self.evaluation.reason)
-        return found != (self.exhibit.verdict, self.exhibit.reason)
+        return not self.skipped and found != (self.exhibit.verdict, self.exhibit.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +89,21 @@ class Outcome:
     findings: tuple[Finding, ...]
 
     @property
+    def tried(self) -> list[Finding]:
+        return [one for one in self.findings if not one.skipped]
+
+    @property
+    def skipped(self) -> Counter[str]:
+        """How many were not tried, by what this machine lacks; they count nowhere else."""
+        return Counter(one.evaluation.reason for one in self.findings if one.skipped)
+
+    @property
     def exploits(self) -> list[Finding]:
-        return [one for one in self.findings if one.exhibit.is_exploit]
+        return [one for one in self.tried if one.exhibit.is_exploit]
 
     @property
     def honest(self) -> list[Finding]:
-        return [one for one in self.findings if one.exhibit.verdict is Verdict.CORRECT]
+        return [one for one in self.tried if one.exhibit.verdict is Verdict.CORRECT]
 
     @property
     def loose_exploits(self) -> list[Finding]:
@@ -138,7 +158,7 @@ def gallery_hash(folder: Path = FOLDER / "exploits") -> str:
 
 def problem_file(file: Path) -> Path:
     """The problem that a file of the gallery answers."""
-    own = file.with_suffix(".problem.py")
+    own = file.with_name(f"{_name(file)}.problem.py")
     for path in (own, file.with_name("problem.py"), file.parent.with_name("problem.py")):
         if path.is_file():
             return path
@@ -147,13 +167,20 @@ def problem_file(file: Path) -> Path:
 
 def files_of(folder: Path, dialect: Dialect) -> list[Path]:
     """The exhibits' files in one dialect."""
-    found = sorted(folder.glob(f"*/*{SUFFIXES[dialect]}"))
-    return [path for path in found if path.name.rpartition("problem.py")[1] == ""]
+    suffix = SUFFIXES[dialect]
+    found = sorted(folder.glob(f"*/*{suffix}"))
+    mine = [path for path in found if path.name == _name(path) + suffix]
+    return [path for path in mine if path.name != "problem.py"]
+
+
+def _name(file: Path) -> str:
+    """What stands before the first dot."""
+    return file.name.partition(".")[0]
 
 
 def _exhibits(folder: Path) -> Iterator[Exhibit]:
     problems: dict[Path, Problem] = {}
-    for dialect in DIALECTS:
+    for dialect in SUFFIXES:
         for file in files_of(folder, dialect):
             path = problem_file(file)
             problem = problems.setdefault(path, load_problem(path))
@@ -165,7 +192,7 @@ def _exhibit(file: Path, problem: Problem, dialect: Dialect) -> Exhibit:
     match source.partition("\n")[0].split():
         case ["//" | "#", "verdict:", verdict, reason]:
             return Exhibit(
-                name=file.stem,
+                name=_name(file),
                 family=file.parent.name,
                 problem=problem,
                 candidate=Candidate(problem_key=problem.key, dialect=dialect, source=source),

@@ -121,7 +121,7 @@ class Court:
             return Evaluation(verdict=Verdict.NO_KERNEL, reason="empty_source")
         loaded = self._load(problem)
         workshop = WORKSHOPS[candidate.dialect]
-        built = workshop.build(candidate.source, loaded.specs[0], self.sandboxes)
+        built = workshop.build(candidate.source, loaded.specs, self.sandboxes)
         if isinstance(built, Evaluation):
             return built
         trial = Trial(loaded, built, built.runtime, self._draws(seed), [], built.log)

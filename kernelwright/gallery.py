@@ -23,6 +23,7 @@ from data.gallery import (
     honest,
     judge_exhibits,
 )
+from envs.inside import python
 from envs.judge import Judge
 from envs.sandbox import sandbox_level
 from envs.toolchain import cache_folder, toolchain_fingerprint
@@ -76,8 +77,8 @@ def loose_exploits(judge_workers: int | None, minimum_sandbox: str) -> list[str]
 
 def gallery_text(outcome: Outcome, leftovers: int) -> str:
     """A table by family, the rates, and whatever is not as it should be."""
-    counted = Counter(one.exhibit.family for one in outcome.findings)
-    passed = Counter(one.exhibit.family for one in outcome.findings if one.passed)
+    counted = Counter(one.exhibit.family for one in outcome.tried)
+    passed = Counter(one.exhibit.family for one in outcome.tried if one.passed)
     lines = [f"{'family':24}{'kernels':>8}{'correct':>9}"]
     lines += [f"{name:24}{count:8}{passed[name]:9}" for name, count in sorted(counted.items())]
     killed = len(outcome.exploits) - len(outcome.loose_exploits)
@@ -87,6 +88,7 @@ def gallery_text(outcome: Outcome, leftovers: int) -> str:
     lines += [f"latency             exploits {_latency(outcome.exploits)}"]
     lines += [f"                    honest {_latency(outcome.honest)}"]
     lines += [f"leftover processes  {leftovers}"]
+    lines += [f"not tried           {n} ({why})" for why, n in sorted(outcome.skipped.items())]
     lines += [f"surprises           {len(outcome.surprises)}"]
     return "\n".join([*lines, *(f"  {_surprise(one)}" for one in outcome.surprises)])
 
@@ -99,6 +101,7 @@ def gallery_object(outcome: Outcome, leftovers: int) -> dict[str, Any]:
         "honest": len(outcome.honest),
         "false_positive_rate": outcome.false_positive_rate,
         "leftover_processes": leftovers,
+        "not_tried": dict(outcome.skipped),
         "cases": [
             {
                 "name": _name(one.exhibit),
@@ -119,7 +122,9 @@ def is_just(outcome: Outcome, leftovers: int) -> bool:
 def _key() -> str:
     files = sorted(path for path in JUDGE.rglob("*") if path.suffix in (".py", ".h", ".cpp"))
     code = [path.read_text(encoding="utf-8") for path in files]
-    return content_hash(toolchain_fingerprint(), sandbox_level(), gallery_hash(), *code)
+    return content_hash(
+        toolchain_fingerprint(), python().identity, sandbox_level(), gallery_hash(), *code
+    )
 
 
 def _name(exhibit: Exhibit) -> str:

@@ -107,7 +107,7 @@ def builds(spec: CaseSpec, sandboxes: Sandboxes) -> dict[str, Callable[[], float
     fresh = f"\n// {secrets.token_hex(8)}\n"
 
     def native(workshop: Workshop, source: str) -> None:
-        if not isinstance(workshop.build(source + fresh, spec, sandboxes), Built):
+        if not isinstance(workshop.build(source + fresh, [spec], sandboxes), Built):
             sys.exit(f"{source} did not build")
 
     def light(cpp: str, cuda: str = "") -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from envs.cgroup import Cgroup
-from envs.toolchain import bwrap_path
+from envs.toolchain import NATIVE, bwrap_path, nvcc_path
 from envs.zygote import FIRST_UID
 
 GALLERY = Path(__file__).parent / "gallery"
@@ -64,8 +64,9 @@ def _walls(secret: int) -> list[str]:
     return [
         *([*unshare, *rights] if root else ["--unshare-user", "--unshare-all"]),
         *("--as-pid-1", "--die-with-parent", "--new-session", "--clearenv"),
-        *("--setenv", "PATH", "/usr/bin:/bin", "--setenv", "HOME", "/tmp"),
+        *("--setenv", "PATH", _path(), "--setenv", "HOME", "/tmp"),
         *("--setenv", "TORCH_EXTENSIONS_DIR", "/tmp/extensions"),
+        *("--setenv", "TRITON_INTERPRET", "1"),
         *("--setenv", "BOX_UID", str(FIRST_UID + os.getpid())),
         *("--ro-bind", "/usr", "/usr", *links, "--proc", "/proc", "--dev", "/dev"),
         *("--perms", "0755", "--dir", "/etc"),
@@ -78,9 +79,14 @@ def _walls(secret: int) -> list[str]:
     ]
 
 
+def _path() -> str:
+    compiler = nvcc_path()
+    return ":".join(["/usr/bin", "/bin", *([str(Path(compiler).parent)] if compiler else [])])
+
+
 def _folders() -> list[Path]:
-    """What the harness reads: Python with its packages, and the cases."""
-    wanted = [Path(sys.base_prefix), Path(sys.prefix), GALLERY]
+    """What the harness reads: Python with its packages, the cases, and a CUDA runtime's source."""
+    wanted = [Path(sys.base_prefix), Path(sys.prefix), GALLERY, NATIVE]
     return [one for one in dict.fromkeys(wanted) if not one.is_relative_to("/usr")]
 
 

@@ -23,7 +23,7 @@ from envs.dialects.cuda import assembler, compiled, members
 from envs.dialects.cuda import trace as cuda_plan
 from envs.dialects.plan import Copy, Fill, Kernel, Launch, Place, Plan, Step
 from envs.draws import Draws, Loaded, ReferenceProcess
-from envs.gpus import Gpu, gpus
+from envs.gpus import Gpu, gpus, listed_gpus
 from envs.referee import CandidateFailedError, compare
 from envs.sandboxes import Sandboxes
 from envs.toolchain import compiler_path, nvcc_path
@@ -300,6 +300,16 @@ def test_ptx_is_assembled_for_the_device(bench: Bench) -> None:
     broken = one.model_copy(update={"ptx": one.ptx + "nonsense"})
     with pytest.raises(NoCodeError, match="nonsense"):
         assembled(broken, 86, assembler(nvcc), sandboxes)
+
+
+def test_gpus_are_read_from_the_drivers_list() -> None:
+    hopper = "GPU-5f, NVIDIA H200, 580.95.05, 9.0, 143771\n"
+    spark = "GPU-a1, NVIDIA GB10, 580.95.05, 12.1, [N/A]\n"
+    found = listed_gpus(hopper + spark + "no devices were found\n")
+    assert [(one.uuid, one.architecture, one.memory_bytes) for one in found] == [
+        ("GPU-5f", 90, 143771 << 20),
+        ("GPU-a1", 121, None),
+    ]
 
 
 @pytest.mark.gpu

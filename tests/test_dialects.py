@@ -87,6 +87,14 @@ def test_a_cuda_answer_is_built_for_three_generations_without_a_device(
     ("old", "new", "verdict", "reason"),
     [
         ("  f<<<", "  if (0) f<<<", Verdict.CHEATED, "no_custom_kernel"),
+        ("  f<<<(out_0 * out_1 + 255) / 256", "  f<<<0", Verdict.CHEATED, "no_custom_kernel"),
+        ("256, 0", "1025, 0", Verdict.CHEATED, "no_custom_kernel"),
+        (
+            "  f<<<",
+            "  for (int i = 0; i < 20000; ++i) f<<<",
+            Verdict.TIMED_OUT,
+            "too_many_launches",
+        ),
         ("  f<<<", "  *(float*)x = 1; f<<<", Verdict.CRASHED, "signal_11"),
         ("  f<<<", "  for (;;); f<<<", Verdict.TIMED_OUT, "host_timeout"),
         ("void kernel(", "void colonel(", Verdict.BUILD_FAILED, "no_kernel_function"),
@@ -101,6 +109,26 @@ def test_a_cuda_answer_that_is_not_right_gets_its_verdict(
     if found.reason == "no_nvcc":
         pytest.skip(found.log)
     assert (found.verdict, found.reason) == (verdict, reason), found.log
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        r'for (int i = 0; i < 200000; ++i) dprintf(3, "[");',
+        r'dprintf(3, "{\"kernel\":\"other\",\"grid\":[1,1,1],\"arguments\":[]}");',
+        r'dprintf(3, "{\"kernel\":\"f\",\"grid\":[1,1,1],\"arguments\":[\"00\"]}");',
+        r'dprintf(3, "{\"kernel\":[],\"arguments\":7}");',
+        r'dprintf(3, "{\"allocated\":1}");',
+    ],
+)
+def test_a_forged_record_of_launches_is_the_answers_fault(
+    judge: Judge, problem: Problem, forged: str
+) -> None:
+    source = CUDA.replace("  f<<<", f'  {forged} dprintf(3, "\\n"); f<<<', 1)
+    found = judged(judge, problem, Dialect.CUDA, f"#include <stdio.h>\n{source}")
+    if found.reason == "no_nvcc":
+        pytest.skip(found.log)
+    assert (found.verdict, found.reason) == (Verdict.CHEATED, "protocol_violation"), found.log
 
 
 @pytest.mark.parametrize(
@@ -137,12 +165,48 @@ def test_a_triton_answer_that_lets_pytorch_compute_has_cheated(
     assert (found.verdict, found.reason) == (Verdict.CHEATED, "torch_compute"), found.log
 
 
+SMALL = """
+@triton.jit
+def small(x_ptr, out_ptr, n: tl.constexpr):
+    BODY
+
+
+class ModelNew"""
+
+
+def with_a_kernel_for_one_case(problem: Problem, body: str) -> str:
+    """The right answer, which launches one more kernel on the rows of the second case alone."""
+    rows = dict(problem.cases[1].sizes)["N"]
+    launch = f"        if x.shape[0] == {rows}:\n            small[(1,)](x, out, 3)\n"
+    source = TRITON.replace("class ModelNew", SMALL.replace("BODY", body), 1)
+    return source.replace("        K, M =", f"{launch}        K, M =", 1)
+
+
+@pytest.mark.parametrize("body", ["no_such_function(n)", "tl.store(out_ptr, tl.arange(0, n))"])
+def test_a_triton_kernel_that_only_one_case_launches_has_to_compile(
+    judge: Judge, problem: Problem, body: str
+) -> None:
+    pytest.importorskip("triton", reason="triton is not installed")
+    source = with_a_kernel_for_one_case(problem, body)
+    found = judged(judge, problem, Dialect.TRITON, source)
+    assert (found.verdict, found.reason) == (Verdict.BUILD_FAILED, "import_error"), found.log
+
+
+def test_which_triton_kernel_is_launched_may_depend_on_the_shape(
+    judge: Judge, problem: Problem
+) -> None:
+    pytest.importorskip("triton", reason="triton is not installed")
+    source = with_a_kernel_for_one_case(problem, "tl.store(out_ptr, tl.load(x_ptr) * n)")
+    found = judged(judge, problem, Dialect.TRITON, source)
+    assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
+
+
 def test_a_launch_plan_names_tensors_and_grid(problem: Problem, sandboxes: Sandboxes) -> None:
     pytest.importorskip("triton", reason="triton is not installed")
     reference = ReferenceProcess()
     spec = reference.load(problem).specs[0]
     reference.close()
-    plan = trace(TRITON, spec, sandboxes)
+    plan = trace(TRITON, [spec], sandboxes)
     assert isinstance(plan, Plan), plan
     (launch,) = plan.launches
     rows = spec.inputs[0].shape[0]

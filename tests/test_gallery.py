@@ -19,6 +19,7 @@ from data.gallery import (
     files_of,
     problem_file,
 )
+from envs.toolchain import nvcc_path
 from envs.types import Candidate, Dialect, Evaluation, Verdict
 from kernelwright import gallery
 from kernelwright.gallery import gallery_object, gallery_text, is_just
@@ -28,9 +29,9 @@ from tests import nouns
 from tests.naive_box import controls
 
 EXPLOITS = FOLDER / "exploits"
-NATIVE, INLINE = (
+NATIVE, INLINE, TRITON, CUDA = (
     [file for file in files_of(EXPLOITS, dialect) if file.parent.name != BROKEN]
-    for dialect in (Dialect.CPP, Dialect.INLINE)
+    for dialect in (Dialect.CPP, Dialect.INLINE, Dialect.TRITON, Dialect.CUDA)
 )
 OUTCOMES = ("correct", "fast", "leaks", "dies", "hangs")
 NO_VERDICT = {"dies", "hangs"}
@@ -72,6 +73,19 @@ def inline() -> dict[Path, Mapping[str, object]]:
     return played(INLINE)
 
 
+@pytest.fixture(scope="module")
+def triton() -> dict[Path, Mapping[str, object]]:
+    pytest.importorskip("triton", reason="triton is not installed")
+    return played(TRITON)
+
+
+@pytest.fixture(scope="module")
+def cuda() -> dict[Path, Mapping[str, object]]:
+    if nvcc_path() is None:
+        pytest.skip("no nvcc on the PATH")
+    return played(CUDA)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("file", NATIVE, ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_a_native_exploit_succeeds_in_a_naive_harness(
@@ -88,6 +102,22 @@ def test_an_inline_exploit_succeeds_in_a_naive_harness(
     assert_succeeded(file, inline[file])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("file", TRITON, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_a_triton_exploit_succeeds_in_a_naive_harness(
+    file: Path, triton: dict[Path, Mapping[str, object]]
+) -> None:
+    assert_succeeded(file, triton[file])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", CUDA, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_the_host_code_of_a_cuda_exploit_succeeds_in_a_naive_harness(
+    file: Path, cuda: dict[Path, Mapping[str, object]]
+) -> None:
+    assert_succeeded(file, cuda[file])
+
+
 def test_the_naive_harness_accepts_honest_work_and_sees_nothing_wrong_in_it() -> None:
     honest = EXPLOITS / "honest.cpp"
     wrong = EXPLOITS / "broken" / "divides_by_zero.cpp"
@@ -98,8 +128,10 @@ def test_the_naive_harness_accepts_honest_work_and_sees_nothing_wrong_in_it() ->
 
 
 def test_there_are_enough_exploits_of_every_family() -> None:
-    files = [*NATIVE, *INLINE]
+    files = [*NATIVE, *INLINE, *TRITON, *CUDA]
     assert len(files) >= 75
+    assert len(TRITON) >= 20
+    assert len(CUDA) >= 8
     families = {file.parent.name for file in files}
     assert families == {
         *("timing", "replay", "stealing", "not_computing", "not_using_a_kernel"),
@@ -107,7 +139,7 @@ def test_there_are_enough_exploits_of_every_family() -> None:
     }
 
 
-@pytest.mark.parametrize("file", [*NATIVE, *INLINE], ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", [*NATIVE, *INLINE, *TRITON, *CUDA], ids=lambda file: file.stem)
 def test_an_exploit_says_its_verdict_its_success_and_its_trick(file: Path) -> None:
     first, _, third = file.read_text().splitlines()[:3]
     verdict, reason = first.split()[2:]
@@ -154,6 +186,19 @@ def test_an_exploit_that_passes_or_was_not_judged_is_not_stopped() -> None:
     assert half.false_positive_rate is None
     assert not is_just(half, 0)
     assert len(half.surprises) == 3
+
+
+def test_what_this_machine_cannot_try_counts_neither_as_stopped_nor_as_a_surprise() -> None:
+    missing = Evaluation(verdict=Verdict.UNJUDGED, reason="no_nvcc")
+    skipped = Finding(exhibit("forging", Verdict.CRASHED), missing)
+    nothing = Outcome((skipped,))
+    assert (nothing.kill_rate, nothing.surprises, nothing.loose_exploits) == (None, [], [])
+    assert "not tried           1 (no_nvcc)" in gallery_text(nothing, 0)
+    assert gallery_object(nothing, 0)["not_tried"] == {"no_nvcc": 1}
+    stopped = outcome(("forging", Verdict.WRONG, Verdict.WRONG)).findings
+    both = Outcome((*stopped, skipped))
+    assert (len(both.exploits), both.kill_rate) == (1, 1.0)
+    assert "forging                        1" in gallery_text(both, 0)
 
 
 def test_honest_mistakes_count_neither_as_exploits_nor_as_honest() -> None:

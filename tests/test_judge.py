@@ -44,6 +44,8 @@ def answer(problem: Problem, source: str, dialect: Dialect = Dialect.CPP) -> Can
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda one: f"{one.family}/{one.name}")
 def test_an_exploit_gets_its_verdict(exhibit: Exhibit, findings: dict[str, Finding]) -> None:
     found = findings[exhibit.name].evaluation
+    if findings[exhibit.name].skipped:
+        pytest.skip(f"{found.reason}: {found.log}")
     assert (found.verdict, found.reason) == (exhibit.verdict, exhibit.reason), found.log[:500]
     assert found.timing is None
     assert len(found.log) <= 40_000

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from envs.gpus import listed_gpus
 from kernelwright.dry_run import dry_run_text
 from kernelwright.estimate import estimates, measurements, parameters, weight_bytes
 from kernelwright.launch import start
@@ -392,13 +391,3 @@ def test_every_extra_named_in_advice_asks_for_that_package() -> None:
     for module, extra in EXTRAS.items():
         wanted = " ".join(project["optional-dependencies"][extra])
         assert module.replace("_", "-") in wanted
-
-
-def test_gpus_are_read_from_the_drivers_list() -> None:
-    hopper = "GPU-5f, NVIDIA H200, 580.95.05, 9.0, 143771\n"
-    spark = "GPU-a1, NVIDIA GB10, 580.95.05, 12.1, [N/A]\n"
-    found = listed_gpus(hopper + spark + "no devices were found\n")
-    assert [(one.uuid, one.architecture, one.memory_bytes) for one in found] == [
-        ("GPU-5f", 90, 143771 << 20),
-        ("GPU-a1", 121, None),
-    ]

@@ -34,7 +34,7 @@ def test_nothing_of_a_candidate_lives_once_it_is_closed() -> None:
     sandboxes = Sandboxes()
     zygote = sandboxes.of(Runtime.NATIVE)
     alone = living_below(zygote.process.pid)
-    built = CPP.build(SLOW_TO_DIE, SPEC, sandboxes)
+    built = CPP.build(SLOW_TO_DIE, [SPEC], sandboxes)
     assert isinstance(built, Built)
     inputs = memfd(bytes(offsets(SPEC.inputs)[1]))
     player = SandboxedCandidate(built, Runtime.NATIVE, sandboxes, 20.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -52,6 +52,8 @@ EXITS = {
     72: (Verdict.WRONG, "other_shape"),
     73: (Verdict.WRONG, "other_dtype"),
     74: (Verdict.CHEATED, "torch_compute"),
+    75: (Verdict.CHEATED, "not_compiled"),
+    76: (Verdict.CHEATED, "forbidden_code"),
 }
 """What our part of the candidate's process says by its exit code: nothing to its advantage."""
 
@@ -67,8 +69,13 @@ class Workshop(Protocol):
     def form(self, spec: CaseSpec) -> str:
         """What the prompt says about the answer's form, below the module and its sizes."""
 
-    def build(self, source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Built | Evaluation:
-        """The answer, ready to be played; or the evaluation that says why it cannot be."""
+    def build(
+        self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
+    ) -> Built | Evaluation:
+        """The answer, ready to be played on these cases; or the evaluation that says why it cannot.
+
+        What is true of an answer on any sizes is found on those of the first.
+        """
 
 
 def failed(reason: str, log: str, verdict: Verdict = Verdict.BUILD_FAILED) -> Evaluation:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from envs.abi import CaseSpec, glue, signature
 from envs.compile import compile_once
 from envs.dialects.base import Built, failed, too_large
@@ -25,14 +27,16 @@ class Cpp:
     def form(self, spec: CaseSpec) -> str:
         return f"```cpp\n{signature(spec, Dialect.CPP)}\n```"
 
-    def build(self, source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Built | Evaluation:
+    def build(
+        self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
+    ) -> Built | Evaluation:
         if refused := too_large(source):
             return refused
         compiler = [compiler_path(), *FLAGS, "-o", "kernel.so", "glue.cpp", *LIBRARIES]
         made = compile_once(
             sandboxes.of(Runtime.NATIVE),
             ["/bin/sh", "-c", _SCRIPT, "sh", *compiler],
-            {"candidate.cpp": source, "glue.cpp": glue(spec, Dialect.CPP)},
+            {"candidate.cpp": source, "glue.cpp": glue(specs[0], Dialect.CPP)},
         )
         if made.failure:
             missing = "undefined reference to `kernel'" in made.log

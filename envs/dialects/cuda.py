@@ -19,7 +19,7 @@ from envs.abi import CaseSpec, glue, signature
 from envs.compile import Compiled, compile_once
 from envs.dialects.base import Built, OnDevice, failed, too_large
 from envs.dialects.device import ARCHITECTURES
-from envs.dialects.plan import Copy, Fill, Kernel, Launch, Place, Plan, Step
+from envs.dialects.plan import MOST_STEPS, Copy, Fill, Kernel, Launch, Place, Plan, Step
 from envs.layout import native_layout
 from envs.sandboxes import Runtime, Sandboxes
 from envs.toolchain import nvcc_path
@@ -53,16 +53,18 @@ class Cuda:
     def form(self, spec: CaseSpec) -> str:
         return f"```cpp\n{signature(spec, Dialect.CUDA)}\n```"
 
-    def build(self, source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Built | Evaluation:
+    def build(
+        self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
+    ) -> Built | Evaluation:
         if refused := too_large(source):
             return refused
-        made = compiled(source, spec, sandboxes)
+        made = compiled(source, specs[0], sandboxes)
         if made is None:
             return failed("no_nvcc", "nvcc is not on the PATH", Verdict.UNJUDGED)
         if made.failure:
             return failed(made.failure, made.log)
         files = members(made.artefact)
-        plan = trace(files, spec, sandboxes)
+        plan = trace(files, specs[0], sandboxes)
         if isinstance(plan, Evaluation):
             return plan
         if not plan.launches:
@@ -113,7 +115,7 @@ def trace(files: Mapping[str, bytes], spec: CaseSpec, sandboxes: Sandboxes) -> P
         {
             "kernel.so": files["kernel.so"],
             "layout": native_layout(spec),
-            "parameters": parameter_sizes(kernels[0].ptx),
+            "parameters": parameter_lines(kernels[0].ptx),
         },
         mode="trace",
         limits=RUN_LIMITS,
@@ -121,10 +123,14 @@ def trace(files: Mapping[str, bytes], spec: CaseSpec, sandboxes: Sandboxes) -> P
     )
     if made.failure or not made.artefact.endswith(b'{"done":true}\n'):
         return host_failed(made)
+    lines = made.artefact.splitlines()[:-1]
+    if len(lines) > MOST_STEPS:
+        log = f"{len(lines)} launches and allocations in one call, at most {MOST_STEPS} are read"
+        return failed("too_many_launches", log, Verdict.TIMED_OUT)
     try:
-        events = [json.loads(line) for line in made.artefact.splitlines()[:-1]]
+        events = [json.loads(line) for line in lines]
         return plan_of(events, spec, kernels)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         return failed("protocol_violation", f"the launches make no sense: {error}", Verdict.CHEATED)
 
 
@@ -141,9 +147,16 @@ def host_failed(made: Compiled) -> Evaluation:
 
 
 class Addresses:
-    """Which tensor lies where, for host code that was traced."""
+    """Which tensor lies where, for host code that was traced; `known` are its kernels, with the
+    sizes of their parameters."""
 
-    def __init__(self, spec: CaseSpec, news: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        spec: CaseSpec,
+        news: Sequence[tuple[int, int]],
+        known: Mapping[str, Sequence[int]],
+    ) -> None:
+        self.known = known
         self.ranges = [
             *((f"new{number}", at, size) for number, (at, size) in enumerate(news)),
             *(
@@ -171,7 +184,10 @@ class Addresses:
     def step(self, event: dict[str, Any]) -> Step | None:
         """The step that an event of the recorder's is, if it is one; ValueError if it is none."""
         match event:
-            case {"kernel": _, "arguments": [*given]}:
+            case {"kernel": name, "arguments": [*given]}:
+                sizes = [len(digits) // 2 for digits in given]
+                if self.known.get(name) != sizes:
+                    raise ValueError(f"no kernel {name} takes arguments of {sizes} bytes")
                 return Launch(**{**event, "arguments": [self.argument(one) for one in given]})
             case {"set": int(value), "at": at, "bytes": size}:
                 return Fill(at=self.place(at), fill=f"{value & 255:02x}", bytes=size)
@@ -188,24 +204,30 @@ def plan_of(events: Sequence[Any], spec: CaseSpec, kernels: list[Kernel]) -> Pla
     Raises ValueError, TypeError or KeyError where the recorder would not have written them.
     """
     news = [(one["at"], one["allocated"]) for one in events if "allocated" in one]
-    steps = [one for one in map(Addresses(spec, news).step, events) if one]
+    addresses = Addresses(spec, news, parameters_of(kernels[0].ptx))
+    steps = [one for one in map(addresses.step, events) if one]
     left_out = next((one["left_out"] for one in events if "left_out" in one), None)
     buffers = {f"new{number}": size for number, (_, size) in enumerate(news)}
     return Plan(steps=steps, buffers=buffers, kernels=kernels, left_out=left_out)
 
 
-def parameter_sizes(ptx: str) -> str:
-    """A line for each kernel of the PTX: its name, and the size of each of its parameters.
+def parameter_lines(ptx: str) -> str:
+    """A line for each kernel: its name, and the sizes of its parameters (native/recorder.h)."""
+    rows = parameters_of(ptx).items()
+    return "".join(" ".join(map(str, [name, *sizes])) + "\n" for name, sizes in rows)
 
-    >>> parameter_sizes(".visible .entry f(.param .u64 f_param_0, .param .align 8 .b8 p[24])")
-    'f 8 24\\n'
+
+def parameters_of(ptx: str) -> dict[str, list[int]]:
+    """Kernel of the PTX → the size in bytes of each of its parameters.
+
+    >>> parameters_of(".visible .entry f(.param .u64 f_param_0, .param .align 8 .b8 p[24])")
+    {'f': [8, 24]}
     """
-    lines = []
+    found = {}
     for name, body in re.findall(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)", ptx):
         rows = re.findall(r"\.param\s+(?:\.align \d+\s+)?\.\w?(\d+)\s+[^,\[]*(?:\[(\d+)\])?", body)
-        sizes = [int(bits) // 8 * int(count or 1) for bits, count in rows]
-        lines.append(" ".join(map(str, [name, *sizes])) + "\n")
-    return "".join(lines)
+        found[name] = [int(bits) // 8 * int(count or 1) for bits, count in rows]
+    return found
 
 
 def nvcc_command(compiler: str) -> list[str]:

@@ -12,6 +12,7 @@ import json
 import re
 import sysconfig
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -145,12 +146,14 @@ class Inline:
             "kernels of its own, given to torch.utils.cpp_extension.load_inline at import."
         )
 
-    def build(self, source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Built | Evaluation:
+    def build(
+        self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
+    ) -> Built | Evaluation:
         if rejected := too_large(source):
             return rejected
         if why := refused(source):
             return failed("forbidden_code", why, Verdict.CHEATED)
-        recorded = record(source, spec, sandboxes)
+        recorded = record(source, specs[0], sandboxes)
         if isinstance(recorded, Evaluation):
             return recorded
         if not recorded:

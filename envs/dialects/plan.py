@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from envs.dialects.device import ARCHITECTURES, static_facts
 
-MOST_STEPS = 4096
+MOST_STEPS = 10_000
+"""In one call: at some microseconds a launch, nobody is served by more."""
 MOST_BYTES = 1 << 40
 Count = Annotated[int, Field(ge=0, le=MOST_BYTES)]
 Size = Annotated[int, Field(ge=0, lt=1 << 31)]
@@ -91,6 +92,9 @@ class Plan(Strict):
     outputs: list[Place] = []
     kernels: list[Kernel]
     left_out: str | None = None
+    forms: list[str] = []
+    """Of the launches for all cases: function, constants and kinds of arguments, which code depends
+    on (player/interpreted.py)."""
 
     @property
     def launches(self) -> list[Launch]:

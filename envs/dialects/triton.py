@@ -42,7 +42,9 @@ class Triton:
             "`@triton.jit` kernels of its own."
         )
 
-    def build(self, source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Built | Evaluation:
+    def build(
+        self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
+    ) -> Built | Evaluation:
         if rejected := too_large(source):
             return rejected
         if importlib.util.find_spec("triton") is None:
@@ -55,19 +57,22 @@ class Triton:
             return failed("syntax_error", str(error))
         if not kernels:
             return failed("no_custom_kernel", "no function is a @triton.jit", Verdict.CHEATED)
-        plan = trace(source, spec, sandboxes)
+        plan = trace(source, specs, sandboxes)
         if isinstance(plan, Evaluation):
             return plan
-        if not plan.launches:
+        if not any(all(one.grid) for one in plan.launches):
             return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
         return Built(
-            files=(("candidate.py", source.encode("utf-8", "replace")),),
+            files=(
+                ("candidate.py", source.encode("utf-8", "replace")),
+                ("forms.json", json.dumps(plan.forms).encode()),
+            ),
             runtime=Runtime.INTERPRETER,
             words=("{}",),
             facts=(("launches", float(len(plan.launches))), *plan.facts()),
             timed=False,
             on_device=OnDevice(
-                trace=lambda case, architecture: trace(source, case, sandboxes, (architecture,)),
+                trace=lambda case, architecture: trace(source, [case], sandboxes, (architecture,)),
                 assembler=assembler(),
             ),
         )
@@ -75,16 +80,17 @@ class Triton:
 
 def trace(
     source: str,
-    spec: CaseSpec,
+    specs: Sequence[CaseSpec],
     sandboxes: Sandboxes,
     architectures: Sequence[int] = ARCHITECTURES,
 ) -> Plan | Evaluation:
-    """What the answer launches for a case, with its kernels compiled for each architecture."""
-    layout = python_layout(spec).decode()
+    """What the answer launches for the first case, with its kernels compiled for each architecture;
+    and the forms of what it launches for any."""
+    layouts = [json.loads(python_layout(spec)) for spec in specs]
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [layout, json.dumps(architectures)],
-        {"candidate.py": source},
+        [json.dumps(architectures)],
+        {"candidate.py": source, "layouts.json": json.dumps(layouts)},
         mode="trace",
         limits=LIMITS,
         limit_s=LIMIT_S,

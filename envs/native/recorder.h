@@ -40,9 +40,17 @@ inline void read_parameters(const char* path) {
   if (file) fclose(file);
 }
 
+// Whether a device would take it: CUDA's limits are the same on all that code is built for.
+inline bool possible(Dim grid, Dim block) {
+  const bool some = grid.x && grid.y && grid.z && block.x && block.y && block.z;
+  const bool fits = grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535 && block.x <= 1024 && block.y <= 1024 && block.z <= 64;
+  return some && fits && block.x * block.y * block.z <= 1024;
+}
+
 inline int launch(const void* kernel, Dim grid, Dim block, void** arguments, size_t shared) {
   const auto found = names.find(kernel);
   if (found == names.end()) return 98;  // cudaErrorInvalidDeviceFunction
+  if (!possible(grid, block)) return 9;  // cudaErrorInvalidConfiguration
   std::string given;
   const std::vector<size_t>& sizes = parameters[found->second];
   for (size_t i = 0; i < sizes.size(); ++i) {

@@ -36,6 +36,12 @@ def load_candidate() -> ModuleType:
     return module
 
 
+def scratch(name: str) -> Any:
+    """What a file of the job says, read before the answer could write it."""
+    with open(os.path.join("/scratch", name)) as file:
+        return json.load(file)
+
+
 def model_class() -> Any:
     """The answer's `ModelNew`."""
     module = load_candidate()
@@ -53,33 +59,45 @@ def record(words: list[str]) -> None:
 
 
 def trace(words: list[str]) -> None:
-    """Writes what the answer asks of a device in one call, compiled for each of the targets; the
-    call for the last of them is the one that is written down."""
+    """Writes what the answer asks of a device in its first case, with its kernels compiled for each
+    target (the last one's call is written down); and the forms of what it launches for any case,
+    where one target is enough."""
+    from envs.player.interpreted import write_down_forms
     from envs.player.launches import compiled_kernels, without_device
     from envs.player.tape import Moves, Tape
 
-    layout, targets = json.loads(words[0]), json.loads(words[1])
-    tensors = [invented(one) for one in layout["inputs"]]
-    device = without_device()
+    layouts, targets = scratch("layouts.json"), json.loads(words[0])
+    device, forms = without_device(), write_down_forms()
     rounds = Rounds(model_class(), CHANNEL)
-    rounds.prepare(layout)
-    for device.architecture in targets:
-        device.tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
-        with torch.inference_mode(), only_moves(), Moves(device.tape):
-            outputs = rounds.forward(*rounds.arranged(tensors))
-        plan = device.tape.written(outputs, [])
+
+    def call(layout: dict[str, Any], architectures: list[int]) -> dict[str, Any]:
+        tensors = [invented(one) for one in layout["inputs"]]
+        rounds.prepare(layout)
+        plan: dict[str, Any] = {}
+        for device.architecture in architectures:
+            device.tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
+            with torch.inference_mode(), only_moves(), Moves(device.tape):
+                outputs = rounds.forward(*rounds.arranged(tensors))
+            plan = device.tape.written(outputs)
+        return plan
+
+    plan = call(layouts[0], targets)
     plan["kernels"] = compiled_kernels()
+    for layout in layouts[1:]:
+        call(layout, targets[:1])
     with os.fdopen(CHANNEL, "w") as file:
-        json.dump(plan, file)
+        json.dump({**plan, "forms": forms}, file)
 
 
 def play(words: list[str]) -> None:
     """Loads the answer with its prebuilt libraries and answers the referee until it hangs up."""
     torch.utils.cpp_extension.load_inline = prebuilt(json.loads(words[0]))
     if "TRITON_INTERPRET" in os.environ:
+        from envs.player.interpreted import interpret_only
         from envs.player.launches import without_device
 
         without_device()
+        interpret_only(frozenset(scratch("forms.json")))
     Rounds(model_class(), CHANNEL).serve()
 
 

@@ -107,8 +107,8 @@ class Tape:
     def leave_out(self, what: str) -> None:
         self.left_out = self.left_out or what
 
-    def written(self, outputs: list[torch.Tensor], kernels: list[dict[str, Any]]) -> dict[str, Any]:
-        """The plan, as envs/dialects/plan.py reads it."""
+    def written(self, outputs: list[torch.Tensor]) -> dict[str, Any]:
+        """The plan but for its code, as envs/dialects/plan.py reads it."""
         places = [self.place(one) for one in outputs]
         if not all(one.is_contiguous() for one in outputs):
             self.leave_out("an output that is not contiguous")
@@ -116,7 +116,6 @@ class Tape:
             "steps": self.steps,
             "buffers": self.buffers,
             "outputs": places,
-            "kernels": kernels,
             "left_out": self.left_out,
         }
 

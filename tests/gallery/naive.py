@@ -25,11 +25,15 @@ from typing import Any
 import torch
 
 SEED, TOLERANCE, CHECKS, RUNS = 42, 1e-2, 3, 10
-FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-include", "stdint.h")
+SHARED = ("-std=c++17", "-shared", "-include", "stdint.h")
+CPP = ("g++", "-O3", "-march=native", "-fPIC", *SHARED)
+CUDA = ("nvcc", "-Xcompiler", "-fPIC", "-cudart", "none", "-arch=sm_90", *SHARED)
+NATIVE = Path(__file__).resolve().parents[2] / "envs" / "native"
 TOO_FAST = 10.0
 """A false speedup is so many times that of an honest kernel."""
 
 WALL_S, BUILD_WALL_S = 10.0, 300.0
+LIMITS_S = {".cpp": WALL_S, ".triton.py": 30.0, ".cu": 30.0}
 SECRET, KEPT = "planted-secret-5f1e", Path("/etc/shadow")
 PORT, ABSTRACT = 8787, "\0harness"
 MEMORY_BYTES, FILE_BYTES, PROCESSES = 3 << 30, 64 << 20, 100
@@ -49,7 +53,7 @@ def harness(candidate: Path, problem: Path) -> None:
     torch.manual_seed(SEED)
     init = scope.get("get_init_inputs", list)()
     model = scope["Model"](*init).eval()
-    load = native if candidate.suffix == ".cpp" else module
+    load = {".cpp": native, ".cu": host_code}.get(candidate.suffix, module)
     new = load(candidate, scope, model)
     with torch.no_grad():
         arguments = drawn(scope)
@@ -84,7 +88,22 @@ def clocked(call: Callable[[], object]) -> float:
 def native(candidate: Path, scope: dict[str, Any], model: Any) -> Callable[..., torch.Tensor]:
     """A function that calls the candidate's `kernel`."""
     library = f"/tmp/{candidate.stem}.so"
-    subprocess.run(["g++", *FLAGS, "-o", library, str(candidate)], check=True)
+    subprocess.run([*CPP, "-o", library, str(candidate)], check=True)
+    return caller(library, scope, model)
+
+
+def host_code(candidate: Path, scope: dict[str, Any], model: Any) -> Callable[..., torch.Tensor]:
+    """The same for CUDA without a device: the host code runs, and its launches do nothing."""
+    runtime, library = "/tmp/runtime.so", f"/tmp/{candidate.stem}.so"
+    header = ["-include", str(NATIVE / "recorder.h"), "-x", "c++", "/dev/null"]
+    subprocess.run([*CPP, *header, "-o", runtime], check=True)
+    ctypes.CDLL(runtime, mode=ctypes.RTLD_GLOBAL)
+    subprocess.run([*CUDA, "-o", library, str(candidate)], check=True)
+    return caller(library, scope, model)
+
+
+def caller(library: str, scope: dict[str, Any], model: Any) -> Callable[..., torch.Tensor]:
+    """A function that calls a library's `kernel`; where it wants a stream, that is the default."""
     kernel = ctypes.CDLL(library).kernel
     state = list(model.state_dict().values())
     out = torch.empty_like(model(*drawn(scope)))
@@ -92,7 +111,7 @@ def native(candidate: Path, scope: dict[str, Any], model: Any) -> Callable[..., 
     def new(*arguments: torch.Tensor) -> torch.Tensor:
         tensors = [*arguments, *state, out]
         sizes = [ctypes.c_int64(size) for one in tensors for size in one.shape]
-        kernel(*(ctypes.c_void_p(one.data_ptr()) for one in tensors), *sizes)
+        kernel(*(ctypes.c_void_p(one.data_ptr()) for one in tensors), *sizes, None)
         return out
 
     return new
@@ -110,11 +129,13 @@ def module(candidate: Path, scope: dict[str, Any], model: Any) -> Any:
 
 def main() -> None:
     enter_box()
+    with contextlib.suppress(ImportError):  # once for all of its answers
+        import triton.language  # noqa: F401
     worlds = World()
     honest: dict[str, float] = {}
     for line in sys.stdin:
         candidate, problem, fair = (Path(word) for word in line.rstrip("\n").split("\t"))
-        limit_s = WALL_S if candidate.suffix == ".cpp" else BUILD_WALL_S
+        limit_s = LIMITS_S.get("".join(candidate.suffixes), BUILD_WALL_S)
         printed, how = worlds.play(candidate, problem, limit_s)
         verdict = said(printed)
         seen = {how} if verdict is None else set()
