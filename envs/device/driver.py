@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 L2_CACHE_SIZE = 38
 MAX_DYNAMIC_SHARED = 8
 CLUSTER_DIMENSION = 4
 """Numbers of CUdevice_attribute, CUfunction_attribute and CUlaunchAttributeID."""
-OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
+OUT_OF_MEMORY, NOT_SUPPORTED = "CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_NOT_SUPPORTED"
+PARAMETER_BYTES = 1 << 15
+"""No kernel has more: as many bytes of parameters, and as many parameters of one byte."""
 
 Address = ctypes.c_uint64
 Handle = ctypes.c_void_p
@@ -52,13 +55,19 @@ class _Config(ctypes.Structure):
 
 
 class PreparedLaunch:
-    """A launch with everything that the driver wants to be pointed at, kept alive."""
+    """A launch with everything that the driver wants to be pointed at, kept alive.
+
+    The driver reads of each argument as much as the kernel's code says, whatever was given; so
+    there are zeros behind the last.
+    """
 
     def __init__(self, function: Any, config: _Config, arguments: Sequence[bytes]) -> None:
         self.function, self.config = function, config
-        self._values = [ctypes.create_string_buffer(one, max(len(one), 1)) for one in arguments]
-        pointers = [ctypes.cast(one, Handle).value for one in self._values]
-        self.parameters = (Handle * len(pointers))(*pointers)
+        padded = [one + bytes(-len(one) % 8) for one in arguments]
+        size = sum(map(len, padded)) + PARAMETER_BYTES
+        self._values = ctypes.create_string_buffer(b"".join(padded), size)
+        starts = accumulate(map(len, padded), initial=ctypes.addressof(self._values))
+        self.pointers = (Handle * len(padded))(*list(starts)[:-1])
 
 
 class Driver:
@@ -76,6 +85,12 @@ class Driver:
         self.call("cuDeviceGetAttribute", ctypes.byref(size), ctypes.c_int(L2_CACHE_SIZE), device)
         self.l2_bytes = size.value
         self._events = [self._event(), self._event()]
+        self._zeros = ctypes.create_string_buffer(PARAMETER_BYTES)
+        nothing = [ctypes.addressof(self._zeros)] * PARAMETER_BYTES
+        self._nothing = (Handle * PARAMETER_BYTES)(*nothing)
+        self._parameters = (Handle * PARAMETER_BYTES)(*nothing)
+        """What the driver is pointed at: it reads as many as the kernel has, not as were given."""
+        self._shared_bytes: dict[int | None, int] = {}
 
     def call(self, name: str, *arguments: Any) -> None:
         status = getattr(self._library, name)(*arguments)
@@ -90,10 +105,12 @@ class Driver:
         return found
 
     def function(self, module: Handle, name: str, shared_bytes: int) -> Handle:
-        """A kernel that may be given so much dynamic shared memory."""
+        """A kernel that may be given so much dynamic shared memory, here and wherever before."""
         found = Handle()
         self.call("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
-        wanted = ctypes.c_int(shared_bytes)
+        most = max(shared_bytes, self._shared_bytes.get(found.value, 0))
+        self._shared_bytes[found.value] = most
+        wanted = ctypes.c_int(most)
         self.call("cuFuncSetAttribute", found, ctypes.c_int(MAX_DYNAMIC_SHARED), wanted)
         return found
 
@@ -119,9 +136,11 @@ class Driver:
         return PreparedLaunch(function, config, arguments)
 
     def launch(self, one: PreparedLaunch) -> None:
-        self.call(
-            "cuLaunchKernelEx", ctypes.byref(one.config), one.function, one.parameters, Handle()
-        )
+        size = ctypes.sizeof(one.pointers)
+        ctypes.memmove(self._parameters, one.pointers, size)
+        config = ctypes.byref(one.config)
+        self.call("cuLaunchKernelEx", config, one.function, self._parameters, Handle())
+        ctypes.memmove(self._parameters, self._nothing, size)
 
     def allocate(self, size_bytes: int) -> int:
         found = Address()
@@ -154,6 +173,14 @@ class Driver:
     def wait(self) -> None:
         """Until all that was asked of the device is done, on any stream."""
         self.call("cuCtxSynchronize")
+
+    def reset_persisting(self) -> None:
+        """What was to stay in the L2 cache may leave it again; not every device can keep any."""
+        try:
+            self.call("cuCtxResetPersistingL2Cache")
+        except DriverError as error:
+            if error.name != NOT_SUPPORTED:
+                raise
 
     def mark(self, which: int) -> None:
         """The first (0) or the second (1) end of what is timed, in the stream."""

@@ -83,7 +83,7 @@ class Replayer:
             if name == "inputs":
                 self.driver.wait()
                 self.driver.upload(given, at, size)
-        self.driver.call("cuCtxResetPersistingL2Cache")
+        self.driver.reset_persisting()
         self.driver.wait()
         self.driver.fill(self.flush_at, b"\0", self.flush_bytes)  # hides the host's first launches
         self.driver.mark(0)

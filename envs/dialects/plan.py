@@ -20,6 +20,7 @@ MOST_BYTES = 1 << 40
 Count = Annotated[int, Field(ge=0, le=MOST_BYTES)]
 Size = Annotated[int, Field(ge=0, lt=1 << 31)]
 Hex = Annotated[str, Field(pattern=r"^([0-9a-f]{2})*$", max_length=8192)]
+Pattern = Annotated[str, Field(pattern=r"^([0-9a-f]{2}|[0-9a-f]{4}|[0-9a-f]{8})$")]
 Three = tuple[Size, Size, Size]
 
 
@@ -47,14 +48,14 @@ class Launch(Strict):
     shared_bytes: Size
     cluster: Size = 1
     """Blocks that run as one cluster, side by side in x."""
-    arguments: list[Place | Hex]
+    arguments: Annotated[list[Place | Hex], Field(max_length=4096)]
 
 
 class Fill(Strict):
     """`fill`, of one, two or four bytes, over and over until so many bytes are written."""
 
     at: Place
-    fill: Hex
+    fill: Pattern
     bytes: Count
 
 
