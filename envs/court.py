@@ -215,11 +215,13 @@ class Court:
         case = problem.cases.index(problem.timed_case())
         spec = trial.loaded.specs[case]
         self.reference.aim(problem, case, on_device=trial.device is not None)
+        # A process that replays goes on, and its device code may remember: no input comes twice.
+        first = len(trial.checks) if trial.device else 0
 
         def baseline(numbers: range) -> list[int]:
             found = []
             for number in numbers:
-                with trial.draws.of(trial.loaded, case, number) as draw:
+                with trial.draws.of(trial.loaded, case, first + number) as draw:
                     found.append(self.reference.round(draw.inputs, spec)[0])
             return found
 
@@ -227,7 +229,8 @@ class Court:
             found: list[int] = []
 
             def part(player: AnyPlayer) -> None:
-                found.extend(self._round(trial, player, case, number) for number in numbers)
+                rounds = [first + number for number in numbers]
+                found.extend(self._round(trial, player, case, number) for number in rounds)
 
             self._play(trial, part)
             return found

@@ -120,12 +120,10 @@ class ReferenceServer:
             in_place = works_in_place(model, state, arguments)
             if compiled:
                 compile_module(model, reference)
-            self.aims[place] = (
-                model.to("cuda") if on_device else model,
-                list(state),
-                spec,
-                in_place,
-            )
+            if on_device:
+                model = model.to("cuda")
+                run(model, *_on_gpu(state, arguments))  # what cannot run there is refused here
+            self.aims[place] = (model, list(state), spec, in_place)
         self.clock = DeviceClock() if on_device else None
         self.aimed = self.aims[place]
         return {}, []
@@ -214,6 +212,11 @@ def _file(arrays: list[Array], places: list[int], size: int) -> int:
             np.copyto(whole, array)
             del whole  # a view would keep the mapping open
     return descriptor
+
+
+def _on_gpu(state: dict[str, Any], arguments: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+    moved = [one.to("cuda") if isinstance(one, torch.Tensor) else one for one in arguments]
+    return {name: one.to("cuda") for name, one in state.items()}, moved
 
 
 def _count(shape: tuple[int, ...]) -> int:

@@ -13,7 +13,12 @@ from envs.compile import compile_once
 from envs.dialects.plan import Kernel
 from envs.sandboxes import Runtime, Sandboxes
 
-_SCRIPT = '"$1" -arch="$2" code.ptx -o code.cubin && cat code.cubin >&3'
+_SCRIPT = """
+{ "$1" -arch="$2" code.ptx -o code.cubin || "$1-blackwell" -arch="$2" code.ptx -o code.cubin; } &&
+cat code.cubin >&3
+"""
+"""Triton brings two: the older one's binaries are read by older drivers, so it is asked first. It
+refuses PTX of a newer version or target, which Triton wrote for the newer."""
 
 
 class NoCodeError(ValueError):

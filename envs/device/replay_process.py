@@ -29,7 +29,7 @@ from envs.device.exits import (
     NO_MEMORY,
     OUT_OF_BOUNDS,
 )
-from envs.device.flush import FLUSH_FACTOR
+from envs.device.flush import FLUSH_FACTOR, FLUSHES
 from envs.layout import GUARD_BYTES, POISON
 
 HEAD_BYTES = 17
@@ -38,10 +38,11 @@ GUARD = bytes([POISON]) * GUARD_BYTES
 OURS = frozenset(
     """
     CUDA_ERROR_ECC_UNCORRECTABLE CUDA_ERROR_DEVICE_UNAVAILABLE CUDA_ERROR_SYSTEM_NOT_READY
-    CUDA_ERROR_NVLINK_UNCORRECTABLE CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+    CUDA_ERROR_NVLINK_UNCORRECTABLE CUDA_ERROR_CONTAINED CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+    CUDA_ERROR_INVALID_IMAGE CUDA_ERROR_NO_BINARY_FOR_GPU
     """.split()  # noqa: SIM905
 )
-"""What no kernel can bring about."""
+"""What no kernel can bring about; binaries are our assembler's."""
 ILLEGAL = frozenset(
     """
     CUDA_ERROR_ILLEGAL_ADDRESS CUDA_ERROR_MISALIGNED_ADDRESS CUDA_ERROR_INVALID_ADDRESS_SPACE
@@ -85,7 +86,8 @@ class Replayer:
                 self.driver.upload(given, at, size)
         self.driver.reset_persisting()
         self.driver.wait()
-        self.driver.fill(self.flush_at, b"\0", self.flush_bytes)  # hides the host's first launches
+        for _ in range(FLUSHES):
+            self.driver.fill(self.flush_at, b"\0", self.flush_bytes)
         self.driver.mark(0)
         for step in self.run:
             step()

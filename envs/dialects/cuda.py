@@ -157,6 +157,7 @@ class Addresses:
         known: Mapping[str, Sequence[int]],
     ) -> None:
         self.known = known
+        self.left_out: str | None = None
         self.ranges = [
             *((f"new{number}", at, size) for number, (at, size) in enumerate(news)),
             *(
@@ -174,11 +175,15 @@ class Addresses:
 
     def argument(self, digits: str) -> Place | str:
         """A pointer where the bytes are one, else the bytes."""
-        try:
+        words = memoryview(bytes.fromhex(digits)[: len(digits) // 16 * 8]).cast("Q")
+        for word in words:
+            try:
+                place = self.place(word)
+            except ValueError:
+                continue
             if len(digits) == POINTER_DIGITS:
-                return self.place(int.from_bytes(bytes.fromhex(digits), "little"))
-        except ValueError:
-            pass
+                return place
+            self.left_out = "a pointer inside a struct that a kernel is given"
         return digits
 
     def step(self, event: dict[str, Any]) -> Step | None:
@@ -206,7 +211,7 @@ def plan_of(events: Sequence[Any], spec: CaseSpec, kernels: list[Kernel]) -> Pla
     news = [(one["at"], one["allocated"]) for one in events if "allocated" in one]
     addresses = Addresses(spec, news, parameters_of(kernels[0].ptx))
     steps = [one for one in map(addresses.step, events) if one]
-    left_out = next((one["left_out"] for one in events if "left_out" in one), None)
+    left_out = next((one["left_out"] for one in events if "left_out" in one), addresses.left_out)
     buffers = {f"new{number}": size for number, (_, size) in enumerate(news)}
     return Plan(steps=steps, buffers=buffers, kernels=kernels, left_out=left_out)
 

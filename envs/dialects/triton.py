@@ -104,10 +104,8 @@ def trace(
 
 
 def assembler() -> str:
-    """The newest that comes with Triton: it knows every target, and every version of PTX."""
-    folder = triton_tools() or Path()
-    newer = folder / "ptxas-blackwell"
-    return str(newer if newer.exists() else folder / "ptxas")
+    """The one that comes with Triton; the newer lies beside it (device/assemble.py)."""
+    return str((triton_tools() or Path()) / "ptxas")
 
 
 def jitted(source: str) -> list[str]:

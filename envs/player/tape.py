@@ -6,6 +6,7 @@ they would have computed can be written down. `left_out` is then the first thing
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from envs.player.moves import MOVES
 
 INTEGER_BYTES = {"1": 1, "8": 1, "16": 2, "32": 4, "64": 8}
-FLOAT_FORMATS = {"fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d"}
+FLOAT_FORMATS = {"fp16": "<e", "fp64": "<d"}
 UNIFORM = frozenset(
     """
     fill_ full full_like lift_fresh new_full new_ones new_zeros ones ones_like scalar_tensor zero_
@@ -29,6 +30,9 @@ LOST = frozenset(("arange", "_local_scalar_dense"))
 FILL_BYTES = (1, 2, 4)
 SPECIAL = ("global_scratch_size", "profile_scratch_size", "launch_cooperative_grid", "launch_pdl")
 """What Triton's launcher does more than launch, where a kernel's metadata say so."""
+NO_SCRATCH = [bytes(8).hex()] * 2
+"""Every kernel of Triton's has two parameters of its own behind the answer's: where its scratch
+memory and its profiler's lie. Triton's launcher gives null where it wants none."""
 
 
 class Tape:
@@ -57,6 +61,7 @@ class Tape:
         """A kernel of Triton's: what is constant was compiled into it, and is no argument."""
         pairs = zip(types, given, strict=False)
         cluster, (x, y, z) = getattr(metadata, "num_ctas", 1), grid
+        arguments = [self.argument(kind, one) for kind, one in pairs if kind != "constexpr"]
         step = {
             "kernel": metadata.name,
             "code": code,
@@ -64,7 +69,7 @@ class Tape:
             "block": [32 * metadata.num_warps, 1, 1],
             "shared_bytes": metadata.shared,
             "cluster": cluster,
-            "arguments": [self.argument(kind, one) for kind, one in pairs if kind != "constexpr"],
+            "arguments": [*arguments, *NO_SCRATCH],
         }
         if any(getattr(metadata, special, 0) for special in SPECIAL):
             self.leave_out("a kernel that wants scratch memory, or to be launched as one grid")
@@ -76,8 +81,8 @@ class Tape:
             return self.place(value)
         if kind in FLOAT_FORMATS:
             return struct.pack(FLOAT_FORMATS[kind], value).hex()
-        if kind == "bf16":
-            return struct.pack("<f", value)[2:].hex()
+        if kind in ("fp32", "f32", "bf16"):  # as C does it: what is too large is infinite
+            return bytes(ctypes.c_float(value))[2 if kind == "bf16" else 0 :].hex()
         if isinstance(kind, str) and kind[:1] in ("i", "u") and kind[1:] in INTEGER_BYTES:
             size = INTEGER_BYTES[kind[1:]]
             return (int(value) % (1 << 8 * size)).to_bytes(size, "little").hex()
