@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -40,7 +41,8 @@ class Gpu:
 
 @lru_cache
 def gpus() -> tuple[Gpu, ...]:
-    """The GPUs here; empty where there is no driver, or none answers in ten seconds."""
+    """The GPUs that are ours (`CUDA_VISIBLE_DEVICES`); empty where there is no driver, or none
+    answers in ten seconds."""
     program = shutil.which("nvidia-smi")
     if not program:
         return ()
@@ -50,7 +52,24 @@ def gpus() -> tuple[Gpu, ...]:
         )
     except (OSError, subprocess.SubprocessError):
         return ()
-    return listed_gpus(done.stdout)
+    return visible(listed_gpus(done.stdout), os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def visible(found: tuple[Gpu, ...], wanted: str | None) -> tuple[Gpu, ...]:
+    """Those that this list of numbers or names lets a process see; None lets it see all.
+
+    As the driver reads it: a name may be cut short, and what follows an unknown one is not seen.
+    """
+    if wanted is None:
+        return found
+    seen: list[Gpu] = []
+    for word in (one.strip() for one in wanted.split(",")):
+        named = [one for one in found if word and one.uuid.startswith(word)]
+        numbered = list(found[int(word) : int(word) + 1]) if word.isdecimal() else []
+        if not (named or numbered):
+            break
+        seen += (named or numbered)[:1]
+    return tuple(seen)
 
 
 def listed_gpus(listing: str) -> tuple[Gpu, ...]:

@@ -23,7 +23,7 @@ from envs.dialects.cuda import assembler, compiled, members
 from envs.dialects.cuda import trace as cuda_plan
 from envs.dialects.plan import Copy, Fill, Kernel, Launch, Place, Plan, Step
 from envs.draws import Draws, Loaded, ReferenceProcess
-from envs.gpus import Gpu, gpus, listed_gpus
+from envs.gpus import Gpu, gpus, listed_gpus, visible
 from envs.referee import CandidateFailedError, compare
 from envs.sandboxes import Sandboxes
 from envs.toolchain import compiler_path, nvcc_path
@@ -310,6 +310,16 @@ def test_gpus_are_read_from_the_drivers_list() -> None:
         ("GPU-5f", 90, 143771 << 20),
         ("GPU-a1", 121, None),
     ]
+
+
+def test_only_gpus_that_are_ours_are_used() -> None:
+    found = listed_gpus("".join(f"GPU-{name}, H200, 580, 9.0, 9\n" for name in "abc"))
+    a, b, c = found
+    assert visible(found, None) == found
+    assert visible(found, "") == ()
+    assert visible(found, "2,0") == (c, a)
+    assert visible(found, "GPU-b, GPU-c") == (b, c)
+    assert visible(found, "1,7,0") == (b,)
 
 
 @pytest.mark.gpu

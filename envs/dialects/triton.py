@@ -39,7 +39,7 @@ class Triton:
     def form(self, spec: CaseSpec) -> str:
         return (
             "`ModelNew` keeps the names and shapes of the parameters. All computing happens in "
-            "`@triton.jit` kernels of its own."
+            "`@triton.jit` kernels of its own; tensors are made on the inputs' device."
         )
 
     def build(
