@@ -123,6 +123,8 @@ def test_a_batch_whose_judge_is_closed_ends_with_an_error() -> None:
 
 
 INTERRUPTED = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started us may ignore it
 from envs.judge import Judge, shared_cores
 from scripts.kernels import mixture, the_problem
 problem = the_problem()
