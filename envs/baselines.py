@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from queue import SimpleQueue
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from envs.draws import Draws, Loaded, ReferenceFailedError, ReferenceGoneError, ReferenceProcess
@@ -32,7 +31,7 @@ from envs.judge import shared_cores
 from envs.places import alone_at
 from envs.pool import ROOT
 from envs.stopwatch import Pace, Runs, time_in_turns
-from envs.toolchain import cache_folder, compiler_path, toolchain_fingerprint
+from envs.toolchain import cache_folder, compiler_path, toolchain_fingerprint, write_at_once
 from envs.types import Problem, Timing, content_hash
 from envs.wire import problem_from_plain, timing_from_plain, to_json
 
@@ -117,12 +116,7 @@ def _measured(problem: Problem, core: int, stop: threading.Event) -> Compiled:
     """Measures in a process of its own. Kept only where it was timed: a refusal may pass."""
     found = _ask_process(problem, core, stop)
     if found.timing:
-        path = cache_file(problem)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=path.parent) as scratch:
-            whole = Path(scratch) / "whole"
-            whole.write_text(to_json(found) + "\n", encoding="utf-8")
-            whole.replace(path)
+        write_at_once(cache_file(problem), (to_json(found) + "\n").encode())
     return found
 
 
@@ -169,11 +163,12 @@ def measure(problem: Problem, core: int) -> Compiled:
     try:
         with alone_at(f"core-{core}"):
             loaded = reference.load(problem)
+            case = problem.cases.index(problem.timed_case())
             started = time.monotonic()
-            reference.aim(problem, problem.cases.index(problem.timed_case()), compiled=True)
+            reference.aim(problem, case, compiled=True)
             compile_s = time.monotonic() - started
             draws = Draws(reference, fresh_seed())
-            eager, compiled = (_runs(loaded, draws, compiled=one) for one in (False, True))
+            eager, compiled = (_runs(loaded, case, draws, compiled=one) for one in (False, True))
             timing, _ = time_in_turns(eager, compiled, PACE)
             draws.close()
     except (ReferenceFailedError, ReferenceGoneError) as error:
@@ -184,18 +179,12 @@ def measure(problem: Problem, core: int) -> Compiled:
     return Compiled(timing=timing, compile_s=round(compile_s, 3))
 
 
-def _runs(loaded: Loaded, draws: Draws, *, compiled: bool) -> Runs:
-    """Rounds of the timed case by the one module or the other."""
-    problem = loaded.problem
-    case = problem.cases.index(problem.timed_case())
+def _runs(loaded: Loaded, case: int, draws: Draws, *, compiled: bool) -> Runs:
+    """Rounds of the case by the one module or the other."""
 
     def play(numbers: range) -> list[int]:
-        draws.reference.aim(problem, case, compiled=compiled)
-        found = []
-        for number in numbers:
-            with draws.of(loaded, case, number) as draw:
-                found.append(draws.reference.round(draw.inputs, loaded.specs[case])[0])
-        return found
+        draws.reference.aim(loaded.problem, case, compiled=compiled)
+        return draws.baseline_ns(loaded, case, numbers)
 
     return play
 

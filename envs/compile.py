@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from envs.memfd import memfd
-from envs.toolchain import cache_folder, toolchain_fingerprint
+from envs.toolchain import cache_folder, toolchain_fingerprint, write_at_once
 from envs.types import content_hash
 from envs.zygote import BUILD_LIMITS, Limits, Zygote
 
@@ -66,7 +66,7 @@ def compile_once(
         return kept
     made = _compile(zygote, mode, command, given, limits, limit_s)
     if made.failure is None:
-        _write(folder / key, made)
+        write_at_once(folder / key, json.dumps(made.log).encode() + b"\n" + made.artefact)
     return made
 
 
@@ -109,11 +109,3 @@ def _read(path: Path) -> Compiled | None:
         return Compiled(status=0, artefact=artefact, log=json.loads(line))
     except FileNotFoundError:
         return None
-
-
-def _write(path: Path, made: Compiled) -> None:
-    """At once or not at all: another process may be reading, or writing the same."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(json.dumps(made.log).encode() + b"\n" + made.artefact)
-    os.replace(file.name, path)

@@ -10,7 +10,7 @@ from statistics import median
 from envs.abi import UnsupportedDtypeError
 from envs.device.replayed import Replayed
 from envs.dialects import WORKSHOPS
-from envs.dialects.base import Built, OnDevice
+from envs.dialects.base import Built, OnDevice, failed
 from envs.draws import Draws, Loaded, ReferenceFailedError, ReferenceProcess
 from envs.gpus import Gpu
 from envs.places import alone_at
@@ -127,13 +127,10 @@ class Court:
         trial = Trial(loaded, built, built.runtime, self._draws(seed), [], built.log)
         if built.on_device is not None and self.gpu is not None:
             evaluation = self._replay(trial, built.on_device, self.gpu, timed)
-            return replace(evaluation, facts=(*built.facts, *evaluation.facts))
-        if built.runtime is None:
-            facts = built.facts
-            return Evaluation(
-                verdict=Verdict.UNJUDGED, reason="built_only", log=built.log, facts=facts
-            )
-        evaluation = self._run(trial, timed and built.timed)
+        elif built.runtime is None:
+            evaluation = failed("built_only", built.log, Verdict.UNJUDGED)
+        else:
+            evaluation = self._run(trial, timed and built.timed)
         return replace(evaluation, facts=(*built.facts, *evaluation.facts))
 
     def _load(self, problem: Problem) -> Loaded:
@@ -213,17 +210,13 @@ class Court:
         """
         problem = trial.loaded.problem
         case = problem.cases.index(problem.timed_case())
-        spec = trial.loaded.specs[case]
         self.reference.aim(problem, case, on_device=trial.device is not None)
         # A process that replays goes on, and its device code may remember: no input comes twice.
         first = len(trial.checks) if trial.device else 0
 
         def baseline(numbers: range) -> list[int]:
-            found = []
-            for number in numbers:
-                with trial.draws.of(trial.loaded, case, first + number) as draw:
-                    found.append(self.reference.round(draw.inputs, spec)[0])
-            return found
+            shifted = (first + number for number in numbers)
+            return trial.draws.baseline_ns(trial.loaded, case, shifted)
 
         def candidate(numbers: range) -> list[int]:
             found: list[int] = []

@@ -13,7 +13,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -90,6 +90,14 @@ class Draws:
         finally:
             if kept is None:
                 draw.close()
+
+    def baseline_ns(self, loaded: Loaded, case: int, numbers: Iterable[int]) -> list[int]:
+        """How long the module that the reference is aimed at took in each of these rounds."""
+        found = []
+        for number in numbers:
+            with self.of(loaded, case, number) as draw:
+                found.append(self.reference.round(draw.inputs, loaded.specs[case])[0])
+        return found
 
     def close(self) -> None:
         for draw in self._kept.values():

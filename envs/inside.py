@@ -5,7 +5,6 @@ Every folder is read-only. A job's own /scratch is mounted later, by the jail (n
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import sysconfig
@@ -15,7 +14,14 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from envs.toolchain import NATIVE, SandboxUnavailableError, jail_path, pyjail_path, triton_tools
+from envs.toolchain import (
+    NATIVE,
+    SandboxUnavailableError,
+    jail_path,
+    package_folder,
+    pyjail_path,
+    triton_tools,
+)
 from envs.types import content_hash
 
 PLAYER, HEADERS = Path(__file__).with_name("player"), NATIVE / "include"
@@ -73,11 +79,11 @@ def native() -> Inside:
 
 
 def torch_folder() -> Path:
-    """Where torch is installed, found without importing it."""
-    spec = importlib.util.find_spec("torch")
-    if spec is None or not spec.submodule_search_locations:
+    """Where torch is installed."""
+    found = package_folder("torch")
+    if found is None:
         raise SandboxUnavailableError("torch is not installed")
-    return Path(spec.submodule_search_locations[0])
+    return found
 
 
 @lru_cache

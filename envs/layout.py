@@ -19,6 +19,11 @@ GUARD_BYTES = 4096
 POISON = 0xFF
 """Every byte of the outputs before a round. As floats it is NaN, which never compares equal."""
 
+NONCE_BYTES = 16
+"""Of the number that a message carries behind its first letter, and its answer back."""
+NS_BYTES = 8
+"""A device's duration, behind the answer of a process of ours."""
+
 MESSAGE_BYTES = 1 << 22
 """Longest message between the referee and the reference process."""
 

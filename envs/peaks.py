@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from envs.toolchain import NATIVE, cache_folder, compiler_path
+from envs.toolchain import NATIVE, cache_folder, compiler_path, write_at_once
 from envs.types import Target, content_hash
 
 HEADROOM = 2.0
@@ -35,9 +35,7 @@ def peaks(environment: str) -> Target:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
-            partial = path.with_suffix(".partial")
-            partial.write_text(json.dumps(_probe(folder)))
-            partial.replace(path)
+            write_at_once(path, json.dumps(_probe(folder)).encode())
         measured = json.loads(path.read_text())
     return as_target(environment, measured)
 

@@ -21,6 +21,8 @@ from envs.compare import Expected
 from envs.compile import head
 from envs.dialects.base import EXITS, Built
 from envs.layout import (
+    NONCE_BYTES,
+    NS_BYTES,
     POISON,
     native_layout,
     output_file_bytes,
@@ -32,11 +34,9 @@ from envs.sandboxes import Runtime, Sandboxes
 from envs.types import CaseCheck, Verdict
 from envs.zygote import PYTHON_LIMITS, RUN_LIMITS
 
-NONCE_BYTES = 16
 LAYOUT_AT = 8
 """Where the body of a message begins that has one: its head is part of the nonce."""
 START_LIMIT_S = 10.0
-NS_BYTES = 8
 
 
 class CandidateFailedError(Exception):

@@ -26,7 +26,7 @@ from envs.abi import CaseSpec
 from envs.compare import Array, overflowed
 from envs.compiled import compile_module
 from envs.device.torch_clock import DeviceClock
-from envs.layout import MESSAGE_BYTES, NUMPY_TYPES, offsets
+from envs.layout import MESSAGE_BYTES, NONCE_BYTES, NS_BYTES, NUMPY_TYPES, offsets
 from envs.least_work import least_work
 from envs.memfd import memfd
 from envs.reference import (
@@ -67,8 +67,8 @@ class ReferenceServer:
                 return
             if message[:1] == b"G":
                 device_ns = self.run_round(*files)
-                said = device_ns.to_bytes(8, "little") if device_ns else b""
-                self.channel.send(b"D" + message[1:17] + said)
+                said = device_ns.to_bytes(NS_BYTES, "little") if device_ns else b""
+                self.channel.send(b"D" + message[1 : 1 + NONCE_BYTES] + said)
                 continue
             request = json.loads(message)
             try:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.util import find_spec
 from pkgutil import iter_modules
+
+from envs.toolchain import package_folder
 
 
 def _names(text: str) -> frozenset[str]:
@@ -139,6 +140,5 @@ def _submodules(package: str) -> frozenset[str]:
     >>> "onnx" in _submodules("torch"), "relu" in _submodules("torch")
     (True, False)
     """
-    found = find_spec(package)
-    folders = found.submodule_search_locations if found else None
-    return frozenset(one.name for one in iter_modules(folders or ()))
+    folder = package_folder(package)
+    return frozenset(one.name for one in iter_modules([str(folder)] if folder else ()))

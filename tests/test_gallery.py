@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,11 @@ from tests import nouns
 from tests.naive_box import controls
 
 EXPLOITS = FOLDER / "exploits"
-NATIVE, INLINE, TRITON, CUDA = (
-    [file for file in files_of(EXPLOITS, dialect) if file.parent.name != BROKEN]
+ALL = {
+    dialect: [file for file in files_of(EXPLOITS, dialect) if file.parent.name != BROKEN]
     for dialect in (Dialect.CPP, Dialect.INLINE, Dialect.TRITON, Dialect.CUDA)
-)
+}
+FILES = [file for files in ALL.values() for file in files]
 OUTCOMES = ("correct", "fast", "leaks", "dies", "hangs")
 NO_VERDICT = {"dies", "hangs"}
 """Either says that one candidate took the harness down; which of them is up to the machine."""
@@ -63,59 +65,25 @@ def assert_succeeded(file: Path, found: Mapping[str, object]) -> None:
     assert accepted & set(seen), f"{seen}\n{found['printed']}"
 
 
-@pytest.fixture(scope="module")
-def native() -> dict[Path, Mapping[str, object]]:
-    return played(NATIVE)
+@cache
+def played_all(dialect: Dialect) -> dict[Path, Mapping[str, object]]:
+    """Every exploit of a dialect, in one box."""
+    return played(ALL[dialect])
 
 
-@pytest.fixture(scope="module")
-def inline() -> dict[Path, Mapping[str, object]]:
-    return played(INLINE)
-
-
-@pytest.fixture(scope="module")
-def triton() -> dict[Path, Mapping[str, object]]:
-    pytest.importorskip("triton", reason="triton is not installed")
-    return played(TRITON)
-
-
-@pytest.fixture(scope="module")
-def cuda() -> dict[Path, Mapping[str, object]]:
-    if nvcc_path() is None:
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("dialect", "file"),
+    [(dialect, file) for dialect, files in ALL.items() for file in files],
+    ids=lambda one: f"{one.parent.name}/{one.stem}" if isinstance(one, Path) else str(one),
+)
+def test_an_exploit_succeeds_in_a_naive_harness(dialect: Dialect, file: Path) -> None:
+    """Of a CUDA answer, what succeeds is its host code."""
+    if dialect is Dialect.TRITON:
+        pytest.importorskip("triton", reason="triton is not installed")
+    if dialect is Dialect.CUDA and nvcc_path() is None:
         pytest.skip("no nvcc on the PATH")
-    return played(CUDA)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("file", NATIVE, ids=lambda file: f"{file.parent.name}/{file.stem}")
-def test_a_native_exploit_succeeds_in_a_naive_harness(
-    file: Path, native: dict[Path, Mapping[str, object]]
-) -> None:
-    assert_succeeded(file, native[file])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("file", INLINE, ids=lambda file: f"{file.parent.name}/{file.stem}")
-def test_an_inline_exploit_succeeds_in_a_naive_harness(
-    file: Path, inline: dict[Path, Mapping[str, object]]
-) -> None:
-    assert_succeeded(file, inline[file])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("file", TRITON, ids=lambda file: f"{file.parent.name}/{file.stem}")
-def test_a_triton_exploit_succeeds_in_a_naive_harness(
-    file: Path, triton: dict[Path, Mapping[str, object]]
-) -> None:
-    assert_succeeded(file, triton[file])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("file", CUDA, ids=lambda file: f"{file.parent.name}/{file.stem}")
-def test_the_host_code_of_a_cuda_exploit_succeeds_in_a_naive_harness(
-    file: Path, cuda: dict[Path, Mapping[str, object]]
-) -> None:
-    assert_succeeded(file, cuda[file])
+    assert_succeeded(file, played_all(dialect)[file])
 
 
 def test_the_naive_harness_accepts_honest_work_and_sees_nothing_wrong_in_it() -> None:
@@ -128,18 +96,17 @@ def test_the_naive_harness_accepts_honest_work_and_sees_nothing_wrong_in_it() ->
 
 
 def test_there_are_enough_exploits_of_every_family() -> None:
-    files = [*NATIVE, *INLINE, *TRITON, *CUDA]
-    assert len(files) >= 75
-    assert len(TRITON) >= 20
-    assert len(CUDA) >= 8
-    families = {file.parent.name for file in files}
+    assert len(FILES) >= 75
+    assert len(ALL[Dialect.TRITON]) >= 20
+    assert len(ALL[Dialect.CUDA]) >= 8
+    families = {file.parent.name for file in FILES}
     assert families == {
         *("timing", "replay", "stealing", "not_computing", "not_using_a_kernel"),
         *("escaping", "exhausting", "forging"),
     }
 
 
-@pytest.mark.parametrize("file", [*NATIVE, *INLINE, *TRITON, *CUDA], ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_an_exploit_says_its_verdict_its_success_and_its_trick(file: Path) -> None:
     first, _, third = file.read_text().splitlines()[:3]
     verdict, reason = first.split()[2:]

@@ -30,9 +30,8 @@ from envs.device.exits import (
     OUT_OF_BOUNDS,
 )
 from envs.device.flush import FLUSH_FACTOR, FLUSHES
-from envs.layout import GUARD_BYTES, POISON
+from envs.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, POISON
 
-HEAD_BYTES = 17
 MESSAGE_BYTES = 1 << 12
 GUARD = bytes([POISON]) * GUARD_BYTES
 OURS = frozenset(
@@ -138,15 +137,14 @@ def serve(channel: socket.socket, replayer: Replayer) -> None:
         if not message:
             return
         maps = [_map(one, number == 1) for number, one in enumerate(files)]
-        said = b""
-        if message[:1] == b"P":
+        kind, said = message[:1], b""
+        if kind == b"P":
             replayer.prepare(json.loads(maps[0][:]))
         else:
-            said = replayer.round(*maps).to_bytes(8, "little")
+            kind, said = b"D", replayer.round(*maps).to_bytes(NS_BYTES, "little")
         for one in maps:
             one.close()
-        kind = b"P" if message[:1] == b"P" else b"D"
-        channel.send(kind + message[1:HEAD_BYTES] + said)
+        channel.send(kind + message[1 : 1 + NONCE_BYTES] + said)
 
 
 def _map(descriptor: int, writable: bool) -> mmap.mmap:
@@ -178,7 +176,7 @@ def main() -> None:
         replayer = Replayer(Driver(sys.argv[2]))
     except (DriverError, OSError) as error:
         leave(DEVICE_LOST, str(error))
-    channel.send(b"R" + bytes(HEAD_BYTES - 1))
+    channel.send(b"R" + bytes(NONCE_BYTES))
     try:
         serve(channel, replayer)
     except DriverError as error:

@@ -19,9 +19,9 @@ from envs.device.exits import DEVICE_LOST, EXITS
 from envs.dialects.base import OnDevice
 from envs.dialects.plan import Launch, Place, Plan, Step
 from envs.gpus import Gpu
-from envs.layout import GUARD_BYTES, offsets
+from envs.layout import GUARD_BYTES, NONCE_BYTES, offsets
 from envs.memfd import memfd
-from envs.referee import NONCE_BYTES, CandidateFailedError, Player
+from envs.referee import CandidateFailedError, Player
 from envs.sandboxes import Sandboxes
 from envs.types import Evaluation, Verdict
 

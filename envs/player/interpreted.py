@@ -147,8 +147,6 @@ def _call_within(function: Any, *given: Any, **named: Any) -> Any:
     scope = interpreter._patch_lang(function.fn)
     try:
         return function.rewrite()(*given, **named)
-    except Exception as error:
-        raise interpreter.InterpreterError(repr(error)) from error
     finally:
         scope.restore()
 
