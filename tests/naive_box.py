@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def _walls(secret: int) -> list[str]:
         *("--setenv", "PATH", _path(), "--setenv", "HOME", "/tmp"),
         *("--setenv", "TORCH_EXTENSIONS_DIR", "/tmp/extensions"),
         *("--setenv", "TRITON_INTERPRET", "1"),
-        *("--setenv", "BOX_UID", str(FIRST_UID + os.getpid())),
+        *("--setenv", "BOX_UID", str(FIRST_UID + threading.get_native_id())),
         *("--ro-bind", "/usr", "/usr", *links, "--proc", "/proc", "--dev", "/dev"),
         *("--perms", "0755", "--dir", "/etc"),
         *("--ro-bind-try", "/etc/alternatives", "/etc/alternatives"),

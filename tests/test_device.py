@@ -144,13 +144,13 @@ def direct(spec: CaseSpec) -> Plan:
 def roundabout(spec: CaseSpec) -> Plan:
     """By way of two buffers; the first is filled with what the launch overwrites."""
     size = spec.outputs[0].size_bytes
-    first, second = Place(tensor="new0", offset=64), Place(tensor="new1", offset=8)
+    first, second = Place(tensor="new.0", offset=64), Place(tensor="new.1", offset=8)
     steps: list[Step] = [
         Fill(at=first, fill="0000803f", bytes=size),
         launch(spec, first),
         Copy(source=first, to=second, bytes=size),
     ]
-    buffers = {"new0": size + 64, "new1": size + 8}
+    buffers = {"new.0": size + 64, "new.1": size + 8}
     return Plan(steps=steps, buffers=buffers, outputs=[second], kernels=[kernel("sm_90")])
 
 
@@ -201,8 +201,8 @@ def _outside(spec: CaseSpec) -> Plan:
 
 def _behind(spec: CaseSpec) -> Plan:
     size = spec.outputs[0].size_bytes
-    outputs = [Place(tensor="new0", offset=4)]
-    return direct(spec).model_copy(update={"buffers": {"new0": size}, "outputs": outputs})
+    outputs = [Place(tensor="new.0", offset=4)]
+    return direct(spec).model_copy(update={"buffers": {"new.0": size}, "outputs": outputs})
 
 
 def _renamed(spec: CaseSpec) -> Plan:

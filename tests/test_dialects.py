@@ -24,6 +24,7 @@ FOLDER = Path(__file__).parent / "dialects"
 INLINE, TRITON, CUDA = (
     (FOLDER / name).read_text() for name in ("inline.py", "triton.py", "cuda.cu")
 )
+RIGHT = {Dialect.INLINE: INLINE, Dialect.TRITON: TRITON, Dialect.CUDA: CUDA}
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +84,21 @@ def test_a_cuda_answer_is_built_for_three_generations_without_a_device(
         assert facts[f"sm_{name}.ptx_fma"] > 0
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "verdict", "reason"),
-    [
+def changed(dialect: Dialect, old: str, new: str) -> str:
+    """The right answer of a dialect with one thing changed."""
+    right = RIGHT[dialect]
+    assert old in right, old
+    return right.replace(old, new, 1)
+
+
+def forged(line: str) -> str:
+    """The right answer in CUDA, which also writes a line of its own where launches are recorded."""
+    source = changed(Dialect.CUDA, "  f<<<", f'  {line} dprintf(3, "\\n"); f<<<')
+    return f"#include <stdio.h>\n{source}"
+
+
+WRONG = {
+    Dialect.CUDA: [
         ("  f<<<", "  if (0) f<<<", Verdict.CHEATED, "no_custom_kernel"),
         ("  f<<<(out_0 * out_1 + 255) / 256", "  f<<<0", Verdict.CHEATED, "no_custom_kernel"),
         ("256, 0", "1025, 0", Verdict.CHEATED, "no_custom_kernel"),
@@ -100,40 +113,7 @@ def test_a_cuda_answer_is_built_for_three_generations_without_a_device(
         ("void kernel(", "void colonel(", Verdict.BUILD_FAILED, "no_kernel_function"),
         ("float s = ", "float s = oops + ", Verdict.BUILD_FAILED, "compile_error"),
     ],
-)
-def test_a_cuda_answer_that_is_not_right_gets_its_verdict(
-    judge: Judge, problem: Problem, old: str, new: str, verdict: Verdict, reason: str
-) -> None:
-    assert old in CUDA
-    found = judged(judge, problem, Dialect.CUDA, CUDA.replace(old, new, 1))
-    if found.reason == "no_nvcc":
-        pytest.skip(found.log)
-    assert (found.verdict, found.reason) == (verdict, reason), found.log
-
-
-@pytest.mark.parametrize(
-    "forged",
-    [
-        r'for (int i = 0; i < 200000; ++i) dprintf(3, "[");',
-        r'dprintf(3, "{\"kernel\":\"other\",\"grid\":[1,1,1],\"arguments\":[]}");',
-        r'dprintf(3, "{\"kernel\":\"f\",\"grid\":[1,1,1],\"arguments\":[\"00\"]}");',
-        r'dprintf(3, "{\"kernel\":[],\"arguments\":7}");',
-        r'dprintf(3, "{\"allocated\":1}");',
-    ],
-)
-def test_a_forged_record_of_launches_is_the_answers_fault(
-    judge: Judge, problem: Problem, forged: str
-) -> None:
-    source = CUDA.replace("  f<<<", f'  {forged} dprintf(3, "\\n"); f<<<', 1)
-    found = judged(judge, problem, Dialect.CUDA, f"#include <stdio.h>\n{source}")
-    if found.reason == "no_nvcc":
-        pytest.skip(found.log)
-    assert (found.verdict, found.reason) == (Verdict.CHEATED, "protocol_violation"), found.log
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "verdict", "reason"),
-    [
+    Dialect.INLINE: [
         ("(s > 0 ? s : 0)", "s", Verdict.WRONG, "mismatch"),
         ("return out;", "return out.view({-1});", Verdict.WRONG, "other_shape"),
         ("return out;", 'TORCH_CHECK(false, "no"); return out;', Verdict.CRASHED, "exit_1"),
@@ -147,22 +127,55 @@ def test_a_forged_record_of_launches_is_the_answers_fault(
         ("ext = load_inline", "ext = load_inlin", Verdict.BUILD_FAILED, "import_error"),
         ("ext = load", "while True: pass\next = load", Verdict.TIMED_OUT, "import_timeout"),
     ],
-)  # fmt: skip
-def test_an_inline_answer_that_is_not_right_gets_its_verdict(
-    judge: Judge, problem: Problem, old: str, new: str, verdict: Verdict, reason: str
+    Dialect.TRITON: [
+        ("return out\n", "return torch.relu(out)\n", Verdict.CHEATED, "torch_compute"),
+        ("device=x.device, ", "", Verdict.BUILD_FAILED, "import_error"),
+        (
+            "= self.linear.weight",
+            "= self.linear.weight.cpu()",
+            Verdict.BUILD_FAILED,
+            "import_error",
+        ),
+    ],
+}
+"""What is changed into what, and what then is to be said."""
+FORGED = [
+    r'for (int i = 0; i < 200000; ++i) dprintf(3, "[");',
+    r'dprintf(3, "{\"kernel\":\"other\",\"grid\":[1,1,1],\"arguments\":[]}");',
+    r'dprintf(3, "{\"kernel\":\"f\",\"grid\":[1,1,1],\"arguments\":[\"00\"]}");',
+    r'dprintf(3, "{\"kernel\":[],\"arguments\":7}");',
+    r'dprintf(3, "{\"allocated\":1}");',
+]
+JOBS = [
+    *((Dialect.CUDA, forged(one), Verdict.CHEATED, "protocol_violation") for one in FORGED),
+    *(
+        (dialect, changed(dialect, old, new), verdict, reason)
+        for dialect, rows in WRONG.items()
+        for old, new, verdict, reason in rows
+    ),
+]
+"""(dialect, source, verdict, reason) of answers that are not right."""
+
+
+@pytest.fixture(scope="module")
+def evaluations(problem: Problem) -> list[Evaluation]:
+    """Of all of them, in one batch."""
+    jobs = [
+        (problem, Candidate(problem_key=problem.key, dialect=dialect, source=source))
+        for dialect, source, *_ in JOBS
+    ]
+    with Judge() as judge:
+        return judge.evaluate_many(jobs, timed=False)
+
+
+@pytest.mark.parametrize("number", range(len(JOBS)), ids=[f"{one[0]}-{one[3]}" for one in JOBS])
+def test_an_answer_that_is_not_right_gets_its_verdict(
+    number: int, evaluations: list[Evaluation]
 ) -> None:
-    assert old in INLINE
-    found = judged(judge, problem, Dialect.INLINE, INLINE.replace(old, new, 1))
+    found, (_, _, verdict, reason) = evaluations[number], JOBS[number]
+    if found.reason in ("no_nvcc", "no_triton"):
+        pytest.skip(found.log)
     assert (found.verdict, found.reason) == (verdict, reason), found.log
-
-
-def test_a_triton_answer_that_lets_pytorch_compute_has_cheated(
-    judge: Judge, problem: Problem
-) -> None:
-    pytest.importorskip("triton", reason="triton is not installed")
-    source = TRITON.replace("        return out\n", "        return torch.relu(out)\n")
-    found = judged(judge, problem, Dialect.TRITON, source)
-    assert (found.verdict, found.reason) == (Verdict.CHEATED, "torch_compute"), found.log
 
 
 SMALL = """
@@ -211,10 +224,10 @@ def test_a_launch_plan_names_tensors_and_grid(problem: Problem, sandboxes: Sandb
     (launch,) = plan.launches
     rows = spec.inputs[0].shape[0]
     assert (launch.kernel, launch.grid, plan.left_out) == ("fused", (rows, 1, 1), None)
-    names = ["x", "linear_weight", "linear_bias", "new0"]
+    names = ["x", "linear_weight", "linear_bias", "new.0"]
     assert launch.arguments[:4] == [Place(tensor=name, offset=0) for name in names]
-    assert plan.buffers == {"new0": rows * 32 * 4}
-    assert plan.outputs == [Place(tensor="new0", offset=0)]
+    assert plan.buffers == {"new.0": rows * 32 * 4}
+    assert plan.outputs == [Place(tensor="new.0", offset=0)]
     assert launch.arguments[4:] == [
         *(struct.pack("<i", one).hex() for one in (rows, 128, 32)),
         struct.pack("<f", 2.5).hex(),
@@ -237,9 +250,9 @@ def test_the_launches_of_cuda_host_code_are_recorded(
     plan = launches_of(members(made.artefact), spec, sandboxes)
     assert isinstance(plan, Plan), plan
     first, second = plan.launches
-    new, rows = Place(tensor="new0", offset=0), spec.inputs[0].shape[0]
+    new, rows = Place(tensor="new.0", offset=0), spec.inputs[0].shape[0]
     assert (first.grid, first.block) == ((1, 1, 1), (32, 1, 1))
-    assert first.arguments[1:4] == [new, new, Place(tensor="new0", offset=8)]
+    assert first.arguments[1:4] == [new, new, Place(tensor="new.0", offset=8)]
     assert second.grid == (-(-rows * 32 // 256), 1, 1)
     names = [one.tensor for one in second.arguments[:4]]
     assert names == ["x", "linear_weight", "linear_bias", "out"]

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from safetensors.torch import load_file
 
+import evals.publish
 import kernelwright.train
 from data.store import read_records
 from envs.types import Record
@@ -22,6 +23,7 @@ from kernelwright.run_folder import RunFolder
 from kernelwright.train import Run
 from rl.config import Recipe
 from rl.trainer_options import Process
+from scripts.check_card import compare
 from tests.tiny_model import save_tiny
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -155,6 +157,13 @@ def test_a_run_killed_during_grpo_resumes_as_if_it_had_not_been(
 
 
 @pytest.mark.slow
+def test_the_code_on_the_card_gives_the_completions_of_the_run(
+    whole: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evals.publish, "_public_base", lambda _: "hub/tiny")
+    assert compare(whole, model, problems=2) == (2, 2)
+
+
 def test_two_processes_train_one_policy_and_keep_every_record(model: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")

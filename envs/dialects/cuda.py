@@ -159,7 +159,7 @@ class Addresses:
         self.known = known
         self.left_out: str | None = None
         self.ranges = [
-            *((f"new{number}", at, size) for number, (at, size) in enumerate(news)),
+            *((f"new.{number}", at, size) for number, (at, size) in enumerate(news)),
             *(
                 (tensor.name, FIRST_TENSOR + (number << 36), tensor.size_bytes)
                 for number, tensor in enumerate(spec.tensors)
@@ -212,7 +212,7 @@ def plan_of(events: Sequence[Any], spec: CaseSpec, kernels: list[Kernel]) -> Pla
     addresses = Addresses(spec, news, parameters_of(kernels[0].ptx))
     steps = [one for one in map(addresses.step, events) if one]
     left_out = next((one["left_out"] for one in events if "left_out" in one), addresses.left_out)
-    buffers = {f"new{number}": size for number, (_, size) in enumerate(news)}
+    buffers = {f"new.{number}": size for number, (_, size) in enumerate(news)}
     return Plan(steps=steps, buffers=buffers, kernels=kernels, left_out=left_out)
 
 

@@ -31,7 +31,8 @@ class Strict(BaseModel):
 
 
 class Place(Strict):
-    """A number of bytes into a tensor. `new0` and so on are what the answer allocated."""
+    """A number of bytes into a tensor. What the answer allocated is `new.0` and so on: no tensor of
+    a problem's can be called so."""
 
     tensor: str
     offset: Count

@@ -17,6 +17,7 @@ import triton.language as tl
 from triton.runtime import interpreter, jit
 
 from envs.player.questions import questions
+from envs.player.rounds import ours
 from envs.player.watch import FORBIDDEN_CODE, NOT_COMPILED, leave
 
 OUTSIDE = "Cannot call @triton.jit'd outside of the scope of a kernel"
@@ -133,7 +134,8 @@ def _guarded(run: Callable[..., Any], compiled: frozenset[str]) -> Callable[...,
         grid = grid(arguments) if callable(grid) else grid  # where the language does not work yet
         _depth += 1
         try:
-            return run(kernel, *given, grid=grid, **named)
+            with ours():  # it looks where tensors really are
+                return run(kernel, *given, grid=grid, **named)
         finally:
             _depth -= 1
 

@@ -15,15 +15,16 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 
+from envs.player.as_on_device import PROPERTIES, on_host, pretend
 from envs.player.tape import Tape
 
 LIMITS = {
-    "max_shared_mem": 232448,
-    "multiprocessor_count": 132,
-    "warpSize": 32,
-    "max_num_regs": 65536,
+    "max_shared_mem": PROPERTIES["shared_memory_per_block_optin"],
+    "multiprocessor_count": PROPERTIES["multi_processor_count"],
+    "warpSize": PROPERTIES["warp_size"],
+    "max_num_regs": PROPERTIES["regs_per_multiprocessor"],
 }
-"""Of the device that there is not: an H100, as kernels ask for it."""
+"""Of the device that there is not, by the names that kernels ask for."""
 
 
 class Utils:
@@ -50,6 +51,9 @@ class NoDevice:
     def launcher_cls(self, source: Any, metadata: Any) -> Any:
         def launch(*given: Any) -> None:
             x, y, z, _, function, _, _, _, _, *arguments = given
+            for number, one in enumerate(arguments):
+                if isinstance(one, torch.Tensor) and on_host(one):
+                    raise ValueError(f"argument {number} is a tensor on the host")
             if self.tape is not None:
                 kinds = list(source.signature.values())
                 self.tape.launch(metadata, function, [x, y, z], kinds, arguments)
@@ -83,7 +87,8 @@ class NoDevice:
 
 
 def without_device() -> NoDevice:
-    """Makes Triton use no device from here on."""
+    """Makes Triton use no device from here on, and answers believe in one."""
+    pretend()
     found = NoDevice()
     driver.set_active(found)
     return found

@@ -62,13 +62,14 @@ def trace(words: list[str]) -> None:
     """Writes what the answer asks of a device in its first case, with its kernels compiled for each
     target (the last one's call is written down); and the forms of what it launches for any case,
     where one target is enough."""
+    from envs.player.as_on_device import as_on_device
     from envs.player.interpreted import write_down_forms
     from envs.player.launches import compiled_kernels, without_device
     from envs.player.tape import Moves, Tape
 
     layouts, targets = scratch("layouts.json"), json.loads(words[0])
     device, forms = without_device(), write_down_forms()
-    rounds = Rounds(model_class(), CHANNEL)
+    rounds = Rounds(as_on_device(model_class()), CHANNEL)
 
     def call(layout: dict[str, Any], architectures: list[int]) -> dict[str, Any]:
         tensors = [invented(one) for one in layout["inputs"]]
@@ -92,13 +93,15 @@ def trace(words: list[str]) -> None:
 def play(words: list[str]) -> None:
     """Loads the answer with its prebuilt libraries and answers the referee until it hangs up."""
     torch.utils.cpp_extension.load_inline = prebuilt(json.loads(words[0]))
-    if "TRITON_INTERPRET" in os.environ:
-        from envs.player.interpreted import interpret_only
-        from envs.player.launches import without_device
+    if "TRITON_INTERPRET" not in os.environ:
+        return Rounds(model_class(), CHANNEL).serve()
+    from envs.player.as_on_device import as_on_device
+    from envs.player.interpreted import interpret_only
+    from envs.player.launches import without_device
 
-        without_device()
-        interpret_only(frozenset(scratch("forms.json")))
-    Rounds(model_class(), CHANNEL).serve()
+    without_device()
+    interpret_only(frozenset(scratch("forms.json")))
+    Rounds(as_on_device(model_class()), CHANNEL).serve()
 
 
 def start(mode: bytes, words: Any, length: int) -> None:

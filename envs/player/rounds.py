@@ -101,10 +101,11 @@ def _map(descriptor: int, protection: int) -> mmap.mmap:
 
 def _view(mapping: mmap.mmap, spec: dict[str, Any]) -> torch.Tensor:
     dtype, count = getattr(torch, spec["dtype"]), prod(spec["shape"])
-    if count == 0:
-        return torch.empty(spec["shape"], dtype=dtype)
-    flat = torch.frombuffer(mapping, dtype=dtype, count=count, offset=spec["offset"])
-    return flat.reshape(spec["shape"])
+    with ours():
+        if count == 0:
+            return torch.empty(spec["shape"], dtype=dtype)
+        flat = torch.frombuffer(mapping, dtype=dtype, count=count, offset=spec["offset"])
+        return flat.reshape(spec["shape"])
 
 
 def _flatten(output: Any) -> list[torch.Tensor]:
@@ -122,7 +123,13 @@ def _flatten(output: Any) -> list[torch.Tensor]:
 
 def invented(spec: dict[str, Any]) -> torch.Tensor:
     """A tensor of this kind with ones in it, where nothing depends on the values."""
-    return torch.ones(spec["shape"], dtype=getattr(torch, spec["dtype"]))
+    with ours():
+        return torch.ones(spec["shape"], dtype=getattr(torch, spec["dtype"]))
+
+
+def ours() -> Any:
+    """Within it no mode is asked about PyTorch's functions: neither as_on_device's nor another."""
+    return torch._C.DisableTorchFunction()
 
 
 def plain(value: Any) -> Any:

@@ -49,7 +49,7 @@ class Tape:
         storage = tensor.untyped_storage()
         address = storage.data_ptr()
         if address not in self.names:
-            self.names[address] = f"new{len(self.buffers)}"
+            self.names[address] = f"new.{len(self.buffers)}"
             self.buffers[self.names[address]] = storage.nbytes()
             self._kept.append(tensor)
         offset = tensor.storage_offset() * tensor.element_size()
@@ -131,6 +131,11 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self, tape: Tape) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.tape = tape
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: it would import torch's compiler, which takes longer than all the rest."""
+        return False
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None

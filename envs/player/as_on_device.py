@@ -1,0 +1,146 @@
+"""Lets an answer find its tensors on a GPU where there is none: they lie in ordinary memory.
+
+Answers ask (`assert x.is_cuda`, `torch.empty(n, device="cuda")`), and would fail here for no fault
+of theirs. What they make without naming a device is on the host for them, as it would be with a
+GPU: such a tensor is marked, and a kernel that is given one fails as it fails in Triton.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
+MARK = "_kernelwright_on_host"
+NAME = "NVIDIA H100 80GB HBM3"
+PROPERTIES = {
+    "major": 9,
+    "minor": 0,
+    "multi_processor_count": 132,
+    "warp_size": 32,
+    "regs_per_multiprocessor": 65536,
+    "max_threads_per_multi_processor": 2048,
+    "shared_memory_per_block_optin": 232448,
+    "L2_cache_size": 50 << 20,
+    "total_memory": 80 << 30,
+}
+"""What the GPU that there is not says of itself (NVIDIA, H100 tensor core GPU architecture)."""
+
+
+def as_on_device(model_class: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes the model as a harness with a GPU would: `model_class(...).to("cuda")`."""
+    return lambda *given: model_class(*given).to(GPU)
+
+
+def pretend() -> None:
+    """From here on, in this process, tensors and `torch.cuda` answer as if there were a GPU."""
+    AsOnDevice().__enter__()  # type: ignore[no-untyped-call]
+    for name, value in _cuda().items():
+        setattr(torch.cuda, name, value)
+
+
+def on_host(tensor: torch.Tensor) -> bool:
+    """Whether the answer made it without naming the GPU."""
+    return hasattr(tensor, MARK)
+
+
+class AsOnDevice(TorchFunctionMode):
+    """Answers for tensors where they are, and makes them in ordinary memory wherever asked for."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, given: tuple[Any, ...] = (), named: Any = None
+    ) -> Any:
+        named = dict(named or {})
+        if function in ABOUT:
+            return ABOUT[function](given[0])
+        if function is torch._C._nn._parse_to:  # of `Module.to`, which then moves its tensors
+            return function(*given, **named)
+        if function in PLACES:
+            function, given, named = torch.Tensor.to, (given[0], PLACES[function]), {}
+        moves = function == torch.Tensor.to
+        asked = _asked_of_to(given, named) if moves else _device(named.get("device"))
+        sources = _tensors((*given, *named.values()))
+        where = asked or next(map(_where, sources), CPU)
+        if named.get("device") is not None:
+            named["device"] = CPU
+        result = function(*(map(_here, given) if moves else given), **named)
+        if moves and result is given[0] and where != _where(result):
+            result = result.clone()
+        for tensor in _tensors((result,)):
+            _put(tensor, where)
+        return result
+
+
+def _where(tensor: torch.Tensor) -> torch.device:
+    return CPU if on_host(tensor) else GPU
+
+
+def _put(tensor: torch.Tensor, where: torch.device) -> None:
+    if where.type == "cpu":
+        setattr(tensor, MARK, True)
+    elif on_host(tensor):
+        delattr(tensor, MARK)
+
+
+def _tensors(values: Any) -> Iterator[torch.Tensor]:
+    for one in values:
+        if isinstance(one, torch.Tensor):
+            yield one
+        elif type(one) in (list, tuple):
+            yield from _tensors(one)
+
+
+def _device(value: Any) -> torch.device | None:
+    """The device that an argument names; None where it names none."""
+    if type(value) is int:
+        return GPU
+    return torch.device(value) if isinstance(value, str | torch.device) else None
+
+
+def _here(value: Any) -> Any:
+    return CPU if _device(value) else value
+
+
+def _asked_of_to(given: tuple[Any, ...], named: dict[str, Any]) -> torch.device | None:
+    """The device that `Tensor.to` is asked for: by name, or as another tensor's."""
+    other = next(_tensors((*given[1:], named.get("other"))), None)
+    if other is not None:
+        return _where(other)
+    return next(filter(None, map(_device, (*given[1:2], named.get("device")))), None)
+
+
+def _getter(attribute: str) -> Any:
+    return getattr(torch.Tensor, attribute).__get__
+
+
+ABOUT: dict[Any, Callable[[torch.Tensor], Any]] = {
+    _getter("is_cuda"): lambda tensor: not on_host(tensor),
+    _getter("is_cpu"): on_host,
+    _getter("device"): _where,
+    torch.Tensor.get_device: lambda tensor: -1 if on_host(tensor) else 0,
+}
+PLACES: dict[Any, torch.device] = {torch.Tensor.cuda: GPU, torch.Tensor.cpu: CPU}
+
+
+def _cuda() -> dict[str, Any]:
+    """The names of `torch.cuda` that answers ask, for one GPU."""
+    stream = SimpleNamespace(cuda_stream=0, synchronize=lambda: None)
+    return {
+        "is_available": lambda: True,
+        "device_count": lambda: 1,
+        "current_device": lambda: 0,
+        "get_device_capability": lambda *_: (PROPERTIES["major"], PROPERTIES["minor"]),
+        "get_device_name": lambda *_: NAME,
+        "get_device_properties": lambda *_: SimpleNamespace(name=NAME, **PROPERTIES),
+        "is_bf16_supported": lambda *_, **__: True,
+        "current_stream": lambda *_: stream,
+        "device": lambda *_: nullcontext(),
+        "synchronize": lambda *_: None,
+        "set_device": lambda *_: None,
+        "empty_cache": lambda: None,
+    }
