@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
+NEVER = -1
+"""A threshold of some gigabytes is met by the logits of one step, and all is given back."""
 TOP_PAD_BYTES = 64 << 20
 MOST_KEPT = 0.75
 """Share of the machine's memory."""
@@ -25,7 +27,7 @@ def keep_freed_memory() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except AttributeError:
         return False
-    asked = ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, 2**31 - 1), (M_TOP_PAD, TOP_PAD_BYTES))
+    asked = ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, NEVER), (M_TOP_PAD, TOP_PAD_BYTES))
     return all(mallopt(option, value) for option, value in asked)
 
 
