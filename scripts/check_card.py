@@ -13,10 +13,12 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import yaml
 from rich.progress import track
 
 from data.store import read_records
 from evals.publish import write_tree
+from rl.config import Recipe
 from rl.policies import find_adapter, load_policy
 from rl.weights import EMBEDDED, ensure
 
@@ -52,7 +54,9 @@ def compare(run: Path, base: Path, problems: int) -> tuple[int, int]:
     prompts = [one.prompt for one in rows]
     theirs = list(track(printed(card, tree, base, prompts), "by the card", total=len(prompts)))
     limit = int(re.findall(r"max_new_tokens=(\d+)", card)[0])
-    policy = load_policy(str(run), batch_size=1)
+    recipe = yaml.safe_load((run / "recipe.resolved.yaml").read_text(encoding="utf-8"))
+    dtype = Recipe.model_validate(recipe).model.dtype
+    policy = load_policy(str(run), dtype=dtype, batch_size=1)
     ours = policy.complete(prompts, max_new_tokens=limit, temperature=0, seed=0)
     return sum(map(str.__eq__, theirs, ours)), len(prompts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from safetensors.torch import load_file
 
 import evals.publish
@@ -21,6 +23,7 @@ from data.store import read_records
 from envs.types import Record
 from kernelwright.run_folder import RunFolder
 from kernelwright.train import Run
+from rl.adapter import SIDECAR
 from rl.config import Recipe
 from rl.trainer_options import Process
 from scripts.check_card import compare
@@ -156,14 +159,22 @@ def test_a_run_killed_during_grpo_resumes_as_if_it_had_not_been(
     assert "grpo" in other
 
 
-@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")
 def test_the_code_on_the_card_gives_the_completions_of_the_run(
-    whole: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+    whole: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """In float32: in bfloat16 two tokens of a model of random weights are often equally likely."""
     monkeypatch.setattr(evals.publish, "_public_base", lambda _: "hub/tiny")
-    assert compare(whole, model, problems=2) == (2, 2)
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    sidecar, recipe = run / "checkpoints" / "final" / SIDECAR, run / "recipe.resolved.yaml"
+    sidecar.write_text(json.dumps({**json.loads(sidecar.read_text()), "quantization": "none"}))
+    section = {"name": str(model), "quantization": "none", "dtype": "float32"}
+    recipe.write_text(yaml.safe_dump({**yaml.safe_load(recipe.read_text()), "model": section}))
+    assert compare(run, model, problems=2) == (2, 2)
 
 
+@pytest.mark.slow
 def test_two_processes_train_one_policy_and_keep_every_record(model: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
