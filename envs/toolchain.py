@@ -105,7 +105,7 @@ def jail_path() -> Path:
 
 @lru_cache
 def pyjail_path() -> Path:
-    """The same for Python (native/pyjail.cpp): a library that native/player.py loads."""
+    """The same for Python (native/pyjail.cpp): a library that player/main.py loads."""
     flags = ["-O2", "-std=c++17", "-shared", "-fPIC"]
     return _built("pyjail", [*flags, str(NATIVE / "pyjail.cpp")])
 
