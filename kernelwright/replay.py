@@ -92,10 +92,7 @@ def find_record(run: Path, place: str) -> Record:
     if not parsed:
         raise ReplayError(f"{place!r} names no record: write STAGE/STEP/ROW, as grpo/3/12")
     wanted = (parsed[1], int(parsed[2]), int(parsed[3]))
-    try:
-        records = read_records(run)
-    except KeyError as error:
-        raise ReplayError(f"{run}: records of another version, without {error}") from None
+    records = read_records(run)
     if not records:
         raise ReplayError(f"{run} has no records")
     found = next((one for one in records if one.id == wanted), None)
