@@ -13,6 +13,8 @@ from pathlib import Path
 
 from envs.types import content_hash
 
+ROOT = Path(__file__).resolve().parents[1]
+"""Where our packages are: processes of ours find them here first, whatever folder they start in."""
 NATIVE = Path(__file__).with_name("native")
 KIND = ("model name", "cpu family", "model\t", "stepping", "cache size", "flags")
 """Lines of /proc/cpuinfo that say what a core can do; clouds call many kinds by one name."""
