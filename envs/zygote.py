@@ -126,7 +126,7 @@ class Zygote:
         files: Sequence[tuple[str, int]] = (),
         command: Sequence[str] = (),
     ) -> Job:
-        """A process in a sandbox of its own; `mode` is one of the jail's (native/jail.cpp, player/main.py).
+        """A process in a sandbox of its own. `mode`: native/jail.cpp, or player/main.py for Python.
 
         `files` are (name in /scratch, descriptor of what it holds). What the process prints goes to
         `log`; `channel` becomes its descriptor 3.
