@@ -135,7 +135,7 @@ class ReferenceProcess(Player):
         theirs.close()
 
     def gone(self) -> Exception:
-        return ReferenceGoneError("it hung up")
+        return ReferenceGoneError("the reference process ended")
 
     def load(self, problem: Problem) -> Loaded:
         """Raises ReferenceFailedError if the problem cannot run."""
@@ -178,7 +178,7 @@ class ReferenceProcess(Player):
         except OSError as error:
             raise ReferenceGoneError(str(error)) from None
         if not message:
-            raise ReferenceGoneError("it hung up")
+            raise self.gone()
         answer = json.loads(message)
         if "error" in answer:
             raise ReferenceFailedError(answer["error"])
