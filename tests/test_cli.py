@@ -138,6 +138,37 @@ def test_wrong_use_is_one_line_and_exit_code_2(words: tuple[str, ...], said: str
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", ["replay", "report", "publish"])
+@pytest.mark.parametrize("damaged", ["summary.json", "records.jsonl"])
+def test_a_damaged_run_is_one_line_that_names_the_file(
+    tmp_path: Path, command: str, damaged: str
+) -> None:
+    final = tmp_path / "checkpoints" / "final"
+    final.mkdir(parents=True)
+    needed = ("adapter_model.safetensors", "adapter_config.json", "tokenizer_config.json")
+    for name in needed:
+        (final / name).write_text("{}")
+    (tmp_path / "recipe.resolved.yaml").write_text("name: r\n")
+    empty: dict[str, object] = {key: {} for key in ("held_out", "gains", "verdicts", "seconds")}
+    summary = {**empty, "model": "smollm2-135m", "suite": "starter", "dialect": "cpp"}
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    (tmp_path / damaged).write_text("{\n")
+    rest = {"replay": ["grpo/0/0"], "publish": ["--to", "a/b", "--dry-run"]}.get(command, [])
+    done = kernelwright(command, str(tmp_path), *rest)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.startswith(str(tmp_path))
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_model_that_is_not_there_leaves_nothing_to_resume(tmp_path: Path) -> None:
+    words = ("eval", "no-such-model", "--suite", "starter:held_out", "--out", str(tmp_path / "e"))
+    for _ in range(2):
+        done = kernelwright(*words)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert done.stderr.startswith("no model 'no-such-model'")
+        assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("content", [b"\xf9\x80", b"class Model: ...\0"])
 def test_a_problem_that_is_not_text_is_named(tmp_path: Path, content: bytes) -> None:
     problem = tmp_path / "problem.py"
