@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from envs.sandbox import LEVELS
-from envs.types import CaseCheck, Check, Evaluation, Timing, Verdict
+from envs.types import CaseCheck, Check, Dialect, Evaluation, Timing, Verdict
 from kernelwright.cli import verdict_object, verdict_text
 from kernelwright.doctor import Finding, against, can_judge
+from kernelwright.preflight import not_judged_here
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
@@ -167,6 +168,32 @@ def test_a_model_that_is_not_there_leaves_nothing_to_resume(tmp_path: Path) -> N
         assert done.returncode == 2, done.stdout + done.stderr
         assert done.stderr.startswith("no model 'no-such-model'")
         assert done.stderr.count("\n") == 1
+
+
+def test_what_keeps_the_judge_from_starting_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", "/proc/nowhere")
+    done = judged(tmp_path, ANSWER)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "/proc/nowhere: No such file or directory" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("a file")
+    done = kernelwright("eval", "m", "--suite", "starter:held_out", "--out", str(taken))
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr == f"{taken}: File exists\n"
+
+
+def test_eval_refuses_a_dialect_that_this_machine_cannot_judge() -> None:
+    why = not_judged_here(Dialect.CUDA)
+    if why is None:
+        pytest.skip("this machine judges CUDA")
+    done = kernelwright("eval", "m", "--suite", "starter:held_out", "--dialect", "cuda")
+    assert (done.returncode, done.stderr) == (1, f"{why}\n")
 
 
 @pytest.mark.parametrize("content", [b"\xf9\x80", b"class Model: ...\0"])
