@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterable
@@ -11,6 +12,10 @@ from envs.types import Record
 from envs.wire import record_from_plain, to_json
 
 FILE = "records.jsonl"
+
+
+class StoreError(ValueError):
+    """A whole line that is no record of this version; names the file and the line."""
 
 
 class RecordStore:
@@ -24,17 +29,28 @@ class RecordStore:
         data = "".join(to_json(record) + "\n" for record in records).encode()
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
-            os.write(descriptor, data)
+            if os.write(descriptor, data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
     def read(self) -> list[Record]:
-        """All complete records, in order; an unfinished last line is not one."""
+        """All complete records, in order; an unfinished last line is not one. Raises StoreError."""
         if not self.path.exists():
             return []
-        with self.path.open(encoding="utf-8") as file:
-            return [record_from_plain(json.loads(line)) for line in file if line.endswith("\n")]
+        with self.path.open("rb") as file:
+            lines = enumerate(file, start=1)
+            return [self._record(line, number) for number, line in lines if line.endswith(b"\n")]
+
+    def _record(self, line: bytes, number: int) -> Record:
+        try:
+            return record_from_plain(json.loads(line))
+        except KeyError as error:
+            why = f"a record of another version, without {error}"
+        except (ValueError, TypeError, AttributeError) as error:
+            why = f"not a record ({error})"
+        raise StoreError(f"{self.path}:{number}: {why}")
 
     def cut_unfinished(self) -> None:
         """Removes what a kill left of a last line, before others append to it. One process only."""

@@ -29,9 +29,8 @@ from envs.draws import Draws, Loaded, ReferenceFailedError, ReferenceGoneError, 
 from envs.health import fresh_seed
 from envs.judge import shared_cores
 from envs.places import alone_at
-from envs.pool import ROOT
 from envs.stopwatch import Pace, Runs, time_in_turns
-from envs.toolchain import cache_folder, compiler_path, toolchain_fingerprint, write_at_once
+from envs.toolchain import ROOT, cache_folder, compiler_path, toolchain_fingerprint, write_at_once
 from envs.types import Problem, Timing, content_hash
 from envs.wire import problem_from_plain, timing_from_plain, to_json
 
@@ -108,7 +107,7 @@ def cache_file(problem: Problem) -> Path:
 def _kept(problem: Problem) -> Compiled | None:
     try:
         return compiled_from_plain(json.loads(cache_file(problem).read_text(encoding="utf-8")))
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # none, or damaged
         return None
 
 
@@ -124,7 +123,7 @@ def _ask_process(problem: Problem, core: int, stop: threading.Event) -> Compiled
     ours = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CXX": compiler_path()}
     others = {name: one for name, one in os.environ.items() if not name.startswith("TORCH")}
     process = subprocess.Popen(
-        [sys.executable, "-m", "envs.baselines", str(core)],
+        [sys.executable, "-P", "-m", "envs.baselines", str(core)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

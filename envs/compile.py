@@ -103,9 +103,9 @@ def head(descriptor: int) -> str:
 
 
 def _read(path: Path) -> Compiled | None:
-    """One file: a line of JSON, then the artefact."""
+    """One file: a line of JSON, then the artefact. A damaged one is made again."""
     try:
         line, _, artefact = path.read_bytes().partition(b"\n")
         return Compiled(status=0, artefact=artefact, log=json.loads(line))
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
         return None

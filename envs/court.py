@@ -128,7 +128,8 @@ class Court:
         if built.on_device is not None and self.gpu is not None:
             evaluation = self._replay(trial, built.on_device, self.gpu, timed)
         elif built.runtime is None:
-            evaluation = failed("built_only", built.log, Verdict.UNJUDGED)
+            log = f"{built.log}it builds; nothing on this machine can run it\n"
+            evaluation = failed("built_only", log, Verdict.UNJUDGED)
         else:
             evaluation = self._run(trial, timed and built.timed)
         return replace(evaluation, facts=(*built.facts, *evaluation.facts))

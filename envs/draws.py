@@ -27,6 +27,7 @@ from envs.layout import MESSAGE_BYTES, NUMPY_TYPES
 from envs.memfd import seal
 from envs.referee import Player
 from envs.roofline import Work
+from envs.toolchain import ROOT
 from envs.types import Problem, Tolerance
 from envs.wire import to_plain
 
@@ -122,15 +123,19 @@ class ReferenceProcess(Player):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
         super().__init__(mine, round_limit_s=60.0)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "envs.reference_process", str(theirs.fileno())],
+            [sys.executable, "-P", "-m", "envs.reference_process", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "CUDA_VISIBLE_DEVICES": gpu.uuid if gpu else ""},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "CUDA_VISIBLE_DEVICES": gpu.uuid if gpu else "",
+            },
         )
         theirs.close()
 
     def gone(self) -> Exception:
-        return ReferenceGoneError("it hung up")
+        return ReferenceGoneError("the reference process ended")
 
     def load(self, problem: Problem) -> Loaded:
         """Raises ReferenceFailedError if the problem cannot run."""
@@ -173,7 +178,7 @@ class ReferenceProcess(Player):
         except OSError as error:
             raise ReferenceGoneError(str(error)) from None
         if not message:
-            raise ReferenceGoneError("it hung up")
+            raise self.gone()
         answer = json.loads(message)
         if "error" in answer:
             raise ReferenceFailedError(answer["error"])

@@ -63,7 +63,7 @@ def native_layout(spec: CaseSpec) -> bytes:
 
 
 def python_layout(spec: CaseSpec) -> bytes:
-    """The same as JSON, with names and types, as native/player.py reads it."""
+    """The same as JSON, with names and types, as player/rounds.py reads it."""
 
     def places(tensors: Sequence[TensorSpec], guard_bytes: int) -> list[dict[str, Any]]:
         starts = offsets(tensors, guard_bytes)[0]

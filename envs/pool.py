@@ -19,14 +19,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from envs.cgroup import remove_groups_of
 from envs.health import PROBLEM, fresh_seed, known_jobs
+from envs.toolchain import ROOT
 from envs.types import Candidate, Evaluation, Problem
 from envs.wire import evaluation_from_plain, to_plain
 
-ROOT = Path(__file__).resolve().parent.parent
 ANSWER_LIMIT_BYTES = 16 << 20
 HEALTH_LIMIT_S = 120.0
 STARTS = 3
@@ -55,7 +54,7 @@ class Worker:
         self._channel, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, *self.PROGRAM, str(core), str(theirs.fileno())],
+                [sys.executable, "-P", *self.PROGRAM, str(core), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],

@@ -7,23 +7,31 @@ from functools import lru_cache
 
 from envs.abi import CaseSpec, TensorSpec
 from envs.dialects import WORKSHOPS
-from envs.reference import load_reference
+from envs.reference import load_reference, sized_code
 from envs.types import Dialect, Problem
 
 
 @lru_cache(maxsize=4096)
 def task_prompt(problem: Problem, dialect: Dialect) -> str:
     """The user message: the task, the module, the sizes that are timed, the answer's form."""
-    spec = load_reference(problem, problem.timed_case()).spec()
+    reference = load_reference(problem, problem.timed_case())
+    spec = reference.spec()
     workshop = WORKSHOPS[dialect]
     lines = [workshop.task, "```python", model_source(problem), "```", _shapes(spec)]
+    if given := ", ".join(map(repr, reference.init())):
+        lines.append(f"The module is `Model({given})`.")
     lines += [workshop.form(spec)]
     return "\n".join(lines)
 
 
 def model_source(problem: Problem) -> str:
-    """The class `Model` of a problem with what it needs from its module, without imports."""
-    tree = ast.parse(problem.code)
+    """The class `Model` of a problem with what it needs from its module, without imports.
+
+    Of the constants it shows those that something shown reads, and not the sizes of inputs.
+    """
+    code = sized_code(problem, problem.timed_case())
+    tree = ast.parse(code)
+    constants = [one for one in tree.body if isinstance(one, ast.Assign | ast.AnnAssign)]
     kept = [
         node
         for node in tree.body
@@ -31,7 +39,21 @@ def model_source(problem: Problem) -> str:
         and getattr(node, "name", "") not in ("get_inputs", "get_init_inputs")
         and not isinstance(node, ast.Expr)
     ]
-    return "\n".join(ast.get_source_segment(problem.code, node) or "" for node in kept)
+    while needed := [one for one in constants if one not in kept and _names(one) & _read(kept)]:
+        kept += needed
+    kept.sort(key=lambda node: node.lineno)
+    return "\n".join(ast.get_source_segment(code, node) or "" for node in kept)
+
+
+def _names(node: ast.stmt) -> set[str]:
+    """The names that a statement sets."""
+    every = (one for one in ast.walk(node) if isinstance(one, ast.Name))
+    return {one.id for one in every if isinstance(one.ctx, ast.Store)}
+
+
+def _read(nodes: list[ast.stmt]) -> set[str]:
+    every = (one for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name))
+    return {one.id for one in every if isinstance(one.ctx, ast.Load)}
 
 
 def _shapes(spec: CaseSpec) -> str:

@@ -85,10 +85,10 @@ class Player:
     def round(self, inputs: int, spec: CaseSpec) -> tuple[int, bytes]:
         """(nanoseconds, the referee's copy of the outputs) of one run."""
         nonce = secrets.token_bytes(NONCE_BYTES)
+        read_only = os.open(f"/proc/self/fd/{inputs}", os.O_RDONLY | os.O_CLOEXEC)
         output = poisoned_output(spec)
         try:
             with mmap.mmap(output, 0, mmap.MAP_SHARED | mmap.MAP_POPULATE, mmap.PROT_READ) as seen:
-                read_only = os.open(f"/proc/self/fd/{inputs}", os.O_RDONLY | os.O_CLOEXEC)
                 started = time.perf_counter_ns()
                 self.send(b"G" + nonce, [read_only, output])
                 said = self.expect(b"D" + nonce, NS_BYTES if self.reports_ns else 0)

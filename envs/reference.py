@@ -62,8 +62,7 @@ class Reference:
         import torch
 
         torch.manual_seed(seed)
-        init = self.namespace["get_init_inputs"]() if "get_init_inputs" in self.namespace else []
-        model = self.namespace["Model"](*init).eval()
+        model = self.namespace["Model"](*self.init()).eval()
         factor, offset = DISTRIBUTIONS[self.case.distribution]
         arguments = [
             one * factor + offset if _is_float(one) else one
@@ -73,6 +72,10 @@ class Reference:
             one.contiguous() if isinstance(one, torch.Tensor) else one for one in arguments
         ]
         return model, dict(model.state_dict()), arguments
+
+    def init(self) -> list[Any]:
+        """What the module is made with."""
+        return self.namespace["get_init_inputs"]() if "get_init_inputs" in self.namespace else []
 
     def spec(self) -> CaseSpec:
         """Names, dtypes and shapes of this case, read off one real run."""
@@ -101,24 +104,28 @@ class Reference:
         )
 
     def _init_json(self) -> str:
-        """What the module is made with. Raises ProblemError for what JSON cannot say."""
-        init = self.namespace["get_init_inputs"]() if "get_init_inputs" in self.namespace else []
+        """The same as JSON. Raises ProblemError for what JSON cannot say."""
         try:
-            return json.dumps(_tagged(init))
+            return json.dumps(_tagged(self.init()))
         except TypeError as error:
             raise ProblemError(f"get_init_inputs(): {error}") from None
 
 
-def load_reference(problem: Problem, case: Case) -> Reference:
-    """The problem's module with this case's sizes in place of its module-level constants."""
+def sized_code(problem: Problem, case: Case) -> str:
+    """The problem's code with this case's sizes in place of its module-level constants."""
     code = problem.code
     for name, size in case.sizes:
         pattern = re.compile(_CONSTANT.format(name=re.escape(name)), re.MULTILINE)
         code, replaced = pattern.subn(f"{name} = {size}", code, count=1)
         if not replaced:
             raise ProblemError(f"{problem.name}: no module-level constant {name!r} to set")
+    return code
+
+
+def load_reference(problem: Problem, case: Case) -> Reference:
+    """The problem's module, for this case."""
     namespace: dict[str, Any] = {"__name__": "problem"}
-    exec(compile(code, f"<{problem.name}>", "exec"), namespace)
+    exec(compile(sized_code(problem, case), f"<{problem.name}>", "exec"), namespace)
     missing = [name for name in ("Model", "get_inputs") if name not in namespace]
     if missing:
         raise ProblemError(f"{problem.name}: does not define {' and '.join(missing)}")

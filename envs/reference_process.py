@@ -73,7 +73,8 @@ class ReferenceServer:
             request = json.loads(message)
             try:
                 answer, sent = getattr(self, request.pop("op"))(**request)
-            except Exception as error:  # noqa: BLE001  the named boundary: a problem's own code ran
+            # The named boundary: a problem's own code ran, and may have called sys.exit.
+            except (Exception, SystemExit) as error:  # noqa: BLE001
                 answer, sent = {"error": f"{type(error).__name__}: {error}"[:2000]}, []
             socket.send_fds(self.channel, [json.dumps(answer).encode()], sent)
             for descriptor in sent:

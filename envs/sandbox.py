@@ -18,13 +18,22 @@ namespaces, seccomp, no_new_privs, rlimits, no capabilities, as root also a uid 
 limited together, not only each alone."""
 
 
-@lru_cache
 def sandbox_level() -> str:
-    """The strongest level that works here, found by really running a job."""
+    """The strongest level that works here."""
+    return _tried()[0]
+
+
+@lru_cache
+def _tried() -> tuple[str, str]:
+    """(the level, found by really running a job; why it is `none`, where something says so)."""
     try:
         zygote = Zygote(native())
-    except (SandboxUnavailableError, SandboxLostError, subprocess.SubprocessError):
-        return "none"
+    except SandboxUnavailableError as error:
+        return "none", str(error)
+    except OSError as error:
+        return "none", f"{error.filename}: {error.strerror} (KERNELWRIGHT_CACHE moves the cache)"
+    except (SandboxLostError, subprocess.SubprocessError):
+        return "none", ""
     try:
         with tempfile.TemporaryFile() as log:
             command = ["/bin/true"]
@@ -37,10 +46,10 @@ def sandbox_level() -> str:
     finally:
         zygote.close()
     if not works:
-        return "none"
+        return "none", ""
     if landlock_version() == 0:
-        return "namespaces"
-    return "landlock" if cgroup_kind() is None else "cgroup"
+        return "namespaces", ""
+    return ("landlock" if cgroup_kind() is None else "cgroup"), ""
 
 
 def require_level(minimum: str) -> str:
@@ -48,11 +57,11 @@ def require_level(minimum: str) -> str:
 
     Raises SandboxUnavailableError with what to do where it is not.
     """
-    level = sandbox_level()
+    level, lacking = _tried()
     if LEVELS.index(level) < LEVELS.index(minimum):
         raise SandboxUnavailableError(
-            f"the sandbox reaches level '{level}', '{minimum}' is required: {ADVICE[minimum]}; "
-            "see `kernelwright doctor`"
+            f"the sandbox reaches level '{level}', '{minimum}' is required: "
+            f"{lacking or ADVICE[minimum]}; see `kernelwright doctor`"
         )
     return level
 

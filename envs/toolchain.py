@@ -13,6 +13,8 @@ from pathlib import Path
 
 from envs.types import content_hash
 
+ROOT = Path(__file__).resolve().parents[1]
+"""Where our packages are: processes of ours find them here first, whatever folder they start in."""
 NATIVE = Path(__file__).with_name("native")
 KIND = ("model name", "cpu family", "model\t", "stepping", "cache size", "flags")
 """Lines of /proc/cpuinfo that say what a core can do; clouds call many kinds by one name."""
@@ -105,7 +107,7 @@ def jail_path() -> Path:
 
 @lru_cache
 def pyjail_path() -> Path:
-    """The same for Python (native/pyjail.cpp): a library that native/player.py loads."""
+    """The same for Python (native/pyjail.cpp): a library that player/main.py loads."""
     flags = ["-O2", "-std=c++17", "-shared", "-fPIC"]
     return _built("pyjail", [*flags, str(NATIVE / "pyjail.cpp")])
 

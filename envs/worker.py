@@ -16,14 +16,17 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from envs.court import Court, Protocol
+from envs.device.replayed import DeviceLostError
+from envs.draws import ReferenceGoneError
 from envs.gpus import gpus
 from envs.peaks import peaks
 from envs.places import alone_at
 from envs.toolchain import toolchain_fingerprint
 from envs.wire import candidate_from_plain, problem_from_plain, to_plain
+from envs.zygote import SandboxLostError
 
 BEAT_S = 5.0
 GRACE_S = 5.0
@@ -69,8 +72,12 @@ def main(protocol: Protocol | None = None) -> None:
     os.sched_setaffinity(0, {core})
     gpu = gpus()[core % len(gpus())] if gpus() else None
     court = Court(protocol or Protocol(), peaks(toolchain_fingerprint()), gpu)
-    with suppress(ConnectionError):  # the judge is gone: nobody is left to answer
+    try:
         serve(channel, court, core)
+    except ConnectionError:  # the judge is gone: nobody is left to answer
+        pass
+    except (DeviceLostError, ReferenceGoneError, SandboxLostError) as error:
+        sys.exit(f"judge: the worker on core {core} cannot go on: {error}")
     court.close()
 
 

@@ -126,7 +126,7 @@ class Zygote:
         files: Sequence[tuple[str, int]] = (),
         command: Sequence[str] = (),
     ) -> Job:
-        """A process in a sandbox of its own: `run` plays /scratch/kernel.so, `exec` is a command.
+        """A process in a sandbox of its own. `mode`: native/jail.cpp, or player/main.py for Python.
 
         `files` are (name in /scratch, descriptor of what it holds). What the process prints goes to
         `log`; `channel` becomes its descriptor 3.

@@ -63,8 +63,10 @@ def evaluate_model(
             attempt.save()
             advance(records)
 
+        policy = load_policy(model)
+        attempt.save()  # not before: a model that cannot be had leaves nothing to resume
         done = {one.id for one in kept}
-        evaluate(load_policy(model), suite.problems, judge, settings, keep, done)
+        evaluate(policy, suite.problems, judge, settings, keep, done)
     if baseline is Baseline.COMPILE:
         _measure_baselines(console, out_dir, suite.problems)
     records = store.read()
@@ -141,7 +143,6 @@ class _Attempt:
             self.spent = before["seconds"]
         elif any(folder.iterdir()):
             raise EvalError(f"{folder} is not empty: --resume continues it, or name another folder")
-        self.save()
 
     def save(self) -> float:
         """Writes the seconds so far; returns them."""

@@ -11,11 +11,12 @@ from typing import Any
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import escape
 
 from data.store import read_records
 from envs.types import Record
 from evals.report import SIDE_NAMES, clock, flat, percent, speedup
-from evals.summary import SIDES
+from evals.summary import SIDES, read_summary
 from rl.config import Recipe
 from rl.models import hub_id
 from rl.weights import EMBEDDED
@@ -62,7 +63,9 @@ def write_tree(run_dir: Path, repo: str) -> Path:
     for path in (*needed, *(final / name for name in REQUIRED)):
         if not path.is_file():
             raise PublishError(f"{path} is missing: finish the run first (--resume continues it)")
-    summary = json.loads((run_dir / "summary.json").read_text(encoding="utf-8"))
+    summary = read_summary(run_dir)
+    here, suite = summary["suite"], _public_suite(summary["suite"])
+    summary["suite"] = suite
     base = _public_base(summary["model"])
     card = model_card(run_dir, repo, base, summary)
     tree = run_dir / "publish"
@@ -73,7 +76,9 @@ def write_tree(run_dir: Path, repo: str) -> Path:
             shutil.copyfile(final / name, tree / name)
     for name in ("summary.json", "report.html"):
         if (run_dir / name).is_file():
-            shutil.copyfile(run_dir / name, tree / name)
+            text = (run_dir / name).read_text(encoding="utf-8")
+            text = text.replace(here, suite).replace(str(escape(here)), str(escape(suite)))
+            (tree / name).write_text(text, encoding="utf-8")
     config = json.loads((final / "adapter_config.json").read_text(encoding="utf-8"))
     config["base_model_name_or_path"] = base
     (tree / "adapter_config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
@@ -83,8 +88,7 @@ def write_tree(run_dir: Path, repo: str) -> Path:
 
 def model_card(run_dir: Path, repo: str, base: str, summary: Mapping[str, Any]) -> str:
     """The README: front matter for the Hub, measured results, how to use it, limits."""
-    text = (run_dir / "recipe.resolved.yaml").read_text(encoding="utf-8")
-    recipe = Recipe.model_validate(yaml.safe_load(text))
+    recipe = _recipe(run_dir / "recipe.resolved.yaml")
     env = run_dir / "env.json"
     nf4 = recipe.model.quantization == "nf4"
     page: str = _template().render(
@@ -105,6 +109,14 @@ def model_card(run_dir: Path, repo: str, base: str, summary: Mapping[str, Any]) 
         precision=_precision(summary["model"], nf4),
     )
     return page
+
+
+def _recipe(path: Path) -> Recipe:
+    try:
+        return Recipe.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (yaml.YAMLError, ValueError) as error:
+        why = " ".join(str(error).split())
+        raise PublishError(f"{path}: not a recipe of this version: {why}") from None
 
 
 def _front_matter(repo: str, base: str, summary: Mapping[str, Any]) -> str:
@@ -154,6 +166,20 @@ def _public_base(model: str) -> str:
             f"the base model is the local folder {model}, which others lack: train from a Hub id"
         )
     return hub_id(model)
+
+
+def _public_suite(spec: str) -> str:
+    """The suite's spec without the folders of this machine.
+
+    >>> _public_suite("kernelbench:/home/me/KernelBench?levels=1&admission=/home/me/a.json")
+    'kernelbench:KernelBench?levels=1'
+    """
+    kind, _, rest = spec.partition(":")
+    if kind != "kernelbench":
+        return spec
+    folder, _, query = rest.partition("?")
+    kept = "&".join(one for one in query.split("&") if not one.startswith("admission="))
+    return f"{kind}:{Path(folder).name}" + (f"?{kept}" if kept else "")
 
 
 def _example_prompt(records: list[Record]) -> str:

@@ -20,7 +20,7 @@ from envs.types import Dialect, Record, Speedup, Verdict
 from evals.charts import Share, curve, interval_chart
 from evals.metrics import relative, scores
 from evals.showcase import held_out_exhibits, training_exhibits
-from evals.summary import group, mean_reward
+from evals.summary import group, mean_reward, read_summary
 
 KERNELS = 80
 """At most so many kernels stand in one page."""
@@ -44,7 +44,7 @@ SIDE_NAMES = {
 
 def write_report(run_dir: Path) -> Path:
     """Writes `report.html` from `summary.json` and the records of a run; gives its path."""
-    summary = json.loads((run_dir / "summary.json").read_text(encoding="utf-8"))
+    summary = read_summary(run_dir)
     env_path = run_dir / "env.json"
     env = json.loads(env_path.read_text(encoding="utf-8")) if env_path.exists() else {}
     records, metrics = read_records(run_dir), read_metrics(run_dir)

@@ -27,6 +27,9 @@ SIDES = {
 }
 """Stages that measure, and what their numbers are called in `held_out`."""
 
+NEEDED = {"model", "suite", "dialect", "held_out", "gains", "verdicts", "seconds"}
+"""Keys that the report and the card cannot do without."""
+
 GAINS = (("before", "after_sft"), ("after_sft", "after"), ("before", "after"))
 
 
@@ -54,6 +57,18 @@ def write_summary(run_dir: Path, facts: RunFacts) -> Path:
     text = json.dumps(summary, indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
     return path
+
+
+def read_summary(run_dir: Path) -> dict[str, Any]:
+    """What `write_summary` wrote. Raises OSError, and ValueError where it is something else."""
+    path = run_dir / "summary.json"
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: not JSON: {error}") from None
+    if not isinstance(summary, dict) or not NEEDED.issubset(summary):
+        raise ValueError(f"{path}: not the summary of a run, which has {', '.join(sorted(NEEDED))}")
+    return summary
 
 
 def summarise(

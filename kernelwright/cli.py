@@ -1,4 +1,4 @@
-"""The `kernelwright` command. Exit code 0: done; 1: it ran and failed; 2: wrong use.
+"""The `kernelwright` command. Exit code 0: done; 1: it ran and failed; 2: wrong use; 130: Ctrl-C.
 
 Whatever is heavy is imported inside the command that needs it, so that `--help` is quick.
 """
@@ -22,7 +22,7 @@ from kernelwright.machine import how_to_install
 if TYPE_CHECKING:
     from envs.types import Evaluation
 
-FAILED, MISUSED = 1, 2
+FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 EVAL_BATCH = 8
 """Answers sampled and judged at a time."""
 
@@ -76,16 +76,14 @@ def judge(
     """Judge one kernel: build it, check it, time it, all in a sandbox. Exit code 0 if correct."""
     from data.kernelbench import load_problem
     from envs.judge import Judge
-    from envs.reference import ProblemError
-    from envs.toolchain import SandboxUnavailableError
     from envs.types import Candidate
 
-    with _told(ProblemError, OSError, SyntaxError, ValueError, about=problem):
+    with _told(OSError, ValueError, about=problem):
         asked = load_problem(problem)
     with _told(OSError, UnicodeDecodeError, about=answer):
         source = answer.read_text(encoding="utf-8")
     candidate = Candidate(problem_key=asked.key, dialect=dialect, source=source)
-    with _told(SandboxUnavailableError, code=FAILED), Judge(workers=1) as court:
+    with _judging(), Judge(workers=1) as court:
         evaluation = court.evaluate(asked, candidate)
     if as_json:
         typer.echo(json.dumps(verdict_object(evaluation)))
@@ -110,14 +108,18 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     resume: Annotated[bool, typer.Option("--resume", help="Continue in the same folder.")] = False,
 ) -> None:
     """Measure a model on a suite: correct rate, speed, and a report."""
-    from data.suite import Suite, SuiteError, load_suite
-    from envs.toolchain import SandboxUnavailableError
+    from data.store import StoreError
+    from data.suite import Suite, load_suite
     from evals.measure import EvalError, evaluate_model
     from evals.run import EvalSettings
     from kernelwright.machine import versions
+    from kernelwright.preflight import not_judged_here
     from rl.weights import ModelError
 
-    with _told(SuiteError, EvalError, ModelError, ValueError, SandboxUnavailableError):
+    if why := not_judged_here(dialect):
+        typer.echo(why, err=True)
+        raise typer.Exit(FAILED)
+    with _told(ValueError):
         whole = load_suite(suite)
         settings = EvalSettings(
             stage="eval",
@@ -130,8 +132,9 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
             reward="default",
             versions=versions(),
         )
-        chosen = Suite(spec=whole.spec, problems=whole.problems[:problems])
-        folder = out or Path("runs", "eval-" + re.sub(r"[^\w.-]+", "-", model).strip("-"))
+    chosen = Suite(spec=whole.spec, problems=whole.problems[:problems])
+    folder = out or Path("runs", "eval-" + re.sub(r"[^\w.-]+", "-", model).strip("-"))
+    with _judging(), _told(EvalError, ModelError, StoreError, OSError):
         evaluate_model(model, chosen, settings, folder, resume=resume, baseline=baseline)
 
 
@@ -142,12 +145,12 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Judge a stored kernel again, on the same inputs. Exit code 0 if the verdict holds."""
-    from envs.toolchain import SandboxUnavailableError
+    from data.store import StoreError
     from kernelwright.machine import versions
+    from kernelwright.replay import ReplayError, text
     from kernelwright.replay import replay as judge_again
-    from kernelwright.replay import text
 
-    with _told(SandboxUnavailableError, code=FAILED), _told(ValueError, OSError):
+    with _judging(), _told(ReplayError, StoreError, OSError):
         found = judge_again(run, record, versions())
     typer.echo(json.dumps(found.plain()) if as_json else text(found))
     raise typer.Exit(0 if found.holds else FAILED)
@@ -162,10 +165,9 @@ def publish(
     ] = False,
 ) -> None:
     """Write, and upload, the adapter with a model card of what was measured."""
-    from evals.publish import PublishError
     from evals.publish import publish as publish_run
 
-    with _told(PublishError, OSError):
+    with _told(ValueError, OSError, about=run):
         typer.echo(publish_run(run, to, dry_run=dry_run))
 
 
@@ -174,7 +176,7 @@ def report(run: RunFolder) -> None:
     """Write the run's report: one HTML page."""
     from evals.report import write_report
 
-    with _told(OSError):
+    with _told(ValueError, OSError, about=run):
         typer.echo(write_report(run))
 
 
@@ -227,10 +229,9 @@ def gallery(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Judge every exploit and every honest kernel. Exit code 1 if the judge is not just."""
-    from envs.toolchain import SandboxUnavailableError
     from kernelwright.gallery import gallery_object, gallery_text, is_just, run_gallery
 
-    with _told(SandboxUnavailableError, code=FAILED):
+    with _judging():
         outcome, leftovers = run_gallery()
     if as_json:
         typer.echo(json.dumps(gallery_object(outcome, leftovers)))
@@ -266,6 +267,20 @@ def verdict_text(evaluation: Evaluation) -> str:
     rounds = evaluation.check.rounds if evaluation.check else ()
     failed = [f"case {one.case}: {one.note or one.error}" for one in rounds if not one.passed]
     return "\n".join([" · ".join(parts), *failed, evaluation.log]).rstrip()
+
+
+@contextmanager
+def _judging() -> Iterator[None]:
+    """A judge that cannot work here is no misuse: the command has failed. Nor is Ctrl-C."""
+    from envs.pool import JudgeError
+    from envs.toolchain import SandboxUnavailableError
+
+    try:
+        with _told(SandboxUnavailableError, JudgeError, code=FAILED):
+            yield
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager

@@ -18,7 +18,7 @@ QUIET_THREADS = {
 """Waiting threads must not spin: the judge measures on the same cores."""
 FLAGS = ("--resume", "--dry-run")
 
-DONE, FAILED, MISUSED = 0, 1, 2
+DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 
 def run(recipe: str) -> None:
@@ -55,6 +55,8 @@ def start(
 
 
 def _train(recipe: Recipe, resume: bool) -> int:
+    from data.store import StoreError
+    from envs.pool import JudgeError
     from envs.toolchain import SandboxUnavailableError
     from kernelwright.run_folder import RunError
     from kernelwright.train import train
@@ -62,8 +64,10 @@ def _train(recipe: Recipe, resume: bool) -> int:
 
     try:
         train(recipe, resume=resume)
-    except (ModelError, RunError, SandboxUnavailableError) as error:
+    except (JudgeError, ModelError, RunError, SandboxUnavailableError, StoreError) as error:
         return _fail([str(error)], FAILED)
+    except KeyboardInterrupt:
+        return _fail(["interrupted: --resume goes on with it"], INTERRUPTED)
     return DONE
 
 

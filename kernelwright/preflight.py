@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 
 from data.suite import SuiteError, load_suite
 from envs.gpus import gpus
@@ -12,7 +13,9 @@ from envs.types import Dialect
 from kernelwright.estimate import weight_bytes
 from kernelwright.machine import how_to_install, memory_bytes
 from rl.config import Recipe
+from rl.models import check_name
 from rl.trainer_options import this_process
+from rl.weights import ModelError
 
 JUDGED = (Dialect.CPP, Dialect.INLINE, Dialect.TRITON)
 """Dialects whose answers can be run without a GPU."""
@@ -22,20 +25,37 @@ TAUGHT = (Dialect.CPP,)
 
 def preflight(recipe: Recipe) -> list[str]:
     """One sentence for each reason; empty where the run can start."""
-    found = [_dialect(recipe), _sandbox(recipe), _memory(recipe)]
+    found = [_model(recipe), _dialect(recipe), _sandbox(recipe), _memory(recipe)]
     found += [*_packages(recipe), *_suites(recipe), *_split(recipe, this_process().world)]
     return [reason for reason in found if reason]
 
 
+def _model(recipe: Recipe) -> str | None:
+    name = recipe.model.name
+    if recipe.stages == ("eval",) and Path(name).is_dir():
+        return None  # an adapter, or a run
+    try:
+        check_name(name)
+    except ModelError as error:
+        return f"model.name: {error}"
+    return None
+
+
 def _dialect(recipe: Recipe) -> str | None:
     dialect = recipe.data.dialect
+    if why := not_judged_here(dialect):
+        return f"data.dialect {dialect}: {why}"
+    taught = dialect in TAUGHT or "sft" not in recipe.stages
+    return None if taught else f"stages: there are no triples in {dialect}; leave out sft"
+
+
+def not_judged_here(dialect: Dialect) -> str | None:
+    """Why answers in this dialect would all be `unjudged` on this machine."""
     if dialect in JUDGED or (dialect is Dialect.CUDA and gpus() and nvcc_path()):
-        taught = dialect in TAUGHT or "sft" not in recipe.stages
-        return None if taught else f"stages: there are no triples in {dialect}; leave out sft"
+        return None
     lacks = "nvcc" if gpus() else "a GPU"
     return (
-        f"data.dialect {dialect}: the judge cannot run {dialect} answers without {lacks}; "
-        f"here it runs {', '.join(JUDGED)}"
+        f"the judge cannot run {dialect} answers without {lacks}; here it runs {', '.join(JUDGED)}"
     )
 
 

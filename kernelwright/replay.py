@@ -92,10 +92,7 @@ def find_record(run: Path, place: str) -> Record:
     if not parsed:
         raise ReplayError(f"{place!r} names no record: write STAGE/STEP/ROW, as grpo/3/12")
     wanted = (parsed[1], int(parsed[2]), int(parsed[3]))
-    try:
-        records = read_records(run)
-    except KeyError as error:
-        raise ReplayError(f"{run}: records of another version, without {error}") from None
+    records = read_records(run)
     if not records:
         raise ReplayError(f"{run} has no records")
     found = next((one for one in records if one.id == wanted), None)
@@ -149,11 +146,15 @@ def _suites(run: Path) -> list[str]:
     """The suites that a run names: in its recipe, or in its evaluation's question."""
     recipe, question = run / "recipe.resolved.yaml", run / "eval.json"
     specs: list[str] = []
-    if recipe.exists():
-        data = yaml.safe_load(recipe.read_text(encoding="utf-8"))["data"]
-        specs += [data["train_suite"], data["held_out_suite"]]
-    if question.exists():
-        specs.append(json.loads(question.read_text(encoding="utf-8"))["question"]["suite"])
+    try:
+        if recipe.exists():
+            data = yaml.safe_load(recipe.read_text(encoding="utf-8"))["data"]
+            specs += [data["train_suite"], data["held_out_suite"]]
+        if question.exists():
+            specs.append(json.loads(question.read_text(encoding="utf-8"))["question"]["suite"])
+    except (yaml.YAMLError, ValueError, KeyError, TypeError) as error:
+        why = " ".join(str(error).split())
+        raise ReplayError(f"{run}: its recipe or question names no suite ({why})") from None
     return specs
 
 

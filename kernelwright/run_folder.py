@@ -30,6 +30,14 @@ class RunFolder:
 
     def open(self, recipe: Recipe, *, resume: bool) -> None:
         """Makes the folder, or takes up the one of an interrupted run of the same recipe."""
+        try:
+            self._open(recipe, resume)
+        except OSError as error:
+            raise RunError(
+                f"{error.filename}: {error.strerror}: give run_dir=… another folder"
+            ) from None
+
+    def _open(self, recipe: Recipe, resume: bool) -> None:
         if self.path.exists() and any(self.path.iterdir()):
             if not resume:
                 raise RunError(

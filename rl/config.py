@@ -64,6 +64,9 @@ VLLM_NEEDS_PLAIN_WEIGHTS = (
     "generation 'vllm' cannot follow a model in nf4: TRL sends vLLM the merged 4-bit weights, and "
     "merging rounds most of the update away; use quantization 'none', or generation 'transformers'"
 )
+CONTRAST_NEEDS_SPEEDS = (
+    "method 'contrastive' shows how fast kernels were; use judge.timed true, or grpo.method 'grpo'"
+)
 COMPILES_ON_THIS_MACHINE = (
     "baseline 'compile' is measured on this machine, and judge.ray_address has kernels timed on "
     "others; use baseline 'eager', or no judge.ray_address"
@@ -241,7 +244,7 @@ class JudgeSection(Section):
     minimum_sandbox: str = "namespaces"
     """The weakest sandbox that may run a model's code; below it the run is refused."""
     timed: bool = True
-    """Whether correct kernels are timed; without it no speed is rewarded."""
+    """Whether GRPO times correct kernels, without which no speed is rewarded; evaluation does."""
 
     @field_validator("minimum_sandbox")
     @classmethod
@@ -325,6 +328,14 @@ class Recipe(Section):
         if len(set(stages)) < len(stages):
             raise ValueError(f"a stage is named twice: {', '.join(stages)}")
         return stages
+
+    @field_validator("judge")
+    @classmethod
+    def _contrast_needs_speeds(cls, judge: JudgeSection, info: ValidationInfo) -> JudgeSection:
+        grpo = info.data.get("grpo")
+        if grpo and grpo.method == "contrastive" and not judge.timed:
+            raise ValueError(CONTRAST_NEEDS_SPEEDS)
+        return judge
 
     @field_validator("eval")
     @classmethod

@@ -44,18 +44,23 @@ def resolve(name: str) -> str:
 
     An embedded model is downloaded and converted at its first use.
     """
+    check_name(name)
+    return str(ensure(name)) if name in EMBEDDED else name
+
+
+def check_name(name: str) -> None:
+    """Raises ModelError for what can be no model: neither embedded, nor a folder, nor a Hub id."""
     if name in EMBEDDED:
-        return str(ensure(name))
+        return
     if Path(name).is_dir():
         if not (Path(name) / "config.json").is_file():
             raise ModelError(f"{name} holds no model: no config.json in it")
-        return name
+        return
     if name.count("/") != 1 or not all(name.split("/")):
         known = ", ".join(EMBEDDED)
         raise ModelError(
             f"no model {name!r}: give one of {known}, a folder, or a Hub id owner/name"
         )
-    return name
 
 
 def _source(name: str) -> str:

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from envs.sandbox import LEVELS
-from envs.types import CaseCheck, Check, Evaluation, Timing, Verdict
+from envs.types import CaseCheck, Check, Dialect, Evaluation, Timing, Verdict
 from kernelwright.cli import verdict_object, verdict_text
 from kernelwright.doctor import Finding, against, can_judge
+from kernelwright.preflight import not_judged_here
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
@@ -136,6 +137,63 @@ def test_wrong_use_is_one_line_and_exit_code_2(words: tuple[str, ...], said: str
     assert done.returncode == 2, done.stdout + done.stderr
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["replay", "report", "publish"])
+@pytest.mark.parametrize("damaged", ["summary.json", "records.jsonl"])
+def test_a_damaged_run_is_one_line_that_names_the_file(
+    tmp_path: Path, command: str, damaged: str
+) -> None:
+    final = tmp_path / "checkpoints" / "final"
+    final.mkdir(parents=True)
+    needed = ("adapter_model.safetensors", "adapter_config.json", "tokenizer_config.json")
+    for name in needed:
+        (final / name).write_text("{}")
+    (tmp_path / "recipe.resolved.yaml").write_text("name: r\n")
+    empty: dict[str, object] = {key: {} for key in ("held_out", "gains", "verdicts", "seconds")}
+    summary = {**empty, "model": "smollm2-135m", "suite": "starter", "dialect": "cpp"}
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    (tmp_path / damaged).write_text("{\n")
+    rest = {"replay": ["grpo/0/0"], "publish": ["--to", "a/b", "--dry-run"]}.get(command, [])
+    done = kernelwright(command, str(tmp_path), *rest)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.startswith(str(tmp_path))
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_model_that_is_not_there_leaves_nothing_to_resume(tmp_path: Path) -> None:
+    words = ("eval", "no-such-model", "--suite", "starter:held_out", "--out", str(tmp_path / "e"))
+    for _ in range(2):
+        done = kernelwright(*words)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert done.stderr.startswith("no model 'no-such-model'")
+        assert done.stderr.count("\n") == 1
+
+
+def test_what_keeps_the_judge_from_starting_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", "/proc/nowhere")
+    done = judged(tmp_path, ANSWER)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "/proc/nowhere: No such file or directory" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("a file")
+    done = kernelwright("eval", "m", "--suite", "starter:held_out", "--out", str(taken))
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr == f"{taken}: File exists\n"
+
+
+def test_eval_refuses_a_dialect_that_this_machine_cannot_judge() -> None:
+    why = not_judged_here(Dialect.CUDA)
+    if why is None:
+        pytest.skip("this machine judges CUDA")
+    done = kernelwright("eval", "m", "--suite", "starter:held_out", "--dialect", "cuda")
+    assert (done.returncode, done.stderr) == (1, f"{why}\n")
 
 
 @pytest.mark.parametrize("content", [b"\xf9\x80", b"class Model: ...\0"])

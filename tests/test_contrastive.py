@@ -110,6 +110,16 @@ def test_the_prompt_prints_the_measured_speedups_of_what_it_shows(tmp_path: Path
     assert asked.text.startswith(task_prompt(PROBLEM, Dialect.CPP))
 
 
+def test_python_is_shown_and_asked_for_as_python(tmp_path: Path) -> None:
+    shown = [record(0, 0, 0.5), record(0, 1, 4.0)]
+    asked = replace(method(tmp_path, shown), dialect=Dialect.INLINE).prompt(PROBLEM, 1)
+    assert "Speedup 0.50:\n```python\nint kernel_0_0;" in asked.text
+    assert asked.text.endswith(
+        "one complete module in a ```python block, with the same `ModelNew`."
+    )
+    assert "```cpp" not in asked.text
+
+
 def test_with_fewer_than_two_bands_the_prompt_is_the_task(tmp_path: Path) -> None:
     asked = method(tmp_path, [record(0, 0, 2.0), record(0, 1, 2.0)]).prompt(PROBLEM, 1)
     assert asked.text == task_prompt(PROBLEM, Dialect.CPP)

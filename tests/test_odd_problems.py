@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from envs.judge import Judge
+from envs.prompt import task_prompt
 from envs.reference import ProblemError, load_reference, works_in_place
 from envs.types import Candidate, Case, Dialect, Problem, Verdict
 
@@ -90,3 +92,17 @@ def test_what_a_kernel_cannot_be_given_is_said_and_never_left_out(inputs: str, s
     odd = problem(["def forward(self, x, other):", "    return x * 2"], inputs)
     with pytest.raises(ProblemError, match=says):
         load_reference(odd, odd.cases[0]).spec()
+
+
+def test_the_prompt_tells_all_that_decides_the_output_and_no_size_of_inputs() -> None:
+    methods = ["def __init__(self, slope, shape):", "    super().__init__()"]
+    methods += ["    self.slope = slope", "def forward(self, x):"]
+    methods += ["    return torch.nn.functional.leaky_relu(x, self.slope) * TWICE"]
+    plain = problem(methods, "torch.randn(N)")
+    code = f"FACTOR = 0.125\nTWICE = 2 * FACTOR\nUNUSED = 7\n{plain.code}\n"
+    code += "def get_init_inputs():\n    return [0.3, (2, 3)]\n"
+    prompt = task_prompt(replace(plain, code=code), Dialect.CPP)
+    assert "```python\nFACTOR = 0.125\nTWICE = 2 * FACTOR\nclass Model" in prompt
+    assert "\nThe module is `Model(0.3, (2, 3))`.\n" in prompt
+    assert "UNUSED" not in prompt
+    assert f"N = {SIZE}" not in prompt

@@ -89,6 +89,19 @@ def test_dry_run_writes_the_tree_and_nothing_that_is_private(tmp_path: Path) -> 
     assert str(tmp_path) not in everything
 
 
+def test_where_a_suite_lies_on_this_machine_is_private(tmp_path: Path) -> None:
+    run = run_folder(tmp_path)
+    spec = "kernelbench:/home/me/bench?levels=1&scale=0.1&admission=/home/me/a.json"
+    summary = json.loads((run / "summary.json").read_text())
+    (run / "summary.json").write_text(json.dumps({**summary, "suite": spec}))
+    write_report(run)
+    assert "/home/me" in (run / "report.html").read_text()
+    tree = publish(run, "me/kernels", dry_run=True)
+    texts = [path.read_text(encoding="utf-8") for path in tree.iterdir()]
+    assert not [one for one in texts if "/home/me" in one]
+    assert sum("kernelbench:bench?levels=1" in one for one in texts) == 3
+
+
 def test_adapter_names_a_base_that_others_can_load(tmp_path: Path) -> None:
     tree = publish(run_folder(tmp_path), "me/kernels", dry_run=True)
     config = json.loads((tree / "adapter_config.json").read_text())

@@ -254,6 +254,11 @@ def test_vllm_is_allowed_with_weights_that_are_not_quantised() -> None:
     assert resolve(FIXTURES / "base.yaml", words).recipe.grpo.generation == "vllm"
 
 
+def test_contrastive_prompts_need_speeds_to_show() -> None:
+    (line,) = mistakes(FIXTURES / "base.yaml", "grpo.method=contrastive", "judge.timed=false")
+    assert line.startswith("command line: judge: method 'contrastive' shows how fast")
+
+
 def test_a_recipe_does_not_change_after_the_check() -> None:
     recipe = Recipe.model_validate({"name": "a"})
     with pytest.raises(ValidationError):
@@ -360,7 +365,8 @@ def test_the_dry_run_is_itself_a_recipe_and_says_where_each_value_is_from(tmp_pa
     [
         (["data.dialect=cuda"], "judge cannot run cuda answers"),
         (["data.dialect=triton"], "there are no triples in triton"),
-        (["model.name=giant-900b"], "its weights need at least"),
+        (["model.name=some/giant-900b"], "its weights need at least"),
+        (["model.name=smollm2-135n"], "model.name: no model 'smollm2-135n'"),
         (["data.train_suite=nonsense"], "data.train_suite: no suite 'nonsense'"),
     ],
 )
@@ -382,8 +388,8 @@ def test_preflight_names_the_extra_that_is_missing() -> None:
 def test_a_run_that_cannot_start_fails_before_any_weights(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert start(FIXTURES / "base.yaml", ["model.name=giant-900b"]) == 1
-    assert "base.yaml cannot run here: model.name giant-900b" in capsys.readouterr().err
+    assert start(FIXTURES / "base.yaml", ["model.name=some/giant-900b"]) == 1
+    assert "base.yaml cannot run here: model.name some/giant-900b" in capsys.readouterr().err
 
 
 def test_every_extra_named_in_advice_asks_for_that_package() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from data.store import RecordStore
+from data.store import RecordStore, StoreError
 from data.suite import load_suite
 from envs.judge import NO_CODE_BLOCK, Judge
 from envs.types import Candidate, Dialect, Evaluation, Problem, Record, Verdict
@@ -156,7 +156,7 @@ def test_records_of_an_older_version_are_said_to_be_so(run: Path, tmp_path: Path
     plain = json.loads(lines[RIGHT])
     del plain["evaluation"]["seed"]
     (tmp_path / "records.jsonl").write_text(json.dumps(plain) + "\n", encoding="utf-8")
-    with pytest.raises(ReplayError, match="records of another version, without 'seed'"):
+    with pytest.raises(StoreError, match="jsonl:1: a record of another version, without 'seed'"):
         replay(tmp_path, f"eval/0/{RIGHT}", versions())
 
 

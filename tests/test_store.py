@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.store import FILE, RecordStore, read_records
+from data.store import FILE, RecordStore, StoreError, read_records
 from envs.types import Record
 from tests import nouns
 
@@ -54,6 +54,15 @@ def test_a_line_that_a_kill_cut_off_is_not_a_record(store: RecordStore) -> None:
     for length in range(last, len(whole)):
         store.path.write_bytes(whole[:length])
         assert store.read() == records[:2]
+
+
+@pytest.mark.parametrize("line", [b"{", b"[1]", b"1", b"null", b'{"reward": 1}', b"\xff\xfe", b""])
+def test_a_whole_line_that_is_no_record_is_named(store: RecordStore, line: bytes) -> None:
+    store.append([nouns.record()])
+    with store.path.open("ab") as file:
+        file.write(line + b"\n")
+    with pytest.raises(StoreError, match=r"records\.jsonl:2: "):
+        store.read()
 
 
 def test_a_rewind_drops_the_stage_from_that_step_on_and_nothing_else(store: RecordStore) -> None:

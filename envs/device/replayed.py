@@ -51,7 +51,7 @@ class Replayed(Player):
         self.log_file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, *PROGRAM, str(theirs.fileno()), gpu.library],
+                [sys.executable, "-P", *PROGRAM, str(theirs.fileno()), gpu.library],
                 stdin=subprocess.DEVNULL,
                 stdout=self.log_file,
                 stderr=self.log_file,

@@ -37,7 +37,7 @@ class Unbuilt:
 
 
 class Value(ctypes.Structure):
-    """A C++ argument or result: see native/include/torch/extension.h."""
+    """A C++ argument or result: see native/include/torch/light/call.h."""
 
     _fields_ = (("kind", ctypes.c_int64), ("number", ctypes.c_int64), ("pointer", ctypes.c_void_p))
 

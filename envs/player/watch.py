@@ -15,7 +15,7 @@ from envs.player.moves import MOVES
 NOT_LOADABLE = 65
 OTHER_PARAMETERS, NOT_A_TENSOR, OTHER_SHAPE, OTHER_DTYPE, TORCH_COMPUTE = 70, 71, 72, 73, 74
 NOT_COMPILED, FORBIDDEN_CODE = 75, 76
-"""Exit codes that envs/referee.py puts into words."""
+"""Exit codes that envs/dialects/base.py puts into words."""
 
 LOOKS = 16
 """Single values that an answer may turn into numbers of Python in one round: its own scalars."""

@@ -26,8 +26,17 @@ from rl.methods.base import Prompt
 INTRODUCTION = "Earlier kernels for this module, with their measured speedups over PyTorch:"
 REQUEST = (
     "Answer in three parts. Analysis: which of them is faster, and why. Design: how to do better. "
-    "Code: one complete kernel in a ```cpp block, with the same signature."
+    "Code: one complete {answer}."
 )
+C_ANSWER = ("cpp", "kernel in a ```cpp block, with the same signature")
+PYTHON_ANSWER = ("python", "module in a ```python block, with the same `ModelNew`")
+ANSWERS = {
+    Dialect.CPP: C_ANSWER,
+    Dialect.CUDA: C_ANSWER,
+    Dialect.TRITON: PYTHON_ANSWER,
+    Dialect.INLINE: PYTHON_ANSWER,
+}
+"""Dialect → (how a kernel's block is marked, what is asked for)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +124,9 @@ class Contrastive:
         )
         if not chosen:
             return Prompt(text=task)
-        shown = [f"Speedup {one.speedup:.2f}:\n```cpp\n{one.source.strip()}\n```" for one in chosen]
-        text = "\n".join([task, INTRODUCTION, *shown, REQUEST])
+        mark, answer = ANSWERS[self.dialect]
+        shown = [
+            f"Speedup {one.speedup:.2f}:\n```{mark}\n{one.source.strip()}\n```" for one in chosen
+        ]
+        text = "\n".join([task, INTRODUCTION, *shown, REQUEST.format(answer=answer)])
         return Prompt(text=text, exemplars=tuple(one.key for one in chosen))

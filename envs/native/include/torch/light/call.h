@@ -1,4 +1,4 @@
-// How Python calls a function of an answer: tagged values in, tagged values out (native/player.py).
+// How Python calls a function of an answer: tagged values in, tagged values out (player/extensions.py).
 #pragma once
 
 #include <cstdio>
