@@ -15,6 +15,7 @@ import signal
 import socket
 import tempfile
 import time
+from dataclasses import replace
 
 from envs.abi import CaseSpec
 from envs.compare import Expected
@@ -151,7 +152,7 @@ class SandboxedCandidate(Player):
         with theirs:
             self.job = sandboxes.of(runtime).start(
                 "play",
-                RUN_LIMITS if self.native else PYTHON_LIMITS,
+                replace(RUN_LIMITS if self.native else PYTHON_LIMITS, starts=built.starts),
                 files=files,
                 command=built.words,
                 channel=theirs.fileno(),

@@ -26,10 +26,16 @@ def refused(source: str) -> str | None:
     'line 1: uses torch.ops'
     """
     try:
-        tree = ast.parse(source)
-        return next(_Reader(tree).faults, None)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None  # building says so better
+        return next(_Reader(parsed(source)).faults, None)
+    except (SyntaxError, ValueError):
+        return None  # nor can it be imported, which says so better
+    except (RecursionError, MemoryError):
+        return "is nested too deeply to be read"
+
+
+def parsed(source: str) -> ast.Module:
+    """What Python imports: it reads bytes, with the encoding that their first lines name."""
+    return ast.parse(source.encode("utf-8", "replace"))
 
 
 class _Reader:

@@ -108,11 +108,13 @@ NEVER = _names(
     gi_yieldfrom tb_frame tb_next mro
     func obj
     functorch library overrides vmap
+    apply_ map_ map2_ compile recompile on_generate_code
+    launcher_cls raw_src rewrite rewriter rewritten_fn src tape
     cast_from_numpy from_numpy handle numpy storage tolist typed_storage untyped_storage
     get_capture_scope nonlocals used_global_vals
     """
 )
-"""What leads from an object to the frames, the modules or the numbers behind it."""
+"""What leads from an object to the frames, the modules, the numbers or the source behind it."""
 
 
 def may_use(module: str, name: str) -> bool:

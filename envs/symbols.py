@@ -28,7 +28,10 @@ FINDERS = re.compile(r"_*(libc_)?dl[a-z]*_?[a-z_]*|_r_debug")
 """Names of the runtime by which other names are found."""
 SHIM = NATIVE / "include" / "torch" / "light" / "shim.h"
 
-_PYTHON = r"_?Py(?!Import_|Run_|Sys_|Eval_[EC]|_Compile|Object_Call(Object|Method))\w+"
+_PYTHON = (
+    r"_?Py(?!Import_|Run_|Sys_|Eval_[EC]|Frame_Get(Bu|Gl|Lo)|Function_Get|_Compile"
+    r"|Object_Call(Object|Method))\w+"
+)
 _TYPES = r"_ZT[ISV]N(2at|3c10|5torch|8pybind11)\w+"
 _TENSORS = (
     r"_ZNK?(3c10(?!10Dispatcher|\w*OperatorHandle)|2at(10TensorBase|6Tensor)|6caffe28TypeMeta)\w+"

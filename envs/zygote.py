@@ -16,6 +16,7 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
 
 from envs.cgroup import Cgroup
 from envs.inside import Inside
@@ -34,6 +35,15 @@ class SandboxLostError(RuntimeError):
     """The zygote died or did not answer: this worker is of no more use. Never a verdict."""
 
 
+class Starts(Enum):
+    """What a job may start: a compiler processes, a kernel threads. A thread in which Python can
+    run would be out of sight of what watches PyTorch (player/watch.py)."""
+
+    NOTHING = 0
+    THREADS = 1
+    PROCESSES = 2
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Hard limits of one job; memory, CPU time and file size hold for each of its processes."""
@@ -43,8 +53,7 @@ class Limits:
     processes: int
     cpu_seconds: int
     scratch_bytes: int = 256 << 20
-    may_fork: bool = False
-    """A compiler starts processes; a kernel only threads."""
+    starts: Starts = Starts.THREADS
 
     def words(self) -> list[str]:
         """The same for the jail (native/zygote.h)."""
@@ -56,12 +65,12 @@ class Limits:
             f"processes={self.processes}",
             f"cpu={self.cpu_seconds}",
             f"scratch={self.scratch_bytes}",
-            f"fork={int(self.may_fork)}",
+            f"starts={self.starts.value}",
         ]
 
 
 BUILD_LIMITS = Limits(
-    memory_bytes=2 << 30, file_bytes=64 << 20, processes=32, cpu_seconds=30, may_fork=True
+    memory_bytes=2 << 30, file_bytes=64 << 20, processes=32, cpu_seconds=30, starts=Starts.PROCESSES
 )
 RUN_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)
 PYTHON_LIMITS = Limits(memory_bytes=4 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)

@@ -62,6 +62,11 @@ OPTIONAL = "triton"
         ("x.numpy()", "line 1: uses .numpy"),
         ("x.tolist()", "line 1: uses .tolist"),
         ("kernel.get_capture_scope()", "line 1: uses .get_capture_scope"),
+        ("x.apply_(f)", "line 1: uses .apply_"),
+        ("layer.compile(backend=f)", "line 1: uses .compile"),
+        ("# coding: utf_7\n# +AAo-import sys", "imports sys"),
+        ("\ufeffimport sys", "line 1: imports sys"),
+        ("a = " + "1+" * 3000 + "1\nimport sys", "is nested too deeply to be read"),
         ("__name__ = '__main__'\nif __name__ == '__main__': import sys", "line 2: imports sys"),
     ],
 )  # fmt: skip

@@ -11,6 +11,7 @@ from envs.compile import Compiled
 from envs.dialects.plan import Plan
 from envs.sandboxes import Runtime, Sandboxes
 from envs.types import Evaluation, Verdict
+from envs.zygote import Starts
 
 SOURCE_LIMIT_BYTES = 1 << 18
 
@@ -33,6 +34,7 @@ class Built:
 
     `runtime` None: nothing on this machine can run it, and building was all. `timed` False: what
     runs it here says nothing about its speed. Where there is a GPU, `on_device` goes before both.
+    `starts`: no threads for what could run Python in one.
     """
 
     files: tuple[tuple[str, bytes], ...]
@@ -42,6 +44,7 @@ class Built:
     facts: tuple[tuple[str, float], ...] = ()
     timed: bool = True
     on_device: OnDevice | None = None
+    starts: Starts = Starts.THREADS
 
 
 EXITS = {

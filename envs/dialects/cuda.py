@@ -24,11 +24,11 @@ from envs.layout import native_layout
 from envs.sandboxes import Runtime, Sandboxes
 from envs.toolchain import nvcc_path
 from envs.types import Dialect, Evaluation, Verdict
-from envs.zygote import RUN_LIMITS, Limits
+from envs.zygote import RUN_LIMITS, Limits, Starts
 
 FLAGS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-cudart", "none")
 LIMITS = Limits(
-    memory_bytes=4 << 30, file_bytes=64 << 20, processes=64, cpu_seconds=60, may_fork=True
+    memory_bytes=4 << 30, file_bytes=64 << 20, processes=64, cpu_seconds=60, starts=Starts.PROCESSES
 )
 LIMIT_S = 60.0
 TRACE_LIMIT_S = 10.0

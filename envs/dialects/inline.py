@@ -35,17 +35,21 @@ from envs.screen import refused
 from envs.symbols import foreign
 from envs.toolchain import compiler_path, nvcc_path
 from envs.types import Evaluation, Verdict
-from envs.zygote import PYTHON_LIMITS, Limits
+from envs.zygote import PYTHON_LIMITS, Limits, Starts
 
 RECORD_LIMIT_S = 20.0
-RECORD_LIMITS = replace(PYTHON_LIMITS, file_bytes=1 << 20)
+RECORD_LIMITS = replace(PYTHON_LIMITS, file_bytes=1 << 20, starts=Starts.NOTHING)
 EXTENSIONS_AT_MOST = 8
 BUILD_LIMIT_S = 100.0
 """For all extensions together: a judge that waits too long has no verdict."""
 LIGHT_LIMIT_S = 60.0
 LOG_AT_MOST = 4096
 LIMITS = Limits(
-    memory_bytes=4 << 30, file_bytes=256 << 20, processes=64, cpu_seconds=240, may_fork=True
+    memory_bytes=4 << 30,
+    file_bytes=256 << 20,
+    processes=64,
+    cpu_seconds=240,
+    starts=Starts.PROCESSES,
 )
 FLAGS = ("-O3", "-march=native", "-std=c++20", "-shared", "-fPIC", "-w", "-Wl,-Bsymbolic")
 """-Bsymbolic: a function of the answer's own cannot turn out to be PyTorch's of the same name."""
@@ -177,11 +181,13 @@ class Inline:
             }
             facts += [(f"{extension.name}.light_header", float(light))]
         cuda = any(one.cuda_sources for one in recorded)
+        light_only = all(one["light"] for one in libraries.values())
         return Built(
             files=tuple(files),
             runtime=None if cuda else Runtime.PYTHON,
             words=(json.dumps(libraries),),
             facts=tuple(facts),
+            starts=Starts.THREADS if light_only else Starts.NOTHING,
         )
 
 

@@ -20,13 +20,17 @@ from envs.dialects.device import ARCHITECTURES
 from envs.dialects.plan import Plan
 from envs.layout import python_layout
 from envs.sandboxes import Runtime, Sandboxes
-from envs.screen import refused
+from envs.screen import parsed, refused
 from envs.toolchain import triton_tools
 from envs.types import Evaluation, Verdict
-from envs.zygote import Limits
+from envs.zygote import Limits, Starts
 
 LIMITS = Limits(
-    memory_bytes=6 << 30, file_bytes=64 << 20, processes=64, cpu_seconds=120, may_fork=True
+    memory_bytes=6 << 30,
+    file_bytes=64 << 20,
+    processes=64,
+    cpu_seconds=120,
+    starts=Starts.PROCESSES,
 )
 LIMIT_S = 120.0
 LOG_AT_MOST = 4096
@@ -53,7 +57,7 @@ class Triton:
             return failed("forbidden_code", why, Verdict.CHEATED)
         try:
             kernels = jitted(source)
-        except SyntaxError as error:
+        except (SyntaxError, ValueError) as error:
             return failed("syntax_error", str(error))
         if not kernels:
             return failed("no_custom_kernel", "no function is a @triton.jit", Verdict.CHEATED)
@@ -71,6 +75,7 @@ class Triton:
             words=("{}",),
             facts=(("launches", float(len(plan.launches))), *plan.facts()),
             timed=False,
+            starts=Starts.NOTHING,
             on_device=OnDevice(
                 trace=lambda case, architecture: trace(source, [case], sandboxes, (architecture,)),
                 assembler=assembler(),
@@ -116,7 +121,7 @@ def jitted(source: str) -> list[str]:
     """
     return [
         node.name
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if isinstance(node, ast.FunctionDef)
         and any("jit" in ast.unparse(one) for one in node.decorator_list)
     ]

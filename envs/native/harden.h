@@ -33,10 +33,12 @@ enum ExitCode { kBadUse = 64, kNoKernel = 65, kNoSandbox = 66, kOutOfMemory = 67
   _exit(code);
 }
 
+enum class Starts { kNothing, kThreads, kProcesses };
+
 struct Limits {
   uint64_t memory_bytes = 0, file_bytes = 0, processes = 0, cpu_seconds = 0, scratch_bytes = 0;
   uint32_t uid = 0;       // 0: stay who we are
-  bool may_fork = false;  // a compiler starts processes; a kernel only threads
+  Starts starts = Starts::kNothing;
   std::vector<std::string> readable;  // folders that may be opened, besides the system's
 };
 
@@ -73,7 +75,9 @@ constexpr uint32_t kNewNamespaces = 0x7e020080;  // CLONE_NEW{USER,NS,PID,NET,IP
 constexpr uint32_t kThread = 0x00010000;         // CLONE_THREAD
 constexpr uint32_t kTerminalInput = 0x5412;      // TIOCSTI
 
-inline void filter_system_calls(bool may_fork) {
+inline void filter_system_calls(Starts starts) {
+  const bool processes = starts == Starts::kProcesses;
+  const uint32_t clones = processes ? ~0U : starts == Starts::kThreads ? kThread : 0;
   std::vector<sock_filter> code;
   const auto load = [&](uint32_t offset) { code.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)); };
   const auto give = [&](uint32_t action) { code.push_back(BPF_STMT(BPF_RET | BPF_K, action)); };
@@ -92,7 +96,7 @@ inline void filter_system_calls(bool may_fork) {
     refuse(EPERM);
   }
   for (uint32_t number : kStarts) {
-    if (may_fork) break;
+    if (processes) break;
     unless_equal_skip(number, 1);
     refuse(EPERM);
   }
@@ -101,7 +105,7 @@ inline void filter_system_calls(bool may_fork) {
   unless_equal_skip(SYS_clone, 5);
   load(offsetof(seccomp_data, args[0]));
   code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kNewNamespaces, 1, 0));
-  code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, may_fork ? ~0U : kThread, 1, 0));
+  code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, clones, 1, 0));
   refuse(EPERM);
   give(SECCOMP_RET_ALLOW);
   unless_equal_skip(SYS_ioctl, 4);

@@ -49,7 +49,7 @@ inline Job read_job(const char* words, size_t length, const std::vector<int>& de
     if (name == "processes") job.limits.processes = number();
     if (name == "cpu") job.limits.cpu_seconds = number();
     if (name == "scratch") job.limits.scratch_bytes = number();
-    if (name == "fork") job.limits.may_fork = number();
+    if (name == "starts") job.limits.starts = static_cast<Starts>(number());
     if (name == "readable") job.limits.readable.push_back(value);
   }
   if (descriptors.size() != 2 + job.files.size()) die(kBadUse, "descriptors");
@@ -109,7 +109,7 @@ inline void settle(const Job& job) {
   if (worker < 0) die(kNoSandbox, "fork");
   if (worker == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    filter_system_calls(job.limits.may_fork);
+    filter_system_calls(job.limits.starts);
     start(job);
     _exit(kBadUse);
   }

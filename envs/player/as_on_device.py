@@ -9,27 +9,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
 MARK = "_kernelwright_on_host"
-NAME = "NVIDIA H100 80GB HBM3"
-PROPERTIES = {
-    "major": 9,
-    "minor": 0,
-    "multi_processor_count": 132,
-    "warp_size": 32,
-    "regs_per_multiprocessor": 65536,
-    "max_threads_per_multi_processor": 2048,
-    "shared_memory_per_block_optin": 232448,
-    "L2_cache_size": 50 << 20,
-    "total_memory": 80 << 30,
-}
-"""What the GPU that there is not says of itself (NVIDIA, H100 tensor core GPU architecture)."""
+
+
+class Properties(NamedTuple):
+    """What the GPU that there is not says of itself (NVIDIA, H100 tensor core GPU architecture)."""
+
+    name: str = "NVIDIA H100 80GB HBM3"
+    major: int = 9
+    minor: int = 0
+    multi_processor_count: int = 132
+    warp_size: int = 32
+    regs_per_multiprocessor: int = 65536
+    max_threads_per_block: int = 1024
+    max_threads_per_multi_processor: int = 2048
+    shared_memory_per_block: int = 49152
+    shared_memory_per_block_optin: int = 232448
+    shared_memory_per_multiprocessor: int = 233472
+    L2_cache_size: int = 50 << 20
+    total_memory: int = 80 << 30
+
+
+PROPERTIES = Properties()
+
+
+class Stream:
+    """The default stream, on which everything has happened already."""
+
+    __slots__ = ()
+    cuda_stream, device = 0, GPU
+
+    def synchronize(self) -> None:
+        pass
 
 
 def as_on_device(model_class: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,16 +146,17 @@ PLACES: dict[Any, torch.device] = {torch.Tensor.cuda: GPU, torch.Tensor.cpu: CPU
 
 def _cuda() -> dict[str, Any]:
     """The names of `torch.cuda` that answers ask, for one GPU."""
-    stream = SimpleNamespace(cuda_stream=0, synchronize=lambda: None)
     return {
         "is_available": lambda: True,
         "device_count": lambda: 1,
         "current_device": lambda: 0,
-        "get_device_capability": lambda *_: (PROPERTIES["major"], PROPERTIES["minor"]),
-        "get_device_name": lambda *_: NAME,
-        "get_device_properties": lambda *_: SimpleNamespace(name=NAME, **PROPERTIES),
+        "get_device_capability": lambda *_: (PROPERTIES.major, PROPERTIES.minor),
+        "get_device_name": lambda *_: PROPERTIES.name,
+        "get_device_properties": lambda *_: PROPERTIES,
         "is_bf16_supported": lambda *_, **__: True,
-        "current_stream": lambda *_: stream,
+        "current_stream": lambda *_: Stream(),
+        "default_stream": lambda *_: Stream(),
+        "stream": lambda *_: nullcontext(),
         "device": lambda *_: nullcontext(),
         "synchronize": lambda *_: None,
         "set_device": lambda *_: None,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import re
+import textwrap
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
@@ -16,12 +18,16 @@ import torch
 import triton.language as tl
 from triton.runtime import interpreter, jit
 
-from envs.player.questions import questions
+from envs.player.questions import foreign_names, questions
 from envs.player.rounds import ours
 from envs.player.watch import FORBIDDEN_CODE, NOT_COMPILED, leave
 
 OUTSIDE = "Cannot call @triton.jit'd outside of the scope of a kernel"
 """What Triton says without its interpreter."""
+
+DEFINITION = re.compile(r"\s*def\s")
+FIXED = frozenset(("fn", "rewriter", "raw_src", "_src", "src", "kwargs", "arg_names", "params"))
+"""Of a kernel, what says which code it is."""
 
 ADDED = ("interpreter_semantic", "_InterpreterComparison")
 """What a kernel that the interpreter has rewritten asks for."""
@@ -56,8 +62,9 @@ def _names(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
     """The function's name, and the constants and functions of its module that it names."""
     seen.add(function)
     yield f"{function.__qualname__} in line {function.__code__.co_firstlineno}"
-    for name in function.__code__.co_names:
-        value = function.__globals__.get(name)
+    outer = names_of(function)
+    for name in (*function.__code__.co_names, *function.__code__.co_freevars):
+        value = outer.get(name)
         if isinstance(value, tl.constexpr):
             yield f"{name} = {_constant(value)}"
         inner = getattr(value, "fn", None)
@@ -65,6 +72,12 @@ def _names(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
             yield f"{name} is {inner.__code__.co_firstlineno}"
             if inner not in seen:
                 yield from _names(inner, seen)
+
+
+def names_of(function: FunctionType) -> dict[str, Any]:
+    """The names that a function finds outside of itself."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
+    return {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
 
 
 def _constant(value: Any) -> str:
@@ -103,10 +116,11 @@ def write_down_forms() -> list[str]:
     def made(kernel: Any, function: Any, *given: Any, **named: Any) -> None:
         make(kernel, function, *given, **named)
         if function.__code__.co_filename.startswith("/scratch/"):
-            for why in questions(kernel.src):
-                leave(FORBIDDEN_CODE, why)
+            _read(kernel)
 
     def written_down(kernel: Any, *given: Any, **named: Any) -> Any:
+        for why in foreign(kernel.fn, set()):
+            raise NameError(why)
         form = form_of(kernel, bound(kernel, given, named))
         launched = run(kernel, *given, **named)
         if form not in found:
@@ -114,7 +128,41 @@ def write_down_forms() -> list[str]:
         return launched
 
     jit.JITFunction.run, jit.JITFunction.__init__ = written_down, made
+    _fix(jit.JITFunction)
     return found
+
+
+def _read(kernel: Any) -> None:
+    """Refuses what would be compiled from another text than is interpreted, or asks."""
+    lines = [one for one in kernel.raw_src if DEFINITION.match(one)]
+    if len(lines) != 1 or not lines[0].lstrip().startswith("def "):
+        leave(FORBIDDEN_CODE, "the source of a kernel has more than one line that begins with def")
+    for why in questions(kernel.src):
+        leave(FORBIDDEN_CODE, why)
+
+
+def foreign(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
+    """What a kernel, or one that it calls, may not name: nor could it be compiled."""
+    seen.add(function)
+    outer, (lines, _) = names_of(function), inspect.getsourcelines(function)
+    for name in foreign_names(textwrap.dedent("".join(lines)), outer):
+        yield f"a kernel may not use {name}: it is no constant, no kernel, and not Triton's"
+    for name in function.__code__.co_names:
+        inner = getattr(outer.get(name), "fn", None)
+        if isinstance(inner, FunctionType) and inner not in seen:
+            yield from foreign(inner, seen)
+
+
+def _fix(kind: Any) -> None:
+    """From here on what says which code a kernel is cannot be set twice."""
+    set_anew = kind.__setattr__
+
+    def set_once(kernel: Any, name: str, value: Any) -> None:
+        if name in FIXED and vars(kernel).get(name, value) is not value:
+            leave(FORBIDDEN_CODE, f"sets .{name} of a kernel")
+        set_anew(kernel, name, value)
+
+    kind.__setattr__ = set_once
 
 
 def interpret_only(compiled: frozenset[str]) -> None:
@@ -122,6 +170,8 @@ def interpret_only(compiled: frozenset[str]) -> None:
     interpreter.InterpretedFunction.run = _guarded(interpreter.InterpretedFunction.run, compiled)
     interpreter.InterpretedFunction.__call__ = _call_within
     interpreter.FunctionRewriter._compile_and_exec = _rewritten
+    for kind in (interpreter.InterpretedFunction, interpreter.FunctionRewriter):
+        _fix(kind)
 
 
 def _guarded(run: Callable[..., Any], compiled: frozenset[str]) -> Callable[..., Any]:

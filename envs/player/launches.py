@@ -15,14 +15,14 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 
-from envs.player.as_on_device import PROPERTIES, on_host, pretend
+from envs.player.as_on_device import GPU, PROPERTIES, on_host, pretend
 from envs.player.tape import Tape
 
 LIMITS = {
-    "max_shared_mem": PROPERTIES["shared_memory_per_block_optin"],
-    "multiprocessor_count": PROPERTIES["multi_processor_count"],
-    "warpSize": PROPERTIES["warp_size"],
-    "max_num_regs": PROPERTIES["regs_per_multiprocessor"],
+    "max_shared_mem": PROPERTIES.shared_memory_per_block_optin,
+    "multiprocessor_count": PROPERTIES.multi_processor_count,
+    "warpSize": PROPERTIES.warp_size,
+    "max_num_regs": PROPERTIES.regs_per_multiprocessor,
 }
 """Of the device that there is not, by the names that kernels ask for."""
 
@@ -73,7 +73,7 @@ class NoDevice:
         return GPUTarget("cuda", self.architecture, 32)
 
     def get_active_torch_device(self) -> torch.device:
-        return torch.device("cpu")
+        return GPU
 
     def get_benchmarker(self) -> Any:
         """The first configuration of an autotuned kernel is taken: nothing can be timed here."""

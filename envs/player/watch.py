@@ -23,8 +23,8 @@ LOOKS = 16
 _KEY = "FuncTorchVmapMode"
 """A dispatch key of PyTorch's own that every operator falls through, unless vmap is at work."""
 
-_RAW = "fbgemm_"
-"""Operators of this name are compositions to PyTorch, and compute all the same."""
+_RAW = ("choose_qparams", "fbgemm_", "tensor_split")
+"""Operators whose names begin so are compositions to PyTorch, and read values all the same."""
 
 _libraries: dict[str, Any] = {}
 """Keeps what was registered: it ends with these."""

@@ -4,6 +4,8 @@ import torch.nn as nn
 import triton
 import triton.language as tl
 
+DEVICE = triton.runtime.driver.active.get_active_torch_device()
+
 
 @triton.jit
 def softmax_kernel(x_ptr, out_ptr, stride, columns, rows, BLOCK: tl.constexpr):
@@ -15,7 +17,7 @@ def softmax_kernel(x_ptr, out_ptr, stride, columns, rows, BLOCK: tl.constexpr):
 
 
 def softmax(x: torch.Tensor) -> torch.Tensor:
-    assert x.is_cuda and x.device.type == "cuda", "the input must be on the GPU"
+    assert x.is_cuda and x.device == DEVICE, "the input must be on the GPU"
     rows, columns = x.shape
     x = x.contiguous().to("cuda", non_blocking=True)
     out = torch.empty(rows, columns, device="cuda", dtype=x.dtype)
