@@ -12,7 +12,6 @@ from data.kernelbench import load_problem
 from envs.dialects.cuda import compiled, members
 from envs.dialects.cuda import trace as launches_of
 from envs.dialects.device import ARCHITECTURES
-from envs.dialects.inline import Extension, build_extension
 from envs.dialects.plan import Place, Plan
 from envs.dialects.triton import trace
 from envs.draws import ReferenceProcess
@@ -262,15 +261,3 @@ def test_the_launches_of_cuda_host_code_are_recorded(
         32,
     ]
     assert struct.unpack("<f", bytes.fromhex(second.arguments[7])) == (2.5,)
-
-
-@pytest.mark.slow
-def test_an_extension_that_needs_more_than_the_light_header_gets_torchs_own(
-    sandboxes: Sandboxes,
-) -> None:
-    source = "torch::Tensor f(torch::Tensor x) { return x.softmax(0); }"
-    light, made = build_extension(
-        Extension(name="softmax", cpp_sources=[source], functions=["f"]), sandboxes
-    )
-    assert not light
-    assert made.failure is None, made.log
