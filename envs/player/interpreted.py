@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import builtins
 import inspect
-import re
-import textwrap
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
@@ -18,16 +16,12 @@ import torch
 import triton.language as tl
 from triton.runtime import interpreter, jit
 
-from envs.player.questions import foreign_names, questions
+from envs.player.kernels import fix, foreign, named_by, names_of, read
 from envs.player.rounds import ours
 from envs.player.watch import FORBIDDEN_CODE, NOT_COMPILED, leave
 
 OUTSIDE = "Cannot call @triton.jit'd outside of the scope of a kernel"
 """What Triton says without its interpreter."""
-
-DEFINITION = re.compile(r"\s*def\s")
-FIXED = frozenset(("fn", "rewriter", "raw_src", "_src", "src", "kwargs", "arg_names", "params"))
-"""Of a kernel, what says which code it is."""
 
 ADDED = ("interpreter_semantic", "_InterpreterComparison")
 """What a kernel that the interpreter has rewritten asks for."""
@@ -63,7 +57,7 @@ def _names(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
     seen.add(function)
     yield f"{function.__qualname__} in line {function.__code__.co_firstlineno}"
     outer = names_of(function)
-    for name in (*function.__code__.co_names, *function.__code__.co_freevars):
+    for name in named_by(function):
         value = outer.get(name)
         if isinstance(value, tl.constexpr):
             yield f"{name} = {_constant(value)}"
@@ -72,12 +66,6 @@ def _names(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
             yield f"{name} is {inner.__code__.co_firstlineno}"
             if inner not in seen:
                 yield from _names(inner, seen)
-
-
-def names_of(function: FunctionType) -> dict[str, Any]:
-    """The names that a function finds outside of itself."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
-    return {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
 
 
 def _constant(value: Any) -> str:
@@ -116,53 +104,22 @@ def write_down_forms() -> list[str]:
     def made(kernel: Any, function: Any, *given: Any, **named: Any) -> None:
         make(kernel, function, *given, **named)
         if function.__code__.co_filename.startswith("/scratch/"):
-            _read(kernel)
+            read(kernel)
 
     def written_down(kernel: Any, *given: Any, **named: Any) -> Any:
-        for why in foreign(kernel.fn, set()):
+        arguments = bound(kernel, given, named)
+        passed = [one for one in arguments.values() if isinstance(one, jit.JITFunction)]
+        for why in (why for one in (kernel, *passed) for why in foreign(one.fn, set())):
             raise NameError(why)
-        form = form_of(kernel, bound(kernel, given, named))
+        form = form_of(kernel, arguments)
         launched = run(kernel, *given, **named)
         if form not in found:
             found.append(form)
         return launched
 
     jit.JITFunction.run, jit.JITFunction.__init__ = written_down, made
-    _fix(jit.JITFunction)
+    fix(jit.JITFunction)
     return found
-
-
-def _read(kernel: Any) -> None:
-    """Refuses what would be compiled from another text than is interpreted, or asks."""
-    lines = [one for one in kernel.raw_src if DEFINITION.match(one)]
-    if len(lines) != 1 or not lines[0].lstrip().startswith("def "):
-        leave(FORBIDDEN_CODE, "the source of a kernel has more than one line that begins with def")
-    for why in questions(kernel.src):
-        leave(FORBIDDEN_CODE, why)
-
-
-def foreign(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
-    """What a kernel, or one that it calls, may not name: nor could it be compiled."""
-    seen.add(function)
-    outer, (lines, _) = names_of(function), inspect.getsourcelines(function)
-    for name in foreign_names(textwrap.dedent("".join(lines)), outer):
-        yield f"a kernel may not use {name}: it is no constant, no kernel, and not Triton's"
-    for name in function.__code__.co_names:
-        inner = getattr(outer.get(name), "fn", None)
-        if isinstance(inner, FunctionType) and inner not in seen:
-            yield from foreign(inner, seen)
-
-
-def _fix(kind: Any) -> None:
-    """From here on what says which code a kernel is cannot be set twice."""
-    set_anew = kind.__setattr__
-
-    def set_once(kernel: Any, name: str, value: Any) -> None:
-        if name in FIXED and vars(kernel).get(name, value) is not value:
-            leave(FORBIDDEN_CODE, f"sets .{name} of a kernel")
-        set_anew(kernel, name, value)
-
-    kind.__setattr__ = set_once
 
 
 def interpret_only(compiled: frozenset[str]) -> None:
@@ -171,7 +128,7 @@ def interpret_only(compiled: frozenset[str]) -> None:
     interpreter.InterpretedFunction.__call__ = _call_within
     interpreter.FunctionRewriter._compile_and_exec = _rewritten
     for kind in (interpreter.InterpretedFunction, interpreter.FunctionRewriter):
-        _fix(kind)
+        fix(kind)
 
 
 def _guarded(run: Callable[..., Any], compiled: frozenset[str]) -> Callable[..., Any]:
