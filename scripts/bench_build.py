@@ -27,7 +27,8 @@ from envs.abi import CaseSpec
 from envs.dialects.base import Built, Workshop
 from envs.dialects.cpp import CPP
 from envs.dialects.cuda import CUDA
-from envs.dialects.inline import Extension, build_extension
+from envs.dialects.extension import Extension
+from envs.dialects.libraries import build_extension
 from envs.draws import ReferenceProcess
 from envs.sandboxes import Runtime, Sandboxes
 from envs.toolchain import nvcc_path

@@ -18,8 +18,9 @@ from envs.court import Court, Protocol
 from envs.device import replayed
 from envs.device.assemble import NoCodeError, assembled, best_for
 from envs.device.replayed import DeviceLostError, Replayed
+from envs.dialects import nvcc
 from envs.dialects.base import OnDevice
-from envs.dialects.cuda import assembler, compiled, members
+from envs.dialects.cuda import compiled
 from envs.dialects.cuda import trace as cuda_plan
 from envs.dialects.plan import Copy, Fill, Kernel, Launch, Place, Plan, Step
 from envs.draws import Draws, Loaded, ReferenceProcess
@@ -30,7 +31,20 @@ from envs.toolchain import compiler_path, nvcc_path
 from envs.types import Candidate, CaseCheck, Dialect, Problem, Target, Trust, Verdict
 
 HERE = Path(__file__).parent
-CUDA, TRITON = ((HERE / "dialects" / name).read_text() for name in ("cuda.cu", "triton.py"))
+RIGHT_ANSWERS = {
+    Dialect.CUDA: "cuda.cu",
+    Dialect.INLINE: "inline_cuda.py",
+    Dialect.TRITON: "triton.py",
+}
+ANSWERS = {
+    dialect: (HERE / "dialects" / name).read_text() for dialect, name in RIGHT_ANSWERS.items()
+}
+KERNELS = {
+    Dialect.CUDA: ("_Z1fPKfS0_S0_Pflllf", "int64_t"),
+    Dialect.INLINE: ("_Z1fPKfS0_S0_Pfiiif", "int32_t"),
+    Dialect.TRITON: ("fused", "int32_t"),
+}
+"""The kernel's name in each, and the type of its whole numbers."""
 RIGHT = """
 #include <math.h>
 #include <stdint.h>
@@ -246,7 +260,7 @@ def judged(problem: Problem, gpu: Gpu, dialect: Dialect, source: str) -> Any:
         court.close()
 
 
-@pytest.mark.parametrize("dialect", [Dialect.CUDA, Dialect.TRITON])
+@pytest.mark.parametrize("dialect", KERNELS)
 @pytest.mark.parametrize("rest", ["", "out[5] += 1;"])
 def test_with_a_device_what_an_answer_launches_is_judged_and_its_host_code_is_not_run(
     dialect: Dialect,
@@ -264,12 +278,11 @@ def test_with_a_device_what_an_answer_launches_is_judged_and_its_host_code_is_no
 
     def compiled_here(one: Kernel, *_: Any) -> bytes:
         seen.append(one.target)
-        names = {Dialect.CUDA: "_Z1fPKfS0_S0_Pflllf", Dialect.TRITON: "fused"}
-        integer = "int64_t" if dialect is Dialect.CUDA else "int32_t"
-        return code(tmp_path, name=names[dialect], integer=integer, rest=rest)
+        name, integer = KERNELS[dialect]
+        return code(tmp_path, name=name, integer=integer, rest=rest)
 
     monkeypatch.setattr(replayed, "assembled", compiled_here)
-    found = judged(problem, gpu, dialect, CUDA if dialect is Dialect.CUDA else TRITON)
+    found = judged(problem, gpu, dialect, ANSWERS[dialect])
     wanted = (Verdict.WRONG, "mismatch") if rest else (Verdict.CORRECT, "ok")
     assert (found.verdict, found.reason) == wanted, found.log
     assert (found.trust, found.environment) == (Trust.REPLAYED, gpu.environment)
@@ -288,18 +301,18 @@ def test_the_best_code_is_the_newest_that_runs_there() -> None:
 
 def test_ptx_is_assembled_for_the_device(bench: Bench) -> None:
     spec, sandboxes = bench.loaded.specs[0], bench.sandboxes
-    made = compiled(CUDA, spec, sandboxes)
-    nvcc = nvcc_path()
-    if made is None or nvcc is None:
+    made = compiled(ANSWERS[Dialect.CUDA], spec, sandboxes)
+    compiler = nvcc_path()
+    if made is None or compiler is None:
         pytest.skip("no nvcc on the PATH")
-    plan = cuda_plan(members(made.artefact), spec, sandboxes)
+    plan = cuda_plan(nvcc.members(made.artefact), spec, sandboxes)
     assert isinstance(plan, Plan)
     one = best_for(plan.kernels, 86)
     assert one.target == "sm_80"
-    assert assembled(one, 86, assembler(nvcc), sandboxes).startswith(b"\x7fELF")
+    assert assembled(one, 86, nvcc.assembler(compiler), sandboxes).startswith(b"\x7fELF")
     broken = one.model_copy(update={"ptx": one.ptx + "nonsense"})
     with pytest.raises(NoCodeError, match="nonsense"):
-        assembled(broken, 86, assembler(nvcc), sandboxes)
+        assembled(broken, 86, nvcc.assembler(compiler), sandboxes)
 
 
 def test_gpus_are_read_from_the_drivers_list() -> None:
@@ -323,14 +336,13 @@ def test_only_gpus_that_are_ours_are_used() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("dialect", [Dialect.CUDA, Dialect.TRITON])
+@pytest.mark.parametrize("dialect", KERNELS)
 def test_on_a_gpu_an_honest_kernel_is_correct_and_timed(dialect: Dialect, problem: Problem) -> None:
     if not gpus():
         pytest.skip("needs a CUDA device")
     court = Court(Protocol(), Target(name="here", cores=1), gpus()[0])
     try:
-        source = CUDA if dialect is Dialect.CUDA else TRITON
-        candidate = Candidate(problem_key=problem.key, dialect=dialect, source=source)
+        candidate = Candidate(problem_key=problem.key, dialect=dialect, source=ANSWERS[dialect])
         found = court.judge(problem, candidate, timed=True, seed=1)
     finally:
         court.close()

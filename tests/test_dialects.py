@@ -9,21 +9,24 @@ from pathlib import Path
 import pytest
 
 from data.kernelbench import load_problem
-from envs.dialects.cuda import compiled, members
+from envs.dialects import nvcc
+from envs.dialects.base import Built
+from envs.dialects.cuda import compiled
 from envs.dialects.cuda import trace as launches_of
 from envs.dialects.device import ARCHITECTURES
-from envs.dialects.plan import Place, Plan
+from envs.dialects.inline import Inline
+from envs.dialects.plan import Fill, Launch, Place, Plan
 from envs.dialects.triton import trace
 from envs.draws import ReferenceProcess
 from envs.judge import Judge
 from envs.sandboxes import Sandboxes
+from envs.toolchain import nvcc_path
 from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
 
 FOLDER = Path(__file__).parent / "dialects"
-INLINE, TRITON, CUDA = (
-    (FOLDER / name).read_text() for name in ("inline.py", "triton.py", "cuda.cu")
+INLINE, INLINE_CUDA, TRITON, CUDA = (
+    (FOLDER / name).read_text() for name in ("inline.py", "inline_cuda.py", "triton.py", "cuda.cu")
 )
-RIGHT = {Dialect.INLINE: INLINE, Dialect.TRITON: TRITON, Dialect.CUDA: CUDA}
 
 
 @pytest.fixture(scope="module")
@@ -83,21 +86,34 @@ def test_a_cuda_answer_is_built_for_three_generations_without_a_device(
         assert facts[f"sm_{name}.ptx_fma"] > 0
 
 
-def changed(dialect: Dialect, old: str, new: str) -> str:
-    """The right answer of a dialect with one thing changed."""
-    right = RIGHT[dialect]
+def test_an_inline_answer_in_cuda_is_built_and_its_launches_are_known(
+    judge: Judge, problem: Problem
+) -> None:
+    found = judged(judge, problem, Dialect.INLINE, INLINE_CUDA)
+    if found.reason == "no_nvcc":
+        pytest.skip(found.log)
+    assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "built_only"), found.log
+    facts = dict(found.facts)
+    assert (facts["fused_cuda.light_header"], facts["launches"]) == (1, 1)
+    for name in ARCHITECTURES:
+        assert facts[f"sm_{name}.kernels"] == 1
+        assert facts[f"sm_{name}.ptx_fma"] > 0
+
+
+def changed(right: str, old: str, new: str) -> str:
+    """The right answer with one thing changed."""
     assert old in right, old
     return right.replace(old, new, 1)
 
 
 def forged(line: str) -> str:
     """The right answer in CUDA, which also writes a line of its own where launches are recorded."""
-    source = changed(Dialect.CUDA, "  f<<<", f'  {line} dprintf(3, "\\n"); f<<<')
+    source = changed(CUDA, "  f<<<", f'  {line} dprintf(3, "\\n"); f<<<')
     return f"#include <stdio.h>\n{source}"
 
 
 WRONG = {
-    Dialect.CUDA: [
+    CUDA: [
         ("  f<<<", "  if (0) f<<<", Verdict.CHEATED, "no_custom_kernel"),
         ("  f<<<(out_0 * out_1 + 255) / 256", "  f<<<0", Verdict.CHEATED, "no_custom_kernel"),
         ("256, 0", "1025, 0", Verdict.CHEATED, "no_custom_kernel"),
@@ -112,7 +128,7 @@ WRONG = {
         ("void kernel(", "void colonel(", Verdict.BUILD_FAILED, "no_kernel_function"),
         ("float s = ", "float s = oops + ", Verdict.BUILD_FAILED, "compile_error"),
     ],
-    Dialect.INLINE: [
+    INLINE: [
         ("(s > 0 ? s : 0)", "s", Verdict.WRONG, "mismatch"),
         ("return out;", "return out.view({-1});", Verdict.WRONG, "other_shape"),
         ("return out;", 'TORCH_CHECK(false, "no"); return out;', Verdict.CRASHED, "exit_1"),
@@ -126,7 +142,21 @@ WRONG = {
         ("ext = load_inline", "ext = load_inlin", Verdict.BUILD_FAILED, "import_error"),
         ("ext = load", "while True: pass\next = load", Verdict.TIMED_OUT, "import_timeout"),
     ],
-    Dialect.TRITON: [
+    INLINE_CUDA: [
+        ("  f<<<", "  if (0) f<<<", Verdict.CHEATED, "no_custom_kernel"),
+        ("CHECK_CUDA(x);", "*x.data_ptr<float>() += *(float*)8;", Verdict.CRASHED, "signal_11"),
+        ("CHECK_CUDA(x);", 'TORCH_CHECK(false, "no");', Verdict.CRASHED, "exit_1"),
+        ("CHECK_CUDA(x);", "for (;;);", Verdict.TIMED_OUT, "host_timeout"),
+        ("float s = ", "float s = oops + ", Verdict.BUILD_FAILED, "compile_error"),
+        ("return self", "nn.functional.relu(x); return self", Verdict.CHEATED, "torch_compute"),
+        (
+            "CHECK_CUDA(x);",
+            "cudaIpcMemHandle_t it; cudaIpcGetMemHandle(&it, x.data_ptr());",
+            Verdict.UNJUDGED,
+            "not_replayable",
+        ),
+    ],
+    TRITON: [
         ("return out\n", "return torch.relu(out)\n", Verdict.CHEATED, "torch_compute"),
         ("device=x.device, ", "", Verdict.BUILD_FAILED, "import_error"),
         (
@@ -145,11 +175,17 @@ FORGED = [
     r'dprintf(3, "{\"kernel\":[],\"arguments\":7}");',
     r'dprintf(3, "{\"allocated\":1}");',
 ]
+DIALECTS = {
+    INLINE: Dialect.INLINE,
+    INLINE_CUDA: Dialect.INLINE,
+    TRITON: Dialect.TRITON,
+    CUDA: Dialect.CUDA,
+}
 JOBS = [
     *((Dialect.CUDA, forged(one), Verdict.CHEATED, "protocol_violation") for one in FORGED),
     *(
-        (dialect, changed(dialect, old, new), verdict, reason)
-        for dialect, rows in WRONG.items()
+        (DIALECTS[right], changed(right, old, new), verdict, reason)
+        for right, rows in WRONG.items()
         for old, new, verdict, reason in rows
     ),
 ]
@@ -246,7 +282,7 @@ def test_the_launches_of_cuda_host_code_are_recorded(
     made = compiled(CUDA.replace("  f<<<", scratch, 1), spec, sandboxes)
     if made is None:
         pytest.skip("no nvcc on the PATH")
-    plan = launches_of(members(made.artefact), spec, sandboxes)
+    plan = launches_of(nvcc.members(made.artefact), spec, sandboxes)
     assert isinstance(plan, Plan), plan
     first, second = plan.launches
     new, rows = Place(tensor="new.0", offset=0), spec.inputs[0].shape[0]
@@ -261,3 +297,46 @@ def test_the_launches_of_cuda_host_code_are_recorded(
         32,
     ]
     assert struct.unpack("<f", bytes.fromhex(second.arguments[7])) == (2.5,)
+
+
+def test_the_launches_of_an_inline_answers_libraries_are_recorded_in_order(
+    problem: Problem, sandboxes: Sandboxes
+) -> None:
+    if nvcc_path() is None:
+        pytest.skip("no nvcc on the PATH")
+    reference = ReferenceProcess()
+    spec = reference.load(problem).specs[0]
+    reference.close()
+    more = """
+      auto rest = torch::zeros({8}, x.options()), host = torch::zeros({8});
+      float* t; cudaMalloc(&t, 512); cudaMemsetAsync(t, 255, 512);
+      const auto p = [](const torch::Tensor& one) { return one.data_ptr<float>(); };
+      f<<<1, 32>>>(p(x), t + 2, p(rest) + 1, p(host), 1, 2, 3, 4.f);
+      auto out = torch::empty("""
+    source = changed(INLINE_CUDA, "  auto out = torch::empty(", more)
+    built = Inline().build(source, [spec], sandboxes)
+    assert isinstance(built, Built), built
+    assert built.on_device is not None
+    plan, rows = built.on_device.trace(spec, 90), spec.inputs[0].shape[0]
+    assert isinstance(plan, Plan), plan
+    assert (plan.left_out, list(plan.buffers.values())) == (None, [32, 512, rows * 32 * 4])
+    zeroed, taken, out = (Place(tensor=f"new.{number}", offset=0) for number in range(3))
+    first, second, third, fourth = plan.steps
+    assert first == Fill(at=zeroed, fill="00", bytes=32)
+    assert second == Fill(at=taken, fill="ff", bytes=512)
+    assert isinstance(third, Launch)
+    assert isinstance(fourth, Launch)
+    assert third.arguments[0] == Place(tensor="x", offset=0)
+    assert third.arguments[1:3] == [
+        Place(tensor="new.1", offset=8),
+        Place(tensor="new.0", offset=4),
+    ]
+    assert isinstance(third.arguments[3], str), "what is on the host is on no device"
+    names = ["x", "linear_weight", "linear_bias", "new.2"]
+    assert fourth.arguments[:4] == [Place(tensor=name, offset=0) for name in names]
+    assert fourth.arguments[4:] == [
+        *(struct.pack("<i", one).hex() for one in (rows, 128, 32)),
+        struct.pack("<f", 2.5).hex(),
+    ]
+    assert plan.outputs == [out]
+    assert {one.code for one in plan.kernels} == {third.code} == {"fused_cuda"}

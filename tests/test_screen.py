@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from envs.dialects.inline import Extension
+from envs.dialects.extension import Extension
 from envs.elf import ERRORS, wanted
 from envs.inside import native
 from envs.screen import refused

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -100,4 +101,17 @@ def import_failed(made: Compiled) -> Evaluation:
     if made.status is None:
         return failed("import_timeout", made.log, Verdict.TIMED_OUT)
     verdict, reason = EXITS.get(made.status, (Verdict.BUILD_FAILED, "import_error"))
+    return failed(reason, made.log, verdict)
+
+
+def host_failed(made: Compiled) -> Evaluation:
+    """The evaluation of an answer whose host code, run without a device to learn what it launches,
+    did not come to its end."""
+    if made.status is None:
+        return failed("host_timeout", made.log, Verdict.TIMED_OUT)
+    if re.search(r"undefined symbol: cuda\w+", made.log):
+        return failed("not_replayable", made.log, Verdict.UNJUDGED)
+    if made.status > 128:
+        return failed(f"signal_{made.status - 128}", made.log, Verdict.CRASHED)
+    verdict, reason = EXITS.get(made.status, (Verdict.CRASHED, f"exit_{made.status}"))
     return failed(reason, made.log, verdict)

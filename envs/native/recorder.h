@@ -1,7 +1,8 @@
 // A CUDA runtime without a device: it writes down what a library launches, and computes nothing.
 //
-// Exported by the jail, so that a library built with `-cudart none` finds these functions there. Each
-// event is a line of JSON on the channel. Device memory is addresses that nobody may touch.
+// Exported by the jail, or part of a library built for tracing, so that code built with `-cudart none`
+// finds these functions. Each event is a line of JSON, on the channel unless the sink is another.
+// Device memory is addresses that nobody may touch.
 // Source of the signatures: CUDA 13 crt/host_runtime.h and cuda_runtime_api.h.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -21,23 +23,35 @@ constexpr uint64_t kFirstTensor = 0x7f0000000000, kFirstNew = 0x7e0000000000, kP
 struct Dim { unsigned x, y, z; };
 struct Configuration { Dim grid, block; size_t shared; void* stream; };
 
-inline std::map<const void*, std::string> names;                // host stub → kernel
-inline std::map<std::string, std::vector<size_t>> parameters;   // kernel → sizes of its parameters
-inline std::vector<Configuration> configurations;
-inline uint64_t next_new = kFirstNew;
+// A static of a function: kernels register themselves before other statics may be there.
+struct State {
+  std::map<const void*, std::string> names;               // host stub → kernel
+  std::map<std::string, std::vector<size_t>> parameters;  // kernel → sizes of its parameters
+  std::vector<Configuration> configurations;
+  uint64_t next_new = kFirstNew;
+  void (*sink)(const char* line) = [](const char* line) { dprintf(kChannel, "%s\n", line); };
+};
+inline State& state() {
+  static State one;
+  return one;
+}
 
-// Lines of `KERNEL SIZE SIZE …`, read off the PTX by envs/dialects/cuda.py.
-inline void read_parameters(const char* path) {
-  FILE* file = fopen(path, "r");
-  char word[1024];
+template <class... Parts> void tell(const Parts&... parts) {
+  std::ostringstream line;
+  (line << ... << parts);
+  state().sink(line.str().c_str());
+}
+
+// Lines of `KERNEL SIZE SIZE …`, read off the PTX by envs/dialects/recorded.py.
+inline void read_parameters(const std::string& lines) {
+  std::istringstream words(lines);
   std::vector<size_t>* sizes = nullptr;
-  while (file && fscanf(file, "%1023s", word) == 1) {
+  for (std::string word; words >> word;) {
     char* end;
-    const size_t size = strtoul(word, &end, 10);
-    if (*end) sizes = &parameters[word];
+    const size_t size = strtoul(word.c_str(), &end, 10);
+    if (*end) sizes = &state().parameters[word];
     else if (sizes) sizes->push_back(size);
   }
-  if (file) fclose(file);
 }
 
 // Whether a device would take it: CUDA's limits are the same on all that code is built for.
@@ -47,32 +61,40 @@ inline bool possible(Dim grid, Dim block) {
   return some && fits && block.x * block.y * block.z <= 1024;
 }
 
+inline std::string hexadecimal(const void* start, size_t bytes) {
+  static const char* digits = "0123456789abcdef";
+  std::string text;
+  for (size_t i = 0; i < bytes; ++i) {
+    const unsigned char one = static_cast<const unsigned char*>(start)[i];
+    text.append({digits[one >> 4], digits[one & 15]});
+  }
+  return text;
+}
+
 inline int launch(const void* kernel, Dim grid, Dim block, void** arguments, size_t shared) {
-  const auto found = names.find(kernel);
-  if (found == names.end()) return 98;  // cudaErrorInvalidDeviceFunction
+  const auto found = state().names.find(kernel);
+  if (found == state().names.end()) return 98;  // cudaErrorInvalidDeviceFunction
   if (!possible(grid, block)) return 9;  // cudaErrorInvalidConfiguration
   std::string given;
-  const std::vector<size_t>& sizes = parameters[found->second];
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    given += i ? ",\"" : "\"";
-    for (size_t at = 0; at < sizes[i]; ++at) {
-      char two[3];
-      snprintf(two, sizeof two, "%02x", static_cast<unsigned char*>(arguments[i])[at]);
-      given += two;
-    }
-    given += '"';
-  }
-  dprintf(kChannel, "{\"kernel\":\"%s\",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared_bytes\":%zu,\"arguments\":[%s]}\n",
-          found->second.c_str(), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, given.c_str());
+  const std::vector<size_t>& sizes = state().parameters[found->second];
+  for (size_t i = 0; i < sizes.size(); ++i) given += (i ? ",\"" : "\"") + hexadecimal(arguments[i], sizes[i]) + '"';
+  tell("{\"kernel\":\"", found->second, "\",\"grid\":[", grid.x, ",", grid.y, ",", grid.z, "],\"block\":[", block.x, ",", block.y,
+       ",", block.z, "],\"shared_bytes\":", shared, ",\"arguments\":[", given, "]}");
   return 0;
 }
 
+inline void allocated(const void* at, size_t bytes) {
+  tell("{\"allocated\":", bytes, ",\"at\":", reinterpret_cast<uint64_t>(at), "}");
+}
+
 inline int allocate(void** at, size_t bytes) {
-  *at = reinterpret_cast<void*>(next_new);
-  dprintf(kChannel, "{\"allocated\":%zu,\"at\":%llu}\n", bytes, static_cast<unsigned long long>(next_new));
-  next_new += (bytes + kPage) / kPage * kPage + kPage;
+  *at = reinterpret_cast<void*>(state().next_new);
+  allocated(*at, bytes);
+  state().next_new += (bytes + kPage) / kPage * kPage + kPage;
   return 0;
 }
+
+inline void leave_out(const char* what) { tell("{\"left_out\":\"", what, "\"}"); }
 
 }  // namespace recorder
 
@@ -84,16 +106,16 @@ RECORDED void __cudaUnregisterFatBinary(void**) {}
 RECORDED char __cudaInitModule(void**) { return 1; }
 RECORDED void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
 RECORDED void __cudaRegisterFunction(void**, const char* stub, char*, const char* name, int, void*, void*, void*, void*, int*) {
-  recorder::names[stub] = name;
+  recorder::state().names[stub] = name;
 }
 RECORDED unsigned __cudaPushCallConfiguration(recorder::Dim grid, recorder::Dim block, size_t shared, void* stream) {
-  recorder::configurations.push_back({grid, block, shared, stream});
+  recorder::state().configurations.push_back({grid, block, shared, stream});
   return 0;
 }
 RECORDED int __cudaPopCallConfiguration(recorder::Dim* grid, recorder::Dim* block, size_t* shared, void* stream) {
-  if (recorder::configurations.empty()) return 9;  // cudaErrorInvalidConfiguration
-  const recorder::Configuration last = recorder::configurations.back();
-  recorder::configurations.pop_back();
+  if (recorder::state().configurations.empty()) return 9;  // cudaErrorInvalidConfiguration
+  const recorder::Configuration last = recorder::state().configurations.back();
+  recorder::state().configurations.pop_back();
   *grid = last.grid, *block = last.block, *shared = last.shared, *static_cast<void**>(stream) = last.stream;
   return 0;
 }
@@ -105,7 +127,7 @@ RECORDED int cudaLaunchKernel(const void* stub, recorder::Dim grid, recorder::Di
   return recorder::launch(stub, grid, block, arguments, shared);
 }
 RECORDED int cudaLaunchCooperativeKernel(const void* stub, recorder::Dim grid, recorder::Dim block, void** arguments, size_t shared, void*) {
-  dprintf(recorder::kChannel, "{\"left_out\":\"cudaLaunchCooperativeKernel\"}\n");
+  recorder::leave_out("cudaLaunchCooperativeKernel");
   return recorder::launch(stub, grid, block, arguments, shared);
 }
 RECORDED int cudaMalloc(void** at, size_t bytes) { return recorder::allocate(at, bytes); }
@@ -113,27 +135,46 @@ RECORDED int cudaMallocAsync(void** at, size_t bytes, void*) { return recorder::
 RECORDED int cudaFree(void*) { return 0; }
 RECORDED int cudaFreeAsync(void*, void*) { return 0; }
 RECORDED int cudaMemsetAsync(void* at, int value, size_t bytes, void*) {
-  dprintf(recorder::kChannel, "{\"set\":%d,\"at\":%llu,\"bytes\":%zu}\n", value, reinterpret_cast<unsigned long long>(at), bytes);
+  recorder::tell("{\"set\":", value, ",\"at\":", reinterpret_cast<uint64_t>(at), ",\"bytes\":", bytes, "}");
   return 0;
 }
 RECORDED int cudaMemset(void* at, int value, size_t bytes) { return cudaMemsetAsync(at, value, bytes, nullptr); }
 RECORDED int cudaMemcpyAsync(void* to, const void* source, size_t bytes, int kind, void*) {
   constexpr int kWithinDevice = 3, kByAddress = 4;
   if (kind != kWithinDevice && kind != kByAddress) {
-    dprintf(recorder::kChannel, "{\"left_out\":\"cudaMemcpy from or to the host\"}\n");
+    recorder::leave_out("cudaMemcpy from or to the host");
     return 0;
   }
-  dprintf(recorder::kChannel, "{\"copied\":%zu,\"at\":%llu,\"from\":%llu}\n", bytes,
-          reinterpret_cast<unsigned long long>(to), reinterpret_cast<unsigned long long>(source));
+  recorder::tell("{\"copied\":", bytes, ",\"at\":", reinterpret_cast<uint64_t>(to), ",\"from\":", reinterpret_cast<uint64_t>(source), "}");
   return 0;
 }
 RECORDED int cudaMemcpy(void* to, const void* source, size_t bytes, int kind) { return cudaMemcpyAsync(to, source, bytes, kind, nullptr); }
+RECORDED int cudaMemcpyToSymbolAsync(const void*, const void*, size_t, size_t, int, void*) {
+  recorder::leave_out("cudaMemcpyToSymbol");
+  return 0;
+}
+RECORDED int cudaMemcpyToSymbol(const void* symbol, const void* source, size_t bytes, size_t offset, int kind) {
+  return cudaMemcpyToSymbolAsync(symbol, source, bytes, offset, kind, nullptr);
+}
+// All streams are one here: the order of the calls is an order that several would allow.
+RECORDED int cudaStreamCreate(void** stream) { *stream = nullptr; return 0; }
+RECORDED int cudaStreamCreateWithFlags(void** stream, unsigned) { return cudaStreamCreate(stream); }
+RECORDED int cudaStreamDestroy(void*) { return 0; }
+RECORDED int cudaStreamWaitEvent(void*, void*, unsigned) { return 0; }
+RECORDED int cudaEventCreate(void** event) { *event = nullptr; return 0; }
+RECORDED int cudaEventCreateWithFlags(void** event, unsigned) { return cudaEventCreate(event); }
+RECORDED int cudaEventRecord(void*, void*) { return 0; }
+RECORDED int cudaEventSynchronize(void*) { return 0; }
+RECORDED int cudaEventDestroy(void*) { return 0; }
 RECORDED int cudaGetLastError() { return 0; }
 RECORDED int cudaPeekAtLastError() { return 0; }
 RECORDED const char* cudaGetErrorString(int) { return "no error"; }
 RECORDED int cudaDeviceSynchronize() { return 0; }
 RECORDED int cudaStreamSynchronize(void*) { return 0; }
 RECORDED int cudaGetDevice(int* device) { *device = 0; return 0; }
+RECORDED int cudaGetDeviceCount(int* count) { *count = 1; return 0; }
+RECORDED int cudaSetDevice(int) { return 0; }
+RECORDED int cudaFuncSetCacheConfig(const void*, int) { return 0; }
 RECORDED int cudaFuncSetAttribute(const void*, int, int) { return 0; }
 RECORDED int cudaDeviceGetAttribute(int* value, int attribute, int) {
   *value = attribute == 16 ? 132 : attribute == 97 ? 232448 : 0;  // processors, shared memory of a block: an H100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -42,17 +43,21 @@ class Value(ctypes.Structure):
     _fields_ = (("kind", ctypes.c_int64), ("number", ctypes.c_int64), ("pointer", ctypes.c_void_p))
 
 
+Bind = Callable[..., Any]
+"""Makes a function of Python of one of a library's, with its name and what it is given first."""
+
+
 class Extension:
     """A library built with the light header: its functions take and return tensors and numbers."""
 
-    def __init__(self, path: str, functions: list[str]) -> None:
-        self._library = ctypes.CDLL(path)
+    def __init__(self, library: ctypes.CDLL, functions: list[str], bind: Bind) -> None:
+        self._library, self._bind = library, bind
         for name in functions:
-            setattr(self, name, _bound(getattr(self._library, f"kernelwright_{name}"), name))
+            setattr(self, name, bind(getattr(library, f"kernelwright_{name}"), name))
 
     def __getattr__(self, name: str) -> Any:
         """A function that a PYBIND11_MODULE in the sources names."""
-        found = _bound(self._library.kernelwright_named, name, name.encode())
+        found = self._bind(self._library.kernelwright_named, name, name.encode())
         setattr(self, name, found)
         return found
 
@@ -71,7 +76,8 @@ class Watched:
         return getattr(self, name)
 
 
-def _bound(function: Any, name: str, *first: bytes) -> Any:
+def bound(function: Any, name: str, *first: bytes) -> Any:
+    """A function of a library as one of Python."""
     function.restype = ctypes.c_int64
     error = ctypes.create_string_buffer(ERROR_BYTES)
     results = (Value * RESULTS_AT_MOST)()
@@ -140,7 +146,7 @@ def prebuilt(libraries: dict[str, Any]) -> Any:
             raise RuntimeError(f"load_inline({name!r}) was not called when the answer was built")
         found = libraries[name]
         if found["light"]:
-            return Extension(found["path"], found["functions"])
+            return Extension(ctypes.CDLL(found["path"]), found["functions"], bound)
         spec = importlib.util.spec_from_file_location(name, found["path"])
         if spec is None or spec.loader is None:
             raise ImportError(found["path"])

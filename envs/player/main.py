@@ -65,29 +65,44 @@ def trace(words: list[str]) -> None:
     from envs.player.as_on_device import as_on_device
     from envs.player.interpreted import write_down_forms
     from envs.player.launches import compiled_kernels, without_device
-    from envs.player.tape import Moves, Tape
 
     layouts, targets = scratch("layouts.json"), json.loads(words[0])
     device, forms = without_device(), write_down_forms()
     rounds = Rounds(as_on_device(model_class()), CHANNEL)
-
-    def call(layout: dict[str, Any], architectures: list[int]) -> dict[str, Any]:
-        tensors = [invented(one) for one in layout["inputs"]]
-        rounds.prepare(layout)
-        plan: dict[str, Any] = {}
-        for device.architecture in architectures:
-            device.tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
-            with torch.inference_mode(), only_moves(), Moves(device.tape):
-                outputs = rounds.forward(*rounds.arranged(tensors))
-            plan = device.tape.written(outputs)
-        return plan
-
-    plan = call(layouts[0], targets)
+    for device.architecture in targets:
+        plan = call_on(device, rounds, layouts[0])
     plan["kernels"] = compiled_kernels()
+    device.architecture = targets[0]
     for layout in layouts[1:]:
-        call(layout, targets[:1])
+        call_on(device, rounds, layout)
     with os.fdopen(CHANNEL, "w") as file:
         json.dump({**plan, "forms": forms}, file)
+
+
+def launches(words: list[str]) -> None:
+    """Writes what the answer's libraries ask of a device in one case, and where its tensors lay."""
+    from envs.player.as_on_device import as_on_device, pretend
+    from envs.player.recorded import Recording
+
+    pretend()
+    recording, layout = Recording(), scratch("layout.json")
+    torch.utils.cpp_extension.load_inline = recording.loader(scratch("libraries.json"))
+    plan = call_on(recording, Rounds(as_on_device(model_class()), CHANNEL), layout)
+    with os.fdopen(CHANNEL, "w") as file:
+        json.dump({**plan, "addresses": recording.addresses()}, file)
+
+
+def call_on(device: Any, rounds: Rounds, layout: dict[str, Any]) -> dict[str, Any]:
+    """What one call in this layout asks of the device, as its tape has it."""
+    from envs.player.tape import Moves, Tape
+
+    tensors = [invented(one) for one in layout["inputs"]]
+    rounds.prepare(layout)
+    device.tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
+    with torch.inference_mode(), only_moves(), Moves(device.tape):
+        outputs = rounds.forward(*rounds.arranged(tensors))
+    plan: dict[str, Any] = device.tape.written(outputs)
+    return plan
 
 
 def play(words: list[str]) -> None:
@@ -109,7 +124,9 @@ def start(mode: bytes, words: Any, length: int) -> None:
     ctypes.pythonapi.PyOS_AfterFork_Child()
     arguments = ctypes.string_at(words, length).decode().split("\0")[:-1]
     try:
-        {"record": record, "trace": trace, "play": play}[mode.decode()](arguments)
+        {"record": record, "trace": trace, "launches": launches, "play": play}[mode.decode()](
+            arguments
+        )
     except BaseException:  # noqa: BLE001  the named boundary: an answer's own code ran
         traceback.print_exc()
         leave(1)

@@ -43,6 +43,8 @@ class Tape:
         self.buffers: dict[str, int] = {}
         self.steps: list[dict[str, Any]] = []
         self.left_out: str | None = None
+        self.on_host: set[int] = set()
+        """Where tensors lie that a library made on the host."""
         self._kept: list[torch.Tensor] = list(named.values())
 
     def place(self, tensor: torch.Tensor) -> dict[str, Any]:
@@ -54,6 +56,11 @@ class Tape:
             self._kept.append(tensor)
         offset = tensor.storage_offset() * tensor.element_size()
         return {"tensor": self.names[address], "offset": offset}
+
+    def allocated(self, address: int, size_bytes: int) -> None:
+        """Memory that a library took, and that nothing else will be given."""
+        self.names[address] = f"new.{len(self.buffers)}"
+        self.buffers[self.names[address]] = size_bytes
 
     def launch(
         self, metadata: Any, code: str, grid: list[int], types: list[Any], given: list[Any]
@@ -91,7 +98,7 @@ class Tape:
 
     def filled(self, tensor: torch.Tensor, operator: str) -> None:
         """A tensor into which one value was written everywhere."""
-        if tensor.numel() == 0:
+        if tensor.numel() == 0 or tensor.untyped_storage().data_ptr() in self.on_host:
             return
         everything = tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
         value = everything[: tensor.element_size()]
@@ -103,11 +110,12 @@ class Tape:
         self.steps.append({"at": place, "fill": pattern.hex(), "bytes": tensor.nbytes})
 
     def copied(self, source: torch.Tensor, to: torch.Tensor, operator: str) -> None:
+        places = {one.untyped_storage().data_ptr() for one in (source, to)}
         plain = source.is_contiguous() and to.is_contiguous() and source.dtype is to.dtype
-        if not plain or source.shape != to.shape:
+        if not plain or source.shape != to.shape or places & self.on_host:
             return self.leave_out(operator)
-        places = {"source": self.place(source), "to": self.place(to)}
-        self.steps.append({**places, "bytes": to.nbytes})
+        step = {"source": self.place(source), "to": self.place(to), "bytes": to.nbytes}
+        self.steps.append(step)
 
     def leave_out(self, what: str) -> None:
         self.left_out = self.left_out or what

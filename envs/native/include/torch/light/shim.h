@@ -23,5 +23,5 @@ int32_t aoti_torch_empty_strided(int64_t, const int64_t*, const int64_t*, int32_
 int32_t aoti_torch__reinterpret_tensor(KwTensorHandle, int64_t, const int64_t*, const int64_t*, int64_t, KwTensorHandle*);
 int32_t aoti_torch_copy_(KwTensorHandle, KwTensorHandle, int32_t);
 int32_t aoti_torch_zero_(KwTensorHandle);
-int32_t aoti_torch_get_current_cuda_stream(int32_t, void**);
+void kernelwright_made(const void*, size_t, bool);  // native/recording.cpp
 }

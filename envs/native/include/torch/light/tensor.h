@@ -62,6 +62,7 @@ class Tensor {
   int64_t itemsize() const { return element_size(); }
   int64_t nbytes() const { return numel() * element_size(); }
   Device device() const {
+    if constexpr (kTraced) return kCUDA;
     return Device(static_cast<DeviceType>(get<int32_t>(aoti_torch_get_device_type)), get<int32_t>(aoti_torch_get_device_index));
   }
   int32_t get_device() const { return device().index(); }
@@ -130,12 +131,22 @@ inline std::vector<int64_t> dense_strides(const IntArrayRef& sizes) {
   return strides;
 }
 
+// Its memory is never given back, so that no other tensor has its place.
+inline void record_made(const Tensor& tensor, const Device& where) {
+  KwTensorHandle kept;
+  expect(aoti_torch_new_tensor_handle(tensor.handle(), &kept), "empty");
+  if (tensor.numel()) kernelwright_made(tensor.data_ptr(), tensor.nbytes(), where.is_cuda());
+}
+
 inline Tensor empty(IntArrayRef sizes, TensorOptions options = {}) {
   KwTensorHandle made;
   const std::vector<int64_t> strides = dense_strides(sizes);
+  const Device where = kTraced ? Device(kCPU) : options.place;
   expect(aoti_torch_empty_strided(sizes.size(), sizes.data(), strides.data(), static_cast<int32_t>(options.type),
-                                  static_cast<int32_t>(options.place.kind), options.place.number, &made), "empty");
-  return Tensor(made);
+                                  static_cast<int32_t>(where.kind), where.number, &made), "empty");
+  Tensor tensor(made);
+  if constexpr (kTraced) record_made(tensor, options.place);
+  return tensor;
 }
 inline Tensor zeros(IntArrayRef sizes, TensorOptions options = {}) { return empty(std::move(sizes), options).zero_(); }
 inline Tensor empty_like(const Tensor& like, TensorOptions options) { return empty(like.sizes(), options); }

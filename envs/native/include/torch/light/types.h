@@ -18,6 +18,14 @@
 
 namespace torch {
 
+// A library with device code in it is never run, but traced: its tensors lie in ordinary memory, and
+// say that they are on a device (native/recording.cpp).
+#ifdef KERNELWRIGHT_TRACED
+inline constexpr bool kTraced = true;
+#else
+inline constexpr bool kTraced = false;
+#endif
+
 // The numbers are torch's own (c10/core/ScalarType.h).
 enum class ScalarType : int32_t { Byte = 0, Char = 1, Short = 2, Int = 3, Long = 4, Half = 5, Float = 6, Double = 7, Bool = 11, BFloat16 = 15 };
 using Dtype = ScalarType;

@@ -1,0 +1,93 @@
+"""The libraries that an `inline` answer wants, built apart from running, as cheaply as possible."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from envs.compile import Compiled, compile_once
+from envs.dialects import nvcc
+from envs.dialects.base import failed
+from envs.dialects.extension import STEM, Extension
+from envs.dialects.plan import Kernel
+from envs.dialects.recorded import parameter_lines
+from envs.sandboxes import Runtime, Sandboxes
+from envs.symbols import foreign
+from envs.toolchain import nvcc_path
+from envs.types import Evaluation, Verdict
+from envs.zygote import Limits, Starts
+
+BUILD_LIMIT_S = 100.0
+"""For all extensions together: a judge that waits too long has no verdict."""
+LIGHT_LIMIT_S = 60.0
+LIMITS = Limits(
+    memory_bytes=4 << 30,
+    file_bytes=256 << 20,
+    processes=64,
+    cpu_seconds=240,
+    starts=Starts.PROCESSES,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """An extension that is built; `kernels` are its device code, where it can be traced."""
+
+    extension: Extension
+    light: bool
+    content: bytes
+    kernels: list[Kernel]
+
+    def told(self, path: str) -> dict[str, Any]:
+        """What player/extensions.py is told about it."""
+        return {
+            "path": path,
+            "light": self.light,
+            "functions": self.extension.functions,
+            "parameters": parameter_lines(self.kernels[0].ptx) if self.kernels else None,
+        }
+
+
+def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library] | Evaluation:
+    """All libraries that an answer wants, within one limit of time."""
+    if any(one.cuda_sources for one in wanted) and nvcc_path() is None:
+        return failed("no_nvcc", "nvcc is not on the PATH", Verdict.UNJUDGED)
+    found = []
+    end = time.monotonic() + BUILD_LIMIT_S
+    for extension in wanted:
+        light, made = build_extension(extension, sandboxes, max(0.0, end - time.monotonic()))
+        if made.failure:
+            return failed(made.failure, made.log)
+        content, kernels = made.artefact, []
+        if extension.cuda_sources and light:
+            parts = nvcc.members(made.artefact)
+            content, kernels = parts[nvcc.LIBRARY], nvcc.kernels(parts, STEM, extension.name)
+        if not extension.cuda_sources and (name := foreign(content, light=light)):
+            return failed("foreign_code", f"the library asks for {name}", Verdict.CHEATED)
+        found.append(Library(extension, light, content, kernels))
+    return found
+
+
+def build_extension(
+    extension: Extension, sandboxes: Sandboxes, limit_s: float = BUILD_LIMIT_S
+) -> tuple[bool, Compiled]:
+    """(whether the light header was enough, what was built), as cheaply as it can be had."""
+    started = time.monotonic()
+    if extension.callable:
+        made = _built(extension, sandboxes, min(LIGHT_LIMIT_S, limit_s), light=True)
+        if made.failure != "compile_error" or "undefined reference" in made.log:
+            return True, made
+    left_s = max(0.0, limit_s - (time.monotonic() - started))
+    return False, _built(extension, sandboxes, left_s, light=False)
+
+
+def _built(extension: Extension, sandboxes: Sandboxes, limit_s: float, *, light: bool) -> Compiled:
+    return compile_once(
+        sandboxes.of(Runtime.NATIVE),
+        extension.command(light=light),
+        extension.files(light=light),
+        limits=LIMITS,
+        limit_s=limit_s,
+    )

@@ -1,0 +1,81 @@
+"""What a CUDA runtime without a device wrote down (native/recorder.h), as the steps of a plan.
+
+Every line of it is an answer's word: what the runtime would not have written is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from envs.dialects.plan import Copy, Fill, Launch, Place, Step
+
+POINTER_DIGITS = 16
+Range = tuple[str, int, int]
+"""A tensor's name, the address at which it lies, and its bytes."""
+Sizes = Mapping[str, Sequence[int]]
+"""Kernel → the size in bytes of each of its parameters."""
+
+
+class Addresses:
+    """Which tensor lies where, for host code that was traced; `known` are the kernels of each
+    library, by its name."""
+
+    def __init__(self, ranges: Iterable[Range], known: Mapping[str, Sizes]) -> None:
+        self.ranges, self.known = list(ranges), known
+        self.left_out: str | None = None
+
+    def place(self, address: int) -> Place:
+        """Raises ValueError where nothing lies."""
+        for name, start, size in self.ranges:
+            if start <= address <= start + size:
+                return Place(tensor=name, offset=address - start)
+        raise ValueError(f"{address:#x} is in no tensor")
+
+    def argument(self, digits: str) -> Place | str:
+        """A pointer where the bytes are one, else the bytes."""
+        words = memoryview(bytes.fromhex(digits)[: len(digits) // 16 * 8]).cast("Q")
+        for word in words:
+            try:
+                place = self.place(word)
+            except ValueError:
+                continue
+            if len(digits) == POINTER_DIGITS:
+                return place
+            self.left_out = "a pointer inside a struct that a kernel is given"
+        return digits
+
+    def step(self, event: dict[str, Any], code: str = "") -> Step:
+        """The step that an event of this library's is; ValueError if it is none."""
+        match event:
+            case {"kernel": name, "arguments": [*given]}:
+                sizes = [len(digits) // 2 for digits in given]
+                if self.known[code].get(name) != sizes:
+                    raise ValueError(f"no kernel {name} takes arguments of {sizes} bytes")
+                arguments = [self.argument(one) for one in given]
+                return Launch(**{**event, "code": code, "arguments": arguments})
+            case {"set": int(value), "at": at, "bytes": size}:
+                return Fill(at=self.place(at), fill=f"{value & 255:02x}", bytes=size)
+            case {"copied": size, "at": to, "from": source}:
+                return Copy(source=self.place(source), to=self.place(to), bytes=size)
+        raise ValueError(f"no event is {event}")
+
+
+def parameter_lines(ptx: str) -> str:
+    """A line for each kernel: its name, and the sizes of its parameters (native/recorder.h)."""
+    rows = parameters_of(ptx).items()
+    return "".join(" ".join(map(str, [name, *sizes])) + "\n" for name, sizes in rows)
+
+
+def parameters_of(ptx: str) -> dict[str, list[int]]:
+    """Kernel of the PTX → the size in bytes of each of its parameters.
+
+    >>> parameters_of(".visible .entry f(.param .u64 f_param_0, .param .align 8 .b8 p[24])")
+    {'f': [8, 24]}
+    """
+    found = {}
+    for name, body in re.findall(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)", ptx):
+        rows = re.findall(r"\.param\s+(?:\.align \d+\s+)?\.\w?(\d+)\s+[^,\[]*(?:\[(\d+)\])?", body)
+        found[name] = [int(bits) // 8 * int(count or 1) for bits, count in rows]
+    return found
