@@ -1,8 +1,9 @@
 """How long one answer takes to build, against torch's own `load_inline`: ratios from one run.
 
-The same row sum of relu, as a native answer and as `load_inline` wants it, in C++ and in CUDA. Each
-round builds a source that nobody has built before (a number in a comment), in turns; torch's own is
-built once or twice, as it takes minutes. CUDA needs nvcc and no device.
+The same row sum of relu, as a native answer and as `load_inline` wants it, in C++ and in CUDA, all
+on one core: that is what a build costs where every core has a worker. Each round builds a source
+that nobody has built before (a number in a comment), in turns; torch's own is built once or twice,
+as it takes minutes. CUDA needs nvcc and no device.
 
     python -m scripts.bench_build [--rounds 5] [--torch-rounds 1]
 """
@@ -72,13 +73,14 @@ torch::Tensor run(torch::Tensor x) {{
 DECLARATION = "torch::Tensor run(torch::Tensor x);"
 TORCH = """
 import os, sys, time
-os.environ.setdefault("CUDA_HOME", os.path.dirname(os.path.dirname(os.path.realpath(sys.argv[1]))))
-from torch.utils.cpp_extension import load_inline
+from torch.utils import cpp_extension
+toolkit = os.path.dirname(os.path.dirname(os.path.realpath(sys.argv[1])))
+cpp_extension.CUDA_HOME = cpp_extension.CUDA_HOME or toolkit  # None in a torch without CUDA
 cpp, cuda = open("cpp").read(), open("cuda").read()
 started = time.perf_counter()
 try:
-    load_inline("bench", cpp, [cuda] if cuda else [], functions=["run"], with_cuda=bool(cuda),
-                build_directory=".")
+    cpp_extension.load_inline("bench", cpp, [cuda] if cuda else [], functions=["run"],
+                              with_cuda=bool(cuda), build_directory=".")
 except RuntimeError:  # a torch without CUDA has nothing to link with; all is compiled by then
     assert cuda and os.path.exists("main.o") and os.path.exists("cuda.cuda.o")
 print(time.perf_counter() - started)
@@ -90,6 +92,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--torch-rounds", type=int, default=1)
     options = parser.parse_args()
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     sandboxes, reference = Sandboxes(), ReferenceProcess()
     spec = reference.load(the_problem()).specs[0]
     reference.close()
@@ -145,7 +148,7 @@ def torchs_own(cpp: str, cuda: str = "") -> float:
         done = subprocess.run(
             [sys.executable, "-c", TORCH, nvcc_path() or ""],
             cwd=folder,
-            env={**os.environ, "TORCH_CUDA_ARCH_LIST": "9.0", "MAX_JOBS": "2"},
+            env={**os.environ, "TORCH_CUDA_ARCH_LIST": "9.0", "MAX_JOBS": "1"},
             capture_output=True,
             text=True,
             check=False,
@@ -163,7 +166,7 @@ def timed(build: Callable[[], float | None]) -> float:
 
 
 def show(seconds: dict[str, float]) -> None:
-    table = Table("build", "seconds", "times as fast as load_inline", title="medians of one run")
+    table = Table("build", "seconds", "times as fast as load_inline", title="one core, medians")
     for name, one in seconds.items():
         kind = "load_inline, CUDA" if "cuda" in name.lower() else "load_inline, C++"
         ratio = f"{seconds[kind] / one:.1f}x" if kind in seconds and kind != name else ""

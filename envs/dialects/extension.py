@@ -15,13 +15,15 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from envs.dialects import nvcc
 from envs.inside import torch_folder
-from envs.toolchain import NATIVE, compiler_path, nvcc_path
+from envs.toolchain import compiler_path, nvcc_path
 
 FLAGS = ("-O3", "-march=native", "-std=c++20", "-shared", "-fPIC", "-w", "-Wl,-Bsymbolic")
 """-Bsymbolic: a function of the answer's own cannot turn out to be PyTorch's of the same name."""
-TRACED_FLAGS = ("-std=c++20", "-w", "-Xlinker", "-Bsymbolic", "-DKERNELWRIGHT_TRACED")
+TRACED_FLAGS = ("-std=c++20", "-w", "-Xlinker", "-Bsymbolic", "-I/include", "-DKERNELWRIGHT_TRACED")
 CUDA_FLAGS = ("-O3", "-std=c++20", "-shared", "-Xcompiler", "-fPIC", "-w", "-arch=sm_90")
 STEM = "kernels"
+RUNTIME = "runtime.o"
+"""The CUDA runtime of what is traced (native/recording.cpp)."""
 
 HARMLESS = re.compile(
     r"-O\w*|-g\d?|-w|-W(no-)?[a-z][\w+=-]*|-pedantic|-std=[\w+]+|-m[\w.=+-]+|-pipe|-pthread"
@@ -35,10 +37,6 @@ TARGETS = re.compile(r"-arch|-code|-gencode|--generate-code|--gpu-(architecture|
 """The flags that choose GPUs: that is the judge's to do."""
 
 _SCRIPT = '"$@" && cat extension.so >&3'
-
-
-RECORDING = {name: (NATIVE / name).read_text() for name in ("recording.cpp", "recorder.h")}
-"""The CUDA runtime of what is traced."""
 
 
 def _listed(value: Any) -> Any:
@@ -117,6 +115,10 @@ class Extension(BaseModel):
         return f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{ {' '.join(lines)} }}" if lines else ""
 
     @property
+    def _defined(self) -> list[str]:
+        return [f"-DTORCH_EXTENSION_NAME={self.name}", "-DTORCH_API_INCLUDE_EXTENSION_H"]
+
+    @property
     def callable(self) -> bool:
         """Whether it says by itself what Python may call."""
         return bool(self.functions) or self.defines_module
@@ -129,10 +131,15 @@ class Extension(BaseModel):
             return {"main.cpp": main}
         heads = ["#include <torch/types.h>", "#include <cuda.h>", "#include <cuda_runtime.h>"]
         kernels = "\n".join([*heads, *self.cuda_sources])
-        return {f"{STEM}.cu": kernels, "main.cpp": main, **(RECORDING if light else {})}
+        return {f"{STEM}.cu": kernels, "main.cpp": main}
+
+    def traced_command(self) -> list[str]:
+        """What builds them with the runtime that records, against the light header."""
+        flags = [*TRACED_FLAGS, *self._defined, *self.extra_cuda_cflags]
+        return nvcc.command(nvcc_path() or "", flags, [*self.files(light=True), RUNTIME])
 
     def command(self, *, light: bool) -> list[str]:
-        """What builds them. Flags of the answer come last, so that they win."""
+        """What builds them to be run. Flags of the answer come last, so that they win."""
         torch = torch_folder()
         own = torch / "include"
         api = own / "torch" / "csrc" / "api" / "include"
@@ -140,15 +147,11 @@ class Extension(BaseModel):
         libraries = ["torch_cpu"] if light else ["c10", "torch_cpu", "torch", "torch_python"]
         common = [
             *(f"-I{folder}" for folder in folders),
-            f"-DTORCH_EXTENSION_NAME={self.name}",
-            "-DTORCH_API_INCLUDE_EXTENSION_H",
+            *self._defined,
             f"-L{torch / 'lib'}",
             *(f"-l{name}" for name in libraries),
         ]
-        sources = [name for name in self.files(light=light) if not name.endswith(".h")]
-        if self.cuda_sources and light:
-            flags = [*TRACED_FLAGS, *common, *self.extra_cuda_cflags]
-            return nvcc.command(nvcc_path() or "", flags, sources)
+        sources = list(self.files(light=light))
         if self.cuda_sources:
             line = [nvcc_path() or "", *CUDA_FLAGS, *self.extra_cuda_cflags]
         else:

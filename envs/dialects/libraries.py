@@ -10,12 +10,12 @@ from typing import Any
 from envs.compile import Compiled, compile_once
 from envs.dialects import nvcc
 from envs.dialects.base import failed
-from envs.dialects.extension import STEM, Extension
+from envs.dialects.extension import RUNTIME, STEM, Extension
 from envs.dialects.plan import Kernel
 from envs.dialects.recorded import parameter_lines
 from envs.sandboxes import Runtime, Sandboxes
 from envs.symbols import foreign
-from envs.toolchain import nvcc_path
+from envs.toolchain import NATIVE, SandboxUnavailableError, compiler_path, nvcc_path
 from envs.types import Evaluation, Verdict
 from envs.zygote import Limits, Starts
 
@@ -84,10 +84,25 @@ def build_extension(
 
 
 def _built(extension: Extension, sandboxes: Sandboxes, limit_s: float, *, light: bool) -> Compiled:
+    files: dict[str, str | bytes] = {**extension.files(light=light)}
+    command = extension.command(light=light)
+    if light and extension.cuda_sources:
+        files[RUNTIME] = _runtime(sandboxes)
+        command = extension.traced_command()
     return compile_once(
-        sandboxes.of(Runtime.NATIVE),
-        extension.command(light=light),
-        extension.files(light=light),
-        limits=LIMITS,
-        limit_s=limit_s,
+        sandboxes.of(Runtime.NATIVE), command, files, limits=LIMITS, limit_s=limit_s
     )
+
+
+def _runtime(sandboxes: Sandboxes) -> bytes:
+    """The object file of the runtime that records, the same for all."""
+    files = {name: (NATIVE / name).read_text() for name in ("recording.cpp", "recorder.h")}
+    line = [compiler_path(), "-std=c++20", "-O1", "-fPIC", "-c", "recording.cpp", "-o", "made.o"]
+    made = compile_once(
+        sandboxes.of(Runtime.NATIVE),
+        ["/bin/sh", "-c", '"$@" && cat made.o >&3', "sh", *line],
+        files,
+    )
+    if made.failure:
+        raise SandboxUnavailableError(f"our own recording.cpp does not build: {made.log}")
+    return made.artefact

@@ -1,8 +1,8 @@
 // A tensor as kernels use it: its memory, its shape, and new ones like it. It cannot compute.
 #pragma once
 
-#include <memory>
 #include <numeric>
+#include <utility>
 
 #include "shim.h"
 #include "types.h"
@@ -43,9 +43,20 @@ inline void expect(int32_t error, const char* what) {
 class Tensor {
  public:
   Tensor() = default;
-  explicit Tensor(KwTensorHandle owned) : handle_(owned, aoti_torch_delete_tensor_object) {}
+  explicit Tensor(KwTensorHandle owned) : handle_(owned) {}
+  Tensor(Tensor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Tensor(const Tensor& other) {
+    if (other.handle_) expect(aoti_torch_new_tensor_handle(other.handle_, &handle_), "tensor copy");
+  }
+  Tensor& operator=(Tensor other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Tensor() {
+    if (handle_) aoti_torch_delete_tensor_object(handle_);
+  }
   bool defined() const { return handle_ != nullptr; }
-  KwTensorHandle handle() const { return handle_.get(); }
+  KwTensorHandle handle() const { return handle_; }
 
   int64_t dim() const { return get<int64_t>(aoti_torch_get_dim); }
   int64_t ndimension() const { return dim(); }
@@ -98,12 +109,12 @@ class Tensor {
   Tensor& copy_(const Tensor& from) { expect(aoti_torch_copy_(handle(), from.handle(), 0), "copy_"); return *this; }
 
  private:
-  std::shared_ptr<AtenTensorOpaque> handle_;
+  KwTensorHandle handle_ = nullptr;
 
   template <class T> T get(int32_t (*of)(KwTensorHandle, T*)) const {
     if (!handle_) fail("an undefined tensor was used");
     T value;
-    expect(of(handle(), &value), "tensor access");
+    expect(of(handle_, &value), "tensor access");
     return value;
   }
   int64_t wrap(int64_t i) const {
