@@ -81,6 +81,7 @@ class Job:
 
     def __init__(self, zygote: Zygote, pidfd: int) -> None:
         self._zygote, self._pidfd = zygote, pidfd
+        self._status: int | None = None
 
     def wait(self, seconds: float) -> int | None:
         """Its exit status (128 + N where signal N ended it); None where it had to be killed."""
@@ -91,16 +92,18 @@ class Job:
 
     def kill(self) -> int:
         """Ends it, if it has not ended by itself, and returns its status once all of it is gone."""
+        if self._status is not None:
+            return self._status
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         return self._reap()
 
     def _reap(self) -> int:
-        status, _ = self._zygote.hear("X", KILL_LIMIT_S)
+        self._status, _ = self._zygote.hear("X", KILL_LIMIT_S)
         os.close(self._pidfd)
-        if status == NO_SANDBOX:
+        if self._status == NO_SANDBOX:
             raise SandboxLostError("a job's sandbox could not be set up; its log says why")
-        return status
+        return self._status
 
 
 class Zygote:
