@@ -251,6 +251,16 @@ def test_a_device_that_does_not_answer_is_our_fault(
         bench.played(direct)
 
 
+def test_a_device_without_room_for_the_problem_is_our_fault(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binary = code(tmp_path)
+    monkeypatch.setattr(replayed, "assembled", lambda *_: binary)
+    monkeypatch.setenv("HOST_DRIVER_FULL", "1")
+    with pytest.raises(DeviceLostError, match="no room"):
+        bench.played(direct)
+
+
 def judged(problem: Problem, gpu: Gpu, dialect: Dialect, source: str) -> Any:
     court = Court(Protocol(), Target(name="here", cores=1), gpu)
     try:

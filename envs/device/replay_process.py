@@ -65,15 +65,21 @@ class Replayer:
     def prepare(self, told: dict[str, Any]) -> None:
         for at, _ in self.regions.values():
             self.driver.free(at)
-        self.regions = {
-            name: (self.driver.allocate(size + GUARD_BYTES), size)
-            for name, size in told["regions"].items()
-        }
+        try:
+            self.regions = self._allocated(told["regions"])
+        except DriverError as error:
+            leave(DEVICE_LOST, f"no room for the problem's own tensors: {error}")
+        self.regions |= self._allocated(told["buffers"])
         for code, binary in told["modules"].items():
             if code not in self.modules:
                 self.modules[code] = self.driver.module(base64.b64decode(binary))
         self.results = told["results"]
         self.run = [self._step(one) for one in told["steps"]]
+
+    def _allocated(self, sizes: dict[str, int]) -> dict[str, tuple[int, int]]:
+        return {
+            name: (self.driver.allocate(size + GUARD_BYTES), size) for name, size in sizes.items()
+        }
 
     def round(self, inputs: mmap.mmap, outputs: mmap.mmap) -> int:
         """Device time of one run in nanoseconds; its results are in `outputs`."""

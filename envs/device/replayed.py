@@ -132,10 +132,10 @@ def told(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dict[str, Any
     Raises ValueError where a place lies outside its tensor.
     """
     starts, size_bytes = offsets(spec.inputs)
-    regions = {INPUTS: size_bytes, **{one.name: one.size_bytes for one in spec.outputs}}
-    if set(regions) & set(plan.buffers):
+    own = {INPUTS: size_bytes, **{one.name: one.size_bytes for one in spec.outputs}}
+    if set(own) & set(plan.buffers):
         raise ValueError("a buffer has the name of a tensor")
-    regions |= plan.buffers
+    regions = own | plan.buffers
     inside = {name: (name, 0, size) for name, size in regions.items()} | {
         one.name: (INPUTS, start, one.size_bytes)
         for one, start in zip(spec.inputs, starts, strict=True)
@@ -166,7 +166,8 @@ def told(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dict[str, Any
         raise ValueError("an output lies outside its tensor")
     binaries = {code: base64.b64encode(binary).decode() for code, binary in modules.items()}
     return {
-        "regions": regions,
+        "regions": own,
+        "buffers": plan.buffers,
         "modules": binaries,
         "steps": [step(one) for one in plan.steps if not _empty(one)],
         "results": results,
