@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from envs.abi import CaseSpec
+from envs.abi import CaseSpec, TensorSpec
 from envs.compare import Array, overflowed
 from envs.compiled import compile_module
 from envs.device.torch_clock import DeviceClock
@@ -85,6 +85,8 @@ class ReferenceServer:
         noun = problem_from_plain(problem)
         references = [load_reference(noun, case) for case in noun.cases]
         pairs = [(one, one.spec()) for one in references]
+        for _, spec in pairs:
+            _comparable(spec)
         spreads = [output_spreads(one, spec.outputs) for one, spec in pairs]
         tolerances = [
             case_tolerance(noun, one, spec, least)
@@ -148,9 +150,7 @@ class ReferenceServer:
         os.close(inputs)
         os.close(outputs)
         tensors = [
-            torch.frombuffer(
-                mapping, dtype=getattr(torch, one.dtype), count=_count(one.shape), offset=place
-            ).reshape(one.shape)
+            _view(mapping, one, place)
             for one, place in zip(spec.inputs, offsets(spec.inputs)[0], strict=True)
         ]
         if self.clock is not None:
@@ -165,6 +165,22 @@ class ReferenceServer:
             return self.clock.time_ns(lambda: run(model, state, arguments))
         run(model, state, arguments)
         return None
+
+
+def _comparable(spec: CaseSpec) -> None:
+    """Raises ProblemError where an output's values cannot be compared."""
+    for one in spec.outputs:
+        if one.dtype not in NUMPY_TYPES:
+            known = ", ".join(NUMPY_TYPES)
+            raise ProblemError(f"output {one.name} is {one.dtype}; it can be {known}")
+
+
+def _view(mapping: mmap.mmap, one: TensorSpec, place: int) -> torch.Tensor:
+    """The tensor that lies there in the file."""
+    dtype, count = getattr(torch, one.dtype), _count(one.shape)
+    if count == 0:
+        return torch.empty(one.shape, dtype=dtype)
+    return torch.frombuffer(mapping, dtype=dtype, count=count, offset=place).reshape(one.shape)
 
 
 def _expected(

@@ -75,6 +75,26 @@ def test_a_module_that_works_in_place_is_judged_and_timed(judge: Judge, kind: st
     assert works_in_place(*load_reference(odd, odd.cases[0]).draw(0))
 
 
+def test_an_input_without_values_is_judged_and_timed(judge: Judge) -> None:
+    odd = problem(
+        ["def forward(self, x, y):", "    return y * 2"], "torch.randn(0), torch.randn(N)"
+    )
+    source = 'extern "C" void kernel(const float* x, const float* y, float* out, int64_t, int64_t n'
+    source += ", int64_t) { for (int64_t i = 0; i < n; ++i) out[i] = y[i] * 2; }"
+    candidate = Candidate(problem_key=odd.key, dialect=Dialect.CPP, source=source)
+    found = judge.evaluate(odd, candidate)
+    assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
+    assert found.timing is not None
+
+
+def test_an_output_that_cannot_be_compared_is_said_to_be_one(judge: Judge) -> None:
+    odd = problem(["def forward(self, x):", "    return x.to(torch.complex64)"], "torch.randn(N)")
+    candidate = Candidate(problem_key=odd.key, dialect=Dialect.CPP, source="int a;")
+    found = judge.evaluate(odd, candidate)
+    assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "reference_failed")
+    assert "output out is complex64; it can be float32, " in found.log
+
+
 def test_a_module_that_leaves_its_inputs_alone_is_not_taken_for_one_that_does_not() -> None:
     odd = problem(["def forward(self, x):", "    return x.relu()"], "torch.randn(N)")
     assert not works_in_place(*load_reference(odd, odd.cases[0]).draw(0))
