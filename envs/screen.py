@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from envs.surface import BUILTINS, DUNDERS, MODULES, NEVER, may_use
+from envs.surface import BUILTINS, DUNDERS, MODULES, NEVER, SWITCHES, may_use
 
 MAIN = "__name__"
 NAMED = {"getattr": ast.Load(), "setattr": ast.Store()}
@@ -55,6 +55,8 @@ class _Reader:
 
     def read(self, node: ast.AST, local: frozenset[str], in_class: bool) -> Iterator[str]:
         """`local`: names that are arguments here, whatever a module is called."""
+        if self._is_switch(node, local):
+            return
         why = self._why(node, local, in_class)
         if why:
             yield f"line {getattr(node, 'lineno', 1)}: {why}"
@@ -65,6 +67,15 @@ class _Reader:
             in_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             here = not in_function and (in_class or isinstance(node, ast.ClassDef))
             yield from self.read(child, inner, here)
+
+    def _is_switch(self, node: ast.AST, local: frozenset[str]) -> bool:
+        """Whether it gives a constant to one of PyTorch's switches, and does nothing else."""
+        match node:
+            case ast.Assign(targets=[ast.Attribute() as target], value=ast.Constant()):
+                name, _, path = ast.unparse(target).partition(".")
+                module = None if name in local else self.modules.get(name)
+                return f"{module}.{path}" in SWITCHES
+        return False
 
     def _read_with(self, node: ast.AST, child: ast.AST, local: frozenset[str]) -> bool:
         """Whether `_why` has read this child together with its parent."""

@@ -102,6 +102,16 @@ DUNDERS = _names(
     __post_init__ __repr__ __slots__ __str__ __version__
     """
 )
+SWITCHES = _names(
+    """
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction
+    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction
+    torch.backends.cuda.matmul.allow_tf32 torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.benchmark torch.backends.cudnn.deterministic torch.backends.cudnn.enabled
+    """
+)
+"""How PyTorch's own kernels compute on a GPU: answers set them by habit, and to no effect."""
+
 NEVER = _names(
     """
     ag_code ag_frame cr_code cr_frame f_back f_builtins f_code f_globals f_locals gi_code gi_frame

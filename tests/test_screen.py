@@ -33,6 +33,9 @@ OPTIONAL = "triton"
         ("import ctypes", "line 1: imports ctypes"),
         ("import torch as t; t.ops.mkldnn", "line 1: uses torch.ops"),
         ("import torch; x = torch", "line 1: uses the module torch as a value"),
+        ("import torch; torch.backends.cudnn.benchmark = f()", "line 1: uses torch.backends"),
+        ("import torch; torch.backends.cudnn.m = True", "line 1: uses torch.backends"),
+        ("import torch; torch.backends.cudnn.enabled", "line 1: uses torch.backends"),
         ("import torch; x = torch.nn", "line 1: uses torch.nn"),
         ("import torch; torch.relu = f", "line 1: changes torch.relu"),
         ("import torch; setattr(torch, 'relu', f)", "line 1: changes torch.relu"),
@@ -88,6 +91,7 @@ def test_what_could_hide_something_is_refused(source: str, why: str) -> None:
         "class A:\n __constants__ = ['eps']",
         "if __name__ == '__main__':\n import sys, numpy",
         "this is no Python",
+        "import torch\ntorch.backends.cuda.matmul.allow_tf32 = True",
     ],
 )
 def test_what_honest_answers_say_is_not_refused(source: str) -> None:

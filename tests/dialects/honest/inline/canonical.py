@@ -3,6 +3,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.cpp_extension import load_inline
 
+torch.backends.cudnn.benchmark = True
+
 # Fused linear + ReLU + scale.
 cpp_source = """
 #include <torch/extension.h>

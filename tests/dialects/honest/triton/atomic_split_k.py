@@ -4,6 +4,8 @@ import torch.nn as nn
 import triton
 import triton.language as tl
 
+torch.backends.cuda.matmul.allow_tf32 = False
+
 
 @triton.jit
 def split_k(x_ptr, w_ptr, o_ptr, N, K, SPLIT: tl.constexpr, BLOCK: tl.constexpr):
