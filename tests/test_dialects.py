@@ -155,6 +155,7 @@ WRONG = {
             Verdict.UNJUDGED,
             "not_replayable",
         ),
+        ("torch::empty({n, m}", "torch::nothing({n, m}", Verdict.UNJUDGED, "not_replayable"),
     ],
     TRITON: [
         ("return out\n", "return torch.relu(out)\n", Verdict.CHEATED, "torch_compute"),
@@ -340,3 +341,66 @@ def test_the_launches_of_an_inline_answers_libraries_are_recorded_in_order(
     ]
     assert plan.outputs == [out]
     assert {one.code for one in plan.kernels} == {third.code} == {"fused_cuda"}
+
+
+FORMS = {
+    "half": (
+        "x.data_ptr<float>()",
+        'AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), "f", [&] { scalar_t one(1.f); '
+        "one += scalar_t(2); return x.data_ptr<float>() + 0 * int(one); })",
+    ),
+    "properties": (
+        "const int n = x.size(0)",
+        "cudaDeviceProp all; cudaGetDeviceProperties(&all, 0);\n"
+        "  const auto* same = at::cuda::getCurrentDeviceProperties();\n"
+        "  if (all.multiProcessorCount != same->multiProcessorCount || all.major != 9) return x;\n"
+        "  int blocks = 0, threads = 0;\n"
+        "  cudaOccupancyMaxPotentialBlockSize(&blocks, &threads, f, 0, 0);\n"
+        "  if (!blocks || !threads) return x;\n  const int n = x.size(0)",
+    ),
+    "filled": ("torch::empty({n, m}", "torch::full({n, m}, -INFINITY"),
+    "on the device early": (
+        "self.ext = ext",
+        "self.ext, self.z = ext, torch.ones(3, device='cuda')",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_cuda_answers_use_of_torch_and_of_the_device_is_there(
+    form: str, judge: Judge, problem: Problem
+) -> None:
+    source = "import torch\n" + changed(INLINE_CUDA, *FORMS[form])
+    found = judged(judge, problem, Dialect.INLINE, source)
+    if found.reason == "no_nvcc":
+        pytest.skip(found.log)
+    assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "built_only"), found.log
+    assert dict(found.facts)["launches"] == 1
+
+
+def test_two_libraries_of_an_answer_are_recorded_apart(
+    problem: Problem, sandboxes: Sandboxes
+) -> None:
+    if nvcc_path() is None:
+        pytest.skip("no nvcc on the PATH")
+    reference = ReferenceProcess()
+    spec = reference.load(problem).specs[0]
+    reference.close()
+    first, second = INLINE_CUDA.split("\n\n\nclass ModelNew")
+    other = first.partition("cuda_source = ")[2].replace(
+        "int n, int k, int m", "long n, long k, long m"
+    )
+    source = f"{first}\nfirst = ext\ncuda_source = {other}\n\n\nclass ModelNew{second}"
+    source = source.replace('name="fused_cuda"', 'name="another"', 1)
+    source = changed(
+        source,
+        "return self",
+        "first.fused(x, self.linear.weight, self.linear.bias, 1.0); return self",
+    )
+    built = Inline().build(source, [spec], sandboxes)
+    assert isinstance(built, Built), built
+    assert built.on_device is not None
+    plan = built.on_device.trace(spec, 90)
+    assert isinstance(plan, Plan), plan
+    sizes = [(one.code, [len(it) // 2 for it in one.arguments[4:]]) for one in plan.launches]
+    assert sizes == [("another", [4, 4, 4, 4]), ("fused_cuda", [8, 8, 8, 4])]

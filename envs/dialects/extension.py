@@ -20,7 +20,6 @@ from envs.toolchain import compiler_path, nvcc_path
 FLAGS = ("-O3", "-march=native", "-std=c++20", "-shared", "-fPIC", "-w", "-Wl,-Bsymbolic")
 """-Bsymbolic: a function of the answer's own cannot turn out to be PyTorch's of the same name."""
 TRACED_FLAGS = ("-std=c++20", "-w", "-Xlinker", "-Bsymbolic", "-I/include", "-DKERNELWRIGHT_TRACED")
-CUDA_FLAGS = ("-O3", "-std=c++20", "-shared", "-Xcompiler", "-fPIC", "-w", "-arch=sm_90")
 STEM = "kernels"
 RUNTIME = "runtime.o"
 """The CUDA runtime of what is traced (native/recording.cpp)."""
@@ -33,6 +32,8 @@ HARMLESS = re.compile(
 """The flags that an answer may give to the C++ compiler: how to compile, not what or with what."""
 PRINTABLE = re.compile(r"[!-~]+")
 
+HALVES = re.compile(r"half|bfloat|bf16|fp16", re.IGNORECASE)
+"""Words of answers that need the light header's types of two bytes."""
 TARGETS = re.compile(r"-arch|-code|-gencode|--generate-code|--gpu-(architecture|code)")
 """The flags that choose GPUs: that is the judge's to do."""
 
@@ -100,7 +101,7 @@ class Extension(BaseModel):
     @property
     def defines_module(self) -> bool:
         """Whether the sources say themselves what Python sees."""
-        return any("PYBIND11_MODULE" in one for one in self.cpp_sources)
+        return any("PYBIND11_MODULE" in one for one in [*self.cpp_sources, *self.cuda_sources])
 
     @property
     def exports(self) -> str:
@@ -135,11 +136,13 @@ class Extension(BaseModel):
 
     def traced_command(self) -> list[str]:
         """What builds them with the runtime that records, against the light header."""
-        flags = [*TRACED_FLAGS, *self._defined, *self.extra_cuda_cflags]
+        half = any(HALVES.search(one) for one in [*self.cuda_sources, *self.cpp_sources])
+        defined = [*self._defined, *(["-DKERNELWRIGHT_HALF"] if half else [])]
+        flags = [*TRACED_FLAGS, *defined, *self.extra_cuda_cflags]
         return nvcc.command(nvcc_path() or "", flags, [*self.files(light=True), RUNTIME])
 
     def command(self, *, light: bool) -> list[str]:
-        """What builds them to be run. Flags of the answer come last, so that they win."""
+        """What builds C++ to be run. Flags of the answer come last, so that they win."""
         torch = torch_folder()
         own = torch / "include"
         api = own / "torch" / "csrc" / "api" / "include"
@@ -152,10 +155,7 @@ class Extension(BaseModel):
             *(f"-l{name}" for name in libraries),
         ]
         sources = list(self.files(light=light))
-        if self.cuda_sources:
-            line = [nvcc_path() or "", *CUDA_FLAGS, *self.extra_cuda_cflags]
-        else:
-            line = [compiler_path(), *FLAGS, *self.extra_cflags, *self.extra_ldflags]
+        line = [compiler_path(), *FLAGS, *self.extra_cflags, *self.extra_ldflags]
         defined = ["-Wl,-z,defs"] if light else []
         line += ["-o", "extension.so", *sources, *common, *defined]
         return ["/bin/sh", "-c", _SCRIPT, "sh", *line]

@@ -102,8 +102,6 @@ def _with_device_code(
 ) -> Built | Evaluation:
     """What can be said about it without a device, and how it gets onto one."""
     kernels = [kernel for one in libraries for kernel in one.kernels]
-    if any(one.extension.cuda_sources and not one.kernels for one in libraries):
-        return replace(built, log="built with PyTorch's own headers, so it cannot be traced\n")
 
     def traced(case: CaseSpec) -> Plan | Evaluation:
         return trace(built, case, kernels, sandboxes)
@@ -166,7 +164,7 @@ def record(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> list[Extension]
     """What the answer gives to `load_inline` when it is imported and made."""
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [spec.init],
+        [spec.init, json.dumps("cuda_sources" in source)],
         {"candidate.py": source},
         mode="record",
         limits=RECORD_LIMITS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +16,15 @@ from envs.dialects.plan import Kernel
 from envs.dialects.recorded import parameter_lines
 from envs.sandboxes import Runtime, Sandboxes
 from envs.symbols import foreign
-from envs.toolchain import NATIVE, SandboxUnavailableError, compiler_path, nvcc_path
+from envs.toolchain import NATIVE, SandboxUnavailableError, nvcc_path
 from envs.types import Evaluation, Verdict
 from envs.zygote import Limits, Starts
 
 BUILD_LIMIT_S = 100.0
 """For all extensions together: a judge that waits too long has no verdict."""
 LIGHT_LIMIT_S = 60.0
+TORCHS_OWN = re.compile(r"torch|\bat::|\bc10|ATen|\bAT_|TORCH_|C10_|pybind|\bpy\b|\bstd\b")
+"""What the light header might have had, and has not."""
 LIMITS = Limits(
     memory_bytes=4 << 30,
     file_bytes=256 << 20,
@@ -58,6 +61,8 @@ def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library
     end = time.monotonic() + BUILD_LIMIT_S
     for extension in wanted:
         light, made = build_extension(extension, sandboxes, max(0.0, end - time.monotonic()))
+        if made.failure == "compile_error" and extension.cuda_sources and _asks_too_much(made.log):
+            return failed("not_replayable", made.log, Verdict.UNJUDGED)
         if made.failure:
             return failed(made.failure, made.log)
         content, kernels = made.artefact, []
@@ -73,31 +78,54 @@ def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library
 def build_extension(
     extension: Extension, sandboxes: Sandboxes, limit_s: float = BUILD_LIMIT_S
 ) -> tuple[bool, Compiled]:
-    """(whether the light header was enough, what was built), as cheaply as it can be had."""
+    """(whether the light header was enough, what was built), as cheaply as it can be had.
+
+    What has CUDA in it can only be traced, and only with the light header.
+    """
     started = time.monotonic()
+    limits_s = min(LIGHT_LIMIT_S, limit_s)
+    if extension.cuda_sources:
+        return True, _traceable(extension, sandboxes, limits_s)
     if extension.callable:
-        made = _built(extension, sandboxes, min(LIGHT_LIMIT_S, limit_s), light=True)
+        made = _runnable(extension, sandboxes, limits_s, light=True)
         if made.failure != "compile_error" or "undefined reference" in made.log:
             return True, made
     left_s = max(0.0, limit_s - (time.monotonic() - started))
-    return False, _built(extension, sandboxes, left_s, light=False)
+    return False, _runnable(extension, sandboxes, left_s, light=False)
 
 
-def _built(extension: Extension, sandboxes: Sandboxes, limit_s: float, *, light: bool) -> Compiled:
-    files: dict[str, str | bytes] = {**extension.files(light=light)}
-    command = extension.command(light=light)
-    if light and extension.cuda_sources:
-        files[RUNTIME] = _runtime(sandboxes)
-        command = extension.traced_command()
+def _runnable(
+    extension: Extension, sandboxes: Sandboxes, limit_s: float, *, light: bool
+) -> Compiled:
     return compile_once(
-        sandboxes.of(Runtime.NATIVE), command, files, limits=LIMITS, limit_s=limit_s
+        sandboxes.of(Runtime.NATIVE),
+        extension.command(light=light),
+        extension.files(light=light),
+        limits=LIMITS,
+        limit_s=limit_s,
     )
+
+
+def _traceable(extension: Extension, sandboxes: Sandboxes, limit_s: float) -> Compiled:
+    return compile_once(
+        sandboxes.of(Runtime.NATIVE),
+        extension.traced_command(),
+        {**extension.files(light=True), RUNTIME: _runtime(sandboxes)},
+        limits=LIMITS,
+        limit_s=limit_s,
+    )
+
+
+def _asks_too_much(log: str) -> bool:
+    """Whether a compiler misses what only PyTorch's own headers have."""
+    return any(TORCHS_OWN.search(line) for line in log.splitlines() if "error" in line)
 
 
 def _runtime(sandboxes: Sandboxes) -> bytes:
     """The object file of the runtime that records, the same for all."""
     files = {name: (NATIVE / name).read_text() for name in ("recording.cpp", "recorder.h")}
-    line = [compiler_path(), "-std=c++20", "-O1", "-fPIC", "-c", "recording.cpp", "-o", "made.o"]
+    line = [nvcc_path() or "", "-std=c++20", "-Xcompiler", "-fPIC", "-c", "recording.cpp"]
+    line += ["-o", "made.o"]
     made = compile_once(
         sandboxes.of(Runtime.NATIVE),
         ["/bin/sh", "-c", '"$@" && cat made.o >&3', "sh", *line],

@@ -57,6 +57,8 @@ class Addresses:
                 return Launch(**{**event, "code": code, "arguments": arguments})
             case {"set": int(value), "at": at, "bytes": size}:
                 return Fill(at=self.place(at), fill=f"{value & 255:02x}", bytes=size)
+            case {"fill": pattern, "at": at, "bytes": size}:
+                return Fill(at=self.place(at), fill=pattern, bytes=size)
             case {"copied": size, "at": to, "from": source}:
                 return Copy(source=self.place(source), to=self.place(to), bytes=size)
         raise ValueError(f"no event is {event}")

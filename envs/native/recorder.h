@@ -20,10 +20,15 @@ namespace recorder {
 constexpr int kChannel = 3;
 constexpr uint64_t kFirstTensor = 0x7f0000000000, kFirstNew = 0x7e0000000000, kPage = 4096;
 
+// The device that there is not (NVIDIA, H100 tensor core GPU architecture).
+namespace h100 {
+constexpr int kMajor = 9, kProcessors = 132, kWarp = 32, kThreads = 1024, kThreadsOfProcessor = 2048, kRegisters = 65536;
+constexpr int kShared = 49152, kSharedOptIn = 232448, kSharedOfProcessor = 233472, kL2Bytes = 50 << 20;
+}  // namespace h100
+
 struct Dim { unsigned x, y, z; };
 struct Configuration { Dim grid, block; size_t shared; void* stream; };
 
-// A static of a function: kernels register themselves before other statics may be there.
 struct State {
   std::map<const void*, std::string> names;               // host stub → kernel
   std::map<std::string, std::vector<size_t>> parameters;  // kernel → sizes of its parameters
@@ -31,7 +36,9 @@ struct State {
   uint64_t next_new = kFirstNew;
   void (*sink)(const char* line) = [](const char* line) { dprintf(kChannel, "%s\n", line); };
 };
-inline State& state() {
+// A static of a function: kernels register themselves before other statics may be there. It is not
+// `inline`: that would be one for all libraries of a process.
+static State& state() {
   static State one;
   return one;
 }
@@ -176,8 +183,14 @@ RECORDED int cudaGetDeviceCount(int* count) { *count = 1; return 0; }
 RECORDED int cudaSetDevice(int) { return 0; }
 RECORDED int cudaFuncSetCacheConfig(const void*, int) { return 0; }
 RECORDED int cudaFuncSetAttribute(const void*, int, int) { return 0; }
+// By their numbers in driver_types.h; what is not here is 0.
 RECORDED int cudaDeviceGetAttribute(int* value, int attribute, int) {
-  *value = attribute == 16 ? 132 : attribute == 97 ? 232448 : 0;  // processors, shared memory of a block: an H100
+  using namespace recorder::h100;
+  static const std::map<int, int> known = {
+      {1, kThreads}, {2, kThreads}, {3, kThreads}, {4, 64}, {8, kShared}, {10, kWarp}, {12, kRegisters}, {16, kProcessors},
+      {38, kL2Bytes}, {39, kThreadsOfProcessor}, {75, kMajor}, {81, kSharedOfProcessor}, {82, kRegisters}, {97, kSharedOptIn}};
+  const auto found = known.find(attribute);
+  *value = found == known.end() ? 0 : found->second;
   return 0;
 }
 RECORDED int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int, size_t, unsigned) { *blocks = 1; return 0; }

@@ -1,4 +1,6 @@
 // The CUDA runtime of a library that is traced from Python, and what Python tells it.
+#include <driver_types.h>
+
 #include "recorder.h"
 
 // From now on events go to the sink. `first_new` is where new device memory begins; the rest is as
@@ -13,4 +15,40 @@ RECORDED void kernelwright_record(void (*sink)(const char*), uint64_t first_new,
 RECORDED void kernelwright_made(const void* at, size_t bytes, bool on_device) {
   if (on_device) recorder::allocated(at, bytes);
   else recorder::tell("{\"on_host\":", reinterpret_cast<uint64_t>(at), "}");
+}
+
+// So many bytes were filled with a value of this width.
+RECORDED void kernelwright_filled(const void* at, const void* value, size_t width, size_t bytes) {
+  if (width > 4) return recorder::leave_out("a fill with values of eight bytes");
+  recorder::tell("{\"fill\":\"", recorder::hexadecimal(value, width), "\",\"at\":", reinterpret_cast<uint64_t>(at), ",\"bytes\":", bytes, "}");
+}
+
+RECORDED int cudaGetDeviceProperties(cudaDeviceProp* all, int) {
+  using namespace recorder::h100;
+  memset(all, 0, sizeof *all);
+  strcpy(all->name, "NVIDIA H100 80GB HBM3");
+  all->totalGlobalMem = 80ULL << 30;
+  all->major = kMajor;
+  all->multiProcessorCount = kProcessors;
+  all->warpSize = kWarp;
+  all->maxThreadsPerBlock = kThreads;
+  all->maxThreadsPerMultiProcessor = kThreadsOfProcessor;
+  all->regsPerBlock = all->regsPerMultiprocessor = kRegisters;
+  all->sharedMemPerBlock = kShared;
+  all->sharedMemPerBlockOptin = kSharedOptIn;
+  all->sharedMemPerMultiprocessor = kSharedOfProcessor;
+  all->l2CacheSize = kL2Bytes;
+  const int dimensions[] = {kThreads, kThreads, 64}, grid[] = {0x7fffffff, 65535, 65535};
+  memcpy(all->maxThreadsDim, dimensions, sizeof dimensions);
+  memcpy(all->maxGridSize, grid, sizeof grid);
+  return 0;
+}
+RECORDED int cudaGetDeviceProperties_v2(cudaDeviceProp* all, int device) { return cudaGetDeviceProperties(all, device); }  // CUDA 12's name
+RECORDED int cudaFuncGetAttributes(cudaFuncAttributes* all, const void*) {
+  memset(all, 0, sizeof *all);
+  all->maxThreadsPerBlock = recorder::h100::kThreads;
+  all->maxDynamicSharedSizeBytes = recorder::h100::kShared;
+  all->binaryVersion = all->ptxVersion = 10 * recorder::h100::kMajor;
+  all->numRegs = 32;
+  return 0;
 }

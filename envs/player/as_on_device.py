@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
@@ -54,6 +55,7 @@ def as_on_device(model_class: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *given: model_class(*given).to(GPU)
 
 
+@cache
 def pretend() -> None:
     """From here on, in this process, tensors and `torch.cuda` answer as if there were a GPU."""
     AsOnDevice().__enter__()  # type: ignore[no-untyped-call]

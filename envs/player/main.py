@@ -51,9 +51,15 @@ def model_class() -> Any:
 
 
 def record(words: list[str]) -> None:
-    """Writes the answer's calls of `load_inline` to the channel."""
+    """Writes the answer's calls of `load_inline` to the channel; with CUDA in them the answer finds
+    a device."""
+    from envs.player.as_on_device import pretend
+
+    init, with_cuda = map(json.loads, words)
+    if with_cuda:
+        pretend()
     torch.utils.cpp_extension.load_inline = recorder = Recorder()
-    model_class()(*plain(json.loads(words[0])))
+    model_class()(*plain(init))
     with os.fdopen(CHANNEL, "w") as file:
         json.dump(recorder.calls, file)
 

@@ -19,6 +19,12 @@ struct CUDAStream {
 
 inline CUDAStream getCurrentCUDAStream(int32_t = -1) { return {nullptr}; }
 
+inline cudaDeviceProp* getCurrentDeviceProperties() {
+  static cudaDeviceProp all = [] { cudaDeviceProp found; cudaGetDeviceProperties(&found, 0); return found; }();
+  return &all;
+}
+inline cudaDeviceProp* getDeviceProperties(int64_t) { return getCurrentDeviceProperties(); }
+
 struct CUDAGuard {
   explicit CUDAGuard(const Device&) {}
 };

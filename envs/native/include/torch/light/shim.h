@@ -24,4 +24,5 @@ int32_t aoti_torch__reinterpret_tensor(KwTensorHandle, int64_t, const int64_t*, 
 int32_t aoti_torch_copy_(KwTensorHandle, KwTensorHandle, int32_t);
 int32_t aoti_torch_zero_(KwTensorHandle);
 void kernelwright_made(const void*, size_t, bool);  // native/recording.cpp
+void kernelwright_filled(const void*, const void*, size_t, size_t);
 }

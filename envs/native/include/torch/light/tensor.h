@@ -1,6 +1,7 @@
 // A tensor as kernels use it: its memory, its shape, and new ones like it. It cannot compute.
 #pragma once
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -160,6 +161,25 @@ inline Tensor empty(IntArrayRef sizes, TensorOptions options = {}) {
   return tensor;
 }
 inline Tensor zeros(IntArrayRef sizes, TensorOptions options = {}) { return empty(std::move(sizes), options).zero_(); }
+inline Tensor full(IntArrayRef sizes, double value, TensorOptions options = {}) {
+  const Tensor made = empty(std::move(sizes), options);
+  const auto fill = [&](auto one) {
+    if constexpr (!kTraced) std::fill_n(static_cast<decltype(one)*>(made.data_ptr()), made.numel(), one);
+    else if (options.place.is_cuda() && made.numel()) kernelwright_filled(made.data_ptr(), &one, sizeof one, made.nbytes());
+  };
+  switch (options.type) {
+    case kFloat: fill(static_cast<float>(value)); break;
+    case kDouble: fill(value); break;
+    case kInt: fill(static_cast<int32_t>(value)); break;
+    case kLong: fill(static_cast<int64_t>(value)); break;
+    case kBool: fill(value != 0); break;
+    default: fail("full: element type not supported");
+  }
+  return made;
+}
+inline Tensor ones(IntArrayRef sizes, TensorOptions options = {}) { return full(std::move(sizes), 1, options); }
+inline Tensor full_like(const Tensor& like, double value) { return full(like.sizes(), value, like.options()); }
+inline Tensor ones_like(const Tensor& like) { return full_like(like, 1); }
 inline Tensor empty_like(const Tensor& like, TensorOptions options) { return empty(like.sizes(), options); }
 inline Tensor empty_like(const Tensor& like) { return empty(like.sizes(), like.options()); }
 inline Tensor zeros_like(const Tensor& like, TensorOptions options) { return zeros(like.sizes(), options); }

@@ -1,13 +1,21 @@
 // Types around a tensor: its element type, its device, its sizes, and what to make a new one of.
 #pragma once
 
+#include <cassert>
+#include <cfloat>
+#include <climits>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
+
+#if defined(__CUDACC__) && defined(KERNELWRIGHT_HALF)
+#include "half.h"
+#endif
 
 #if defined(__CUDACC__)
 #define KW_ANYWHERE __host__ __device__
@@ -44,6 +52,10 @@ template <> struct TypeOf<long long> { static constexpr ScalarType value = kLong
 template <> struct TypeOf<float> { static constexpr ScalarType value = kFloat; };
 template <> struct TypeOf<double> { static constexpr ScalarType value = kDouble; };
 template <> struct TypeOf<bool> { static constexpr ScalarType value = kBool; };
+#if defined(__CUDACC__) && defined(KERNELWRIGHT_HALF)
+template <> struct TypeOf<Half> { static constexpr ScalarType value = kHalf; };
+template <> struct TypeOf<BFloat16> { static constexpr ScalarType value = kBFloat16; };
+#endif
 
 inline int64_t size_of(ScalarType type) {
   switch (type) {
@@ -130,15 +142,31 @@ template <class... Parts>
 #define TORCH_INTERNAL_ASSERT(condition, ...) TORCH_CHECK(condition __VA_OPT__(,) __VA_ARGS__)
 #define AT_ERROR(...) ::torch::fail(__VA_ARGS__)
 
-#define KW_CASE(name, c_type, ...) case ::torch::ScalarType::name: { using scalar_t = c_type; return __VA_ARGS__(); }
+template <torch::ScalarType type> struct KwCpp;
+#define KW_TYPE(name, c_type) template <> struct KwCpp<torch::ScalarType::name> { using type = c_type; };
+KW_TYPE(Byte, uint8_t) KW_TYPE(Char, int8_t) KW_TYPE(Short, int16_t) KW_TYPE(Int, int32_t) KW_TYPE(Long, int64_t)
+KW_TYPE(Float, float) KW_TYPE(Double, double) KW_TYPE(Bool, bool)
+#if defined(__CUDACC__) && defined(KERNELWRIGHT_HALF)
+KW_TYPE(Half, torch::Half) KW_TYPE(BFloat16, torch::BFloat16)
+#endif
+
+#define KW_CASE(number, ...) case number: { using scalar_t = typename KwCpp<number>::type; return __VA_ARGS__(); }
+#define KW_FLOATS(...) KW_CASE(::torch::kFloat, __VA_ARGS__) KW_CASE(::torch::kDouble, __VA_ARGS__)
+#define KW_WHOLES(...)                                                                                 \
+  KW_CASE(::torch::kByte, __VA_ARGS__) KW_CASE(::torch::kChar, __VA_ARGS__) KW_CASE(::torch::kShort, __VA_ARGS__) \
+  KW_CASE(::torch::kInt, __VA_ARGS__) KW_CASE(::torch::kLong, __VA_ARGS__)
 #define KW_DISPATCH(type, name, cases) \
   [&] { switch (type) { cases default: ::torch::fail(name, ": element type not supported"); } }()
-#define AT_DISPATCH_FLOATING_TYPES(type, name, ...) \
-  KW_DISPATCH(type, name, KW_CASE(Float, float, __VA_ARGS__) KW_CASE(Double, double, __VA_ARGS__))
-#define AT_DISPATCH_INTEGRAL_TYPES(type, name, ...)                                           \
-  KW_DISPATCH(type, name, KW_CASE(Byte, uint8_t, __VA_ARGS__) KW_CASE(Char, int8_t, __VA_ARGS__) \
-              KW_CASE(Short, int16_t, __VA_ARGS__) KW_CASE(Int, int32_t, __VA_ARGS__) KW_CASE(Long, int64_t, __VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES(type, name, ...)                                                   \
-  KW_DISPATCH(type, name, KW_CASE(Float, float, __VA_ARGS__) KW_CASE(Double, double, __VA_ARGS__) \
-              KW_CASE(Byte, uint8_t, __VA_ARGS__) KW_CASE(Char, int8_t, __VA_ARGS__)             \
-              KW_CASE(Short, int16_t, __VA_ARGS__) KW_CASE(Int, int32_t, __VA_ARGS__) KW_CASE(Long, int64_t, __VA_ARGS__))
+
+#define AT_DISPATCH_FLOATING_TYPES(type, name, ...) KW_DISPATCH(type, name, KW_FLOATS(__VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND(a, type, name, ...) \
+  KW_DISPATCH(type, name, KW_FLOATS(__VA_ARGS__) KW_CASE(a, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND2(a, b, type, name, ...) \
+  KW_DISPATCH(type, name, KW_FLOATS(__VA_ARGS__) KW_CASE(a, __VA_ARGS__) KW_CASE(b, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(type, name, ...) \
+  AT_DISPATCH_FLOATING_TYPES_AND(::torch::kHalf, type, name, __VA_ARGS__)
+#define AT_DISPATCH_INTEGRAL_TYPES(type, name, ...) KW_DISPATCH(type, name, KW_WHOLES(__VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES(type, name, ...) \
+  KW_DISPATCH(type, name, KW_FLOATS(__VA_ARGS__) KW_WHOLES(__VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND(a, type, name, ...) \
+  KW_DISPATCH(type, name, KW_FLOATS(__VA_ARGS__) KW_WHOLES(__VA_ARGS__) KW_CASE(a, __VA_ARGS__))
