@@ -10,17 +10,14 @@ import pytest
 
 from data.kernelbench import load_problem
 from envs.dialects import nvcc
-from envs.dialects.base import Built
 from envs.dialects.cuda import compiled
 from envs.dialects.cuda import trace as launches_of
 from envs.dialects.device import ARCHITECTURES
-from envs.dialects.inline import Inline
-from envs.dialects.plan import Fill, Launch, Place, Plan
+from envs.dialects.plan import Place, Plan
 from envs.dialects.triton import trace
 from envs.draws import ReferenceProcess
 from envs.judge import Judge
 from envs.sandboxes import Sandboxes
-from envs.toolchain import nvcc_path
 from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
 
 FOLDER = Path(__file__).parent / "dialects"
@@ -298,109 +295,3 @@ def test_the_launches_of_cuda_host_code_are_recorded(
         32,
     ]
     assert struct.unpack("<f", bytes.fromhex(second.arguments[7])) == (2.5,)
-
-
-def test_the_launches_of_an_inline_answers_libraries_are_recorded_in_order(
-    problem: Problem, sandboxes: Sandboxes
-) -> None:
-    if nvcc_path() is None:
-        pytest.skip("no nvcc on the PATH")
-    reference = ReferenceProcess()
-    spec = reference.load(problem).specs[0]
-    reference.close()
-    more = """
-      auto rest = torch::zeros({8}, x.options()), host = torch::zeros({8});
-      float* t; cudaMalloc(&t, 512); cudaMemsetAsync(t, 255, 512);
-      const auto p = [](const torch::Tensor& one) { return one.data_ptr<float>(); };
-      f<<<1, 32>>>(p(x), t + 2, p(rest) + 1, p(host), 1, 2, 3, 4.f);
-      auto out = torch::empty("""
-    source = changed(INLINE_CUDA, "  auto out = torch::empty(", more)
-    built = Inline().build(source, [spec], sandboxes)
-    assert isinstance(built, Built), built
-    assert built.on_device is not None
-    plan, rows = built.on_device.trace(spec, 90), spec.inputs[0].shape[0]
-    assert isinstance(plan, Plan), plan
-    assert (plan.left_out, list(plan.buffers.values())) == (None, [32, 512, rows * 32 * 4])
-    zeroed, taken, out = (Place(tensor=f"new.{number}", offset=0) for number in range(3))
-    first, second, third, fourth = plan.steps
-    assert first == Fill(at=zeroed, fill="00", bytes=32)
-    assert second == Fill(at=taken, fill="ff", bytes=512)
-    assert isinstance(third, Launch)
-    assert isinstance(fourth, Launch)
-    assert third.arguments[0] == Place(tensor="x", offset=0)
-    assert third.arguments[1:3] == [
-        Place(tensor="new.1", offset=8),
-        Place(tensor="new.0", offset=4),
-    ]
-    assert isinstance(third.arguments[3], str), "what is on the host is on no device"
-    names = ["x", "linear_weight", "linear_bias", "new.2"]
-    assert fourth.arguments[:4] == [Place(tensor=name, offset=0) for name in names]
-    assert fourth.arguments[4:] == [
-        *(struct.pack("<i", one).hex() for one in (rows, 128, 32)),
-        struct.pack("<f", 2.5).hex(),
-    ]
-    assert plan.outputs == [out]
-    assert {one.code for one in plan.kernels} == {third.code} == {"fused_cuda"}
-
-
-FORMS = {
-    "half": (
-        "x.data_ptr<float>()",
-        'AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), "f", [&] { scalar_t one(1.f); '
-        "one += scalar_t(2); return x.data_ptr<float>() + 0 * int(one); })",
-    ),
-    "properties": (
-        "const int n = x.size(0)",
-        "cudaDeviceProp all; cudaGetDeviceProperties(&all, 0);\n"
-        "  const auto* same = at::cuda::getCurrentDeviceProperties();\n"
-        "  if (all.multiProcessorCount != same->multiProcessorCount || all.major != 9) return x;\n"
-        "  int blocks = 0, threads = 0;\n"
-        "  cudaOccupancyMaxPotentialBlockSize(&blocks, &threads, f, 0, 0);\n"
-        "  if (!blocks || !threads) return x;\n  const int n = x.size(0)",
-    ),
-    "filled": ("torch::empty({n, m}", "torch::full({n, m}, -INFINITY"),
-    "on the device early": (
-        "self.ext = ext",
-        "self.ext, self.z = ext, torch.ones(3, device='cuda')",
-    ),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_what_cuda_answers_use_of_torch_and_of_the_device_is_there(
-    form: str, judge: Judge, problem: Problem
-) -> None:
-    source = "import torch\n" + changed(INLINE_CUDA, *FORMS[form])
-    found = judged(judge, problem, Dialect.INLINE, source)
-    if found.reason == "no_nvcc":
-        pytest.skip(found.log)
-    assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "built_only"), found.log
-    assert dict(found.facts)["launches"] == 1
-
-
-def test_two_libraries_of_an_answer_are_recorded_apart(
-    problem: Problem, sandboxes: Sandboxes
-) -> None:
-    if nvcc_path() is None:
-        pytest.skip("no nvcc on the PATH")
-    reference = ReferenceProcess()
-    spec = reference.load(problem).specs[0]
-    reference.close()
-    first, second = INLINE_CUDA.split("\n\n\nclass ModelNew")
-    other = first.partition("cuda_source = ")[2].replace(
-        "int n, int k, int m", "long n, long k, long m"
-    )
-    source = f"{first}\nfirst = ext\ncuda_source = {other}\n\n\nclass ModelNew{second}"
-    source = source.replace('name="fused_cuda"', 'name="another"', 1)
-    source = changed(
-        source,
-        "return self",
-        "first.fused(x, self.linear.weight, self.linear.bias, 1.0); return self",
-    )
-    built = Inline().build(source, [spec], sandboxes)
-    assert isinstance(built, Built), built
-    assert built.on_device is not None
-    plan = built.on_device.trace(spec, 90)
-    assert isinstance(plan, Plan), plan
-    sizes = [(one.code, [len(it) // 2 for it in one.arguments[4:]]) for one in plan.launches]
-    assert sizes == [("another", [4, 4, 4, 4]), ("fused_cuda", [8, 8, 8, 4])]
