@@ -85,6 +85,11 @@ class Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
         held = {self._carried.get(_storage(one)) for one in outputs}
         return sorted(number for number in held if number is not None)
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: it would import torch's compiler, which takes longer than all the rest."""
+        return False
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -70,7 +71,7 @@ def main() -> None:
     troubles = [*_misjudged(asked, found), *_left_behind(before)]
     if (len(found), len(calls)) != (options.count, options.count):
         troubles.append(f"{options.count} asked, {len(found)} found, {len(calls)} reported")
-    os.rmdir(tempfile.tempdir)
+    shutil.rmtree(tempfile.tempdir)
     print(*troubles or ["nothing lost, doubled, misjudged or left behind"], sep="\n")
     sys.exit(bool(troubles))
 
