@@ -315,7 +315,7 @@ def test_ptx_is_assembled_for_the_device(bench: Bench) -> None:
     compiler = nvcc_path()
     if made is None or compiler is None:
         pytest.skip("no nvcc on the PATH")
-    plan = cuda_plan(nvcc.members(made.artefact), spec, sandboxes)
+    plan = cuda_plan(*nvcc.unpacked(made.artefact, "glue"), spec, sandboxes)
     assert isinstance(plan, Plan)
     one = best_for(plan.kernels, 86)
     assert one.target == "sm_80"

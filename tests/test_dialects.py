@@ -280,7 +280,7 @@ def test_the_launches_of_cuda_host_code_are_recorded(
     made = compiled(CUDA.replace("  f<<<", scratch, 1), spec, sandboxes)
     if made is None:
         pytest.skip("no nvcc on the PATH")
-    plan = launches_of(nvcc.members(made.artefact), spec, sandboxes)
+    plan = launches_of(*nvcc.unpacked(made.artefact, "glue"), spec, sandboxes)
     assert isinstance(plan, Plan), plan
     first, second = plan.launches
     new, rows = Place(tensor="new.0", offset=0), spec.inputs[0].shape[0]

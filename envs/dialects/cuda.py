@@ -8,7 +8,7 @@ and the instructions that it consists of. Whether it computes the right thing st
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from envs.abi import CaseSpec, glue, signature
@@ -51,22 +51,25 @@ class Cuda:
             return failed("no_nvcc", "nvcc is not on the PATH", Verdict.UNJUDGED)
         if made.failure:
             return failed(made.failure, made.log)
-        files = nvcc.members(made.artefact)
-        plan = trace(files, specs[0], sandboxes)
+        try:
+            library, kernels = nvcc.unpacked(made.artefact, STEM)
+        except nvcc.OddArchiveError as error:
+            return failed("protocol_violation", str(error), Verdict.CHEATED)
+        plan = trace(library, kernels, specs[0], sandboxes)
         if isinstance(plan, Evaluation):
             return plan
         if not plan.launches:
             return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
-        sizes = (("library_bytes", float(len(files[nvcc.LIBRARY]))),)
+        sizes = (("library_bytes", float(len(library))),)
         launches = (("launches", float(len(plan.launches))),)
         return Built(
-            files=((nvcc.LIBRARY, files[nvcc.LIBRARY]),),
+            files=((nvcc.LIBRARY, library),),
             runtime=None,
             log=made.log,
             facts=(*sizes, *launches, *plan.facts()),
             timed=False,
             on_device=OnDevice(
-                trace=lambda case, _: trace(files, case, sandboxes),
+                trace=lambda case, _: trace(library, kernels, case, sandboxes),
                 assembler=nvcc.assembler(nvcc_path() or ""),
             ),
         )
@@ -86,14 +89,15 @@ def compiled(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Compiled | No
     )
 
 
-def trace(files: Mapping[str, bytes], spec: CaseSpec, sandboxes: Sandboxes) -> Plan | Evaluation:
+def trace(
+    library: bytes, kernels: list[Kernel], spec: CaseSpec, sandboxes: Sandboxes
+) -> Plan | Evaluation:
     """What the host code launches, run once in the sandbox without a device."""
-    kernels = nvcc.kernels(files, STEM)
     made = compile_once(
         sandboxes.of(Runtime.NATIVE),
         [],
         {
-            nvcc.LIBRARY: files[nvcc.LIBRARY],
+            nvcc.LIBRARY: library,
             "layout": native_layout(spec),
             "parameters": parameter_lines(kernels[0].ptx),
         },

@@ -33,7 +33,7 @@ def static_facts(ptx: str, info: str) -> list[tuple[str, float]]:
     spills = re.findall(r"(\d{1,9}) bytes spill stores, (\d{1,9}) bytes spill loads", info)
     counts = Counter(
         {
-            name: len(re.findall(rf"^\s+(?:@!?%\w+ )?{pattern}", ptx, re.MULTILINE))
+            name: len(re.findall(rf"^[ \t]+(?:@!?%\w+ )?{pattern}", ptx, re.MULTILINE))
             for name, pattern in INSTRUCTIONS.items()
         }
     )

@@ -23,7 +23,7 @@ from envs.dialects import nvcc
 from envs.dialects.base import Built, OnDevice, failed, host_failed, import_failed, too_large
 from envs.dialects.extension import Extension
 from envs.dialects.libraries import Library, build_all
-from envs.dialects.plan import Count, Kernel, Place, Plan, Strict
+from envs.dialects.plan import MOST_STEPS, Count, Kernel, Place, Plan, Strict
 from envs.dialects.recorded import Addresses, parameters_of
 from envs.layout import python_layout
 from envs.sandboxes import Runtime, Sandboxes
@@ -43,11 +43,11 @@ _Calls = TypeAdapter(Annotated[list[Extension], Field(max_length=EXTENSIONS_AT_M
 class _Recorded(Strict):
     """What player/main.py writes of a call: steps of its own, and events of a library's runtime."""
 
-    steps: list[dict[str, Any]]
-    buffers: dict[str, Count]
-    outputs: list[Place]
+    steps: Annotated[list[dict[str, Any]], Field(max_length=MOST_STEPS)]
+    buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
+    outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)]
     left_out: str | None
-    addresses: dict[str, int]
+    addresses: Annotated[dict[str, int], Field(max_length=2 * MOST_STEPS)]
 
 
 class Inline:

@@ -65,10 +65,12 @@ def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library
             return failed("not_replayable", made.log, Verdict.UNJUDGED)
         if made.failure:
             return failed(made.failure, made.log)
-        content, kernels = made.artefact, []
-        if extension.cuda_sources and light:
-            parts = nvcc.members(made.artefact)
-            content, kernels = parts[nvcc.LIBRARY], nvcc.kernels(parts, STEM, extension.name)
+        content, kernels = made.artefact, list[Kernel]()
+        if extension.cuda_sources:
+            try:
+                content, kernels = nvcc.unpacked(made.artefact, STEM, extension.name)
+            except nvcc.OddArchiveError as error:
+                return failed("protocol_violation", str(error), Verdict.CHEATED)
         if not extension.cuda_sources and (name := foreign(content, light=light)):
             return failed("foreign_code", f"the library asks for {name}", Verdict.CHEATED)
         found.append(Library(extension, light, content, kernels))

@@ -16,6 +16,8 @@ from envs.dialects.plan import Kernel
 
 FLAGS = ("-shared", "-Xcompiler", "-fPIC", "-cudart", "none")
 LIBRARY = "kernel.so"
+PTX_BYTES = 8 << 20
+MOST_MEMBERS = 32
 
 _SCRIPT = """
 set -e; mkdir keep; "$@"; cd keep
@@ -42,29 +44,49 @@ def command(compiler: str, flags: Sequence[str], sources: Sequence[str]) -> list
     return ["/bin/sh", "-c", script, "sh", *line]
 
 
-def members(archive: bytes) -> dict[str, bytes]:
-    """Base name → content of the plain files in a tar archive; links and the like are left out."""
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        found = {}
-        for member in tar:
-            file = tar.extractfile(member) if member.isreg() else None
+class OddArchiveError(ValueError):
+    """What a build left is not what its script leaves: the answer had its hand in it."""
+
+
+def unpacked(archive: bytes, stem: str, code: str = "") -> tuple[bytes, list[Kernel]]:
+    """The library, and the device code for each generation.
+
+    Raises OddArchiveError: an answer's flags can name any compiler, which then writes any archive.
+    """
+    try:
+        files = _members(archive)
+        kernels = [_kernel(files, stem, code, name) for name in ARCHITECTURES]
+        return files[LIBRARY], kernels
+    except (tarfile.TarError, KeyError, ValueError) as error:
+        raise OddArchiveError(
+            f"the build left no archive of a library and its code: {error}"
+        ) from None
+
+
+def _kernel(files: Mapping[str, bytes], stem: str, code: str, architecture: int) -> Kernel:
+    ptx, info = files[f"{stem}.compute_{architecture}.ptx"], files[f"{architecture}.info"]
+    if len(ptx) > PTX_BYTES:
+        raise ValueError(f"{len(ptx)} bytes of PTX")
+    return Kernel(
+        name=stem,
+        code=code,
+        target=f"sm_{architecture}",
+        ptx=ptx.decode(),
+        info=info.decode("utf-8", "replace"),
+    )
+
+
+def _members(archive: bytes) -> dict[str, bytes]:
+    """Base name → content of the plain files in a tar archive; links and holes are left out."""
+    found: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
+        for number, member in enumerate(tar):
+            if number >= MOST_MEMBERS:
+                raise ValueError("too many files")
+            file = tar.extractfile(member) if member.isreg() and not member.issparse() else None
             if file is not None:
                 found[member.name.rpartition("/")[2]] = file.read()
-        return found
-
-
-def kernels(files: Mapping[str, bytes], stem: str, code: str = "") -> list[Kernel]:
-    """The device code among the members, for each generation."""
-    return [
-        Kernel(
-            name=stem,
-            code=code,
-            target=f"sm_{name}",
-            ptx=files[f"{stem}.compute_{name}.ptx"].decode(),
-            info=files[f"{name}.info"].decode(),
-        )
-        for name in ARCHITECTURES
-    ]
+    return found
 
 
 def assembler(compiler: str) -> str:

@@ -16,6 +16,7 @@ from envs.dialects.device import ARCHITECTURES, static_facts
 
 MOST_STEPS = 10_000
 """In one call: at some microseconds a launch, nobody is served by more."""
+MOST_KERNELS = 1_000
 MOST_BYTES = 1 << 40
 Count = Annotated[int, Field(ge=0, le=MOST_BYTES)]
 Size = Annotated[int, Field(ge=0, lt=1 << 31)]
@@ -90,11 +91,11 @@ class Plan(Strict):
     """
 
     steps: Annotated[list[Step], Field(max_length=MOST_STEPS)]
-    buffers: dict[str, Count]
-    outputs: list[Place] = []
-    kernels: list[Kernel]
+    buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
+    outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)] = []
+    kernels: Annotated[list[Kernel], Field(max_length=MOST_KERNELS)]
     left_out: str | None = None
-    forms: list[str] = []
+    forms: Annotated[list[str], Field(max_length=MOST_STEPS)] = []
     """Of the launches for all cases: function, constants and kinds of arguments, which code depends
     on (player/interpreted.py)."""
 

@@ -6,12 +6,18 @@ Every line of it is an answer's word: what the runtime would not have written is
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from envs.dialects.plan import Copy, Fill, Launch, Place, Step
 
 POINTER_DIGITS = 16
+ARGUMENT_BYTES = 4 << 20
+"""Of all launches together; more is read by nobody."""
+_PARAMETER = re.compile(
+    r"\s*\.param\s+(?:\.align \d+\s+)?\.\w?(\d{1,3})\s+[\w$]+\s*(?:\[(\d{1,5})\])?"
+)
 Range = tuple[str, int, int]
 """A tensor's name, the address at which it lies, and its bytes."""
 Sizes = Mapping[str, Sequence[int]]
@@ -23,13 +29,16 @@ class Addresses:
     library, by its name."""
 
     def __init__(self, ranges: Iterable[Range], known: Mapping[str, Sizes]) -> None:
-        self.ranges, self.known = list(ranges), known
+        self.ranges, self.known = sorted(ranges, key=_start), known
         self.left_out: str | None = None
+        self._bytes_left = ARGUMENT_BYTES
 
     def place(self, address: int) -> Place:
         """Raises ValueError where nothing lies."""
-        for name, start, size in self.ranges:
-            if start <= address <= start + size:
+        number = bisect_right(self.ranges, address, key=_start) - 1
+        if number >= 0:
+            name, start, size = self.ranges[number]
+            if address <= start + size:
                 return Place(tensor=name, offset=address - start)
         raise ValueError(f"{address:#x} is in no tensor")
 
@@ -53,6 +62,9 @@ class Addresses:
                 sizes = [len(digits) // 2 for digits in given]
                 if self.known[code].get(name) != sizes:
                     raise ValueError(f"no kernel {name} takes arguments of {sizes} bytes")
+                self._bytes_left -= sum(sizes)
+                if self._bytes_left < 0:
+                    raise ValueError(f"more than {ARGUMENT_BYTES} bytes of arguments")
                 arguments = [self.argument(one) for one in given]
                 return Launch(**{**event, "code": code, "arguments": arguments})
             case {"set": int(value), "at": at, "bytes": size}:
@@ -62,6 +74,10 @@ class Addresses:
             case {"copied": size, "at": to, "from": source}:
                 return Copy(source=self.place(source), to=self.place(to), bytes=size)
         raise ValueError(f"no event is {event}")
+
+
+def _start(one: Range) -> int:
+    return one[1]
 
 
 def parameter_lines(ptx: str) -> str:
@@ -77,7 +93,8 @@ def parameters_of(ptx: str) -> dict[str, list[int]]:
     {'f': [8, 24]}
     """
     found = {}
-    for name, body in re.findall(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)", ptx):
-        rows = re.findall(r"\.param\s+(?:\.align \d+\s+)?\.\w?(\d+)\s+[^,\[]*(?:\[(\d+)\])?", body)
-        found[name] = [int(bits) // 8 * int(count or 1) for bits, count in rows]
+    for part in ptx.split(".entry")[1:]:
+        name, _, rest = part.partition("(")
+        rows = [_PARAMETER.match(one) for one in rest.partition(")")[0].split(",")]
+        found[name.strip()] = [int(one[1]) // 8 * int(one[2] or 1) for one in rows if one]
     return found

@@ -1,0 +1,120 @@
+"""What a build leaves is an answer's word: odd archives and odd PTX end in a verdict, soon."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable
+
+import pytest
+
+from envs.dialects.device import ARCHITECTURES, static_facts
+from envs.dialects.nvcc import MOST_MEMBERS, PTX_BYTES, OddArchiveError, unpacked
+from envs.dialects.plan import Place
+from envs.dialects.recorded import ARGUMENT_BYTES, Addresses, parameters_of
+
+PTX = ".visible .entry f(.param .u64 f_param_0, .param .align 8 .b8 f_param_1[24]) {\n  ret;\n}\n"
+
+
+def files() -> dict[str, bytes]:
+    """What the script of a build leaves."""
+    reports = {f"{name}.info": b"" for name in ARCHITECTURES}
+    code = {f"kernels.compute_{name}.ptx": PTX.encode() for name in ARCHITECTURES}
+    return {"kernel.so": b"library", **reports, **code}
+
+
+def packed(content: dict[str, bytes], mode: str = "w:") -> bytes:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode=mode) as tar:  # type: ignore[call-overload]
+        for name, data in content.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    return archive.getvalue()
+
+
+def linked() -> bytes:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:") as tar:
+        member = tarfile.TarInfo("kernel.so")
+        member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(member)
+    return archive.getvalue()
+
+
+def test_a_build_leaves_a_library_and_its_code() -> None:
+    library, kernels = unpacked(packed(files()), "kernels", "mine")
+    assert library == b"library"
+    assert [(one.code, one.target) for one in kernels] == [
+        ("mine", f"sm_{name}") for name in ARCHITECTURES
+    ]
+
+
+ODD: dict[str, Callable[[], bytes]] = {
+    "no archive": lambda: b"nothing of the kind",
+    "empty": lambda: b"",
+    "a link": linked,
+    "compressed": lambda: packed(files(), "w:gz"),
+    "no report": lambda: packed({**files(), "90.info": b""} | {"x": b""}).replace(
+        b"90.info", b"91.info"
+    ),
+    "not text": lambda: packed(files() | {"kernels.compute_90.ptx": b"\xff"}),
+    "too much code": lambda: packed(files() | {"kernels.compute_90.ptx": bytes(PTX_BYTES + 1)}),
+    "too many files": lambda: packed({str(n): b"" for n in range(MOST_MEMBERS + 1)} | files()),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_odd_archive_is_known_for_one(kind: str) -> None:
+    with pytest.raises(OddArchiveError):
+        unpacked(ODD[kind](), "kernels")
+
+
+def test_the_parameters_of_kernels_are_read_off_their_code() -> None:
+    assert parameters_of(PTX + PTX.replace(" f(", " g(")) == {"f": [8, 24], "g": [8, 24]}
+
+
+@pytest.mark.parametrize(
+    "ptx",
+    [
+        ".entry f(.param .b8 p[" + "9" * 5000 + "])",
+        ".entry " * 1_000_000,
+        ".entry f(" * 800_000,
+        "\n" * (8 << 20),
+        " \n\t" * (2 << 20),
+        ".entry f(" + ".param .u64 a," * 500_000,
+    ],
+    ids=["digits", "names", "opened", "lines", "blanks", "parameters"],
+)
+def test_odd_code_is_read_in_time_that_grows_with_its_length(ptx: str) -> None:
+    assert parameters_of(ptx) is not None
+    assert dict(static_facts(ptx, ptx))["ptx_fma"] == 0
+
+
+def test_an_address_is_found_in_the_tensor_that_it_lies_in_or_just_behind() -> None:
+    addresses = Addresses([("b", 4096, 64), ("a", 1024, 16), ("c", 4160, 8)], {})
+    found = [addresses.place(at) for at in (1024, 1040, 4100, 4160)]
+    assert found == [
+        Place(tensor="a", offset=0),
+        Place(tensor="a", offset=16),
+        Place(tensor="b", offset=4),
+        Place(tensor="c", offset=0),
+    ]
+    for at in (0, 1023, 1041, 5000):
+        with pytest.raises(ValueError, match="no tensor"):
+            addresses.place(at)
+
+
+def test_so_many_arguments_are_read_and_no_more() -> None:
+    addresses = Addresses([], {"": {"f": [4096]}})
+    event = {
+        "kernel": "f",
+        "grid": [1, 1, 1],
+        "block": [1, 1, 1],
+        "shared_bytes": 0,
+        "arguments": ["00" * 4096],
+    }
+    for _ in range(ARGUMENT_BYTES // 4096):
+        addresses.step(event)
+    with pytest.raises(ValueError, match="bytes of arguments"):
+        addresses.step(event)
