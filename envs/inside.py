@@ -91,7 +91,12 @@ def python(interpreted_triton: bool = False) -> Inside:
     """For answers that are a Python module: this interpreter, with torch imported once."""
     folders = {sys.prefix, sys.base_prefix, sysconfig.get_path("purelib")}
     shown = [(folder, folder) for folder in sorted(folders)]
-    environment = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "HOME": "/scratch"}
+    environment = {
+        "OMP_NUM_THREADS": "1",
+        "OMP_THREAD_LIMIT": "1",
+        "MKL_NUM_THREADS": "1",
+        "HOME": "/scratch",
+    }
     player = (str(PLAYER), "/kernelwright/envs/player")
     environment["TRITON_CACHE_DIR"] = "/scratch/triton"
     if interpreted_triton:

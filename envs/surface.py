@@ -41,7 +41,7 @@ ONLY = {
         Optional Sequence Set TYPE_CHECKING Tuple Type TypeVar Union cast overload
         """
     ),
-    "warnings": _names("catch_warnings filterwarnings simplefilter warn"),
+    "warnings": _names("filterwarnings simplefilter warn"),
 }
 """Module → what may be used of it."""
 
@@ -119,6 +119,7 @@ NEVER = _names(
     func obj
     functorch library overrides vmap
     apply_ map_ map2_ compile recompile on_generate_code
+    _determine_new_args _evaluate _make_substitution _unsafe_update_src
     launcher_cls raw_src rewrite rewriter rewritten_fn src tape
     cast_from_numpy from_numpy handle numpy storage tolist typed_storage untyped_storage
     get_capture_scope nonlocals used_global_vals

@@ -24,8 +24,12 @@ NOBODYS = frozenset(
     "__gmon_start__ __tls_get_addr _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable".split()  # noqa: SIM905
 )
 """What the compiler itself adds."""
-FINDERS = re.compile(r"_*(libc_)?dl[a-z]*_?[a-z_]*|_r_debug")
-"""Names of the runtime by which other names are found."""
+FINDERS = re.compile(
+    r"_*(libc_)?dl[a-z]*_?[a-z_]*|_r_debug|_*iconv(_open|_close)?|_*nss_\w+"
+    r"|(get|set|end)(host|net|serv|proto|pw|gr|sp|sg|alias|rpc|ether)\w*|get(addr|name)info\w*"
+    r"|initgroups|getgrouplist|wordexp"
+)
+"""Names of the runtime by which other names are found, or that load what a file says."""
 SHIM = NATIVE / "include" / "torch" / "light" / "shim.h"
 
 _PYTHON = (

@@ -19,7 +19,7 @@ from envs.elf import ERRORS, wanted
 from envs.inside import native
 from envs.screen import refused
 from envs.surface import MODULES, may_use
-from envs.symbols import foreign
+from envs.symbols import foreign, runtime
 from envs.toolchain import compiler_path
 from envs.zygote import BUILD_LIMITS, Zygote
 
@@ -206,6 +206,11 @@ double f(double x) {
 extern "C" int aoti_torch_get_dim(void*, long*);
 int g(void* t) { long d; return aoti_torch_get_dim(t, &d); }
 """
+
+
+def test_what_loads_a_library_that_a_file_names_is_no_part_of_the_runtime() -> None:
+    assert not {"dlopen", "iconv_open", "getpwnam", "getaddrinfo", "wordexp"} & runtime()
+    assert {"malloc", "memcpy", "getenv", "setvbuf", "getline", "expf"} <= runtime()
 
 
 def test_a_library_may_use_its_runtime_and_tensors(tmp_path: Path) -> None:

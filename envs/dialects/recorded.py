@@ -15,9 +15,7 @@ from envs.dialects.plan import Copy, Fill, Launch, Place, Step
 POINTER_DIGITS = 16
 ARGUMENT_BYTES = 4 << 20
 """Of all launches together; more is read by nobody."""
-_PARAMETER = re.compile(
-    r"\s*\.param\s+(?:\.align \d+\s+)?\.\w?(\d{1,3})\s+[\w$]+\s*(?:\[(\d{1,5})\])?"
-)
+_PARAMETER = re.compile(r"\s*\.param\s+(?:\.align \d+\s+)?\.\w?(\d{1,3})\s[^\[]*(?:\[(\d{1,5})\])?")
 Range = tuple[str, int, int]
 """A tensor's name, the address at which it lies, and its bytes."""
 Sizes = Mapping[str, Sequence[int]]

@@ -40,14 +40,25 @@ class Properties(NamedTuple):
 PROPERTIES = Properties()
 
 
-class Stream:
-    """The default stream, on which everything has happened already."""
+class Happened:
+    """A stream or an event of a device on which everything has happened already."""
 
     __slots__ = ()
     cuda_stream, device = 0, GPU
 
-    def synchronize(self) -> None:
+    def synchronize(self, *_: Any) -> None:
         pass
+
+    record = wait = wait_event = wait_stream = synchronize
+
+    def query(self) -> bool:
+        return True
+
+    def record_event(self, *_: Any) -> Happened:
+        return self
+
+    def elapsed_time(self, other: Happened) -> float:
+        return 0.0
 
 
 def as_on_device(model_class: Callable[..., Any]) -> Callable[..., Any]:
@@ -156,8 +167,10 @@ def _cuda() -> dict[str, Any]:
         "get_device_name": lambda *_: PROPERTIES.name,
         "get_device_properties": lambda *_: PROPERTIES,
         "is_bf16_supported": lambda *_, **__: True,
-        "current_stream": lambda *_: Stream(),
-        "default_stream": lambda *_: Stream(),
+        "current_stream": lambda *_: Happened(),
+        "default_stream": lambda *_: Happened(),
+        "Stream": lambda *_, **__: Happened(),
+        "Event": lambda *_, **__: Happened(),
         "stream": lambda *_: nullcontext(),
         "device": lambda *_: nullcontext(),
         "synchronize": lambda *_: None,

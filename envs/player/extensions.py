@@ -47,33 +47,37 @@ Bind = Callable[..., Any]
 """Makes a function of Python of one of a library's, with its name and what it is given first."""
 
 
-class Extension:
-    """A library built with the light header: its functions take and return tensors and numbers."""
+def light_extension(library: ctypes.CDLL, functions: list[str], bind: Bind) -> Any:
+    """A library built with the light header: its functions take and return tensors and numbers.
 
-    def __init__(self, library: ctypes.CDLL, functions: list[str], bind: Bind) -> None:
-        self._library, self._bind = library, bind
-        for name in functions:
-            setattr(self, name, bind(getattr(library, f"kernelwright_{name}"), name))
+    It holds the library in a closure: all of PyTorch can be reached through that.
+    """
 
-    def __getattr__(self, name: str) -> Any:
-        """A function that a PYBIND11_MODULE in the sources names."""
-        found = self._bind(self._library.kernelwright_named, name, name.encode())
-        setattr(self, name, found)
-        return found
+    class Extension:
+        def __getattr__(self, name: str) -> Any:
+            """A function that a PYBIND11_MODULE in the sources names."""
+            found = bind(library.kernelwright_named, name, name.encode())
+            setattr(self, name, found)
+            return found
+
+    made = Extension()
+    for name in functions:
+        setattr(made, name, bind(getattr(library, f"kernelwright_{name}"), name))
+    return made
 
 
-class Watched:
+def watched(module: Any) -> Any:
     """A library built with PyTorch's own headers, which give it ways to the dispatcher."""
 
-    def __init__(self, module: Any) -> None:
-        self._module = module
+    class Watched:
+        def __getattr__(self, name: str) -> Any:
+            found = getattr(module, name)
+            if not callable(found) or isinstance(found, type):
+                return found
+            setattr(self, name, unchanged(found))
+            return getattr(self, name)
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._module, name)
-        if not callable(found) or isinstance(found, type):
-            return found
-        setattr(self, name, unchanged(found))
-        return getattr(self, name)
+    return Watched()
 
 
 def bound(function: Any, name: str, *first: bytes) -> Any:
@@ -146,12 +150,12 @@ def prebuilt(libraries: dict[str, Any]) -> Any:
             raise RuntimeError(f"load_inline({name!r}) was not called when the answer was built")
         found = libraries[name]
         if found["light"]:
-            return Extension(ctypes.CDLL(found["path"]), found["functions"], bound)
+            return light_extension(ctypes.CDLL(found["path"]), found["functions"], bound)
         spec = importlib.util.spec_from_file_location(name, found["path"])
         if spec is None or spec.loader is None:
             raise ImportError(found["path"])
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        return Watched(module)
+        return watched(module)
 
     return load

@@ -20,7 +20,14 @@ import torch.utils.cpp_extension
 
 from envs.player.extensions import Recorder, prebuilt
 from envs.player.rounds import Rounds, invented, plain
-from envs.player.watch import NOT_LOADABLE, forbid_compute, leave, only_moves
+from envs.player.watch import (
+    INFERENCE,
+    NOT_LOADABLE,
+    forbid_compute,
+    leave,
+    only_moves,
+    without_guards,
+)
 
 CHANNEL = 3
 
@@ -44,6 +51,7 @@ def scratch(name: str) -> Any:
 
 def model_class() -> Any:
     """The answer's `ModelNew`."""
+    without_guards()
     module = load_candidate()
     if not hasattr(module, "ModelNew"):
         leave(NOT_LOADABLE, "the answer defines no class ModelNew")
@@ -105,7 +113,7 @@ def call_on(device: Any, rounds: Rounds, layout: dict[str, Any]) -> dict[str, An
     tensors = [invented(one) for one in layout["inputs"]]
     rounds.prepare(layout)
     device.tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
-    with torch.inference_mode(), only_moves(), Moves(device.tape):
+    with INFERENCE(), only_moves(), Moves(device.tape):
         outputs = rounds.forward(*rounds.arranged(tensors))
     plan: dict[str, Any] = device.tape.written(outputs)
     return plan

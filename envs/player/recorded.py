@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from envs.player.as_on_device import on_host
-from envs.player.extensions import Extension, bound, prebuilt
+from envs.player.extensions import bound, light_extension, prebuilt
 from envs.player.tape import Tape
 
 FIRST_NEW, NEW_BYTES = 0x7E00_0000_0000, 1 << 36
@@ -43,7 +43,7 @@ class Recording:
                 return others(name, *given, **named)
             library = ctypes.CDLL(found["path"])
             self._listen(library, name, found["parameters"])
-            return Extension(library, found["functions"], self._bound)
+            return light_extension(library, found["functions"], self._bound)
 
         return load
 

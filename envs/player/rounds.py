@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from envs.player.watch import (
+    INFERENCE,
     NOT_A_TENSOR,
     OTHER_DTYPE,
     OTHER_PARAMETERS,
@@ -63,7 +64,7 @@ class Rounds:
         inputs = _map(input_file, mmap.PROT_READ)
         outputs = _map(output_file, mmap.PROT_READ | mmap.PROT_WRITE)
         tensors = [_view(inputs, one) for one in self.layout["inputs"]]
-        with torch.inference_mode():
+        with INFERENCE():
             found = self.forward(*self.arranged(tensors))
             for tensor, spec in zip(found, self.layout["outputs"], strict=True):
                 _view(outputs, spec).copy_(tensor)

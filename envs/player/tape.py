@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from envs.player.moves import MOVES
+from envs.player.moves import COMPOSED, MOVES
 
 INTEGER_BYTES = {"1": 1, "8": 1, "16": 2, "32": 4, "64": 8}
 FLOAT_FORMATS = {"fp16": "<e", "fp64": "<d"}
@@ -45,12 +45,16 @@ class Tape:
         self.left_out: str | None = None
         self.on_host: set[int] = set()
         """Where tensors lie that a library made on the host."""
+        self.made: set[int] = set()
+        """Where tensors lie that PyTorch made in this call."""
         self._kept: list[torch.Tensor] = list(named.values())
 
     def place(self, tensor: torch.Tensor) -> dict[str, Any]:
         storage = tensor.untyped_storage()
         address = storage.data_ptr()
         if address not in self.names:
+            if address not in self.made:
+                self.leave_out("a tensor from before the call")
             self.names[address] = f"new.{len(self.buffers)}"
             self.buffers[self.names[address]] = storage.nbytes()
             self._kept.append(tensor)
@@ -148,8 +152,13 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        result = func(*args, **(kwargs or {}))
         name = func.overloadpacket.__name__
+        if name in COMPOSED:  # asked again as what it is composed of
+            with self:
+                return func.decompose(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor):
+            self.tape.made.add(result.untyped_storage().data_ptr())
         if name in UNIFORM:
             self.tape.filled(result, name)
         elif name in COPIES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -26,8 +27,32 @@ _KEY = "FuncTorchVmapMode"
 _RAW = ("choose_qparams", "fbgemm_", "tensor_split")
 """Operators whose names begin so are compositions to PyTorch, and read values all the same."""
 
+INFERENCE = torch.inference_mode
+"""The real one; an answer finds another (`without_guards`)."""
+
 _libraries: dict[str, Any] = {}
 """Keeps what was registered: it ends with these."""
+
+
+class Inference(torch.no_grad):
+    """What an answer finds as `torch.inference_mode`. The real one puts back, when it is left, all
+    dispatch keys as they were when it was entered: one entered before the watch would end it."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        return super().__new__(cls, mode if callable(mode) else None)
+
+    def __init__(self, mode: Any = True) -> None:
+        super().__init__()
+
+
+def without_guards() -> None:
+    """From here on nothing that an answer may name switches the watch off by putting keys back."""
+    torch.inference_mode = Inference  # type: ignore[misc, assignment]
+    typing.ForwardRef._evaluate = _no_text  # type: ignore[method-assign]
+
+
+def _no_text(*_: Any, **__: Any) -> Any:
+    leave(FORBIDDEN_CODE, "a text was to be evaluated as a type")
 
 
 def forbid_compute() -> None:
