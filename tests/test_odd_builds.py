@@ -10,7 +10,7 @@ import pytest
 
 from envs.dialects.device import ARCHITECTURES, static_facts
 from envs.dialects.nvcc import MOST_MEMBERS, PTX_BYTES, OddArchiveError, unpacked
-from envs.dialects.plan import Place
+from envs.dialects.plan import Fill, Place
 from envs.dialects.recorded import ARGUMENT_BYTES, Addresses, parameters_of
 
 PTX = ".visible .entry f(.param .u64 f_param_0, .param .align 8 .b8 f_param_1[24]) {\n  ret;\n}\n"
@@ -103,6 +103,14 @@ def test_an_address_is_found_in_the_tensor_that_it_lies_in_or_just_behind() -> N
     for at in (0, 1023, 1041, 5000):
         with pytest.raises(ValueError, match="no tensor"):
             addresses.place(at)
+
+
+def test_what_touches_memory_from_before_the_call_is_left_out() -> None:
+    addresses = Addresses([("a", 1024, 16)], {})
+    events = [{"set": 0, "at": 1024, "bytes": 8}, {"copied": 8, "at": 1024, "from": 4096}]
+    (step,) = addresses.steps((one, "") for one in events)
+    assert step == Fill(at=Place(tensor="a", offset=0), fill="00", bytes=8)
+    assert addresses.left_out is not None
 
 
 def test_so_many_arguments_are_read_and_no_more() -> None:

@@ -136,7 +136,7 @@ def plan_of(events: Sequence[Any], spec: CaseSpec, kernels: list[Kernel]) -> Pla
     ]
     addresses = Addresses(ranges, {"": parameters_of(kernels[0].ptx)})
     told = [one for one in events if "allocated" not in one and "left_out" not in one]
-    steps = [addresses.step(one) for one in told]
+    steps = list(addresses.steps((one, "") for one in told))
     left_out = next((one["left_out"] for one in events if "left_out" in one), addresses.left_out)
     return Plan(steps=steps, buffers=buffers, kernels=kernels, left_out=left_out)
 

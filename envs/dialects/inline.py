@@ -146,9 +146,9 @@ def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
     sizes = {one.name: one.size_bytes for one in spec.inputs} | found.buffers
     ranges = [(name, at, sizes[name]) for name, at in found.addresses.items() if sizes[name]]
     addresses = Addresses(ranges, {one.code: parameters_of(one.ptx) for one in kernels})
-    steps = [
-        addresses.step(one["event"], one["code"]) if "event" in one else one for one in found.steps
-    ]
+    steps: list[Any] = []
+    for one in found.steps:
+        steps += addresses.steps([(one["event"], one["code"])]) if "event" in one else [one]
     return Plan.model_validate(
         {
             "steps": steps,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from envs.dialects.plan import Copy, Fill, Launch, Place, Step
@@ -33,12 +33,18 @@ class Addresses:
 
     def place(self, address: int) -> Place:
         """Raises ValueError where nothing lies."""
+        found = self._where(address)
+        if found is None:
+            raise ValueError(f"{address:#x} is in no tensor")
+        return found
+
+    def _where(self, address: int) -> Place | None:
         number = bisect_right(self.ranges, address, key=_start) - 1
         if number >= 0:
             name, start, size = self.ranges[number]
             if address <= start + size:
                 return Place(tensor=name, offset=address - start)
-        raise ValueError(f"{address:#x} is in no tensor")
+        return None
 
     def argument(self, digits: str) -> Place | str:
         """A pointer where the bytes are one, else the bytes."""
@@ -52,6 +58,18 @@ class Addresses:
                 return place
             self.left_out = "a pointer inside a struct that a kernel is given"
         return digits
+
+    def steps(self, events: Iterable[tuple[dict[str, Any], str]]) -> Iterator[Step]:
+        """The steps that events of libraries are; ValueError where one is none.
+
+        What touches memory from before the call, or the host's, is left out and named.
+        """
+        for event, code in events:
+            touched = [event[one] for one in ("at", "from") if one in event]
+            if any(self._where(one) is None for one in touched):
+                self.left_out = "a copy or a fill of memory that is not of this call"
+            else:
+                yield self.step(event, code)
 
     def step(self, event: dict[str, Any], code: str = "") -> Step:
         """The step that an event of this library's is; ValueError if it is none."""
