@@ -49,11 +49,7 @@ class Addresses:
     def argument(self, digits: str) -> Place | str:
         """A pointer where the bytes are one, else the bytes."""
         words = memoryview(bytes.fromhex(digits)[: len(digits) // 16 * 8]).cast("Q")
-        for word in words:
-            try:
-                place = self.place(word)
-            except ValueError:
-                continue
+        for place in filter(None, map(self._where, words)):
             if len(digits) == POINTER_DIGITS:
                 return place
             self.left_out = "a pointer inside a struct that a kernel is given"

@@ -1,5 +1,5 @@
 // Two bytes that stand for a number, as torch's own types do: to float and back wherever they compute.
-// Read only where an answer speaks of them: the headers of CUDA below take a build a second.
+// Read only where an answer speaks of them: CUDA's headers for them are long.
 #pragma once
 
 #include <cuda_bf16.h>
