@@ -145,7 +145,8 @@ def trace(
 def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
     sizes = {one.name: one.size_bytes for one in spec.inputs} | found.buffers
     ranges = [(name, at, sizes[name]) for name, at in found.addresses.items() if sizes[name]]
-    addresses = Addresses(ranges, {one.code: parameters_of(one.ptx) for one in kernels})
+    first = [one for one in kernels if one.target == kernels[0].target]  # as `Library.told` says
+    addresses = Addresses(ranges, {one.code: parameters_of(one.ptx) for one in first})
     steps: list[Any] = []
     for one in found.steps:
         steps += addresses.steps([(one["event"], one["code"])]) if "event" in one else [one]

@@ -39,7 +39,7 @@ class Tape:
     """The steps of one call. Places are (name, bytes into it); every tensor met stays alive."""
 
     def __init__(self, named: dict[str, torch.Tensor]) -> None:
-        self.names = {one.untyped_storage().data_ptr(): name for name, one in named.items()}
+        self.names = {_address(one): name for name, one in named.items()}
         self.buffers: dict[str, int] = {}
         self.steps: list[dict[str, Any]] = []
         self.left_out: str | None = None
@@ -50,13 +50,12 @@ class Tape:
         self._kept: list[torch.Tensor] = list(named.values())
 
     def place(self, tensor: torch.Tensor) -> dict[str, Any]:
-        storage = tensor.untyped_storage()
-        address = storage.data_ptr()
+        address = _address(tensor)
         if address not in self.names:
             if address not in self.made:
                 self.leave_out("a tensor from before the call")
             self.names[address] = f"new.{len(self.buffers)}"
-            self.buffers[self.names[address]] = storage.nbytes()
+            self.buffers[self.names[address]] = tensor.untyped_storage().nbytes()
             self._kept.append(tensor)
         offset = tensor.storage_offset() * tensor.element_size()
         return {"tensor": self.names[address], "offset": offset}
@@ -102,7 +101,7 @@ class Tape:
 
     def filled(self, tensor: torch.Tensor, operator: str) -> None:
         """A tensor into which one value was written everywhere."""
-        if tensor.numel() == 0 or tensor.untyped_storage().data_ptr() in self.on_host:
+        if tensor.numel() == 0 or _address(tensor) in self.on_host:
             return
         everything = tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
         value = everything[: tensor.element_size()]
@@ -114,7 +113,7 @@ class Tape:
         self.steps.append({"at": place, "fill": pattern.hex(), "bytes": tensor.nbytes})
 
     def copied(self, source: torch.Tensor, to: torch.Tensor, operator: str) -> None:
-        places = {one.untyped_storage().data_ptr() for one in (source, to)}
+        places = {_address(source), _address(to)}
         plain = source.is_contiguous() and to.is_contiguous() and source.dtype is to.dtype
         if not plain or source.shape != to.shape or places & self.on_host:
             return self.leave_out(operator)
@@ -135,6 +134,11 @@ class Tape:
             "outputs": places,
             "left_out": self.left_out,
         }
+
+
+def _address(tensor: torch.Tensor) -> int:
+    """Where the memory begins that it is part of."""
+    return tensor.untyped_storage().data_ptr()
 
 
 class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -158,12 +162,12 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 return func.decompose(*args, **(kwargs or {}))
         result = func(*args, **(kwargs or {}))
         if isinstance(result, torch.Tensor):
-            self.tape.made.add(result.untyped_storage().data_ptr())
+            self.tape.made.add(_address(result))
         if name in UNIFORM:
             self.tape.filled(result, name)
         elif name in COPIES:
             source = args[1] if name == "copy_" else args[0]
-            if source.untyped_storage().data_ptr() != result.untyped_storage().data_ptr():
+            if _address(source) != _address(result):
                 self.tape.copied(source, result, name)
         elif name in LOST or name not in MOVES:
             self.tape.leave_out(name)
