@@ -1,5 +1,6 @@
 # Two commands on a fresh machine with Python 3.11+ and g++:
 #   make quickstart    sets up, trains the embedded model on a laptop, writes runs/quickstart/report.html
+#   make quickstart ARGS=--resume    goes on with it after an interruption
 #   make test          sets up, runs every check and test
 # Each makes .venv from the bounds in pyproject.toml; a second call finds it done.
 
@@ -11,7 +12,8 @@ TORCH ?= $(shell command -v nvidia-smi >/dev/null 2>&1 && echo "torch>=2.11,<2.1
 .PHONY: quickstart test venv clean
 
 quickstart: $(VENV)/train
-	$(VENV)/bin/accelerate launch --num_processes 1 recipes/quickstart.yaml $(ARGS)
+	KERNELWRIGHT_MAKE=$@ $(VENV)/bin/accelerate launch --quiet --num_processes 1 --num_machines 1 \
+		--mixed_precision no --dynamo_backend no recipes/quickstart.yaml $(ARGS)
 
 test: $(VENV)/dev
 	VENV=$(VENV) scripts/check

@@ -20,6 +20,7 @@ from envs.reference import (
     forward_float64,
     load_reference,
     output_spreads,
+    refuse_random,
     rounding_tolerance,
 )
 from envs.types import Problem, Tolerance, content_hash
@@ -48,6 +49,7 @@ class Admission:
 def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
     """The battery on the timed case. `dropped` are codes of the problem less one operation."""
     reference = load_reference(problem, problem.timed_case())
+    refuse_random(reference)
     drawn = reference.draw(1)
     expected = _arrays(forward_float64(*drawn))
     spreads = output_spreads(reference, reference.spec().outputs)

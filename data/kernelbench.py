@@ -1,48 +1,77 @@
 """Problem files in KernelBench's format: one file, or a folder in its layout.
 
 A file defines `Model`, `get_inputs`, `get_init_inputs`, and its sizes as module-level integers.
-Cases are derived: the sizes as written (timed), and smaller and odd ones of those constants that
-only `get_inputs` reads, so that weights keep their shapes.
+Cases are derived: the sizes as written (timed), and smaller and odd ones of those that are free
+(data/sizes.py), so that the module stays what it is.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from data.sizes import Sizes, sizes_of
 from envs.reference import ProblemError
 from envs.types import Case, Problem, Role
 
 FILE = re.compile(r"(\d+)_(.+)\.py")
+LEVEL = re.compile(r"level(\d+)")
+LAYOUT = "level1/1_Name.py"
 SMALLEST = 2
 
+Numbers = tuple[tuple[int, int], ...]
+"""Ranges, both ends among them; none at all means every number."""
 
-def load_folder(
-    folder: str, levels: str = "", ids: str = "", scale: str = "1"
-) -> tuple[Problem, ...]:
-    """The problems of `FOLDER/level*/N_Name.py`, by level and number.
 
-    `levels` and `ids` are lists such as `1,3-5` ('' takes all); `scale` multiplies every size.
-    """
-    root, chosen = Path(folder), _numbers(ids)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which problems of a folder, and how large: `scale` multiplies every free size."""
+
+    levels: Numbers = ()
+    ids: Numbers = ()
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.scale) and 0 < self.scale <= 1):
+            raise ValueError(f"scale={self.scale:g} is not above 0 and at most 1")
+
+    @classmethod
+    def of(cls, levels: str = "", ids: str = "", scale: str = "1") -> Choice:
+        """From options as they are typed. Raises ValueError."""
+        try:
+            factor = float(scale)
+        except ValueError:
+            raise ValueError(f"scale={scale} is no number") from None
+        return cls(levels=numbers("levels", levels), ids=numbers("ids", ids), scale=factor)
+
+    def unscaled(self) -> Choice:
+        """The same problems with their sizes as written."""
+        return replace(self, scale=1.0)
+
+
+def load_folder(folder: str, choice: Choice | None = None) -> tuple[Problem, ...]:
+    """The chosen problems of `FOLDER/level*/N_Name.py`, by level and number."""
+    root, choice = Path(folder), choice or Choice()
     if not root.is_dir():
         raise ProblemError(f"no folder {folder}")
-    problems = []
-    for level_folder in sorted(root.glob("level*")):
-        level = level_folder.name.removeprefix("level")
-        if levels and (not level.isdigit() or int(level) not in _numbers(levels)):
-            continue
-        found = {
-            int(m[1]): path for path in level_folder.iterdir() if (m := FILE.fullmatch(path.name))
-        }
-        problems += [
-            load_problem(path, scale=float(scale), level=level_folder.name)
-            for number, path in sorted(found.items())
-            if not ids or number in chosen
-        ]
+    levels = [(int(m[1]), one) for one in root.iterdir() if (m := LEVEL.fullmatch(one.name))]
+    if not levels:
+        raise ProblemError(f"{folder} has no level in it: expects {LAYOUT}")
+    problems = [
+        load_problem(path, scale=choice.scale, level=level_folder.name)
+        for level, level_folder in sorted(levels)
+        if level_folder.is_dir() and among(choice.levels, level)
+        for number, path in sorted(_files(level_folder).items())
+        if among(choice.ids, number)
+    ]
     if not problems:
-        raise ProblemError(f"no problem under {folder} matches levels={levels!r} ids={ids!r}")
+        said = [f"{name}={text(ranges)}" for name, ranges in _named(choice) if ranges]
+        chosen = f" matches {' '.join(said)}" if said else f": expects {LAYOUT}"
+        raise ProblemError(f"no problem under {folder}{chosen}")
     return tuple(problems)
 
 
@@ -51,6 +80,7 @@ def load_problem(path: Path, *, scale: float = 1.0, level: str = "") -> Problem:
     try:
         code = path.read_text(encoding="utf-8")
         tree = ast.parse(code)
+        sizes = sizes_of(code)
     except SyntaxError as error:
         raise ProblemError(f"{path}:{error.lineno}: not Python: {error.msg}") from None
     except ValueError as error:  # not UTF-8, or a null byte in it
@@ -59,61 +89,77 @@ def load_problem(path: Path, *, scale: float = 1.0, level: str = "") -> Problem:
     missing = [name for name in ("Model", "get_inputs") if name not in defined]
     if missing:
         raise ProblemError(f"{path}: does not define {' and '.join(missing)}")
-    sizes = {name: max(1, int(size * scale)) for name, size in _constants(tree).items()}
     return Problem(
         name=f"{level}/{path.stem}" if level else path.stem,
         code=code,
-        cases=_cases(sizes, _free_sizes(tree, sizes)),
+        cases=_cases(sizes, scale),
         category=level or "other",
         family=path.stem,
         source=path.name,
     )
 
 
-def _constants(tree: ast.Module) -> dict[str, int]:
-    """Module-level `name = positive integer` assignments."""
-    found: dict[str, int] = {}
-    for node in tree.body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int(value))):
-                if value > 0 and not isinstance(value, bool):
-                    found[name] = value
+def place(problem: Problem) -> tuple[int, int] | None:
+    """(level, number) of a problem in KernelBench's layout; None of any other.
+
+    >>> from envs.types import Case
+    >>> case = Case(name="time", sizes=())
+    >>> place(Problem(name="level2/17_Gelu", code="class Model: 0", cases=(case,)))
+    (2, 17)
+    """
+    found = re.fullmatch(r"level(\d+)/(\d+)_.*", problem.name)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def numbers(name: str, written: str) -> Numbers:
+    """The ranges of '1,3-5'. Raises ValueError, which names the option."""
+    ranges = []
+    for part in filter(None, (one.strip() for one in written.split(","))):
+        found = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", part)
+        if not found or int(found[1]) > int(found[2] or found[1]):
+            raise ValueError(f"{name}={written} is no list of numbers such as 1,3-5")
+        ranges.append((int(found[1]), int(found[2] or found[1])))
+    return tuple(ranges)
+
+
+def among(ranges: Numbers, number: int) -> bool:
+    return not ranges or any(first <= number <= last for first, last in ranges)
+
+
+def text(ranges: Numbers) -> str:
+    """As it is typed."""
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def _named(choice: Choice) -> tuple[tuple[str, Numbers], ...]:
+    return (("levels", choice.levels), ("ids", choice.ids))
+
+
+def _files(level_folder: Path) -> dict[int, Path]:
+    """Files by number. Raises ProblemError for two of one number, and for a name without one."""
+    found: dict[int, Path] = {}
+    for path in sorted(level_folder.glob("*.py")):
+        if path.name.startswith(("_", ".")):
+            continue
+        match = FILE.fullmatch(path.name)
+        if match is None:
+            raise ProblemError(f"{path}: expects a name with a number, as {LAYOUT}")
+        twin = found.setdefault(int(match[1]), path)
+        if twin is not path:
+            raise ProblemError(f"{path} has the number of {twin.name}: expects each number once")
     return found
 
 
-def _free_sizes(tree: ast.Module, sizes: dict[str, int]) -> list[str]:
-    """Those constants that `get_inputs` reads and nothing else does."""
-    inside: set[str] = set()
-    outside: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.Assign):
-            continue
-        names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-        is_inputs = isinstance(node, ast.FunctionDef) and node.name == "get_inputs"
-        (inside if is_inputs else outside).update(names)
-    return [name for name in sizes if name in inside - outside]
+def _cases(sizes: Sizes, scale: float) -> tuple[Case, ...]:
+    def sized(change: Callable[[int], int]) -> tuple[tuple[str, int], ...]:
+        return tuple(sizes.changed(lambda size: change(max(1, int(size * scale)))).items())
 
-
-def _cases(sizes: dict[str, int], free: list[str]) -> tuple[Case, ...]:
-    def resized(change: dict[str, int]) -> tuple[tuple[str, int], ...]:
-        return tuple({**sizes, **change}.items())
-
-    def shrunk(share: int, odd: bool) -> dict[str, int]:
-        smaller = {name: max(SMALLEST, sizes[name] // share) for name in free}
-        return {name: size | 1 if odd else size for name, size in smaller.items()}
+    def shrunk(share: int) -> Callable[[int], int]:
+        return lambda size: max(SMALLEST, size // share)
 
     return (
-        Case(name="half", sizes=resized(shrunk(2, odd=False))),
-        Case(name="odd", sizes=resized(shrunk(3, odd=True)), role=Role.HELD_OUT),
-        Case(name="scaled", sizes=resized(shrunk(4, odd=False)), distribution="scaled"),
-        Case(name="time", sizes=resized({}), role=Role.TIME),
+        Case(name="half", sizes=sized(shrunk(2))),
+        Case(name="odd", sizes=sized(lambda size: shrunk(3)(size) | 1), role=Role.HELD_OUT),
+        Case(name="scaled", sizes=sized(shrunk(4)), distribution="scaled"),
+        Case(name="time", sizes=sized(lambda size: size), role=Role.TIME),
     )
-
-
-def _numbers(text: str) -> set[int]:
-    """{1, 3, 4, 5} of '1,3-5'."""
-    numbers: set[int] = set()
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        numbers.update(range(int(first), int(last or first) + 1))
-    return numbers

@@ -52,11 +52,18 @@ class RecordStore:
             why = f"not a record ({error})"
         raise StoreError(f"{self.path}:{number}: {why}")
 
-    def cut_unfinished(self) -> None:
-        """Removes what a kill left of a last line, before others append to it. One process only."""
-        if self.path.exists():
-            with self.path.open("rb+") as file:
-                file.truncate(file.read().rfind(b"\n") + 1)
+    def cut_unfinished(self) -> int:
+        """Removes what a kill left of a last line, before others append to it; gives its bytes.
+
+        One process only.
+        """
+        if not self.path.exists():
+            return 0
+        with self.path.open("rb+") as file:
+            content = file.read()
+            whole = content.rfind(b"\n") + 1
+            file.truncate(whole)
+        return len(content) - whole
 
     def rewind(self, stage: str, first_lost_step: int) -> int:
         """Drops what a resumed run is going to do again; returns how many records that were.
@@ -66,8 +73,14 @@ class RecordStore:
         records = self.read()
         kept = [one for one in records if one.stage != stage or one.step < first_lost_step]
         partial = self.path.with_suffix(".partial")
-        partial.write_text("".join(to_json(one) + "\n" for one in kept), encoding="utf-8")
-        partial.replace(self.path)
+        try:
+            with partial.open("w", encoding="utf-8") as file:
+                file.writelines(to_json(one) + "\n" for one in kept)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(self.path)
+        finally:
+            partial.unlink(missing_ok=True)
         return len(records) - len(kept)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from data.kernelbench import load_folder
-from data.starter.suite import dropped_operations, load_starter
+from data.fit import Fitted, fit, parse_bytes
+from data.kernelbench import Choice, load_folder
+from data.starter.suite import SPLITS, dropped_operations, load_starter
 from data.suite_check import Job, is_admitted, read_admissions
+from envs.memory import memory_bytes
 from envs.types import Problem
+
+OPTIONS = ("levels", "ids", "scale", "memory", "admission")
 
 
 class SuiteError(ValueError):
@@ -18,10 +22,11 @@ class SuiteError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """Problems under the spec they were asked for by."""
+    """Problems under the spec they were asked for by; `notes` say what was left out, and why."""
 
     spec: str
     problems: tuple[Problem, ...]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.problems:
@@ -34,27 +39,26 @@ class Suite:
 def load_suite(spec: str) -> Suite:
     """The suite a spec names.
 
-    `starter`, `starter:train`, `starter:held_out`; or `kernelbench:FOLDER`, a folder in the
-    official layout (`level1/1_Name.py`, …), with `?levels=1,2&ids=1,3-5&scale=0.1` to choose and to
-    shrink, and `admission=FILE` to leave out what `kernelwright suite check` refused.
+    `starter`, `starter:train` and its halves `starter:sft` and `starter:rl`, `starter:held_out`; or
+    `kernelbench:FOLDER`, a folder in the official layout (`level1/1_Name.py`, …), with
+    `?levels=1,2&ids=1,3-5&scale=0.1` to choose and to shrink, `memory=2GB` to leave out what takes
+    more to judge (else more than this machine has), and `admission=FILE` to leave out what
+    `kernelwright suite check` refused.
     """
     kind, _, rest = spec.partition(":")
-    if kind == "starter" and rest in ("", "train", "held_out"):
+    if kind == "starter" and rest in ("", *SPLITS):
         return Suite(spec=spec, problems=load_starter(rest))
     if kind == "kernelbench" and rest:
         folder, _, query = rest.partition("?")
-        options = dict(parse_qsl(query, keep_blank_values=True))
-        unknown = set(options) - {"levels", "ids", "scale", "admission"}
-        if unknown:
-            names = ", ".join(sorted(unknown))
-            raise SuiteError(f"{spec}: no option {names}; levels, ids, scale, admission")
         try:
-            return Suite(spec=spec, problems=_kernelbench(folder, **options))
+            fitted = _kernelbench(folder, **_options(query))
         except (ValueError, OSError) as error:
             raise SuiteError(f"{spec}: {error}") from None
+        return Suite(spec=spec, problems=fitted.problems, notes=fitted.notes)
     raise SuiteError(
-        f"no suite {spec!r}; there are: starter, starter:train, starter:held_out, "
-        "kernelbench:FOLDER[?levels=1,2&ids=1,3-5&scale=0.1&admission=FILE]"
+        f"no suite {spec!r}; there are: starter, starter:train, starter:sft, starter:rl, "
+        "starter:held_out, "
+        "kernelbench:FOLDER[?levels=1,2&ids=1,3-5&scale=0.1&memory=2GB&admission=FILE]"
     )
 
 
@@ -64,9 +68,25 @@ def jobs_of(suite: Suite) -> list[Job]:
     return [(problem, dropped.get(problem.key, ())) for problem in suite.problems]
 
 
-def _kernelbench(folder: str, admission: str = "", **options: str) -> tuple[Problem, ...]:
-    problems = load_folder(folder, **options)
+def _options(query: str) -> dict[str, str]:
+    """Each option once. Raises ValueError."""
+    pairs = parse_qsl(query, keep_blank_values=True)
+    names = [name for name, _ in pairs]
+    if unknown := sorted(set(names) - set(OPTIONS)):
+        raise ValueError(f"no option {', '.join(unknown)}; {', '.join(OPTIONS)}")
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"{', '.join(twice)} is given twice")
+    return dict(pairs)
+
+
+def _kernelbench(folder: str, admission: str = "", memory: str = "", **options: str) -> Fitted:
+    choice = Choice.of(**options)
+    limit_bytes = parse_bytes(memory) if memory else memory_bytes()
+    fitted = fit(load_folder(folder, choice), load_folder(folder, choice.unscaled()), limit_bytes)
+    if not fitted.problems:
+        raise ValueError(fitted.notes[0])
     if not admission:
-        return problems
+        return fitted
     admissions = read_admissions(Path(admission))
-    return tuple(problem for problem in problems if is_admitted(problem, admissions))
+    admitted = tuple(one for one in fitted.problems if is_admitted(one, admissions))
+    return replace(fitted, problems=admitted)

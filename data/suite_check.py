@@ -35,7 +35,7 @@ class StaleAdmissionError(ValueError):
 def check_many(jobs: Sequence[Job], workers: int | None = None) -> Iterator[Admission]:
     """One result for each problem, in order, each as soon as it and those before it are there.
 
-    Of two problems that compute the same function, the later one accepts the earlier one's answers.
+    A problem that computes the same function as an admitted one before it accepts its answers.
     """
     wanted = workers or len(os.sched_getaffinity(0))
     count = max(1, min(wanted, -(-len(jobs) // PROBLEMS_PER_PROCESS)))
@@ -46,9 +46,11 @@ def check_many(jobs: Sequence[Job], workers: int | None = None) -> Iterator[Admi
     try:
         with ThreadPoolExecutor(count) as threads:
             for found, function in threads.map(lambda job: _check_in(pools, job), jobs):
-                twin = seen.setdefault(function, found.problem) if function else found.problem
-                same = () if twin == found.problem else (f"same_as_{twin}",)
-                yield replace(found, accepted=(*found.accepted, *same))
+                if twin := seen.get(function):
+                    found = replace(found, accepted=(*found.accepted, f"same_as_{twin}"))
+                elif found.admitted:
+                    seen[function] = found.problem
+                yield found
     finally:
         while not pools.empty():
             pools.get().shutdown(cancel_futures=True)

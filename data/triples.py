@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from data.starter.suite import admitted
+from data.starter.suite import in_split
+from data.suite import load_suite
 from envs.types import Dialect, Problem
 
 
@@ -23,11 +24,13 @@ class Triple:
         return f"{self.reasoning}\n\n```{dialect}\n{self.source}```"
 
 
-def template_triples() -> list[Triple]:
-    """One kernel for every training problem of the starter suite, and another for many.
+def template_triples(split: str = "train") -> list[Triple]:
+    """One kernel for every problem of a training split (`train`, `sft`, `rl`), another for many.
 
     The reasoning's plan is the code's own statements in order; its remark is a fact of the loops.
     """
+    if split not in ("train", "sft", "rl"):
+        raise ValueError(f"triples are of train, sft or rl, not of {split!r}")
     return [
         Triple(
             problem=problem,
@@ -35,7 +38,12 @@ def template_triples() -> list[Triple]:
             source=blueprint.source(body),
             variant=variant,
         )
-        for blueprint, problem, held_out in admitted()
-        if not held_out
+        for blueprint, problem in in_split(split)
         for variant, (remark, body) in enumerate(blueprint.bodies)
     ]
+
+
+def triples_of(suite: str) -> list[Triple]:
+    """Those of them whose problems a suite has; none for a suite of others. Raises SuiteError."""
+    asked = load_suite(suite).by_key()
+    return [one for one in template_triples() if one.problem.key in asked]

@@ -74,6 +74,7 @@ class Expected:
         exact = first.astype(np.float64)
         spread = max(spread, spread_of(exact))
         allowed = tolerance.relative * np.abs(exact) + tolerance.of_spread * spread
+        allowed += tolerance.absolute
         return cls((exact,), allowed)
 
     @property

@@ -18,6 +18,7 @@ from envs.toolchain import (
     NATIVE,
     SandboxUnavailableError,
     jail_path,
+    nvcc_folder,
     package_folder,
     pyjail_path,
     triton_tools,
@@ -68,7 +69,9 @@ class Inside:
 def native() -> Inside:
     """For compilers, with the headers they may need, and for answers that are a shared library."""
     tools = triton_tools()
-    folders = (str(torch_folder()), sysconfig.get_path("include"), *([str(tools)] if tools else ()))
+    cuda = nvcc_folder()
+    found = [str(folder) for folder in (tools, cuda) if folder]
+    folders = (str(torch_folder()), sysconfig.get_path("include"), *found)
     shown = [(folder, folder) for folder in folders]
     return Inside(
         command=("/jail",),
@@ -82,7 +85,9 @@ def torch_folder() -> Path:
     """Where torch is installed."""
     found = package_folder("torch")
     if found is None:
-        raise SandboxUnavailableError("torch is not installed")
+        raise SandboxUnavailableError(
+            "PyTorch, which says what is right, is not installed: run `pip install torch`"
+        )
     return found
 
 

@@ -19,7 +19,7 @@ from envs.answer import extract
 from envs.health import fresh_seed
 from envs.pool import Pool, Worker, WorkerLostError
 from envs.sandbox import require_level
-from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
+from envs.types import Candidate, Evaluation, Problem, Task, Verdict
 
 CANDIDATE_LIMIT_S = 180.0
 TRIES = 2
@@ -37,6 +37,7 @@ class AnyJudge(Protocol):
         *,
         timed: bool = True,
         on_done: Callable[[], None] | None = None,
+        seed: int | None = None,
     ) -> list[Evaluation]: ...
 
 
@@ -155,20 +156,23 @@ def unjudged(reason: str, log: str, level: str) -> Evaluation:
 
 def judge_completions(
     judge: AnyJudge,
-    problems: Sequence[Problem],
+    tasks: Sequence[Task],
     completions: Sequence[str],
-    dialect: Dialect,
     *,
     timed: bool = True,
     on_done: Callable[[], None] | None = None,
+    seed: int | None = None,
 ) -> list[tuple[str | None, Evaluation]]:
     """(source, evaluation) of each completion; without a code block there is nothing to judge."""
-    sources = [extract(completion, dialect) for completion in completions]
+    sources = [
+        extract(completion, task.dialect)
+        for task, completion in zip(tasks, completions, strict=True)
+    ]
     jobs = {
-        row: (problem, Candidate(problem_key=problem.key, dialect=dialect, source=source))
-        for row, (problem, source) in enumerate(zip(problems, sources, strict=True))
+        row: (task.problem, task.candidate(source))
+        for row, (task, source) in enumerate(zip(tasks, sources, strict=True))
         if source is not None
     }
-    found = judge.evaluate_many(list(jobs.values()), timed=timed, on_done=on_done)
+    found = judge.evaluate_many(list(jobs.values()), timed=timed, on_done=on_done, seed=seed)
     judged = dict(zip(jobs, found, strict=True))
     return [(source, judged.get(row, NO_CODE_BLOCK)) for row, source in enumerate(sources)]

@@ -89,7 +89,8 @@ def _limit(exact: torch.Tensor, tolerance: Tolerance) -> float:
     if not exact.is_floating_point() or not finite.numel():
         return 0.0
     spread = float(finite.std(correction=0))
-    return tolerance.relative * float(finite.abs().max()) + tolerance.of_spread * spread
+    limit = tolerance.relative * float(finite.abs().max()) + tolerance.of_spread * spread
+    return limit + tolerance.absolute
 
 
 def _off(one: torch.Tensor, exact: torch.Tensor, limit: float) -> torch.Tensor:

@@ -8,15 +8,16 @@ from functools import lru_cache
 from envs.abi import CaseSpec, TensorSpec
 from envs.dialects import WORKSHOPS
 from envs.reference import load_reference, sized_code
-from envs.types import Dialect, Problem
+from envs.types import Problem, Task
 
 
 @lru_cache(maxsize=4096)
-def task_prompt(problem: Problem, dialect: Dialect) -> str:
+def task_prompt(task: Task) -> str:
     """The user message: the task, the module, the sizes that are timed, the answer's form."""
+    problem = task.problem
     reference = load_reference(problem, problem.timed_case())
     spec = reference.spec()
-    workshop = WORKSHOPS[dialect]
+    workshop = WORKSHOPS[task.dialect]
     lines = [workshop.task, "```python", model_source(problem), "```", _shapes(spec)]
     if given := ", ".join(map(repr, reference.init())):
         lines.append(f"The module is `Model({given})`.")

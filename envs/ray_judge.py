@@ -129,17 +129,18 @@ class RayJudge:
         *,
         timed: bool = True,
         on_done: Callable[[], None] | None = None,
+        seed: int | None = None,
     ) -> list[Evaluation]:
         """One evaluation for each job, in order. Identical candidates are judged once.
 
-        Nodes that joined the cluster since the last batch judge too. Raises JudgeError where no
-        node is left.
+        `seed` as in `Judge`. Nodes that joined the cluster since the last batch judge too. Raises
+        JudgeError where no node is left.
         """
         distinct = {candidate.key: Errand(problem, candidate) for problem, candidate in jobs}
         limit_s = math.inf if self.batch_limit_s is None else self.batch_limit_s
         batch = Batch(
             timed=timed,
-            seed=fresh_seed(),
+            seed=fresh_seed() if seed is None else seed,
             ends=time.monotonic() + limit_s,
             waiting=deque(distinct.values()),
             on_done=on_done,

@@ -42,7 +42,11 @@ FEW, DRAWS = 32, 16
 EXACT_INT = 1 << 53
 """Scalars reach a kernel through doubles."""
 
-_CONSTANT = r"^({name})[ \t]*=[ \t]*[-+\w*/() ]+?[ \t]*(#.*)?$"
+_CONSTANT = (
+    r"^((?:\w+[ \t]*=[ \t]*)*{name}(?:[ \t]*:[ \t]*int)?(?:[ \t]*=[ \t]*[A-Za-z_]\w*)*)"
+    r"[ \t]*=[ \t]*[-+\w*/%<>() ]+?[ \t]*(#.*)?$"
+)
+"""A line that sets a name, alone or with others: `a = b = 64 * 2`."""
 
 
 class ProblemError(ValueError):
@@ -115,11 +119,19 @@ def sized_code(problem: Problem, case: Case) -> str:
     """The problem's code with this case's sizes in place of its module-level constants."""
     code = problem.code
     for name, size in case.sizes:
-        pattern = re.compile(_CONSTANT.format(name=re.escape(name)), re.MULTILINE)
-        code, replaced = pattern.subn(f"{name} = {size}", code, count=1)
+        code, replaced = _constant(name).subn(rf"\g<1> = {size}", code, count=1)
         if not replaced:
             raise ProblemError(f"{problem.name}: no module-level constant {name!r} to set")
     return code
+
+
+def is_settable(code: str, name: str) -> bool:
+    """Whether a case can set this module-level constant: one line does."""
+    return len(list(_constant(name).finditer(code))) == 1
+
+
+def _constant(name: str) -> re.Pattern[str]:
+    return re.compile(_CONSTANT.format(name=re.escape(name)), re.MULTILINE)
 
 
 def load_reference(problem: Problem, case: Case) -> Reference:
@@ -180,6 +192,17 @@ def nudge(tensors: list[Any], relative: float) -> list[Any]:
     return [
         one * (1 + relative * torch.randn_like(one)) if _is_float(one) else one for one in tensors
     ]
+
+
+def refuse_random(reference: Reference) -> None:
+    """Raises ProblemError where the module gives other outputs for the same inputs."""
+    drawn = reference.draw(0)
+    pairs = zip(flatten(forward(*drawn)), flatten(forward(*drawn)), strict=True)
+    if not all(a.shape == b.shape and ((a == b) | ((a != a) & (b != b))).all() for a, b in pairs):
+        raise ProblemError(
+            "the problem's module is random: it gives other outputs for the same inputs, "
+            "so no kernel can be checked against it"
+        )
 
 
 def output_spreads(reference: Reference, outputs: Sequence[TensorSpec]) -> list[float]:

@@ -41,6 +41,7 @@ from envs.reference import (
     load_reference,
     nudge,
     output_spreads,
+    refuse_random,
     run,
     works_in_place,
 )
@@ -87,6 +88,7 @@ class ReferenceServer:
         pairs = [(one, one.spec()) for one in references]
         for _, spec in pairs:
             _comparable(spec)
+        refuse_random(references[0])
         spreads = [output_spreads(one, spec.outputs) for one, spec in pairs]
         tolerances = [
             case_tolerance(noun, one, spec, least)

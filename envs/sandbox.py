@@ -59,10 +59,10 @@ def require_level(minimum: str) -> str:
     """
     level, lacking = _tried()
     if LEVELS.index(level) < LEVELS.index(minimum):
-        raise SandboxUnavailableError(
-            f"the sandbox reaches level '{level}', '{minimum}' is required: "
-            f"{lacking or ADVICE[minimum]}; see `kernelwright doctor`"
-        )
+        why = f"the sandbox reaches level '{level}', '{minimum}' is required: {ADVICE[minimum]}"
+        if lacking:
+            why = f"nothing can be judged here: {lacking}"
+        raise SandboxUnavailableError(f"{why}; see `kernelwright doctor`")
     return level
 
 

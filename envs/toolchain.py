@@ -63,9 +63,18 @@ def compiler_path() -> str:
 
 
 @lru_cache
-def nvcc_path() -> str | None:
-    """NVIDIA's CUDA compiler; None where there is none."""
-    return shutil.which("nvcc")
+def native_flags() -> tuple[str, ...]:
+    """What makes the compiler write code for this processor.
+
+    For one with AVX512-FP16 g++ 12 writes a masked `vmovsh` that assemblers refuse, so there it
+    does without those instructions: an honest kernel of half precision failed to build.
+    """
+    known = subprocess.run(
+        [compiler_path(), "-dumpversion"], capture_output=True, text=True, check=True
+    )
+    is_12 = known.stdout.partition(".")[0].strip() == "12"
+    has_fp16 = "avx512_fp16" in Path("/proc/cpuinfo").read_text(encoding="ascii")
+    return ("-march=native", *(["-mno-avx512fp16"] if is_12 and has_fp16 else []))
 
 
 @lru_cache
@@ -75,6 +84,21 @@ def package_folder(name: str) -> Path | None:
     if spec is None or not spec.submodule_search_locations:
         return None
     return Path(spec.submodule_search_locations[0])
+
+
+@lru_cache
+def nvcc_path() -> str | None:
+    """NVIDIA's CUDA compiler: the system's if there is one, else its wheels'; None without any."""
+    wheels = nvcc_folder()
+    return shutil.which("nvcc") or (str(wheels / "bin" / "nvcc") if wheels else None)
+
+
+@lru_cache
+def nvcc_folder() -> Path | None:
+    """Where wheels (`nvidia-cuda-nvcc`) put NVIDIA's CUDA compiler; None where they are not."""
+    nvidia = package_folder("nvidia")
+    found = sorted(nvidia.glob("cu*/bin/nvcc")) if nvidia else []
+    return found[-1].parents[1] if found else None
 
 
 def triton_tools() -> Path | None:

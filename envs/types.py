@@ -100,14 +100,18 @@ class Case:
 class Tolerance:
     """How far an output may be from the float64 reference, element by element.
 
-    Allowed error = `relative`·|expected| + `of_spread`·(standard deviation of the expected output).
+    Allowed error = `relative`·|expected| + `of_spread`·(standard deviation of the expected output)
+    + `absolute`, which only the rules of others have: it knows nothing of the problem.
     """
 
     relative: float
     of_spread: float
+    absolute: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (0 < self.relative < 1 and 0 < self.of_spread < 1):
+        least = self.of_spread + self.absolute
+        parts = (self.relative, self.of_spread, self.absolute)
+        if not (self.relative > 0 and least > 0 and all(0 <= part < 1 for part in parts)):
             raise ValueError(f"a tolerance lies between 0 and 1, got {self}")
 
 
@@ -146,6 +150,23 @@ class Problem:
     def timed_case(self) -> Case:
         """The case that speed is measured on: the first with role `time`, else the first."""
         return next((case for case in self.cases if case.role is Role.TIME), self.cases[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What a policy is asked for: a kernel for this problem, in this dialect."""
+
+    problem: Problem
+    dialect: Dialect
+
+    @property
+    def key(self) -> str:
+        """Content hash of problem and dialect."""
+        return content_hash(self.problem.key, self.dialect)
+
+    def candidate(self, source: str) -> Candidate:
+        """This source as an answer to the task."""
+        return Candidate(problem_key=self.problem.key, dialect=self.dialect, source=source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,6 +349,10 @@ class Record:
     """One rollout on disk: enough to re-price it, and with the problem to judge it again.
 
     (`stage`, `step`, `row`) is unique within a run. `reward` is None where there is none to give.
+    `credit` is what the method made of the rewards of its group, and None where the policy was not
+    trained on this row: it was sampled for measurement, or its group taught nothing. A trajectory
+    of several turns has a record a turn; `parent` is the key of the candidate that a turn started
+    from.
     """
 
     stage: str
@@ -342,6 +367,10 @@ class Record:
     evaluation: Evaluation
     reward: Reward | None
     exemplars: tuple[str, ...] = ()
+    trajectory: int = 0
+    turn: int = 0
+    parent: str | None = None
+    credit: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -96,6 +96,10 @@ def timing_from_plain(plain: Mapping[str, Any]) -> Timing:
     )
 
 
+SINCE_ROLLOUTS = ("trajectory", "turn", "parent", "credit")
+"""Fields of a record that older ones lack; they have defaults."""
+
+
 def record_from_plain(plain: Mapping[str, Any]) -> Record:
     reward = plain["reward"]
     rest = {key: plain[key] for key in ("stage", "step", "row", "problem", "problem_key")}
@@ -109,4 +113,5 @@ def record_from_plain(plain: Mapping[str, Any]) -> Record:
         reward=Reward(parts=reward["parts"]) if reward else None,
         exemplars=tuple(plain["exemplars"]),
         versions=plain["versions"],
+        **{key: plain[key] for key in SINCE_ROLLOUTS if key in plain},
     )

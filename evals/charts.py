@@ -3,87 +3,115 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-WIDTH, ROW = 640, 46
-CURVE_WIDTH, CURVE_HEIGHT = 400, 150
-LEFT, RIGHT, TOP, BOTTOM = 40, 12, 6, 24
+WIDTH, HEIGHT = 340, 140
+LEFT, RIGHT, TOP, BOTTOM = 52, 12, 8, 26
+INSET = 8
+"""Between the axis and the first step."""
+MOST_DOTS = 60
+"""With more points the line alone is drawn."""
 
-TRACK = Markup('<rect class="track" x="{}" y="{}" width="{}" height="14" rx="3"/>')
-BAR = Markup('<rect class="bar b{}" x="{}" y="{}" width="{:.1f}" height="14" rx="3"/>')
-DOT = Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="2.5"><title>{}</title></circle>')
+SMALLEST = 1e-9
+"""What spans less is 0 to a reader, and gets an axis to 1."""
+
+DOT = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}</title></circle>')
+BAR = Markup('<rect class="s{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">{}</rect>')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """One row of an interval chart: a share of 1 with its interval."""
+class Point:
+    """A value at a step, with its interval where one is known."""
 
-    label: str
-    value: float
-    low: float
-    high: float
-    note: str
-
-
-def interval_chart(rows: Sequence[Share]) -> Markup:
-    """A bar per share from 0 to 100 %, its interval drawn across the bar's end."""
-    height = TOP + ROW * len(rows) + BOTTOM
-    left, right = 4, WIDTH - RIGHT - 22
-
-    def x(share: float) -> float:
-        return left + share * (right - left)
-
-    parts = [
-        _line(x(tick / 4), TOP, x(tick / 4), height - BOTTOM, "grid")
-        + _text(x(tick / 4), height - 8, f"{25 * tick} %", "tick", "middle" if tick else "start")
-        for tick in range(5)
-    ]
-    for index, row in enumerate(rows):
-        top = TOP + ROW * index
-        middle = top + 31
-        parts += [
-            _text(left, top + 14, row.label, "label"),
-            _text(right, top + 14, row.note, "tick", "end"),
-            TRACK.format(left, top + 24, right - left),
-            BAR.format(index, left, top + 24, max(2.0, x(row.value) - left)),
-            _line(x(row.low), middle, x(row.high), middle, "whisker"),
-            _line(x(row.low), middle - 5, x(row.low), middle + 5, "whisker"),
-            _line(x(row.high), middle - 5, x(row.high), middle + 5, "whisker"),
-        ]
-    return _svg(WIDTH, height, parts, "Shares with their 95 % intervals")
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    marked: bool = False
+    """Whether a ring is drawn around it."""
 
 
-def curve(points: Sequence[tuple[float, float]], title: str, top: float | None = None) -> Markup:
-    """A line chart: every point faint, their moving mean in front. `top` fixes the upper end."""
-    xs, ys = [x for x, _ in points], [y for _, y in points]
-    ticks = nice_ticks(min(0.0, *ys), max(*ys, 1e-9) if top is None else top)
-    low, high, first, last = ticks[0], ticks[-1], min(xs), max(xs)
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The axes: which values lie where on the drawing."""
 
-    def place(x: float, y: float) -> tuple[float, float]:
-        along = (x - first) / (last - first) if last > first else 0.5
-        up = (min(y, high) - low) / (high - low)
-        return LEFT + along * (CURVE_WIDTH - LEFT - RIGHT), TOP + (1 - up) * CURVE_HEIGHT
+    first: float
+    last: float
+    ticks: Sequence[float]
+    share: bool
 
-    parts = []
-    for tick in ticks:
-        _, y = place(first, tick)
-        parts += [
-            _line(LEFT, y, CURVE_WIDTH - RIGHT, y, "grid"),
-            _text(LEFT - 6, y + 4, f"{tick:g}", "tick", "end"),
-        ]
-    for step in sorted({first, last}):
-        anchor = "middle" if first == last else "start" if step == first else "end"
-        parts.append(
-            _text(place(step, low)[0], TOP + CURVE_HEIGHT + 17, f"step {step:g}", "tick", anchor)
-        )
-    parts += [DOT.format(*place(x, y), f"step {x:g}: {y:.3g}") for x, y in points]
-    smooth = zip(xs, moving_mean(ys, max(1, len(ys) // 10)), strict=True)
-    path = " ".join("{:.1f},{:.1f}".format(*place(x, y)) for x, y in smooth)
+    def x(self, value: float) -> float:
+        along = (value - self.first) / (self.last - self.first) if self.last > self.first else 0.5
+        return LEFT + INSET + along * (WIDTH - LEFT - RIGHT - 2 * INSET)
+
+    def y(self, value: float) -> float:
+        low, high = self.ticks[0], self.ticks[-1]
+        up = (min(max(value, low), high) - low) / (high - low)
+        return TOP + (1 - up) * HEIGHT
+
+    def label(self, value: float) -> str:
+        return f"{100 * value:g} %" if self.share else f"{value:g}"
+
+    def drawn(self) -> list[Markup]:
+        parts = []
+        for tick in self.ticks:
+            y = self.y(tick)
+            parts += [
+                _line(LEFT, y, WIDTH - RIGHT, y, "grid"),
+                _text(LEFT - 6, y + 4, self.label(tick), "tick", "end"),
+            ]
+        for step in step_ticks(self.first, self.last):
+            parts.append(_text(self.x(step), TOP + HEIGHT + 18, f"{step:g}", "tick", "middle"))
+        return parts
+
+
+def curve(points: Sequence[Point], title: str, *, share: bool = False) -> Markup:
+    """A line over steps: a moving mean, every point faint behind it, intervals as whiskers.
+
+    A `share` is of 1, and its axis reaches from 0 to 100 %.
+    """
+    frame = _frame(points, share)
+    parts = frame.drawn()
+    for one in points:
+        if one.low is not None and one.high is not None:
+            x = frame.x(one.x)
+            parts.append(_line(x, frame.y(one.low), x, frame.y(one.high), "whisker thin"))
+    measured = any(one.low is not None for one in points)
+    radius = 0 if measured else len(points) // 10
+    smooth = moving_mean([one.y for one in points], radius)
+    places = ((frame.x(one.x), frame.y(y)) for one, y in zip(points, smooth, strict=True))
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     parts.append(Markup('<polyline class="curve" points="{}"/>').format(path))
-    return _svg(CURVE_WIDTH, TOP + CURVE_HEIGHT + BOTTOM, parts, title)
+    for one in points:
+        if len(points) <= MOST_DOTS or one.marked:
+            text = f"step {one.x:g}: {frame.label(round(one.y, 4))}"
+            name, size = ("dot best", 5.5) if one.marked else ("dot", 3)
+            parts.append(DOT.format(name, frame.x(one.x), frame.y(one.y), size, text))
+    return _svg(parts, title)
+
+
+def stacked_bars(rows: Sequence[tuple[float, Mapping[str, float]]], title: str) -> Markup:
+    """A bar per step, made of named parts; part i has the class `si`."""
+    names = list(rows[0][1])
+    totals = [math.fsum(parts.values()) for _, parts in rows]
+    ends = rows[0][0] - 0.5, rows[-1][0] + 0.5
+    frame = Frame(*ends, nice_ticks(0.0, max(totals) or 1.0), share=False)
+    width = (WIDTH - LEFT - RIGHT - 2 * INSET) / (ends[1] - ends[0])
+    drawn = frame.drawn()
+    for step, parts in rows:
+        below = 0.0
+        for index, name in enumerate(names):
+            value = max(0.0, parts.get(name, 0.0))
+            top, height = frame.y(below + value), frame.y(below) - frame.y(below + value)
+            note = Markup("<title>{}</title>").format(f"step {step:g}, {name}: {value:.3g}")
+            drawn.append(
+                BAR.format(index, frame.x(step) - 0.38 * width, top, 0.76 * width, height, note)
+            )
+            below += value
+    return _svg(drawn, title)
 
 
 def moving_mean(values: Sequence[float], radius: int) -> list[float]:
@@ -109,6 +137,27 @@ def nice_ticks(low: float, high: float) -> list[float]:
     return [round(step * i, 12) for i in range(first, max(last, first + 1) + 1)]
 
 
+def step_ticks(first: float, last: float) -> list[float]:
+    """At most six whole steps at even distances, within the range.
+
+    >>> step_ticks(1, 14), step_ticks(3, 3)
+    ([2, 4, 6, 8, 10, 12, 14], [3])
+    """
+    span = last - first
+    every = next(m * 10**p for p in range(12) for m in (1, 2, 5) if span / (m * 10**p) <= 6.5)
+    start = math.ceil(first / every)
+    return [every * i for i in range(start, math.floor(last / every) + 1)]
+
+
+def _frame(points: Sequence[Point], share: bool) -> Frame:
+    """Axes from 0, or from below it, to the highest value; values that are 0 throughout fit too."""
+    xs, ys = [one.x for one in points], [one.y for one in points]
+    top = 1.0 if share else max(ys) if max(ys) > 0 else 0.0
+    low = min(0.0, *ys)
+    ticks = nice_ticks(low, top) if top - low > SMALLEST else nice_ticks(0.0, 1.0)
+    return Frame(min(xs), max(xs), ticks, share)
+
+
 def _line(x1: float, y1: float, x2: float, y2: float, name: str) -> Markup:
     shape = '<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>'
     return Markup(shape).format(name, x1, y1, x2, y2)
@@ -119,6 +168,6 @@ def _text(x: float, y: float, text: str, name: str, anchor: str = "start") -> Ma
     return Markup(shape).format(name, x, y, anchor, text)
 
 
-def _svg(width: float, height: float, parts: Sequence[Markup], title: str) -> Markup:
+def _svg(parts: Sequence[Markup], title: str) -> Markup:
     head = '<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
-    return Markup(head).format(width, height, title, Markup("").join(parts))
+    return Markup(head).format(WIDTH, TOP + HEIGHT + BOTTOM, title, Markup("").join(parts))

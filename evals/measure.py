@@ -52,11 +52,11 @@ def evaluate_model(
     from rl.policies import load_policy
 
     store = RecordStore(out_dir)
-    attempt = _Attempt(out_dir / "eval.json", _question(model, suite, settings))
+    attempt = Attempt(out_dir / "eval.json", _question(model, suite, settings))
     attempt.open(resume)
     kept = store.read()
     console, total = Console(), len(suite.problems) * settings.samples
-    with Judge(workers) as judge, _progress(console, settings, total, kept) as advance:
+    with Judge(workers) as judge, progress(console, settings.stage, total, kept) as advance:
 
         def keep(records: Sequence[Record]) -> None:
             store.append(records)
@@ -73,18 +73,23 @@ def evaluate_model(
     facts = RunFacts(
         model=model,
         dialect=settings.dialect,
-        target=_target(records),
+        target=target_of(records),
         suite=suite.spec,
         date=datetime.now(UTC).date().isoformat(),
         seconds={settings.stage: attempt.save()},
         categories={problem.name: problem.category for problem in suite.problems},
     )
+    return conclude(console, out_dir, facts, records)
+
+
+def conclude(console: Console, out_dir: Path, facts: RunFacts, records: Sequence[Record]) -> Scores:
+    """Writes summary and report, and prints the scores."""
     summary = json.loads(write_summary(out_dir, facts).read_text(encoding="utf-8"))
     found = scores(one.evaluation for one in records)
-    print_scores(console, {model: found})
+    print_scores(console, {facts.model: found})
     if against := summary["held_out"].get("measured", {}).get("against_compile"):
         console.print(compile_line(against, summary["compile"]["no_baseline"]), highlight=False)
-    console.print(f"{write_report(out_dir)} · {clock(facts.seconds[settings.stage])}", style="dim")
+    console.print(f"{write_report(out_dir)} · {clock(sum(facts.seconds.values()))}", style="dim")
     return found
 
 
@@ -123,7 +128,7 @@ def compile_line(against: Mapping[str, Any], without: Mapping[str, str]) -> str:
     return " · ".join([*parts, f"{len(without)} problems without"] if without else parts)
 
 
-class _Attempt:
+class Attempt:
     """Seconds spent on one question over all its attempts, kept in a file beside the records."""
 
     def __init__(self, path: Path, question: Mapping[str, Any]) -> None:
@@ -162,27 +167,28 @@ def _question(model: str, suite: Suite, settings: EvalSettings) -> dict[str, Any
     return {"model": model, "suite": suite.spec, "problems": keys, **asked}
 
 
-def _target(records: Sequence[Record]) -> str:
+def target_of(records: Sequence[Record]) -> str:
+    """Where these were judged."""
     named = (one.evaluation.environment for one in records if one.evaluation.environment)
     return next(named, platform.machine())
 
 
 @contextmanager
-def _progress(
+def progress(
     console: Console,
-    settings: EvalSettings,
+    stage: str,
     total: int,
     kept: Sequence[Record],
 ) -> Iterator[Callable[[Sequence[Record]], None]]:
     """Something to call with each batch of records: moves a bar, or prints a plain line."""
     seen = list(kept)
-    bar = _bar(console)
-    task = bar.add_task(settings.stage, total=total, completed=len(seen))
+    bar = bar_of(console)
+    task = bar.add_task(stage, total=total, completed=len(seen))
 
     def advance(records: Sequence[Record]) -> None:
         seen.extend(records)
         correct = sum(one.evaluation.verdict is Verdict.CORRECT for one in seen)
-        state = f"{settings.stage} · {correct} correct"
+        state = f"{stage} · {correct} correct"
         bar.update(task, completed=len(seen), description=state)
         if not console.is_terminal:
             console.print(f"{state} · {len(seen)} of {total}", highlight=False)
@@ -194,7 +200,7 @@ def _progress(
 def _measure_baselines(console: Console, folder: Path, problems: Sequence[Problem]) -> None:
     """torch.compile's baselines, with a bar or a plain line for each problem."""
     done, lock = count(1), Lock()
-    with _bar(console) as bar:
+    with bar_of(console) as bar:
         task = bar.add_task("torch.compile", total=len(problems))
 
         def advance() -> None:
@@ -207,7 +213,7 @@ def _measure_baselines(console: Console, folder: Path, problems: Sequence[Proble
         keep_baselines(folder, problems, advance)
 
 
-def _bar(console: Console) -> Progress:
+def bar_of(console: Console) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -114,6 +114,18 @@ def fast_p(evaluations: Iterable[Evaluation], p: float) -> float | None:
     return _fast_share(known, _speedups(known), p)
 
 
+def surely_fast_p(evaluations: Iterable[Evaluation], p: float) -> float | None:
+    """Share of all judged samples that are correct and, by their interval's lower end, faster.
+
+    For `p` 0 that is the share of the correct ones. None as in `fast_p`.
+    """
+    known = judged(evaluations)
+    if p == 0:
+        correct = sum(one.verdict is Verdict.CORRECT for one in known)
+        return correct / len(known) if known else None
+    return _fast_share(known, [one.timing.speedup.low for one in known if one.timing], p)
+
+
 def geomean_speedup(evaluations: Iterable[Evaluation]) -> float | None:
     """Geometric mean of the speedups of the correct kernels; None where none was timed."""
     return geomean(_speedups(evaluations))

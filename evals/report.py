@@ -7,26 +7,32 @@ content policy forbids scripts and every outside resource.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from data.store import read_records
-from envs.types import Dialect, Record, Speedup, Verdict
-from evals.charts import Share, curve, interval_chart
-from evals.metrics import relative, scores
+from data.metrics import MetricsFile
+from envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
+from evals.curves import health_charts, learning_charts
+from evals.metrics import relative
+from evals.problem_table import filters, problem_rows
 from evals.showcase import held_out_exhibits, training_exhibits
-from evals.summary import group, mean_reward, read_summary
+from evals.summary import EXAMPLES, SIDE_NAMES
+from evals.unfinished import Evidence, evidence
 
-KERNELS = 80
+HELD_OUT_KERNELS = 640
+TRAINING_KERNELS = 40
 """At most so many kernels stand in one page."""
 
 LONGEST = 12_000
 """Characters of one text (source, log, completion, prompt); what is cut is said."""
+
+FAILED_ROUNDS = 4
+"""At most so many failed rounds of a kernel are shown, each of another case."""
 
 LEXERS = {
     Dialect.CPP: "cpp",
@@ -34,52 +40,95 @@ LEXERS = {
     Dialect.TRITON: "python",
     Dialect.INLINE: "python",
 }
-SIDE_NAMES = {
-    "before": "before training",
-    "after_sft": "after SFT",
-    "after": "after training",
-    "measured": "this model",
+STAGE_NAMES = {
+    "triples": "examples for SFT",
+    "eval_before": "held out, before training",
+    "eval_sft": "held out, after SFT",
+    "grpo": "GRPO",
+    "validation": "validation, during GRPO",
+    "eval_after": "held out, after training",
+    "eval_greedy_sft": "held out, after SFT, greedy",
+    "eval_greedy": "held out, after training, greedy",
+    "eval": "held out",
 }
 
 
 def write_report(run_dir: Path) -> Path:
-    """Writes `report.html` from `summary.json` and the records of a run; gives its path."""
-    summary = read_summary(run_dir)
-    env_path = run_dir / "env.json"
-    env = json.loads(env_path.read_text(encoding="utf-8")) if env_path.exists() else {}
-    records, metrics = read_records(run_dir), read_metrics(run_dir)
+    """Writes `report.html` from a run's records, finished or not; gives its path.
+
+    Raises ValueError where the folder is no run.
+    """
+    return write_page(run_dir, evidence(run_dir))
+
+
+def write_page(run_dir: Path, found: Evidence) -> Path:
+    """Writes `report.html` from what was found of a run; gives its path."""
     page = _template().render(
         name=run_dir.resolve().name,
-        summary=summary,
-        side_names=SIDE_NAMES,
-        verdict_order=[verdict.value for verdict in Verdict],
-        shares=_shares(summary["held_out"]),
-        curves=_curves(records, metrics),
-        held_out=held_out_exhibits(records, KERNELS // 2 if _trained(summary) else KERNELS),
-        training=training_exhibits(records, KERNELS // 2),
-        cheated=sum(one.get("cheated", 0) for one in summary["verdicts"].values()),
-        environment=flat(env),
-        against=_against(summary),
+        **_numbers(found),
+        **_charts(run_dir, found),
+        **_kernels(found),
+        environment=flat(_environment(run_dir)),
+        against=_against(found.summary),
     )
     path = run_dir / "report.html"
-    path.write_text(page, encoding="utf-8", errors="replace")
+    partial = run_dir / "report.html.partial"
+    partial.write_text(page, encoding="utf-8", errors="replace")
+    partial.replace(path)
     return path
 
 
-def read_metrics(run_dir: Path) -> list[dict[str, Any]]:
-    """One dict per (stage, step) of `metrics.jsonl`: the last wins, a torn end is left out."""
-    path = run_dir / "metrics.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    found: dict[tuple[Any, Any], dict[str, Any]] = {}
-    for number, line in enumerate(lines, start=1):
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            if number < len(lines):
-                raise
-            continue
-        found.setdefault((row["stage"], row["step"]), {}).update(row)
-    return list(found.values())
+def _numbers(found: Evidence) -> dict[str, Any]:
+    summary = found.summary
+    written = {one: found for one, found in summary["verdicts"].items() if one != EXAMPLES}
+    sides = summary["held_out"]
+    timed = [name for name, side in sides.items() if side["geomean_speedup"] is not None]
+    return {
+        "summary": summary,
+        "finished": found.finished,
+        "damage": found.damage,
+        "side_names": SIDE_NAMES,
+        "stage_names": STAGE_NAMES,
+        "verdict_order": [verdict.value for verdict in Verdict],
+        "written": sum(sum(one.values()) for one in written.values()),
+        "examples": sum(summary["verdicts"].get(EXAMPLES, {}).values()),
+        "cheated": sum(one.get("cheated", 0) for one in written.values()),
+        "timed": timed[-1] if timed else None,
+    }
+
+
+def _charts(run_dir: Path, found: Evidence) -> dict[str, Any]:
+    metrics = MetricsFile(run_dir).steps()
+    return {"learning": learning_charts(found.records, metrics), "health": health_charts(metrics)}
+
+
+def _kernels(found: Evidence) -> dict[str, Any]:
+    rows = problem_rows(found.records, found.summary.get("problem_categories", {}))
+    place = {one.key: index for index, one in enumerate(rows)}
+    held_out = sorted(
+        held_out_exhibits(found.records, HELD_OUT_KERNELS), key=lambda one: place[one.key]
+    )
+    return {
+        "problems": rows,
+        "rows": {one.key: one for one in rows},
+        "filters": filters(rows),
+        "held_out": held_out,
+        "shown": {one.key for one in held_out},
+        "training": training_exhibits(found.records, TRAINING_KERNELS),
+    }
+
+
+def failed_rounds(evaluation: Evaluation) -> list[CaseCheck]:
+    """The first failed round of each case, at most `FAILED_ROUNDS` of them."""
+    rounds = evaluation.check.rounds if evaluation.check else ()
+    failed = {one.case: one for one in reversed(rounds) if not one.passed}
+    return [one for one in rounds if failed.get(one.case) is one][:FAILED_ROUNDS]
+
+
+def _environment(run_dir: Path) -> Any:
+    with suppress(OSError, ValueError):
+        return json.loads((run_dir / "env.json").read_text(encoding="utf-8"))
+    return {}
 
 
 def highlight(source: str, dialect: Dialect) -> Markup:
@@ -97,6 +146,15 @@ def clip(text: str) -> str:
     cut = len(text) - LONGEST
     shown = text if cut <= 0 else f"{text[:LONGEST]}\n… {cut} more characters"
     return "".join(_visible(character) for character in shown)
+
+
+def breakable(text: str) -> Markup:
+    """A name that may be broken after an underscore where space is short.
+
+    >>> breakable("row_<b>")
+    Markup('row_<wbr>&lt;b&gt;')
+    """
+    return Markup("_<wbr>").join(clip(text).split("_"))
 
 
 def _visible(character: str) -> str:
@@ -118,8 +176,9 @@ def _template() -> Any:
         "speedup": speedup,
         "clock": clock,
         "clip": clip,
+        "breakable": breakable,
     }
-    environment.globals["highlight"] = highlight
+    environment.globals |= {"highlight": highlight, "failed_rounds": failed_rounds}
     return environment.get_template("report.html.j2")
 
 
@@ -155,48 +214,6 @@ def _against(summary: Mapping[str, Any]) -> Callable[[Record], Speedup | None]:
         return relative(timing.speedup, baseline) if timing and baseline else None
 
     return against
-
-
-def _shares(held_out: Mapping[str, Any]) -> Markup | None:
-    rows = [
-        Share(
-            label=SIDE_NAMES[name],
-            value=side["correct_rate"],
-            low=side["correct_rate_ci"][0],
-            high=side["correct_rate_ci"][1],
-            note=f"{side['correct']} of {side['n']} correct",
-        )
-        for name, side in held_out.items()
-        if side["n"]
-    ]
-    return interval_chart(rows) if rows else None
-
-
-def _curves(
-    records: Sequence[Record], metrics: Sequence[Mapping[str, Any]]
-) -> list[tuple[str, Markup]]:
-    """Title and chart: GRPO per step from the records, the loss of SFT from the metrics."""
-    steps = group((one for one in records if one.stage == "grpo"), lambda one: one.step)
-    rewards = [(step, mean_reward(rows)) for step, rows in sorted(steps.items())]
-    shares = [
-        (step, scores(one.evaluation for one in rows).correct_rate)
-        for step, rows in sorted(steps.items())
-    ]
-    losses = [(row["step"], row.get("loss")) for row in metrics if row["stage"] == "sft"]
-    charts = (
-        ("GRPO: mean reward of a step", rewards, None),
-        ("GRPO: share of correct kernels", shares, 1.0),
-        ("SFT: loss", losses, None),
-    )
-    return [
-        (title, curve(known, title, top))
-        for title, points, top in charts
-        if (known := [(x, y) for x, y in points if y is not None and math.isfinite(y)])
-    ]
-
-
-def _trained(summary: Mapping[str, Any]) -> bool:
-    return "grpo" in summary["verdicts"]
 
 
 def flat(value: Any, name: str = "") -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from envs.judge import AnyJudge, judge_completions
 from envs.prompt import task_prompt
-from envs.types import Dialect, Problem, Record
+from envs.types import Dialect, Problem, Record, Task
 from rewards.price import price
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class EvalSettings:
     """How a policy is asked, and under which stage its answers are kept.
 
     `temperature` 0 is greedy; `batch` is how many completions are sampled and judged at a time;
-    `versions` is stored with every record.
+    `timed` says whether correct ones are timed; `versions` is stored with every record.
     """
 
     stage: str
@@ -38,6 +38,7 @@ class EvalSettings:
     batch: int
     reward: str
     versions: Mapping[str, str]
+    timed: bool = True
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.batch < 1:
@@ -88,14 +89,15 @@ def _batches(problems: Sequence[Problem], settings: EvalSettings) -> Iterator[li
 def _play(
     policy: Policy, rows: Sequence[_Row], judge: AnyJudge, settings: EvalSettings, seed: int
 ) -> list[Record]:
-    prompts = [task_prompt(row.problem, settings.dialect) for row in rows]
+    tasks = [Task(problem=row.problem, dialect=settings.dialect) for row in rows]
+    prompts = [task_prompt(task) for task in tasks]
     completions = policy.complete(
         prompts,
         max_new_tokens=settings.max_new_tokens,
         temperature=settings.temperature,
         seed=seed,
     )
-    judged = judge_completions(judge, [row.problem for row in rows], completions, settings.dialect)
+    judged = judge_completions(judge, tasks, completions, timed=settings.timed)
     return [
         Record(
             stage=settings.stage,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from envs.types import Record, Verdict
-from evals.summary import SIDES, group
+from evals.metrics import verdict_counts
+from evals.side_by_side import Line, side_by_side
+from evals.summary import SIDE_NAMES, SIDES, group
 
 LADDER = (
     Verdict.CHEATED,
@@ -30,12 +32,19 @@ class Exhibit:
     title: str
     prompt: str
     shown: tuple[tuple[str, Record], ...]
+    key: str
+    """The problem's key."""
+    verdicts: Mapping[str, int]
+    """How often each verdict occurred in the group that these are of."""
+    compared: tuple[str, str] = ("", "")
+    """Names of the two sides whose best kernels are compared."""
+    diff: tuple[Line, ...] = ()
 
 
 def held_out_exhibits(records: Sequence[Record], limit: int) -> list[Exhibit]:
     """Per problem the best kernel of each side, and the worst of the last; at most `limit` records.
 
-    Problems are spread evenly over the suite, not picked.
+    All problems where they fit, else some at even distances over the suite, not picked.
     """
     measured = [one for one in records if one.stage in SIDES]
     problems = group(measured, lambda one: one.problem_key).values()
@@ -43,10 +52,9 @@ def held_out_exhibits(records: Sequence[Record], limit: int) -> list[Exhibit]:
 
 
 def training_exhibits(records: Sequence[Record], limit: int) -> list[Exhibit]:
-    """Best and worst kernel of training groups, spread evenly over the steps."""
-    trained = [one for one in records if one.stage not in SIDES]
-    groups = group(trained, lambda one: (one.stage, one.step, one.problem_key)).values()
-    return _fit([_group(rows) for rows in groups], limit)
+    """The best and the worst of the group whose rewards differ most, at even distances over RL."""
+    steps = group((one for one in records if one.stage == "grpo"), lambda one: one.step)
+    return _fit([_widest(rows) for _, rows in sorted(steps.items())], limit)
 
 
 def best_and_worst(records: Sequence[Record]) -> list[Record]:
@@ -79,21 +87,53 @@ def _rank(record: Record) -> tuple[int, float, float]:
 
 def _sides(rows: Sequence[Record]) -> Exhibit:
     by_stage = group(rows, lambda one: one.stage)
-    shown: list[tuple[str, Record]] = []
+    best: dict[str, Record] = {}
     worst: list[tuple[str, Record]] = []
     for stage in (stage for stage in SIDES if stage in by_stage):
-        side, ends = SIDES[stage].replace("_", " "), best_and_worst(by_stage[stage])
-        shown += [(f"{side} · best", one) for one in ends[:1]]
+        side, ends = SIDE_NAMES[SIDES[stage]], best_and_worst(by_stage[stage])
+        if ends:
+            best[side] = ends[0]
         worst = [(f"{side} · worst", one) for one in ends[1:]]
-    return Exhibit(title=rows[0].problem, prompt=rows[0].prompt, shown=(*shown, *worst))
-
-
-def _group(rows: Sequence[Record]) -> Exhibit:
-    first = rows[0]
-    shown = tuple(zip(("best", "worst"), best_and_worst(rows), strict=False))
+    compared, diff = _diff({side: one for side, one in best.items() if one.source is not None})
     return Exhibit(
-        title=f"{first.stage} step {first.step} · {first.problem}", prompt=first.prompt, shown=shown
+        title=rows[0].problem,
+        prompt=rows[0].prompt,
+        shown=(*((f"{side} · best", one) for side, one in best.items()), *worst),
+        key=rows[0].problem_key,
+        verdicts=verdict_counts(one.evaluation for one in rows),
+        compared=compared,
+        diff=diff,
     )
+
+
+def _diff(written: Mapping[str, Record]) -> tuple[tuple[str, str], tuple[Line, ...]]:
+    """The earliest side's best kernel beside that of the last; nothing where they are alike."""
+    sides = list(written)
+    if len(sides) < 2:
+        return ("", ""), ()
+    before, after = written[sides[0]].source or "", written[sides[-1]].source or ""
+    if before == after:
+        return ("", ""), ()
+    return (sides[0], sides[-1]), tuple(side_by_side(before, after))
+
+
+def _widest(step: Sequence[Record]) -> Exhibit:
+    """The group of a step whose rewards lie furthest apart; the first where several do."""
+    groups = group(step, lambda one: one.problem_key).values()
+    rows = max(groups, key=_reward_width)
+    first = rows[0]
+    return Exhibit(
+        title=f"step {first.step + 1} · {first.problem}",
+        prompt=first.prompt,
+        shown=tuple(zip(("best", "worst"), best_and_worst(rows), strict=False)),
+        key=first.problem_key,
+        verdicts=verdict_counts(one.evaluation for one in rows),
+    )
+
+
+def _reward_width(rows: Sequence[Record]) -> float:
+    totals = [one.reward.total for one in rows if one.reward]
+    return max(totals) - min(totals) if totals else -1.0
 
 
 def _fit(exhibits: Sequence[Exhibit], limit: int) -> list[Exhibit]:

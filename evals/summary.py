@@ -23,14 +23,35 @@ SIDES = {
     "eval_before": "before",
     "eval_sft": "after_sft",
     "eval_after": "after",
+    "eval_greedy_sft": "greedy_sft",
+    "eval_greedy": "greedy",
     "eval": "measured",
 }
 """Stages that measure, and what their numbers are called in `held_out`."""
 
+SIDE_NAMES = {
+    "before": "before training",
+    "after_sft": "after SFT",
+    "after": "after training",
+    "greedy_sft": "after SFT, greedy",
+    "greedy": "after training, greedy",
+    "measured": "this model",
+}
+
 NEEDED = {"model", "suite", "dialect", "held_out", "gains", "verdicts", "seconds"}
 """Keys that the report and the card cannot do without."""
 
-GAINS = (("before", "after_sft"), ("after_sft", "after"), ("before", "after"))
+GAINS = (
+    ("before", "after_sft"),
+    ("after_sft", "after"),
+    ("before", "after"),
+    ("greedy_sft", "greedy"),
+)
+
+CURVE_STAGE = "validation"
+"""Held-out answers during RL: records of step n were sampled after n optimiser steps."""
+EXAMPLES = "triples"
+"""Stage whose records the model did not write: what it is shown in SFT."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +114,11 @@ def summarise(
             if earlier in held_out and later in held_out
         },
         "categories": _by_category(held_out, facts.categories),
+        "problem_categories": {
+            one.problem: facts.categories.get(one.problem, "other")
+            for rows in held_out.values()
+            for one in rows
+        },
         "records": len(records),
         "verdicts": {
             stage: verdict_counts(one.evaluation for one in rows) for stage, rows in stages.items()

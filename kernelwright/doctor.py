@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -12,8 +13,8 @@ from packaging.requirements import Requirement
 
 from envs.gpus import gpus
 from envs.sandbox import require_level, sandbox_level
-from envs.toolchain import SandboxUnavailableError, compiler_path
-from kernelwright.machine import cores, free_disk_bytes, memory_bytes
+from envs.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
+from kernelwright.machine import cores, free_disk_bytes, install_command, is_checkout, memory_bytes
 
 GB = 1e9
 EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
@@ -35,7 +36,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Everything about this machine that decides what it can run."""
-    return [*_packages(), _compiler(), _sandbox(), *_hardware()]
+    return [*_packages(), _compiler(), _nvcc(), _sandbox(), *_hardware()]
 
 
 def can_judge(findings: list[Finding]) -> bool:
@@ -47,15 +48,25 @@ def _packages() -> list[Finding]:
     try:
         return against(requires("kernelwright") or [])
     except PackageNotFoundError:
-        advice = "run `pip install -e .` in the checkout"
+        advice = f"run `{install_command()}`"
         return [Finding(name="kernelwright", found="not installed", ok=False, advice=advice)]
 
 
 def against(requirements: Sequence[str]) -> list[Finding]:
-    """What is installed of these requirements, and whether it is within their bounds."""
-    wanted = [Requirement(line) for line in requirements]
-    first = {one.name: one for one in reversed(wanted) if _applies(one)}
-    return [_package(one) for name, one in sorted(first.items()) if name != "kernelwright"]
+    """What is installed of these requirements, and whether it is within their bounds.
+
+    Of several extras that bring a package it names the one that brings least besides.
+    """
+    wanted = [one for one in map(Requirement, requirements) if _applies(one)]
+    sizes = Counter(_extra(one) for one in wanted)
+    first: dict[str, Requirement] = {}
+    for one in sorted(wanted, key=lambda one: (_extra(one) is not None, sizes[_extra(one)])):
+        first.setdefault(one.name, one)
+    return [
+        _package(one)
+        for name, one in sorted(first.items())
+        if name != "kernelwright" and (is_checkout() or _extra(one) != "dev")
+    ]
 
 
 def _applies(wanted: Requirement) -> bool:
@@ -70,21 +81,20 @@ def _extra(wanted: Requirement) -> str | None:
 
 def _package(wanted: Requirement) -> Finding:
     extra, bounds = _extra(wanted), f"wanted {wanted.specifier}"
-    install = f"pip install -e '.[{extra}]'" if extra else "pip install -e ."
+    install = f"run `{install_command(extra or '')}`"
     try:
         present = version(wanted.name)
     except PackageNotFoundError:
         found = f"not installed ({f'extra {extra}' if extra else bounds})"
         ok = None if extra else False
-        advice = "" if extra else f"run `{install}`"
-        return Finding(name=wanted.name, found=found, ok=ok, judging=not extra, advice=advice)
+        return Finding(name=wanted.name, found=found, ok=ok, judging=not extra, advice=install)
     ok = wanted.specifier.contains(present, prereleases=True)
     return Finding(
         name=wanted.name,
         found=present if ok else f"{present} ({bounds})",
         ok=ok,
         judging=not extra,
-        advice="" if ok else f"run `{install}`",
+        advice="" if ok else install,
     )
 
 
@@ -93,6 +103,15 @@ def _compiler() -> Finding:
         return Finding(name="g++", found=compiler_path(), ok=True, judging=True)
     except SandboxUnavailableError as error:
         return Finding(name="g++", found="missing", ok=False, judging=True, advice=str(error))
+
+
+def _nvcc() -> Finding:
+    """CUDA's compiler, without which CUDA answers are not built."""
+    found = nvcc_path()
+    if found:
+        return Finding(name="nvcc", found=found, ok=True)
+    advice = f"for CUDA, run `{install_command('cuda')}`"
+    return Finding(name="nvcc", found="missing", advice=advice)
 
 
 def _sandbox() -> Finding:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
 
 from envs.gpus import gpus
+from kernelwright.budget import Budget
 from kernelwright.estimate import estimates
-from kernelwright.preflight import preflight
 from kernelwright.recipe import Resolved
 from kernelwright.yaml_tree import KeyPath
 
 COMMENT_COLUMN = 48
 
 
-def dry_run_text(resolved: Resolved) -> str:
-    """A valid recipe, with everything that is not one in comments."""
+def dry_run_text(resolved: Resolved, found: Budget, reasons: Sequence[str]) -> str:
+    """A valid recipe, with everything that is not one in comments; `reasons` not to run it last."""
     plain = resolved.recipe.model_dump(mode="json")
     lines = list(_lines(plain, resolved.origins, ()))
     lines += ["", "# Estimates"]
     costs = estimates(resolved.recipe, on_gpu=bool(gpus()))
     lines += [f"#   {what}: {cost}" for what, cost in costs.items()]
-    reasons = preflight(resolved.recipe)
+    unknown = "not measured: the model is not on this machine yet, or it has a GPU"
+    lines += [f"#   in all: {found.line() or unknown}", *(f"#   {note}" for note in found.notes)]
     lines += ["# This machine can run it." if not reasons else "# This machine cannot run it:"]
     return "\n".join(lines + [f"#   {reason}" for reason in reasons])
 

@@ -6,7 +6,7 @@ import math
 import re
 
 from data.suite import SuiteError, load_suite
-from data.triples import template_triples
+from data.triples import triples_of
 from envs.types import Baseline
 from rl.config import Recipe
 
@@ -47,19 +47,21 @@ def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:
     lines: dict[str, str] = {}
     calls: int | None = 0
     if "sft" in recipe.stages:
-        steps = _sft_steps(recipe)
+        steps = sft_steps(recipe)
         lines["sft"] = "unknown" if steps is None else f"at most {steps} optimiser steps"
     if "grpo" in recipe.stages:
-        rollouts = recipe.grpo.steps * recipe.grpo.rollouts_per_step
+        rows = recipe.grpo.rollouts_per_step
+        rows += recipe.grpo.oversampled_groups * recipe.grpo.rows_per_group
+        rollouts = recipe.grpo.steps * rows
         tokens = rollouts * recipe.grpo.max_completion_length
         lines["grpo"] = f"{recipe.grpo.steps} steps, {rollouts} rollouts, at most {tokens} tokens"
         calls = rollouts
     if "eval" in recipe.stages:
-        answers = _eval_answers(recipe)
+        answers = evaluated_answers(recipe)
         lines["eval"] = "unknown" if answers is None else f"{answers} answers"
         calls = None if answers is None or calls is None else calls + answers
         if recipe.eval.baseline is Baseline.COMPILE:
-            count = _eval_problems(recipe)
+            count = evaluated_problems(recipe)
             known = "unknown" if count is None else f"at most {count} problems compiled and timed"
             lines["torch.compile"] = known
     lines["judge"] = "unknown" if calls is None else f"at most {calls} answers judged"
@@ -80,15 +82,18 @@ def measurements(recipe: Recipe) -> int:
     return (1 + recipe.eval.before + between) if trained else 1
 
 
-def _sft_steps(recipe: Recipe) -> int | None:
-    if not recipe.data.train_suite.startswith("starter"):
+def sft_steps(recipe: Recipe) -> int | None:
+    """Optimiser steps of SFT at most; None where there are no triples for the suite."""
+    try:
+        triples = len(triples_of(recipe.data.taught_suite))
+    except SuiteError:
         return None
-    triples = len(template_triples())
     used = min(triples, recipe.data.max_triples or triples)
-    return math.ceil(used / recipe.sft.batch_size * recipe.sft.epochs)
+    return math.ceil(used / recipe.sft.batch_size * recipe.sft.epochs) or None
 
 
-def _eval_problems(recipe: Recipe) -> int | None:
+def evaluated_problems(recipe: Recipe) -> int | None:
+    """Held-out problems of one measurement; None where there is no such suite."""
     try:
         problems = len(load_suite(recipe.data.held_out_suite).problems)
     except SuiteError:
@@ -96,6 +101,12 @@ def _eval_problems(recipe: Recipe) -> int | None:
     return min(problems, recipe.eval.problems or problems)
 
 
-def _eval_answers(recipe: Recipe) -> int | None:
-    asked = _eval_problems(recipe)
-    return None if asked is None else asked * recipe.eval.samples * measurements(recipe)
+def evaluated_answers(recipe: Recipe) -> int | None:
+    """Held-out answers of all measurements; None where there is no such suite."""
+    asked, section = evaluated_problems(recipe), recipe.eval
+    if asked is None:
+        return None
+    trained = measurements(recipe) - section.before
+    greedy = section.greedy and section.temperature > 0
+    before = min(asked, section.before_problems or asked) * section.samples * section.before
+    return before + asked * trained * (section.samples + greedy)

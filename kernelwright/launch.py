@@ -5,10 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kernelwright.recipe import RecipeError, resolve
+from kernelwright.again import resume_command
+from kernelwright.mishaps import explained
+from kernelwright.recipe import RecipeError, Resolved, resolve
+from kernelwright.supervisor import end_launcher, supervised
 from rl.config import Recipe
+
+if TYPE_CHECKING:
+    from kernelwright.budget import Budget
 
 QUIET_THREADS = {
     "OMP_WAIT_POLICY": "PASSIVE",
@@ -25,9 +33,10 @@ def run(recipe: str) -> None:
     """What the header of a recipe calls: reads the rest of the command line, then exits."""
     words = sys.argv[1:]
     overrides = [word for word in words if word not in FLAGS]
-    sys.exit(
-        start(Path(recipe), overrides, resume="--resume" in words, dry_run="--dry-run" in words)
-    )
+    code = start(Path(recipe), overrides, resume="--resume" in words, dry_run="--dry-run" in words)
+    if code:
+        end_launcher()
+    sys.exit(code)
 
 
 def start(
@@ -37,38 +46,112 @@ def start(
     for name, value in QUIET_THREADS.items():
         os.environ.setdefault(name, value)
     try:
-        resolved = resolve(_short(path), overrides)
+        recipe_path = _short(path)
+        resolved = resolve(recipe_path, overrides)
+        recipe = resolved.recipe
+        from kernelwright.preflight import preflight
+
+        reasons = preflight(recipe)
     except RecipeError as error:
         return _fail(error.lines, MISUSED)
+    except (OSError, RuntimeError) as error:
+        return _told(error, Path(), again=None)
+    if resolved.chosen and _speaks():
+        print(*(f"auto: {line}" for line in resolved.chosen), sep="\n", file=sys.stderr)
     if dry_run:
-        from kernelwright.dry_run import dry_run_text
-
-        if _speaks():
-            print(dry_run_text(resolved))
-        return DONE
-    from kernelwright.preflight import fooled, preflight
-
-    reasons = preflight(resolved.recipe) or fooled(resolved.recipe)
+        return _dry_run(resolved, reasons)
     if reasons:
-        return _fail([f"{path.name} cannot run here: {reason}" for reason in reasons], FAILED)
-    return _train(resolved.recipe, resume)
+        return _refuse(path, reasons)
+    again = resume_command(recipe_path, overrides)
+    alone = int(os.environ.get("WORLD_SIZE", 1)) == 1
+    return supervised(lambda: _train(path, recipe, resume, again), again, alone=alone)
 
 
-def _train(recipe: Recipe, resume: bool) -> int:
+def _dry_run(resolved: Resolved, reasons: list[str]) -> int:
+    """Prints what would be run and its cost, as a probe of its steps found it where it can be had.
+
+    A model that is not on this machine is not fetched for it.
+    """
+    from kernelwright.budget import Budget, budget
+    from kernelwright.dry_run import dry_run_text
+    from rl.models import is_here
+
+    if not _speaks():
+        return FAILED if reasons else DONE
+    here = not reasons and is_here(resolved.recipe.model.name)
+    found = budget(resolved.recipe) if here else Budget(recipe=resolved.recipe)
+    if found.reason:
+        reasons = [*reasons, found.reason]
+    print(dry_run_text(resolved, found, reasons))
+    return FAILED if reasons else DONE
+
+
+def _fitted(recipe: Recipe) -> Budget:
+    """The recipe as it fits this machine, and its cost said; several processes are not probed."""
+    from kernelwright.budget import Budget, budget
+
+    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+        return Budget(recipe=recipe)
+    found = budget(recipe)
+    said = [*(f"memory: {note}" for note in found.notes), *filter(None, [found.line()])]
+    print(*said, sep="\n", file=sys.stderr)
+    return found
+
+
+def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
+    """Everything that is slow or heavy: the folder, the model, the judge, then the stages."""
     from data.store import StoreError
     from envs.pool import JudgeError
     from envs.toolchain import SandboxUnavailableError
-    from kernelwright.run_folder import RunError
-    from kernelwright.train import train
+    from kernelwright.budget import Budget
+    from kernelwright.preflight import fooled, unprepared
+    from kernelwright.run_folder import NotEmptyError, RunError, RunFolder
+    from kernelwright.train import join, train
+    from rl.tracking import TrackerError
+    from rl.trainer_options import this_process
     from rl.weights import ModelError
 
+    folder, process = RunFolder(recipe.run_dir), this_process()
     try:
-        train(recipe, resume=resume)
-    except (JudgeError, ModelError, RunError, SandboxUnavailableError, StoreError) as error:
+        with folder.held() if process.leads else nullcontext():
+            if process.leads:
+                folder.check(recipe, resume=resume)
+            join(process)
+            reasons = unprepared(recipe)
+            fitted = Budget(recipe=recipe) if reasons else _fitted(recipe)
+            reasons = reasons or [one for one in [fitted.reason] if one] or fooled(recipe)
+            if reasons:
+                return _refuse(path, reasons)
+            train(recipe, resume=resume, fitted=fitted.recipe)
+    except NotEmptyError as error:
+        return _fail([f"{error}: go on with it by  {again}  or give name=… anew"], FAILED)
+    except (
+        JudgeError,
+        ModelError,
+        RunError,
+        SandboxUnavailableError,
+        StoreError,
+        TrackerError,
+    ) as error:
         return _fail([str(error)], FAILED)
     except KeyboardInterrupt:
-        return _fail(["interrupted: --resume goes on with it"], INTERRUPTED)
+        return _fail([f"interrupted; go on with: {again}"], INTERRUPTED)
+    except Exception as error:  # noqa: BLE001  raised again where it is ours
+        return _told(error, recipe.run_dir, again)
     return DONE
+
+
+def _refuse(path: Path, reasons: Sequence[str]) -> int:
+    return _fail([f"{path.name} cannot run here: {reason}" for reason in reasons], FAILED)
+
+
+def _told(error: Exception, run_dir: Path, again: str | None) -> int:
+    """One line for what the machine did, whichever process met it; raises what is our mistake."""
+    line = explained(error, run_dir)
+    if line is None:
+        raise error
+    print(line if again is None else f"{line}; go on with: {again}", file=sys.stderr)
+    return FAILED
 
 
 def _short(path: Path) -> Path:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-CGROUP_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
+from envs.memory import available_bytes as available_bytes
+from envs.memory import cgroup_limit_bytes as cgroup_limit_bytes
+from envs.memory import memory_bytes as memory_bytes
+from envs.memory import own_cgroups as own_cgroups
+from envs.memory import physical_bytes as physical_bytes
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+"""The folder that holds the packages: with a pyproject.toml it is a checkout, else a wheel's."""
 EXTRAS = {
     "accelerate": "eval",
     "bitsandbytes": "eval",
@@ -20,7 +25,10 @@ EXTRAS = {
     "datasets": "train",
     "trl": "train",
     "wandb": "train",
+    "tensorboard": "trackers",
+    "trackio": "trackers",
     "vllm": "vllm",
+    "triton": "triton",
     "ray": "ray",
     "huggingface_hub": "publish",
     "matplotlib": "publish",
@@ -34,13 +42,6 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def memory_bytes() -> int:
-    """Memory that this process may use: the machine's, or its container's where that is less."""
-    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    texts = [path.read_text().strip() for path in CGROUP_LIMITS if path.is_file()]
-    return min([physical, *(int(text) for text in texts if text.isdecimal())])
-
-
 def free_disk_bytes(folder: Path) -> int:
     """Free space where a folder is, or would be made."""
     existing = next(one for one in (folder, *folder.absolute().parents) if one.exists())
@@ -50,7 +51,52 @@ def free_disk_bytes(folder: Path) -> int:
 def how_to_install(module: str) -> str | None:
     """A sentence for somebody who lacks this module; None where no extra installs it."""
     extra = EXTRAS.get(module)
-    return extra and f"{module} is not installed; run `pip install -e '.[{extra}]'`"
+    return extra and f"{module} is not installed; run `{install_command(extra)}`"
+
+
+def install_command(extra: str = "") -> str:
+    """What installs this project with an extra: as a checkout where it is one, else as a wheel.
+
+    >>> install_command("train").split()[:2]
+    ['pip', 'install']
+    """
+    extras = f"[{extra}]" if extra else ""
+    if not is_checkout():
+        return f"pip install {_quoted(f'kernelwright{extras}')}"
+    folder = "." if Path.cwd() == CHECKOUT else str(CHECKOUT)
+    return f"pip install -e {_quoted(folder + extras)}"
+
+
+def is_checkout() -> bool:
+    """Whether this is a folder with sources, not the inside of a wheel."""
+    return (CHECKOUT / "pyproject.toml").is_file()
+
+
+def _quoted(word: str) -> str:
+    """In quotes where a shell would take its brackets for a pattern."""
+    return f"'{word}'" if not word.replace("/", "").isalnum() and word != "." else word
+
+
+def own_version() -> str:
+    """This project's version; `unknown` where a checkout was never installed."""
+    try:
+        return version("kernelwright")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def code_commit() -> str | None:
+    """The commit of this checkout, and whether it was changed since; None without one."""
+    if not (CHECKOUT / ".git").exists() or shutil.which("git") is None:
+        return None
+
+    def told(*words: str) -> str:
+        command = ["git", "-C", str(CHECKOUT), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+    commit = told("rev-parse", "--short=12", "HEAD")
+    changed = told("status", "--porcelain", "--untracked-files=no")
+    return (f"{commit} with changes" if changed else commit) or None
 
 
 def versions() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,11 +10,12 @@ from data.suite import SuiteError, load_suite
 from envs.gpus import gpus
 from envs.sandbox import require_level
 from envs.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
-from envs.types import Dialect
+from envs.types import Dialect, Problem
 from kernelwright.estimate import weight_bytes
 from kernelwright.machine import how_to_install, memory_bytes
 from rl.config import Recipe
 from rl.models import check_name
+from rl.tracking import why_not
 from rl.trainer_options import this_process
 from rl.weights import ModelError
 
@@ -24,10 +26,61 @@ TAUGHT = (Dialect.CPP,)
 
 
 def preflight(recipe: Recipe) -> list[str]:
-    """One sentence for each reason; empty where the run can start."""
+    """One sentence for each reason; empty where the run can start. Imports nothing heavy."""
     found = [_model(recipe), _dialect(recipe), _sandbox(recipe), _memory(recipe)]
     found += [*_packages(recipe), *_suites(recipe), *_split(recipe, this_process().world)]
     return [reason for reason in found if reason]
+
+
+def unprepared(recipe: Recipe) -> list[str]:
+    """The same for what only the libraries can tell: options, the model, the tracker's login.
+
+    Asked before the first slow stage. All processes build the options, which joins them.
+    """
+    reasons = _options(recipe)
+    if not reasons and this_process().leads:
+        reasons = [reason for reason in (_unloadable(recipe), why_not(recipe)) if reason]
+    return reasons
+
+
+def _options(recipe: Recipe) -> list[str]:
+    trained = [stage for stage in ("sft", "grpo") if stage in recipe.stages]
+    if not trained:
+        return []
+    from trl import GRPOConfig, SFTConfig
+
+    from rl.grpo import grpo_options
+    from rl.models import hush_libraries
+    from rl.sft import sft_options
+
+    hush_libraries()
+    makers = {"sft": (SFTConfig, sft_options), "grpo": (GRPOConfig, grpo_options)}
+    reasons = []
+    for config, options in (makers[stage] for stage in trained):
+        try:
+            config(**options(recipe))
+        except Exception as error:  # noqa: BLE001  whatever it dislikes, the options are the cause
+            reasons.append(f"{config.__name__} of TRL refuses the options: {_first_line(error)}")
+    return reasons
+
+
+def _unloadable(recipe: Recipe) -> str | None:
+    from rl.checkpoints import ADAPTER, is_whole_safetensors
+    from rl.models import check_loadable
+    from rl.policies import find_adapter
+
+    try:
+        adapter = find_adapter(recipe.model.name) if recipe.stages == ("eval",) else None
+        if adapter and not is_whole_safetensors(adapter.folder / ADAPTER):
+            return f"model.name: {adapter.folder / ADAPTER} is damaged"
+        check_loadable(adapter.base if adapter else recipe.model.name)
+    except ModelError as error:
+        return f"model.name: {error}"
+    return None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def _model(recipe: Recipe) -> str | None:
@@ -108,7 +161,7 @@ def _packages(recipe: Recipe) -> list[str | None]:
     needed = {
         "stages": "trl" if grpo or "sft" in recipe.stages else "transformers",
         "grpo.generation": "vllm" if grpo and recipe.grpo.generation == "vllm" else None,
-        "report_to": "wandb" if recipe.report_to == "wandb" else None,
+        "report_to": None if recipe.report_to == "none" else recipe.report_to,
         "judge.ray_address": "ray" if recipe.judge.ray_address else None,
     }
     return [
@@ -119,20 +172,36 @@ def _packages(recipe: Recipe) -> list[str | None]:
 
 
 def _suites(recipe: Recipe) -> list[str]:
-    reasons = []
+    reasons, found = [], []
     for key in ("train_suite", "held_out_suite"):
         try:
-            load_suite(getattr(recipe.data, key))
+            found.append(load_suite(getattr(recipe.data, key)).by_key())
         except SuiteError as error:
             reasons.append(f"data.{key}: {error}")
+    if not reasons and {"grpo", "eval"} <= set(recipe.stages):
+        reasons += _overlap(recipe, *found)
     return reasons
 
 
+def _overlap(
+    recipe: Recipe, trained: Mapping[str, Problem], held_out: Mapping[str, Problem]
+) -> list[str]:
+    """What is measured on problems that were trained on says nothing about others."""
+    both = trained.keys() & held_out.keys()
+    if not both or recipe.data.train_on_held_out:
+        return []
+    return [
+        f"data.train_suite: {len(both)} of the {len(held_out)} problems of data.held_out_suite are "
+        f"trained on ({held_out[min(both)].name}, …): choose suites that share none, or ask for it "
+        "with data.train_on_held_out=true"
+    ]
+
+
 def _split(recipe: Recipe, processes: int) -> list[str]:
-    """Each process gets the same number of rows of a step."""
+    """Each process gets the same number of rows of a step, and whole groups of them."""
     rows = {
         "sft.batch_size": recipe.sft.batch_size,
-        "grpo.group_size x groups_per_step": recipe.grpo.rollouts_per_step,
+        "grpo.groups_per_step": recipe.grpo.groups_per_step,
     }
     return [
         f"{key} ({count}) cannot be split evenly over {processes} processes"

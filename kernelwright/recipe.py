@@ -15,8 +15,12 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from envs.gpus import gpus
+from envs.toolchain import nvcc_path
+from kernelwright.auto import settle
 from kernelwright.yaml_tree import KeyPath, RecipeError, Tree, merge, parse_value, read_tree
-from rl.config import Recipe, did_you_mean, trl_fields
+from rl.config import Recipe
+from rl.trl_options import did_you_mean, trl_fields
 
 __all__ = ["RecipeError", "Resolved", "resolve"]
 
@@ -32,6 +36,8 @@ class Resolved:
 
     recipe: Recipe
     origins: Mapping[KeyPath, str]
+    chosen: Sequence[str] = ()
+    """A line for each `auto` that was replaced by what fits this machine."""
 
 
 def resolve(path: Path, overrides: Sequence[str] = ()) -> Resolved:
@@ -41,6 +47,7 @@ def resolve(path: Path, overrides: Sequence[str] = ()) -> Resolved:
     """
     tree = _with_parents(path, ())
     tree = merge(tree, parse_overrides(overrides))
+    tree, chosen = settle(tree, gpus(), nvcc=nvcc_path() is not None)
     values = {key: value for key, value in tree.values.items() if key != "extends"}
     try:
         # JSON mode: lists become tuples and text becomes paths, but "6" does not become a number.
@@ -48,7 +55,7 @@ def resolve(path: Path, overrides: Sequence[str] = ()) -> Resolved:
     except ValidationError as error:
         mistakes = [one for one in error.errors() if one["type"] != CONSEQUENCE]
         raise RecipeError([_line(dict(one), tree, path) for one in mistakes]) from None
-    return Resolved(recipe, tree.origins)
+    return Resolved(recipe, tree.origins, chosen)
 
 
 def parse_overrides(words: Sequence[str]) -> Tree:
@@ -126,6 +133,8 @@ def _problem(mistake: dict[str, Any], keys: KeyPath) -> str:
     if kind == "model_type":
         return "a section: give its keys below it, or leave it out"
     given = mistake["input"]
+    if kind == "string_pattern_mismatch":
+        return f"letters, digits and . _ - after a first letter or digit, not {given!r}"
     choices = re.findall(r"'([^']+)'", mistake.get("ctx", {}).get("expected", ""))
     hint = did_you_mean(given, choices) if isinstance(given, str) else ""
     return f"{message[:1].lower()}{message[1:]}, not {given!r}{hint}"
@@ -135,13 +144,13 @@ def _where_it_belongs(keys: KeyPath) -> str:
     """For an unknown key: the known one that was probably meant."""
     section = _section(keys[:-1])
     name = keys[-1]
+    elsewhere = [".".join(path) for path in _leaves(Recipe, ()) if path[-1] == name]
     near = did_you_mean(name, section.model_fields)
-    if near:
+    if near and not (elsewhere and section is Recipe):
         return near
     config = TRL_CLASSES.get(keys[0]) if len(keys) == 2 else None
     if config and name in trl_fields(config):
         return f"; it is an option of TRL: set {keys[0]}.trainer.{name}"
-    elsewhere = [".".join(path) for path in _leaves(Recipe, ()) if path[-1] == name]
     return f"; did you mean {' or '.join(repr(one) for one in elsewhere)}?" if elsewhere else ""
 
 

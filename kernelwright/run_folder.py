@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from data.store import FILE as RECORDS_FILE
 from envs.gpus import gpus
-from kernelwright.machine import cores, memory_bytes, versions
+from kernelwright.machine import code_commit, cores, memory_bytes, versions
 from rl.config import Recipe
 
 RECIPE_FILE, ENV_FILE, STAGES_FILE = "recipe.resolved.yaml", "env.json", "stages.json"
+LOCK_FILE = ".lock"
+RESULTS = (RECORDS_FILE, STAGES_FILE, "checkpoints", "metrics.jsonl")
+"""What tells of a recipe that has been run."""
 
 
 class RunError(RuntimeError):
     """The run cannot start or go on; the message says what to do."""
+
+
+class NotEmptyError(RunError):
+    """There is a run already, and nobody asked to go on with it."""
 
 
 @dataclass(frozen=True)
@@ -28,50 +39,108 @@ class RunFolder:
 
     path: Path
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Makes the folder and keeps other runs out of it. The system frees the lock at death."""
+        with self._told():
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = (self.path / LOCK_FILE).open("a+")
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                holder = file.read().strip() or "unknown"
+                raise RunError(
+                    f"{self.path} is in use by another run (process {holder}): wait for it to "
+                    "end, or give name=… anew"
+                ) from None
+            file.truncate(0)
+            file.write(f"{os.getpid()}\n")
+            file.flush()
+            yield
+
+    def check(self, recipe: Recipe, *, resume: bool) -> None:
+        """Raises RunError where this recipe must not be run, or not gone on with, in the folder."""
+        with self._told():
+            known = {one.name for one in self.path.iterdir()} if self.path.exists() else set()
+            if not known - {LOCK_FILE}:
+                return
+            if not resume:
+                raise NotEmptyError(f"{self.path} is not empty")
+            self._refuse_other_recipe(recipe, known)
+            self.seconds()
+
     def open(self, recipe: Recipe, *, resume: bool) -> None:
         """Makes the folder, or takes up the one of an interrupted run of the same recipe."""
-        try:
-            self._open(recipe, resume)
-        except OSError as error:
-            raise RunError(
-                f"{error.filename}: {error.strerror}: give run_dir=… another folder"
-            ) from None
-
-    def _open(self, recipe: Recipe, resume: bool) -> None:
-        if self.path.exists() and any(self.path.iterdir()):
-            if not resume:
-                raise RunError(
-                    f"{self.path} is not empty: add --resume to go on with it, or give name=… anew"
-                )
-            self._refuse_other_recipe(recipe)
-        self.path.mkdir(parents=True, exist_ok=True)
-        self._write(RECIPE_FILE, yaml.safe_dump(_plain(recipe), sort_keys=False))
-        self._write(ENV_FILE, json.dumps(environment(), indent=2) + "\n")
+        self.check(recipe, resume=resume)
+        with self._told():
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._write(RECIPE_FILE, yaml.safe_dump(_plain(recipe), sort_keys=False))
+            self._write(ENV_FILE, json.dumps(environment(), indent=2) + "\n")
 
     def seconds(self) -> dict[str, float]:
         """Finished stage → how long its last attempt took, in order."""
         file = self.path / STAGES_FILE
-        return dict(json.loads(file.read_text())) if file.exists() else {}
+        if not file.exists():
+            return {}
+        try:
+            return {str(name): float(took) for name, took in json.loads(file.read_text()).items()}
+        except (ValueError, TypeError, AttributeError):
+            raise RunError(
+                f"{file} is damaged: delete it and resume; finished stages are recognised by "
+                "their records and checkpoints"
+            ) from None
 
     def note(self, stage: str, seconds: float) -> None:
         """Remembers that a stage is done."""
         stages = {**self.seconds(), stage: round(seconds, 1)}
         self._write(STAGES_FILE, json.dumps(stages, indent=2) + "\n")
 
-    def _refuse_other_recipe(self, recipe: Recipe) -> None:
+    def _refuse_other_recipe(self, recipe: Recipe, known: set[str]) -> None:
         file = self.path / RECIPE_FILE
-        before = yaml.safe_load(file.read_text()) if file.exists() else _plain(recipe)
-        changed = [key for key, value in _plain(recipe).items() if before.get(key) != value]
+        if RECIPE_FILE not in known:
+            if known & set(RESULTS):
+                raise RunError(
+                    f"{self.path} has results, but no {RECIPE_FILE} that says what of: put that "
+                    "file back, or give name=… anew"
+                )
+            return
+        try:
+            before = yaml.safe_load(file.read_text(encoding="utf-8"))
+        except (yaml.YAMLError, UnicodeDecodeError):
+            before = None
+        if not isinstance(before, dict):
+            raise RunError(
+                f"{file} is damaged, and it says what the results are of: put it back, or give "
+                "name=… anew"
+            )
+        changed = [
+            f"{key} (was {old!r}, is {new!r})"
+            for key, old, new in _differences(before, _plain(recipe))
+        ]
         if changed:
             raise RunError(
-                f"{self.path} was started with another recipe; these sections differ: "
+                f"{self.path} was started with another recipe; these keys differ: "
                 f"{', '.join(changed)}. Resume with the same values, or give name=… anew"
             )
 
     def _write(self, name: str, text: str) -> None:
         partial = self.path / f"{name}.partial"
-        partial.write_text(text, encoding="utf-8")
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         partial.replace(self.path / name)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise RunError(
+                f"{error.filename or self.path}: {error.strerror}: give run_dir=… another folder"
+            ) from None
 
 
 def environment() -> dict[str, Any]:
@@ -83,8 +152,21 @@ def environment() -> dict[str, Any]:
         "memory_bytes": memory_bytes(),
         "gpus": [gpu.name for gpu in gpus()],
         "processes": int(os.environ.get("WORLD_SIZE", 1)),
+        "commit": code_commit(),
         "versions": versions(),
     }
+
+
+def _differences(
+    before: dict[str, Any], now: dict[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, Any, Any]]:
+    """(dotted key, old value, new value) wherever two recipes differ."""
+    for key, new in now.items():
+        old = before.get(key)
+        if isinstance(old, dict) and isinstance(new, dict) and new:
+            yield from _differences(old, new, f"{prefix}{key}.")
+        elif old != new:
+            yield f"{prefix}{key}", old, new
 
 
 def _plain(recipe: Recipe) -> dict[str, Any]:

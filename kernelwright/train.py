@@ -12,42 +12,56 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 
+from data.store import FILE as RECORDS_FILE
 from data.store import RecordStore
 from data.suite import Suite, load_suite
-from data.triples import Triple, template_triples
+from data.triples import Triple, triples_of
 from envs.gpus import gpus
 from envs.judge import AnyJudge, Judge, judge_completions
 from envs.prompt import task_prompt
 from envs.ray_judge import RayJudge
-from envs.types import Baseline, Record, Verdict
+from envs.types import Baseline, Problem, Record, Task
 from evals.against import keep_baselines
 from evals.report import write_report
 from evals.run import EvalSettings, evaluate
-from evals.summary import RunFacts, write_summary
+from evals.summary import RunFacts, read_summary, write_summary
 from kernelwright.machine import cores, versions
 from kernelwright.run_folder import RunFolder
+from kernelwright.tracked import send_stage, send_summary, stage_names
 from rl.config import JudgeSection, Recipe
-from rl.trainer_options import Process, StageDisplay, this_process
+from rl.methods.base import RunView
+from rl.methods.find import start_method
+from rl.progress import StageDisplay, plan_run
+from rl.tracking import tracking
+from rl.trainer_options import TIMEOUT_S, Process, this_process
+
+EVAL_BATCH = 128
+"""Answers sampled before they are judged and kept; a kill loses at most so many."""
+GREEDY = {"eval_sft": "eval_greedy_sft", "eval_after": "eval_greedy"}
+"""A stage that samples, and its greedy counterpart."""
 
 
-def train(recipe: Recipe, *, resume: bool) -> None:
-    """Runs the recipe's stages in `recipe.run_dir`; raises RunError if it cannot."""
+def train(recipe: Recipe, *, resume: bool, fitted: Recipe) -> None:
+    """Runs the recipe's stages in `recipe.run_dir`; raises RunError if it cannot.
+
+    `fitted` is the recipe as it fits this machine: the same, but for how a batch is cut.
+    """
     process = this_process()
-    _use_all_cores(process)
-    wait = _barrier(process)
+    wait = join(process)
     folder = RunFolder(recipe.run_dir)
     if process.leads:
         folder.open(recipe, resume=resume)
-        RecordStore(recipe.run_dir).cut_unfinished()
+        _cut_unfinished(recipe.run_dir)
     wait()
-    with open_judge(recipe.judge, process) as judge:
-        run = Run(recipe, folder, judge, process, wait, resume=resume)
+    with tracking(recipe), open_judge(recipe.judge, process) as judge:
+        run = Run(fitted, folder, judge, process, wait, resume=resume)
         run.all_stages()
-    if process.leads:
-        print(f"report: {run.report()}", file=sys.stderr)
+        if process.leads:
+            print(f"report: {run.report()}", file=sys.stderr)
 
 
 def open_judge(section: JudgeSection, process: Process) -> Judge | RayJudge:
@@ -59,20 +73,32 @@ def open_judge(section: JudgeSection, process: Process) -> Judge | RayJudge:
     return RayJudge(section.ray_address, workers, minimum, batch_limit_s=limit_s, share=share)
 
 
-def _use_all_cores(process: Process) -> None:
-    """An equal share of the cores for each process: accelerate and torchrun leave it with one."""
+def join(process: Process) -> Callable[[], None]:
+    """Joins the run's processes; what it gives back waits for all of them.
+
+    An equal share of the cores for each: accelerate and torchrun leave a process with one. The
+    first to join decides how long may be waited, so it has to be here.
+    """
     import torch
 
     torch.set_num_threads(max(1, cores() // process.world))
-
-
-def _barrier(process: Process) -> Callable[[], None]:
-    """Waits for all processes; nothing to wait for when there is one."""
     if process.world == 1:
         return lambda: None
     from accelerate import PartialState
 
-    return PartialState(cpu=not gpus()).wait_for_everyone  # type: ignore[no-any-return]
+    state = PartialState(cpu=not gpus(), timeout=timedelta(seconds=TIMEOUT_S))
+    return state.wait_for_everyone  # type: ignore[no-any-return]
+
+
+def _cut_unfinished(run_dir: Path) -> None:
+    """Removes a last record that was not written to its end, and says so."""
+    cut_bytes = RecordStore(run_dir).cut_unfinished()
+    if cut_bytes:
+        print(
+            f"{run_dir / RECORDS_FILE} ended within a record: its {cut_bytes} bytes are left out; "
+            "a stage that was finished before is not done again for it",
+            file=sys.stderr,
+        )
 
 
 class Run:
@@ -104,30 +130,31 @@ class Run:
         if trained:
             self.stage("triples", self.judge_triples, alone=True)
         if measured and section.before:
-            self.stage("eval_before", lambda: self.measure("eval_before", None), alone=True)
+            self.measure("eval_before", None)
         if "sft" in stages:
             self.stage("sft", self.sft)
             if measured and section.after_sft and "grpo" in stages:
-                adapter = self.adapters["sft"]
-                self.stage("eval_sft", lambda: self.measure("eval_sft", adapter), alone=True)
+                self.measure("eval_sft", self.adapters["sft"])
         if "grpo" in stages:
             self.stage("grpo", self.grpo)
         if trained:
             final = self.adapters[trained[-1]]
             self.stage("final", lambda: _link(final), alone=True)
             if measured:
-                self.stage("eval_after", lambda: self.measure("eval_after", final), alone=True)
+                self.measure("eval_after", final)
         if measured and section.baseline is Baseline.COMPILE:
             self.stage("baselines", self.measure_baselines, alone=True)
 
     def stage(self, name: str, work: Callable[[], None], *, alone: bool = False) -> None:
         """Does the work unless it is done, and remembers how long it took."""
         if name not in self.folder.seconds():
+            plan_run(stage_names(self.recipe), self.folder.seconds())
             started = time.monotonic()
             if self.process.leads or not alone:
                 work()
             self.wait()
             if self.process.leads:
+                send_stage(self.recipe, name)
                 self.folder.note(name, time.monotonic() - started)
         gc.collect()
         self.wait()
@@ -135,37 +162,35 @@ class Run:
     def judge_triples(self) -> None:
         """Judges every triple; only correct ones are learned from, and a wrong one is our bug."""
         triples, dialect = self.triples(), self.recipe.data.dialect
-        timed = self.recipe.grpo.method == "contrastive"
+        timed = self.recipe.grpo.method.needs_speeds
         self.store.rewind("triples", 0)
-        problems = [one.problem for one in triples]
+        tasks = [Task(problem=one.problem, dialect=dialect) for one in triples]
         texts = [one.completion(dialect) for one in triples]
         with _Counted("triples", len(triples)) as advance:
-            judged = judge_completions(
-                self.judge, problems, texts, dialect, timed=timed, on_done=advance
-            )
+            judged = judge_completions(self.judge, tasks, texts, timed=timed, on_done=advance)
         self.store.append(
             Record(
                 stage="triples",
                 step=0,
                 row=row,
-                problem=problem.name,
-                problem_key=problem.key,
+                problem=task.problem.name,
+                problem_key=task.problem.key,
                 dialect=dialect,
-                prompt=task_prompt(problem, dialect),
+                prompt=task_prompt(task),
                 completion=text,
                 source=source,
                 evaluation=evaluation,
                 reward=None,
                 versions=self.versions,
             )
-            for row, (problem, text, (source, evaluation)) in enumerate(
-                zip(problems, texts, judged, strict=True)
+            for row, (task, text, (source, evaluation)) in enumerate(
+                zip(tasks, texts, judged, strict=True)
             )
         )
 
     def triples(self) -> list[Triple]:
         """The recipe's triples, shuffled by its seed; second kernels of a problem come last."""
-        triples = template_triples()
+        triples = triples_of(self.recipe.data.taught_suite)
         random.Random(self.recipe.seed).shuffle(triples)
         triples.sort(key=lambda one: one.variant)
         return triples[: self.recipe.data.max_triples]
@@ -173,10 +198,11 @@ class Run:
     def sft(self) -> None:
         from rl.sft import run_sft
 
-        records = [one for one in self.store.read() if one.stage == "triples"]
-        correct = {one.row for one in records if one.evaluation.verdict is Verdict.CORRECT}
-        learned = [one for row, one in enumerate(self.triples()) if row in correct]
-        run_sft(self.recipe, learned, self.adapters["sft"], resume=self.resume)
+        run = RunView(seed=self.recipe.seed, store=self.store)
+        method = start_method(self.recipe.grpo.method, run)
+        triples = [one for one in self.store.read() if one.stage == "triples"]
+        examples = method.examples(sorted(triples, key=lambda one: one.row))
+        run_sft(self.recipe, examples, self.adapters["sft"], resume=self.resume)
 
     def grpo(self) -> None:
         from rl.grpo import run_grpo
@@ -192,35 +218,53 @@ class Run:
         )
 
     def measure(self, stage: str, adapter: Path | None) -> None:
-        """Samples and judges the held-out suite with the base model, or with an adapter."""
+        """The held-out suite with the base model or an adapter, as a stage; greedily as another."""
+        section = self.recipe.eval
+        problems = self.held_out.problems
+        if adapter is None:
+            problems = _first(self.held_out, section.before_problems).problems
+        settings = self.settings(stage, section.temperature, section.samples, section.timed)
+        self.stage(stage, lambda: self.ask(adapter, problems, settings), alone=True)
+        if section.greedy and adapter is not None and section.temperature > 0:
+            name = GREEDY[stage]
+            greedy = self.settings(name, 0.0, 1, timed=True)
+            self.stage(name, lambda: self.ask(adapter, problems, greedy), alone=True)
+
+    def settings(self, stage: str, temperature: float, samples: int, timed: bool) -> EvalSettings:
+        return EvalSettings(
+            stage=stage,
+            dialect=self.recipe.data.dialect,
+            samples=samples,
+            max_new_tokens=self.recipe.eval.max_new_tokens,
+            temperature=temperature,
+            seed=self.recipe.seed,
+            batch=EVAL_BATCH,
+            reward=self.recipe.reward,
+            versions=self.versions,
+            timed=timed,
+        )
+
+    def ask(
+        self, adapter: Path | None, problems: Sequence[Problem], settings: EvalSettings
+    ) -> None:
+        """Samples and judges what is not on disk yet."""
         from rl.policies import load_policy
 
-        recipe, section = self.recipe, self.recipe.eval
+        model = self.recipe.model
         policy = load_policy(
-            str(adapter) if adapter else recipe.model.name,
-            quantization=recipe.model.quantization,
-            dtype=recipe.model.dtype,
-        )
-        settings = EvalSettings(
-            stage=stage,
-            dialect=recipe.data.dialect,
-            samples=section.samples,
-            max_new_tokens=section.max_new_tokens,
-            temperature=section.temperature,
-            seed=recipe.seed,
-            batch=policy.batch_size,
-            reward=recipe.reward,
-            versions=self.versions,
+            str(adapter) if adapter else model.name,
+            quantization=model.quantization,
+            dtype=model.dtype,
         )
         done = {one.id for one in self.store.read()}
-        with _Counted(stage, len(self.held_out.problems) * section.samples) as advance:
+        with _Counted(settings.stage, len(problems) * settings.samples) as advance:
 
             def keep(records: Sequence[Record]) -> None:
                 self.store.append(records)
                 for _ in records:
                     advance()
 
-            evaluate(policy, self.held_out.problems, self.judge, settings, keep, done)
+            evaluate(policy, problems, self.judge, settings, keep, done)
 
     def measure_baselines(self) -> None:
         """How fast torch.compile makes the held-out problems, for the summary to compare with."""
@@ -240,6 +284,7 @@ class Run:
             categories={one.name: one.category for one in self.held_out.problems},
         )
         write_summary(self.folder.path, facts)
+        send_summary(self.recipe, read_summary(self.folder.path))
         return write_report(self.folder.path)
 
 
@@ -273,8 +318,14 @@ def _first(suite: Suite, count: int | None) -> Suite:
 
 
 def _link(adapter: Path) -> None:
-    """checkpoints/final names the adapter of the last training stage."""
+    """checkpoints/final names the adapter of the last training stage.
+
+    A folder of that name is what a copy made of the link (`cp -L`): it is kept under another one.
+    """
     final = adapter.with_name("final")
-    if final.is_symlink():
-        final.unlink()
+    if final.is_dir() and not final.is_symlink():
+        copies = (adapter.with_name(f"final.copy-{number}") for number in count(1))
+        kept = final.rename(next(copy for copy in copies if not copy.exists()))
+        print(f"{final} was a folder, not a link: it is now {kept}", file=sys.stderr)
+    final.unlink(missing_ok=True)
     final.symlink_to(adapter.name)

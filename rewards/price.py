@@ -1,7 +1,8 @@
 """What an evaluation is worth. Pure functions, looked up by exact name.
 
-A reward sees only an `Evaluation`: it can neither run code nor read source. Failures and cheats
-earn nothing; `unjudged` has no price, because it is our fault.
+A reward sees only an `Evaluation`: it can neither run code nor read source. Cheats earn nothing,
+nor do failures, but for a small tier where a preset says so; `unjudged` has no price, because it is
+our fault.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ CORRECT_FLOOR = 1.0
 SPEED_WEIGHT = 0.5
 LOG_SPEED_RANGE = (-1.5, 2.0)
 KEVIN_FLOOR = 0.3
+SMALL_SPEED_WEIGHT = 0.25
+TIERS = {Verdict.CRASHED: 0.05, Verdict.TIMED_OUT: 0.05, Verdict.WRONG: 0.1}
+"""What `first_right` pays for a kernel that was built and is not correct."""
 
 
 def price(preset: str, evaluation: Evaluation) -> Reward | None:
@@ -54,4 +58,20 @@ def kevin(evaluation: Evaluation) -> dict[str, float]:
     return {"correct": KEVIN_FLOOR, "speed": timing.speedup.median if timing else 0.0}
 
 
-PRESETS: dict[str, Preset] = {"default": default, "kevin": kevin}
+def first_right(evaluation: Evaluation) -> dict[str, float]:
+    """For short runs of weak policies: 1 for correct, at most 0.25 more or less for speed; tiers.
+
+    0.05 for a kernel that builds, 0.1 for one that runs to its end and is wrong. With them a group
+    of failures differs and teaches something; they are small, because policies that are paid for
+    building learn to build nothing that works (seen in long runs by Kevin-32B, arXiv 2507.11948).
+    """
+    parts = {"tier": TIERS.get(evaluation.verdict, 0.0), "correct": 0.0, "speed": 0.0}
+    if evaluation.verdict is Verdict.CORRECT:
+        parts["correct"] = CORRECT_FLOOR
+        if evaluation.timing is not None:
+            log_speed = math.log2(evaluation.timing.speedup.low)
+            parts["speed"] = SMALL_SPEED_WEIGHT * max(-1.0, min(log_speed / 2, 1.0))
+    return parts
+
+
+PRESETS: dict[str, Preset] = {"default": default, "first_right": first_right, "kevin": kevin}

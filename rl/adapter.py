@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rl.config import Recipe
-from rl.models import hub_id, load_base, load_tokenizer, resolve
+from rl.models import errors_in_one_line, hub_id, load_base, load_tokenizer, resolve
 
 SIDECAR = "kernelwright.json"
 
@@ -35,7 +35,8 @@ def load_policy_model(recipe: Recipe, adapter: Path | None) -> Any:
         return base
     from peft import PeftModel
 
-    model = PeftModel.from_pretrained(base, str(adapter), is_trainable=True)
+    with errors_in_one_line(str(adapter)):
+        model = PeftModel.from_pretrained(base, str(adapter), is_trainable=True)
     # Checkpoints ask this name for its vocabulary; a Hub id would be asked over the network.
     model.peft_config["default"].base_model_name_or_path = resolve(recipe.model.name)
     return model

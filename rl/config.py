@@ -6,18 +6,13 @@ ignored. `kernelwright/recipe.py` reads these models from YAML and says in which
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from difflib import get_close_matches
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
+    SerializeAsAny,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -26,91 +21,23 @@ from pydantic import (
 from envs.sandbox import LEVELS
 from envs.types import Baseline, Dialect
 from rewards.price import PRESETS
+from rl.methods.base import MethodOptions
+from rl.methods.find import method_options
+from rl.methods.grpo import Options as GrpoOptions
+from rl.section import Section
+from rl.trl_options import did_you_mean, grpo_option, sft_option, typed
 
-SHARED_WITH_TRL = {
-    "learning_rate": "learning_rate",
-    "per_device_train_batch_size": "micro_batch_size",
-}
-RUN_KEYS = {
-    "output_dir": "run_dir",
-    "run_name": "name",
-    "seed": "seed",
-    "data_seed": "seed",
-    "report_to": "report_to",
-    "bf16": "model.dtype",
-    "fp16": "model.dtype",
-    "model_init_kwargs": "model",
-}
-SFT_KEYS = {
-    **SHARED_WITH_TRL,
-    "num_train_epochs": "epochs",
-    "max_steps": "epochs",
-    "gradient_accumulation_steps": "batch_size",
-    "max_length": "max_length",
-}
-GRPO_KEYS = {
-    **SHARED_WITH_TRL,
-    "num_generations": "group_size",
-    "max_steps": "steps",
-    "num_train_epochs": "steps",
-    "gradient_accumulation_steps": "groups_per_step",
-    "generation_batch_size": "groups_per_step",
-    "steps_per_generation": "groups_per_step",
-    "temperature": "temperature",
-    "max_completion_length": "max_completion_length",
-    "use_vllm": "generation",
-}
 VLLM_NEEDS_PLAIN_WEIGHTS = (
     "generation 'vllm' cannot follow a model in nf4: TRL sends vLLM the merged 4-bit weights, and "
     "merging rounds most of the update away; use quantization 'none', or generation 'transformers'"
 )
-CONTRAST_NEEDS_SPEEDS = (
-    "method 'contrastive' shows how fast kernels were; use judge.timed true, or grpo.method 'grpo'"
+METHOD_NEEDS_SPEEDS = (
+    "method {!r} needs to know how fast kernels were; use judge.timed true, or grpo.method 'grpo'"
 )
 COMPILES_ON_THIS_MACHINE = (
     "baseline 'compile' is measured on this machine, and judge.ray_address has kernels timed on "
     "others; use baseline 'eager', or no judge.ray_address"
 )
-
-
-def did_you_mean(word: str, known: Mapping[str, Any] | list[str]) -> str:
-    """`; did you mean 'x'?` for the nearest known word; empty where none is near."""
-    near = get_close_matches(word, list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
-@lru_cache
-def trl_fields(config_class: str) -> list[str]:
-    """Names of the options of one of TRL's config classes (`scripts/trl_fields.py` writes them)."""
-    known = json.loads(Path(__file__).with_name("trl_fields.json").read_text(encoding="utf-8"))
-    return list(known[config_class])
-
-
-def _sft_option(key: str) -> str:
-    return _trl_option(key, "SFTConfig", "sft", SFT_KEYS)
-
-
-def _grpo_option(key: str) -> str:
-    return _trl_option(key, "GRPOConfig", "grpo", GRPO_KEYS)
-
-
-def _trl_option(key: str, config_class: str, section: str, owned: Mapping[str, str]) -> str:
-    if key in owned:
-        raise ValueError(f"the recipe decides this; set {section}.{owned[key]} instead")
-    if key in RUN_KEYS:
-        raise ValueError(f"the recipe decides this; set {RUN_KEYS[key]} instead")
-    if key not in trl_fields(config_class):
-        hint = did_you_mean(key, trl_fields(config_class))
-        raise ValueError(f"TRL's {config_class} has no such option{hint}")
-    return key
-
-
-class Section(BaseModel):
-    """What all parts of a recipe share: no unknown keys, no changes after the check."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
 
 
 class LoraSection(Section):
@@ -144,12 +71,21 @@ class DataSection(Section):
 
     train_suite: str = "starter:train"
     """Suite whose problems are trained on."""
+    sft_suite: str | None = None
+    """Suite whose triples SFT learns from; null takes those of `train_suite`."""
     held_out_suite: str = "starter:held_out"
     """Suite that the eval stage measures on; never trained on."""
+    train_on_held_out: bool = False
+    """Allows the two suites to share problems: what is measured then says nothing about others."""
     dialect: Dialect = Dialect.CPP
     """What answers are written in."""
     max_triples: int | None = Field(default=None, ge=1)
     """At most so many triples for SFT; null takes all."""
+
+    @property
+    def taught_suite(self) -> str:
+        """The suite whose triples SFT learns from."""
+        return self.sft_suite or self.train_suite
 
 
 class SftSection(Section):
@@ -164,9 +100,14 @@ class SftSection(Section):
     micro_batch_size: int = Field(default=8, ge=1, validate_default=True)
     """Triples in one forward pass of one process; lower it to save memory."""
     max_length: int = Field(default=768, ge=16)
-    """Tokens of a triple; longer ones are cut."""
-    trainer: dict[Annotated[str, AfterValidator(_sft_option)], Any] = {}
+    """Tokens of a triple; a longer one is left out: cut, it would teach answers without an end."""
+    trainer: dict[Annotated[str, AfterValidator(sft_option)], Any] = Field(default={})
     """Any other option of TRL's SFTConfig."""
+
+    @field_validator("trainer")
+    @classmethod
+    def _options_have_types(cls, trainer: dict[str, Any]) -> dict[str, Any]:
+        return typed(trainer, "SFTConfig")
 
     @field_validator("micro_batch_size")
     @classmethod
@@ -183,8 +124,8 @@ class SftSection(Section):
 class GrpoSection(Section):
     """Reinforcement learning against the judge, on TRL's GRPOTrainer."""
 
-    method: Literal["grpo", "contrastive"] = "grpo"
-    """How prompts are built: the task alone, or with earlier kernels and their speedups."""
+    method: SerializeAsAny[MethodOptions] = GrpoOptions()
+    """How the policy is asked and credited: a name, or a section with a name and its options."""
     steps: int = Field(default=6, ge=1)
     """Optimiser steps."""
     group_size: int = Field(default=8, ge=2)
@@ -201,14 +142,39 @@ class GrpoSection(Section):
     """Tokens of a completion."""
     generation: Literal["transformers", "vllm"] = "transformers"
     """What samples the completions."""
-    trainer: dict[Annotated[str, AfterValidator(_grpo_option)], Any] = {}
+    iterations: int = Field(default=1, ge=1)
+    """Optimiser steps on each batch of rollouts; `steps` is a multiple of it."""
+    oversampled_groups: int = Field(default=0, ge=0)
+    """Groups sampled beyond `groups_per_step` in each process; those that differ are trained on."""
+    fast_pass: bool = True
+    """On a CPU, train by `rl/fast_pass.py` (dead rows skipped, prompts read once) in place of TRL's
+    own pass; on a GPU that is always taken."""
+    validate_every: int = Field(default=0, ge=0)
+    """Optimiser steps between two points of the validation curve; 0 draws none. With it, the
+    checkpoint that did best is kept, else the last."""
+    validation_problems: int = Field(default=0, ge=0, validate_default=True)
+    """Problems of the training suite that are left out of GRPO and validated on."""
+    validation_samples: int = Field(default=2, ge=1)
+    """Answers to each of them at each point, at the training temperature."""
+    trainer: dict[Annotated[str, AfterValidator(grpo_option)], Any] = Field(default={})
     """Any other option of TRL's GRPOConfig."""
+
+    @field_validator("method", mode="before")
+    @classmethod
+    def _method_is_known(cls, given: Any) -> MethodOptions:
+        return method_options(given)
+
+    @field_validator("trainer")
+    @classmethod
+    def _options_have_types(cls, trainer: dict[str, Any]) -> dict[str, Any]:
+        return typed(trainer, "GRPOConfig")
 
     @field_validator("micro_batch_size")
     @classmethod
     def _batch_splits_evenly(cls, micro_batch_size: int, info: ValidationInfo) -> int:
         if {"group_size", "groups_per_step"} <= info.data.keys():
-            rollouts = info.data["group_size"] * info.data["groups_per_step"]
+            turns = info.data["method"].turns if "method" in info.data else 1
+            rollouts = info.data["group_size"] * turns * info.data["groups_per_step"]
             if rollouts % micro_batch_size:
                 raise ValueError(
                     f"group_size x groups_per_step ({rollouts}) must be a multiple of "
@@ -216,20 +182,29 @@ class GrpoSection(Section):
                 )
         return micro_batch_size
 
+    @field_validator("iterations")
+    @classmethod
+    def _batches_are_finished(cls, iterations: int, info: ValidationInfo) -> int:
+        steps = info.data.get("steps", iterations)
+        if steps % iterations:
+            raise ValueError(f"steps ({steps}) must be a multiple of iterations ({iterations})")
+        return iterations
+
+    @field_validator("validation_problems")
+    @classmethod
+    def _the_curve_has_problems(cls, problems: int, info: ValidationInfo) -> int:
+        if bool(problems) != bool(info.data.get("validate_every", problems)):
+            raise ValueError("validate_every and validation_problems are set together, or neither")
+        return problems
+
+    @property
+    def rows_per_group(self) -> int:
+        """Rows whose credits are compared: the turns of all trajectories of a task."""
+        return self.group_size * self.method.turns
+
     @property
     def rollouts_per_step(self) -> int:
-        return self.group_size * self.groups_per_step
-
-
-class ContrastiveSection(Section):
-    """Which earlier kernels `method: contrastive` shows (`rl/methods/contrastive.py`)."""
-
-    exemplars: int = Field(default=2, ge=2)
-    """Kernels in a prompt, each from another band."""
-    band_width: float = Field(default=0.25, gt=0)
-    """Width of a band in log2 of the speedup."""
-    temperature: float = Field(default=0.5, gt=0)
-    """Of the softmax over bands; lower prefers the fastest."""
+        return self.rows_per_group * self.groups_per_step
 
 
 class JudgeSection(Section):
@@ -265,8 +240,14 @@ class EvalSection(Section):
     """Sampling temperature; 0 is greedy."""
     max_new_tokens: int = Field(default=256, ge=16)
     """Tokens of an answer."""
+    timed: bool = True
+    """Whether correct answers are timed; without it there is a rate, and no speed."""
+    greedy: bool = False
+    """Whether trained models are also measured greedily: one timed answer to each problem."""
     before: bool = True
     """Whether the untrained model is measured too."""
+    before_problems: int | None = Field(default=None, ge=1)
+    """At most so many problems for the untrained model; null takes as many as for the others."""
     after_sft: bool = True
     """Whether the model between SFT and GRPO is measured too."""
     baseline: Baseline = Baseline.EAGER
@@ -301,16 +282,16 @@ class Recipe(Section):
     """The cold start."""
     grpo: GrpoSection = GrpoSection()
     """Reinforcement learning."""
-    contrastive: ContrastiveSection = ContrastiveSection()
-    """Exemplars, for `grpo.method: contrastive`."""
     reward: str = "default"
     """Preset that prices a verdict (`rewards/price.py`)."""
     judge: JudgeSection = JudgeSection()
     """The judge."""
     eval: EvalSection = EvalSection()
     """The measurement."""
-    report_to: Literal["none", "wandb"] = "none"
-    """Where metrics go besides the run's own folder."""
+    report_to: Literal["none", "wandb", "tensorboard", "trackio"] = "none"
+    """Tracker that metrics and samples go to, besides the run's own folder."""
+    project: str = Field(default="kernelwright", min_length=1)
+    """What wandb and trackio file the run under."""
 
     @field_validator("reward")
     @classmethod
@@ -331,10 +312,10 @@ class Recipe(Section):
 
     @field_validator("judge")
     @classmethod
-    def _contrast_needs_speeds(cls, judge: JudgeSection, info: ValidationInfo) -> JudgeSection:
+    def _method_has_its_speeds(cls, judge: JudgeSection, info: ValidationInfo) -> JudgeSection:
         grpo = info.data.get("grpo")
-        if grpo and grpo.method == "contrastive" and not judge.timed:
-            raise ValueError(CONTRAST_NEEDS_SPEEDS)
+        if grpo and grpo.method.needs_speeds and not judge.timed:
+            raise ValueError(METHOD_NEEDS_SPEEDS.format(grpo.method.name))
         return judge
 
     @field_validator("eval")

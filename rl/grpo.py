@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,22 +10,43 @@ from typing import Any
 from data.store import RecordStore
 from data.suite import Suite
 from envs.judge import AnyJudge
+from envs.types import Task
 from rl.adapter import fresh_adapter, load_policy_model, save_adapter, train_in_float32
 from rl.config import Recipe
+from rl.grpo_callbacks import (
+    advice_callback,
+    best_folder,
+    phases_callback,
+    validation_callback,
+)
 from rl.memory import memory_callback
-from rl.methods.base import Method
-from rl.methods.contrastive import Contrastive
-from rl.methods.plain import Plain
+from rl.methods.base import RunView
+from rl.methods.find import start_method
+from rl.metrics import metrics_callback
 from rl.models import hush_libraries, load_tokenizer
-from rl.reward import JudgedReward
+from rl.rollout import Rollouts
+from rl.sampling import players
 from rl.trainer_options import (
     common_options,
     drop_printer,
     last_checkpoint,
-    metrics_callback,
     this_process,
 )
 from rl.trl_adapter import kernel_trainer_class
+from rl.validation import STAGE as VALIDATION
+from rl.validation import Validation, reserve
+
+TRAINED_BY_TRL = {
+    "beta",
+    "delta",
+    "entropy_coef",
+    "importance_sampling_level",
+    "loss_type",
+    "off_policy_mask_threshold",
+    "top_entropy_quantile",
+    "use_adaptive_entropy",
+}
+"""Options of TRL that may ask for more than `rl/fast_pass.py` does."""
 
 
 def run_grpo(
@@ -37,71 +59,110 @@ def run_grpo(
     resume: bool,
     versions: Mapping[str, str],
 ) -> Path:
-    """Trains the adapter (a new one where None is given) on the suite and saves it to `out`."""
-    hush_libraries()
-    from datasets import Dataset
-    from trl import GRPOConfig
+    """Trains the adapter (a new one where None is given) on the suite and saves it to `out`.
 
+    With `grpo.validate_every`, what is saved is the checkpoint that did best on problems that were
+    left out of training.
+    """
+    hush_libraries()
     process, store = this_process(), RecordStore(recipe.run_dir)
     checkpoint = last_checkpoint(recipe, "grpo") if resume else None
     first_step = checkpoint[1] if checkpoint else 0
     if process.leads:
         store.rewind("grpo", first_step)
-    problems = suite.by_key()
-    trainer = kernel_trainer_class()(
-        method=method_of(recipe, store),
-        problems=problems,
-        model=load_policy_model(recipe, adapter) if adapter else fresh_adapter(recipe),
-        reward_funcs=JudgedReward(
-            judge=judge,
+        store.rewind(VALIDATION, first_step + 1 if checkpoint else 0)
+    tasks = [Task(problem=one, dialect=recipe.data.dialect) for one in suite.problems]
+    reserved, trained = reserve(tasks, recipe.grpo.validation_problems)
+    tokenizer = load_tokenizer(recipe.model.name)
+    method = start_method(recipe.grpo.method, RunView(seed=recipe.seed, store=store))
+    player_at = players(recipe, judge, tokenizer, process.rank)
+    rollouts = Rollouts(
+        method=method,
+        tasks={task.problem.key: task for task in trained},
+        player_at=player_at,
+        store=store,
+        rows_per_group=recipe.grpo.rows_per_group,
+        oversampled=recipe.grpo.oversampled_groups,
+        seed=recipe.seed,
+        rank=process.rank,
+        versions=versions,
+    )
+    model = load_policy_model(recipe, adapter) if adapter else fresh_adapter(recipe)
+    trainer = _trainer(recipe, rollouts, model, tokenizer)
+    trainer.add_callback(metrics_callback(recipe, "grpo", first_step))
+    if recipe.grpo.validate_every and process.leads:
+        validation = Validation(
+            tasks=reserved,
+            samples=recipe.grpo.validation_samples,
+            method=method,
+            player_at=player_at,
             store=store,
-            problems=problems,
-            dialect=recipe.data.dialect,
-            preset=recipe.reward,
-            timed=recipe.judge.timed,
-            rank=process.rank,
             versions=versions,
-        ),
+        )
+        trainer.add_callback(validation_callback(recipe, validation, trainer, best_folder(out)))
+    trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
+    if process.leads:
+        _keep(recipe, trainer, out)
+    return out
+
+
+def _trainer(recipe: Recipe, rollouts: Rollouts, model: Any, tokenizer: Any) -> Any:
+    from datasets import Dataset
+    from trl import GRPOConfig
+
+    rows = [{"prompt": [{"role": "user", "content": key}]} for key in rollouts.tasks]
+    trainer = kernel_trainer_class()(
+        fast_pass=recipe.grpo.fast_pass,
+        rollout_func=rollouts,
+        model=model,
+        reward_funcs=rollouts.credit,
         args=GRPOConfig(**grpo_options(recipe)),
-        train_dataset=Dataset.from_list(
-            [{"prompt": [{"role": "user", "content": key}], "problem": key} for key in problems]
-        ),
-        processing_class=load_tokenizer(recipe.model.name),
-        callbacks=[metrics_callback(recipe, "grpo", first_step), memory_callback()],
+        train_dataset=Dataset.from_list(rows),
+        processing_class=tokenizer,
+        callbacks=[phases_callback(rollouts), advice_callback(), memory_callback()],
     )
     drop_printer(trainer)
     train_in_float32(trainer.model)
-    trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
-    if process.leads:
+    return trainer
+
+
+def _keep(recipe: Recipe, trainer: Any, out: Path) -> None:
+    """The best checkpoint where a curve was drawn, else the last weights."""
+    best = best_folder(out)
+    if recipe.grpo.validate_every and best.is_dir():
+        shutil.copytree(best, out, dirs_exist_ok=True)
+    else:
         save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, out)
-    return out
 
 
 def grpo_options(recipe: Recipe) -> dict[str, Any]:
     """Options of `GRPOConfig`; the recipe's `grpo.trainer` has the last word.
 
     Dr. GRPO (arXiv 2503.20783): no length bias, and advantages are not divided by the group's
-    spread, which would make much of small differences in speed. No KL term; DAPO's upper clip. A
-    truncated answer earns nothing and counts: while it was left out of the loss, not to end was the
-    way not to be punished, and answers grew until none ended.
+    spread, which would make much of small differences in speed. No KL term. A truncated answer
+    earns nothing and counts: while it was left out of the loss, not to end was the way not to be
+    punished, and answers grew until none ended. There is no warm-up: transformers' schedules begin
+    it at 0, so a first step would move nothing, and Adam's first steps are bounded anyway.
+
+    `epsilon_high`, DAPO's upper clip, acts only where `iterations` is above 1: else the ratio that
+    it clips is 1.
     """
-    section = recipe.grpo
+    section, rows = recipe.grpo, recipe.grpo.rollouts_per_step
     ours = {
         "loss_type": "dr_grpo",
         "beta": 0.0,
         "epsilon_high": 0.28,
         "scale_rewards": "none",
         "mask_truncated_completions": False,
-        "lr_scheduler_type": "constant_with_warmup",
-        "warmup_steps": 2,
+        "lr_scheduler_type": "constant",
         "max_grad_norm": 0.5,
         "vllm_importance_sampling_mode": "token_truncate",
     }
     return {
-        **common_options(
-            recipe, "grpo", section.micro_batch_size, section.group_size * section.groups_per_step
-        ),
-        "num_generations": section.group_size,
+        **common_options(recipe, "grpo", _micro_batch(recipe), rows),
+        "num_generations": section.rows_per_group,
+        "num_iterations": section.iterations,
+        "save_steps": section.iterations,
         "max_steps": section.steps,
         "learning_rate": section.learning_rate,
         "temperature": section.temperature,
@@ -112,16 +173,14 @@ def grpo_options(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def method_of(recipe: Recipe, store: RecordStore) -> Method:
-    """The way of asking that the recipe names."""
-    if recipe.grpo.method == "grpo":
-        return Plain(recipe.data.dialect)
-    section = recipe.contrastive
-    return Contrastive(
-        store=store,
-        dialect=recipe.data.dialect,
-        seed=recipe.seed,
-        count=section.exemplars,
-        band_width=section.band_width,
-        temperature=section.temperature,
-    )
+def _micro_batch(recipe: Recipe) -> int:
+    """Rows of one training pass: a whole step where ours trains, which bounds its own memory.
+
+    It reads a prompt once for all of its answers, so these have to come together.
+    """
+    import torch
+
+    section = recipe.grpo
+    stock = TRAINED_BY_TRL & set(section.trainer) or recipe.model.lora.dropout
+    ours = section.fast_pass and not stock and not torch.cuda.is_available()
+    return section.rollouts_per_step if ours else section.micro_batch_size

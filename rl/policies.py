@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from rl.adapter import SIDECAR
-from rl.generate import fast_generation
-from rl.models import Dtype, Quantization, load_base, load_tokenizer
+from rl.decode import sample
+from rl.models import (
+    Dtype,
+    Quantization,
+    chat_ids,
+    end_token_ids,
+    errors_in_one_line,
+    load_base,
+    load_tokenizer,
+)
 from rl.weights import EMBEDDED, ModelError
 
 ADAPTER_CONFIG = "adapter_config.json"
@@ -60,7 +68,7 @@ class ScriptedPolicy:
 class HFPolicy:
     """A causal language model of transformers, adapted or not, asked in its own chat format."""
 
-    def __init__(self, model: Any, tokenizer: Any, batch_size: int = 32) -> None:
+    def __init__(self, model: Any, tokenizer: Any, batch_size: int = 48) -> None:
         if not tokenizer.chat_template:
             raise ModelError("this model's tokenizer has no chat template: take an instruct model")
         self.model = model
@@ -75,61 +83,17 @@ class HFPolicy:
         temperature: float,
         seed: int,
     ) -> list[str]:
-        """Samples from the model's own distribution: no top-k, no top-p, no penalties.
-
-        Prompts of similar length are answered together, equal ones in one batch where they fit.
-        """
-        import torch
-
-        config = self._generation_config(max_new_tokens, temperature)
-        texts = [self._chat(prompt) for prompt in prompts]
-        completions: dict[int, str] = {}
-        torch.manual_seed(seed)
-        with fast_generation(self.model):
-            for rows in _by_length(texts, self.batch_size):
-                answers = self._answer([texts[row] for row in rows], config)
-                completions.update(zip(rows, answers, strict=True))
-        return [completions[row] for row in range(len(texts))]
-
-    def _chat(self, prompt: str) -> str:
-        message = {"role": "user", "content": prompt}
-        text: str = self.tokenizer.apply_chat_template(
-            [message], tokenize=False, add_generation_prompt=True
-        )
-        return text
-
-    def _answer(self, texts: list[str], config: Any) -> list[str]:
-        inputs = self.tokenizer(
-            texts, add_special_tokens=False, padding=True, return_tensors="pt"
-        ).to(self.model.device)
-        tokens = self.model.generate(
-            input_ids=inputs.input_ids,
-            attention_mask=inputs.attention_mask,
-            generation_config=config,
-        )
-        answers: list[str] = self.tokenizer.batch_decode(
-            tokens[:, inputs.input_ids.shape[1] :], skip_special_tokens=True
-        )
-        return answers
-
-    def _generation_config(self, max_new_tokens: int, temperature: float) -> Any:
-        from transformers import GenerationConfig
-
-        sampled = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
-        return GenerationConfig(
+        """Samples from the model's own distribution: no top-k, no top-p, no penalties."""
+        found = sample(
+            self.model,
+            [chat_ids(self.tokenizer, prompt) for prompt in prompts],
             max_new_tokens=max_new_tokens,
-            repetition_penalty=1.0,
-            eos_token_id=self.model.generation_config.eos_token_id or self.tokenizer.eos_token_id,
-            pad_token_id=self.tokenizer.pad_token_id,
-            **(sampled if temperature > 0 else {"do_sample": False}),
+            temperature=temperature,
+            end_token_ids=end_token_ids(self.model, self.tokenizer),
+            seed=seed,
+            rows=self.batch_size,
         )
-
-
-def _by_length(texts: Sequence[str], batch_size: int) -> Iterator[list[int]]:
-    """Row numbers in batches: shortest first, equal texts side by side."""
-    rows = sorted(range(len(texts)), key=lambda row: (len(texts[row]), texts[row]))
-    for start in range(0, len(rows), batch_size):
-        yield rows[start : start + batch_size]
+        return [self.tokenizer.decode(one.token_ids, skip_special_tokens=True) for one in found]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +132,7 @@ def load_policy(
     *,
     quantization: Quantization | None = None,
     dtype: Dtype = "auto",
-    batch_size: int = 32,
+    batch_size: int = 48,
 ) -> HFPolicy:
     """The policy of an embedded model, a Hub id, or a folder with a model, an adapter or a run.
 
@@ -181,5 +145,6 @@ def load_policy(
     from peft import PeftModel
 
     base = load_base(adapter.base, quantization=quantization or adapter.quantization, dtype=dtype)
-    tuned = PeftModel.from_pretrained(base, str(adapter.folder)).eval()
+    with errors_in_one_line(str(adapter.folder)):
+        tuned = PeftModel.from_pretrained(base, str(adapter.folder)).eval()
     return HFPolicy(tuned, load_tokenizer(adapter.base), batch_size)

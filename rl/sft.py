@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from data.triples import Triple
-from envs.prompt import task_prompt
 from rl.adapter import load_policy_model, lora_config, save_adapter, train_in_float32
 from rl.config import Recipe
+from rl.head import score_learned_positions
 from rl.memory import memory_callback
+from rl.methods.base import Example
+from rl.metrics import metrics_callback
 from rl.models import hush_libraries, load_tokenizer
 from rl.trainer_options import (
     common_options,
     drop_printer,
     last_checkpoint,
-    metrics_callback,
     this_process,
 )
 
 
-def run_sft(recipe: Recipe, triples: Sequence[Triple], out: Path, *, resume: bool) -> Path:
-    """Trains a new adapter on the triples' completions and saves it to `out`."""
+def run_sft(recipe: Recipe, examples: Sequence[Example], out: Path, *, resume: bool) -> Path:
+    """Trains a new adapter on the examples' completions and saves it to `out`."""
     hush_libraries()
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
-    section = recipe.sft
     checkpoint = last_checkpoint(recipe, "sft") if resume else None
-    options = common_options(recipe, "sft", section.micro_batch_size, section.batch_size)
+    tokenizer = load_tokenizer(recipe.model.name)
     trainer = SFTTrainer(
         model=load_policy_model(recipe, None),
-        args=SFTConfig(
-            **{
-                **options,
-                "num_train_epochs": section.epochs,
-                "learning_rate": section.learning_rate,
-                "max_length": section.max_length,
-                "lr_scheduler_type": "cosine",
-                "warmup_steps": 3,
-                **section.trainer,
-            }
-        ),
-        train_dataset=Dataset.from_list([_row(one, recipe) for one in triples]),
-        processing_class=load_tokenizer(recipe.model.name),
+        args=SFTConfig(**sft_options(recipe)),
+        train_dataset=Dataset.from_list(_rows(examples, tokenizer, recipe.sft.max_length)),
+        processing_class=tokenizer,
         peft_config=lora_config(recipe),
         callbacks=[
             metrics_callback(recipe, "sft", checkpoint[1] if checkpoint else 0),
@@ -51,6 +42,7 @@ def run_sft(recipe: Recipe, triples: Sequence[Triple], out: Path, *, resume: boo
         ],
     )
     drop_printer(trainer)
+    score_learned_positions(trainer.model)
     train_in_float32(trainer.model)
     trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
     if this_process().leads:
@@ -58,11 +50,46 @@ def run_sft(recipe: Recipe, triples: Sequence[Triple], out: Path, *, resume: boo
     return out
 
 
-def _row(triple: Triple, recipe: Recipe) -> dict[str, list[dict[str, str]]]:
-    """Prompt and completion as a conversation: only the completion is learned."""
-    dialect = recipe.data.dialect
-    prompt = task_prompt(triple.problem, dialect)
+def sft_options(recipe: Recipe) -> dict[str, Any]:
+    """Options of `SFTConfig`; the recipe's `sft.trainer` has the last word.
+
+    No warm-up: transformers' schedules begin it at 0, so a first step would move nothing.
+    """
+    section = recipe.sft
     return {
-        "prompt": [{"role": "user", "content": prompt}],
-        "completion": [{"role": "assistant", "content": triple.completion(dialect)}],
+        **common_options(recipe, "sft", section.micro_batch_size, section.batch_size),
+        "num_train_epochs": section.epochs,
+        "learning_rate": section.learning_rate,
+        "max_length": section.max_length,
+        "lr_scheduler_type": "cosine",
+        **section.trainer,
     }
+
+
+def _rows(
+    examples: Sequence[Example], tokenizer: Any, max_length: int
+) -> list[dict[str, list[dict[str, str]]]]:
+    """Conversations of which only the answer is learned; what is too long is left out, and said.
+
+    Cut to length it would teach answers without an end.
+    """
+    rows = [
+        {
+            "prompt": [{"role": "user", "content": one.prompt}],
+            "completion": [{"role": "assistant", "content": one.completion}],
+        }
+        for one in examples
+    ]
+    texts = [
+        tokenizer.apply_chat_template(row["prompt"] + row["completion"], tokenize=False)
+        for row in rows
+    ]
+    lengths = [len(ids) for ids in tokenizer(texts, add_special_tokens=False).input_ids]
+    kept = [row for row, length in zip(rows, lengths, strict=True) if length <= max_length]
+    if len(kept) < len(rows):
+        print(
+            f"sft: {len(rows) - len(kept)} of {len(rows)} examples are longer than sft.max_length "
+            f"({max_length} tokens) and are left out; the longest has {max(lengths)}",
+            file=sys.stderr,
+        )
+    return kept

@@ -1,16 +1,18 @@
-"""What both trainers are told alike: files, precision, logging, and the callbacks."""
+"""What both trainers are told alike: files, precision, logging."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rl.checkpoints import STATE, damaged_file
 from rl.config import Recipe
+
+TIMEOUT_S = 7 * 24 * 3600
+"""How long processes wait for one that judges or evaluates alone; one that dies ends the launch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +63,11 @@ def common_options(recipe: Recipe, stage: str, micro_batch_size: int, rows: int)
         "logging_steps": 1,
         "logging_strategy": "steps",
         "disable_tqdm": True,
-        "report_to": recipe.report_to,
+        "report_to": "none",
         "run_name": f"{recipe.name}-{stage}",
         "seed": recipe.seed,
         "dataloader_pin_memory": on_gpu,
+        "ddp_timeout": TIMEOUT_S,
     }
 
 
@@ -77,40 +80,23 @@ def _checkpointing_name() -> str:
 
 
 def last_checkpoint(recipe: Recipe, stage: str) -> tuple[Path, int] | None:
-    """(folder, step) of the newest complete checkpoint of a stage; None where there is none."""
+    """(folder, step) of the newest whole checkpoint of a stage; None where there is none.
+
+    A damaged one is passed over, and that is said: the steps after the older one are done again.
+    """
     folders = (recipe.run_dir / "checkpoints" / stage).glob("checkpoint-*")
-    steps = [
-        (int(folder.name.removeprefix("checkpoint-")), folder)
-        for folder in folders
-        if (folder / "trainer_state.json").exists()
-    ]
-    return (max(steps)[1], max(steps)[0]) if steps else None
-
-
-def metrics_callback(recipe: Recipe, stage: str, first_step: int) -> Any:
-    """Writes what the trainer logs to metrics.jsonl and shows it: a bar, or plain lines."""
-    from transformers import TrainerCallback
-
-    path = recipe.run_dir / "metrics.jsonl"
-    _drop_repeated(path, stage, first_step)
-    display = StageDisplay(stage)
-
-    class Metrics(TrainerCallback):  # type: ignore[misc]
-        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if state.is_world_process_zero:
-                display.begin(state.max_steps, state.global_step)
-
-        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-            if state.is_world_process_zero and logs and "train_runtime" not in logs:
-                row = {"stage": stage, "step": state.global_step, **logs}
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
-                display.show(state.global_step, logs)
-
-        def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            display.end()
-
-    return Metrics()
+    numbers = {folder.name.removeprefix("checkpoint-"): folder for folder in folders}
+    steps = {int(number): folder for number, folder in numbers.items() if number.isdecimal()}
+    process = this_process()
+    for step, folder in sorted(steps.items(), reverse=True):
+        if not (folder / STATE).exists():
+            continue  # a kill left it unfinished
+        damaged = damaged_file(folder, process.world)
+        if damaged is None:
+            return folder, step
+        if process.leads:
+            print(f"{damaged} is damaged: an older checkpoint is taken", file=sys.stderr)
+    return None
 
 
 def drop_printer(trainer: Any) -> None:
@@ -118,62 +104,3 @@ def drop_printer(trainer: Any) -> None:
     from transformers import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)
-
-
-def _drop_repeated(path: Path, stage: str, first_step: int) -> None:
-    """Removes rows that a resumed stage is going to write again."""
-    if this_process().leads and path.exists():
-        rows = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
-        kept = [row for row in rows if row["stage"] != stage or row["step"] <= first_step]
-        path.write_text("".join(json.dumps(row) + "\n" for row in kept))
-
-
-SHOWN = {
-    "loss": "loss",
-    "mean_token_accuracy": "token accuracy",
-    "reward": "reward",
-    "verdict/correct": "correct",
-    "speedup_mean": "speedup",
-    "completions/mean_length": "tokens",
-}
-
-
-class StageDisplay:
-    """One stage's progress: a live bar on a terminal, a line a step elsewhere."""
-
-    def __init__(self, stage: str) -> None:
-        self.stage = stage
-        self.live: Any = None
-        self.total = 0
-        self.started = time.monotonic()
-
-    def begin(self, total: int, done: int) -> None:
-        self.total, self.started = total, time.monotonic()
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-            columns = (
-                "{task.description}",
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeRemainingColumn(),
-            )
-            self.live = Progress(*columns, "{task.fields[note]}", console=Console(stderr=True))
-            self.live.start()
-            self.live.add_task(self.stage, total=total, completed=done, note="")
-
-    def show(self, step: int, logs: dict[str, Any]) -> None:
-        note = "  ".join(
-            f"{label} {float(logs[key]):.3g}" for key, label in SHOWN.items() if key in logs
-        )
-        if self.live:
-            self.live.update(self.live.task_ids[0], completed=step, note=note)
-        else:
-            seconds = time.monotonic() - self.started
-            print(f"{self.stage} {step}/{self.total}  {note}  ({seconds:.0f} s)", file=sys.stderr)
-
-    def end(self) -> None:
-        if self.live:
-            self.live.stop()
-            self.live = None

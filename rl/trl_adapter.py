@@ -1,56 +1,104 @@
 """Every private name of TRL that we touch, in one place (tests/test_trl_contract.py watches them).
 
-Two methods of `GRPOTrainer` are extended: the one that turns dataset rows into scored completions,
-so that prompts are built when they are needed, and the one that generates, so that it is fast on a
-CPU. Everything else is stock.
+Rollouts go through TRL's public `rollout_func`. Private are the method that samples from vLLM, and
+what the training pass reads and logs. Everything else is stock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
-from envs.types import Problem
-from rl.generate import fast_generation
-from rl.methods.base import Method
+from rl.decode import Sampled
+from rl.fast_pass import Clip, backward_pass, finish_gradients, pass_metrics
+from rl.head import has_plain_head, score_learned_positions
+
+LOG = logging.getLogger(__name__)
+
+
+def why_not_fast(trainer: Any) -> str | None:
+    """What `rl/fast_pass.py` does not do and this trainer asks for; None where it does all."""
+    args, inner = trainer.args, trainer.accelerator.unwrap_model(trainer.model).get_base_model()
+    adapters = trainer.model.peft_config.values()
+    kinds = set(getattr(inner.config, "layer_types", None) or ())
+    needs = {
+        "it runs on a GPU": trainer.accelerator.device.type != "cpu",
+        "another loss than dr_grpo": args.loss_type != "dr_grpo",
+        "a KL term (beta)": args.beta != 0,
+        "an entropy bonus": bool(args.entropy_coef or args.use_adaptive_entropy),
+        "top_entropy_quantile": args.top_entropy_quantile < 1,
+        "off_policy_mask_threshold": args.off_policy_mask_threshold is not None,
+        "delta": args.delta is not None,
+        "importance sampling by sequence": args.importance_sampling_level != "token",
+        "dropout": any(one.lora_dropout for one in adapters),
+        "experts, or logits that are more than a product": not has_plain_head(inner),
+        "attention that is not causal throughout": bool(kinds - {"full_attention"}),
+        "activation checkpointing": any(
+            getattr(module, "gradient_checkpointing", False) for module in inner.modules()
+        ),
+        "DeepSpeed or FSDP": trainer.is_deepspeed_enabled or trainer.is_fsdp_enabled,
+    }
+    return ", ".join(need for need, asked in needs.items() if asked) or None
+
+
+def fast_loss(trainer: Any, inputs: Mapping[str, Any]) -> Any:
+    """TRL's loss of a batch, its gradient already in the parameters; a number to log remains."""
+    import torch
+
+    mode, accelerator, args = "train", trainer.accelerator, trainer.args
+    windows = trainer.current_gradient_accumulation_steps
+    rows = len(inputs["advantages"])
+    clip = Clip(
+        low=trainer.epsilon_low,
+        high=trainer.epsilon_high,
+        normalizer=rows * args.max_completion_length * windows,
+        temperature=trainer.temperature,
+    )
+    totals = backward_pass(accelerator.unwrap_model(trainer.model), inputs, clip)
+    finish_gradients(trainer.model, accelerator)
+    clipped = torch.zeros(rows, 2)
+    for row, shares in totals.clipped.items():
+        clipped[row] = torch.tensor(shares)
+    lengths = inputs["completion_mask"].sum(dim=1)
+    for name, value in pass_metrics(totals, clipped, lengths, accelerator).items():
+        trainer._metrics[mode][name].append(value)
+    return torch.tensor(totals.loss, requires_grad=True)
 
 
 @lru_cache
 def kernel_trainer_class() -> type[Any]:
-    """`GRPOTrainer` with fresh prompts and fast generation. Imports torch, hence a function."""
+    """`GRPOTrainer` with a training pass of our own. Imports torch, hence a function."""
     from trl import GRPOTrainer
 
     class KernelGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
-        """`rows` of the dataset hold a problem's key; `method` says how to ask for it."""
+        """The training pass is `rl/fast_pass.py`'s on a CPU, where `fast_pass` and it can."""
 
-        def __init__(
-            self, *, method: Method, problems: Mapping[str, Problem], **options: Any
-        ) -> None:
-            self.method = method
-            self.problems = problems
+        def __init__(self, *, fast_pass: bool, **options: Any) -> None:
             super().__init__(**options)
+            score_learned_positions(self.model, self.temperature)
+            reason = why_not_fast(self) if fast_pass else "grpo.fast_pass is false"
+            self.fast = not reason
+            if reason and self.accelerator.device.type == "cpu":
+                LOG.warning("the training pass is TRL's own, slower on a CPU: %s", reason)
 
-        def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> Any:
-            step = self.state.global_step
-            asked = {
-                key: self.method.prompt(self.problems[key], step)
-                for key in dict.fromkeys(row["problem"] for row in inputs)
-            }
-            rows = [
-                {
-                    **row,
-                    "prompt": [{"role": "user", "content": asked[row["problem"]].text}],
-                    "exemplars": asked[row["problem"]].exemplars,
-                }
-                for row in inputs
-            ]
-            return super()._generate_and_score_completions(rows)
-
-        def _generate_single_turn(self, *arguments: Any, **options: Any) -> Any:
-            if self.use_vllm:
-                return super()._generate_single_turn(*arguments, **options)
-            with fast_generation(self.accelerator.unwrap_model(self.model_wrapped)):
-                return super()._generate_single_turn(*arguments, **options)
+        def compute_loss(
+            self, model: Any, inputs: Any, return_outputs: bool = False, **options: Any
+        ) -> Any:
+            if not self.fast or return_outputs or not self.model.training or "tool_mask" in inputs:
+                return super().compute_loss(model, inputs, return_outputs, **options)
+            return fast_loss(self, inputs)
 
     return KernelGRPOTrainer
+
+
+def vllm_sample(
+    trainer: Any, prompts: list[list[int]], end_token_ids: Collection[int]
+) -> list[Sampled]:
+    """A completion of each prompt by TRL's vLLM, whose weights TRL has brought up to date."""
+    completions, logprobs = trainer._generate_single_turn(prompts, None, {}, 1)
+    return [
+        Sampled(token_ids=tuple(ids), logprobs=tuple(known), ended=ids[-1] in end_token_ids)
+        for ids, known in zip(completions, logprobs, strict=True)
+    ]

@@ -93,14 +93,22 @@ EMBEDDED = {
 }
 
 
+def is_cached(name: str) -> bool:
+    """Whether an embedded model was made here already."""
+    return _folder(name).is_dir()
+
+
+def _folder(name: str) -> Path:
+    return cache_folder() / "models" / f"{name}-{EMBEDDED[name].gguf_sha256[:12]}"
+
+
 def ensure(name: str) -> Path:
     """The folder of an embedded model, ready for transformers; made at the first call.
 
     Processes that ask at the same time wait for the first one. A folder is there whole or not at
     all: it is built beside its place and renamed.
     """
-    model = EMBEDDED[name]
-    folder = cache_folder() / "models" / f"{name}-{model.gguf_sha256[:12]}"
+    model, folder = EMBEDDED[name], _folder(name)
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)

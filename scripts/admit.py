@@ -8,13 +8,17 @@ from __future__ import annotations
 from rich.progress import track
 
 from data.starter.families import blueprints
+from data.starter.split import is_held_out
 from data.starter.suite import ADMISSION_FILE, job
-from data.suite_check import check_many, write_admissions
+from data.suite_check import check_many, read_admissions, write_admissions
 
 
 def main() -> None:
-    # Training families first, so that of two equal problems it is the held-out one that goes.
-    jobs = [job(one) for one, _ in sorted(blueprints(), key=lambda pair: pair[1])]
+    # Of two equal problems the later one goes: what was admitted before stays, then training first.
+    before = read_admissions(ADMISSION_FILE)
+    known = {name for name, one in before.items() if one.admitted}
+    order = sorted(blueprints(), key=lambda one: (one.family not in known, is_held_out(one)))
+    jobs = [job(one) for one in order]
     found = []
     for admission in track(check_many(jobs), "admission", total=len(jobs)):
         found.append(admission)

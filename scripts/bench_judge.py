@@ -27,7 +27,7 @@ from rich.table import Table
 
 from envs.dialects.cpp import FLAGS
 from envs.judge import Judge
-from envs.toolchain import compiler_path
+from envs.toolchain import compiler_path, native_flags
 from envs.types import Candidate, Case, Dialect, Problem, Verdict
 from scripts.kernels import sources, the_problem
 
@@ -103,14 +103,15 @@ def judged(judge: Judge, problem: Problem, source: str, *, timed: bool) -> float
 
 def built(source: str, folder: Path) -> float:
     (folder / "kernel.cpp").write_text(source)
-    return ran([compiler_path(), *FLAGS, "-o", "kernel.so", "kernel.cpp"], folder)
+    return ran([compiler_path(), *native_flags(), *FLAGS, "-o", "kernel.so", "kernel.cpp"], folder)
 
 
 def fresh(problem: Problem, source: str, folder: Path) -> float:
     (folder / "kernel.cpp").write_text(source)
     (folder / "problem.py").write_text(problem.code)
     script = FRESH.format(rounds=ROUNDS, timed=2 * ROUNDS)
-    command = [sys.executable, "-c", script, "problem.py", "kernel.cpp", compiler_path(), *FLAGS]
+    command = [sys.executable, "-c", script, "problem.py", "kernel.cpp", compiler_path()]
+    command += [*native_flags(), *FLAGS]
     return ran(command, folder)
 
 

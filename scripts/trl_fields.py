@@ -1,6 +1,6 @@
-"""Writes `rl/trl_fields.json`: the option names of TRL's config classes.
+"""Writes `rl/trl_fields.json`: the options of TRL's config classes and their types.
 
-So that a recipe's `trainer:` keys are checked without importing TRL. Run it when TRL's bounds move:
+So that a recipe's `trainer:` options are checked without importing TRL. Run it when TRL moves:
 `python -m scripts.trl_fields`.
 """
 
@@ -13,12 +13,16 @@ from pathlib import Path
 TARGET = Path(__file__).parents[1] / "rl" / "trl_fields.json"
 
 
-def installed_fields() -> dict[str, list[str]]:
-    """Config class → its sorted option names, of the TRL that is installed."""
+def installed_fields() -> dict[str, dict[str, str]]:
+    """Config class → option → its type, as `int | None`, of the TRL that is installed."""
     from trl import GRPOConfig, SFTConfig
 
     return {
-        config.__name__: sorted(one.name for one in fields(config) if one.init)
+        config.__name__: {
+            one.name: getattr(one.type, "__name__", None) or str(one.type)
+            for one in sorted(fields(config), key=lambda one: one.name)
+            if one.init
+        }
         for config in (SFTConfig, GRPOConfig)
     }
 

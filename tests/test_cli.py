@@ -5,22 +5,28 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from data.kernelbench import load_problem
+from envs.prompt import task_prompt
+from envs.reference import ProblemError
 from envs.sandbox import LEVELS
-from envs.types import CaseCheck, Check, Dialect, Evaluation, Timing, Verdict
-from kernelwright.cli import verdict_object, verdict_text
-from kernelwright.doctor import Finding, against, can_judge
+from envs.types import CaseCheck, Check, Dialect, Evaluation, Task, Timing, Verdict
+from kernelwright.ask import ask
+from kernelwright.machine import own_version
 from kernelwright.preflight import not_judged_here
+from kernelwright.verdicts import verdict_object, verdict_text
+from tests.command import kernelwright
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
-COMMANDS = ("train", "judge", "eval", "replay", "suite", "publish", "report", "doctor")
-HELP_LIMIT_S = 2.0
-"""The promise is half a second; a busy machine gets more."""
+COMMANDS = ("train", "eval", "report", "publish", "write", "prompt", "judge", "replay", "gallery")
+COMMANDS += ("suite", "suite check", "doctor")
+NOT_FOR_HELP = ("torch", "numpy", "transformers", "trl", "rich", "yaml", "jinja2", "pygments")
+NOT_FOR_HELP += ("rl", "evals", "data", "rewards", "envs.judge", "envs.dialects", "packaging")
+"""What takes time to import; typer itself needs pydantic."""
 PROBLEM = """
 import torch
 
@@ -43,16 +49,7 @@ extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
 }
 """
 
-
-def kernelwright(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from kernelwright.cli import main; main()", *words],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=120,
-        check=False,
-    )
+SIGNATURE = 'extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0)'
 
 
 def judged(folder: Path, answer: str) -> subprocess.CompletedProcess[str]:
@@ -62,35 +59,52 @@ def judged(folder: Path, answer: str) -> subprocess.CompletedProcess[str]:
     return kernelwright("judge", str(problem), str(kernel), "--dialect", "cpp", "--json")
 
 
-def test_help_is_quick_and_imports_nothing_heavy() -> None:
+@pytest.mark.parametrize(
+    ("command", "flag"),
+    [("", "-h"), ("judge", "-h"), *((command, "--help") for command in ("", *COMMANDS))],
+)
+def test_every_command_has_help_that_imports_nothing_heavy(command: str, flag: str) -> None:
     program = (
-        "import sys; from typer.testing import CliRunner; from kernelwright.cli import app; "
-        "assert CliRunner().invoke(app, ['--help']).exit_code == 0; "
-        "print({'torch', 'transformers', 'trl', 'numpy'} & set(sys.modules))"
+        "import sys\n"
+        "from kernelwright.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        f"print([name for name in {NOT_FOR_HELP!r} if name in sys.modules], file=sys.stderr)"
     )
-    began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
+        [sys.executable, "-c", program, *command.split(), flag],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
     )
-    assert time.monotonic() - began < HELP_LIMIT_S
-    assert done.stdout.strip() == "set()"
+    assert done.stdout.startswith(f"Usage: kernelwright {command}".strip())
+    assert done.stderr == "[]\n"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(command: str) -> None:
-    assert kernelwright(command, "--help").returncode == 0
+@pytest.mark.parametrize("module", ["kernelwright", "kernelwright.cli"])
+def test_both_modules_are_the_command(module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--version"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+    )
+    assert done.stdout == f"kernelwright {own_version()}\n"
 
 
-def test_a_typo_in_a_recipe_is_told_within_two_seconds() -> None:
-    began = time.monotonic()
+def test_a_typo_in_a_recipe_is_told_with_its_line() -> None:
     done = kernelwright("train", str(FIXTURES / "mistakes.yaml"))
-    assert time.monotonic() - began < 2
     assert done.returncode == 2
     place = FIXTURES.relative_to(ROOT) / "mistakes.yaml"
     assert f"{place}:11:3: grpo.stepz: unknown key; did you mean 'steps'?" in done.stderr
 
 
-def test_train_takes_overrides_in_every_spelling() -> None:
+def test_train_takes_overrides_in_every_spelling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))  # no model is here: nothing to probe
     words = ["grpo.steps=5", "--seed=4", "--sft.epochs", "3"]
     done = kernelwright("train", str(FIXTURES / "base.yaml"), *words, "--dry-run")
     assert done.returncode == 0, done.stderr
@@ -107,6 +121,48 @@ def test_judge_tells_a_correct_kernel_in_json(tmp_path: Path) -> None:
     assert told["seconds"] > 0
     assert told["sandbox_level"] in LEVELS[1:]
     assert all(one["passed"] for one in told["checks"])
+
+
+def test_judge_shows_the_signature_that_it_expected(tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text(PROBLEM, encoding="utf-8")
+    (tmp_path / "a.cpp").write_text('extern "C" void relu(float* x) {}', encoding="utf-8")
+    done = kernelwright("judge", str(tmp_path / "p.py"), str(tmp_path / "a.cpp"))
+    assert done.returncode == 1
+    assert done.stdout.startswith("build_failed (no_kernel_function)")
+    assert done.stdout.endswith(f"expected:\n{SIGNATURE}\n")
+
+
+def test_prompt_is_what_training_asks(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text(PROBLEM, encoding="utf-8")
+    for dialect in (Dialect.CPP, Dialect.INLINE):
+        done = kernelwright("prompt", str(path), "--dialect", dialect)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == task_prompt(Task(problem=load_problem(path), dialect=dialect)) + "\n"
+        assert (SIGNATURE in done.stdout) == (dialect is Dialect.CPP)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("import torch", "import nonsense", "2: ModuleNotFoundError: No module named 'nonsense'"),
+        ("torch.relu(x)", "x @ x[1:]", "8: RuntimeError: "),
+        ("[torch.randn(N)]", "[torch.randn(N)", "11: not Python: "),
+        ("[torch.randn(N)]", "[{}]", "8: TypeError: relu(): argument"),
+        ("torch.relu(x)", "'x'", " the module returns a str, not tensors"),
+        ("get_inputs", "inputs", " does not define get_inputs"),
+    ],
+    ids=lambda text: text.strip()[:12],
+)
+def test_what_is_wrong_with_a_module_is_told_in_a_line(
+    tmp_path: Path, before: str, after: str, said: str
+) -> None:
+    path = tmp_path / "p.py"
+    path.write_text(PROBLEM.replace(before, after), encoding="utf-8")
+    with pytest.raises(ProblemError) as caught:
+        ask(path, Dialect.CPP)
+    assert str(caught.value).startswith(f"{path}:{said}")
+    assert "\n" not in str(caught.value)
 
 
 def test_judge_exits_with_1_for_a_kernel_that_does_not_build(tmp_path: Path) -> None:
@@ -127,7 +183,14 @@ def test_judge_exits_with_1_for_a_kernel_that_does_not_build(tmp_path: Path) -> 
         (("publish", "nowhere", "--to", "a/b", "--dry-run"), "nowhere"),
         (("replay", "nowhere", "grpo/0/0"), "nowhere has no records"),
         (("replay", "nowhere", "grpo"), "'grpo' names no record: write STAGE/STEP/ROW"),
-        (("report", "nowhere"), "nowhere/summary.json: No such file or directory"),
+        (("report", "nowhere"), "nowhere: not a run"),
+        (("prompt", "nowhere.py"), "nowhere.py: No such file or directory"),
+        (("prompt", "pyproject.toml"), "pyproject.toml"),
+        (("write", "nowhere.py", "--model", "smollm2-135m"), "nowhere.py: No such file"),
+        (("write", "m.py", "--model", "nonsense"), "no model 'nonsense'"),
+        (("write", "m.py", "--model", "recipes"), "recipes holds no model"),
+        (("write", "m.py", "--model", "smollm2-135m", "--temperature", "0"), "all the same"),
+        (("write", "m.py", "--model", "smollm2-135m", "--out", "no/k.cpp"), "no/k.cpp: its folder"),
         (("train", "nowhere.yaml"), "nowhere.yaml:1:1: cannot read nowhere.yaml"),
     ],
     ids=lambda value: "-".join(value[:2]) if isinstance(value, tuple) else "",
@@ -139,7 +202,7 @@ def test_wrong_use_is_one_line_and_exit_code_2(words: tuple[str, ...], said: str
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["replay", "report", "publish"])
+@pytest.mark.parametrize("command", ["replay", "publish"])
 @pytest.mark.parametrize("damaged", ["summary.json", "records.jsonl"])
 def test_a_damaged_run_is_one_line_that_names_the_file(
     tmp_path: Path, command: str, damaged: str
@@ -159,6 +222,16 @@ def test_a_damaged_run_is_one_line_that_names_the_file(
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stderr.startswith(str(tmp_path))
     assert done.stderr.count("\n") == 1
+
+
+def test_a_run_that_was_cut_off_is_reported_and_what_is_missing_is_said(tmp_path: Path) -> None:
+    (tmp_path / "recipe.resolved.yaml").write_text("name: r\n")
+    (tmp_path / "records.jsonl").write_text("{\n")
+    done = kernelwright("report", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{tmp_path / 'report.html'}\n"
+    assert "not finished" in done.stderr
+    assert "Line 1 of records.jsonl" in done.stderr
 
 
 def test_a_model_that_is_not_there_leaves_nothing_to_resume(tmp_path: Path) -> None:
@@ -246,32 +319,3 @@ def test_a_failed_case_is_shown_with_its_note() -> None:
 
 
 # --- doctor ------------------------------------------------------------------------------------
-
-
-def test_doctor_tells_the_judge_from_the_rest() -> None:
-    done = kernelwright("doctor", "--json")
-    told = {one["name"]: one for one in json.loads(done.stdout)}
-    assert {"g++", "sandbox", "cores", "memory", "disk", "GPU"} <= set(told)
-    broken = any(one["judging"] and one["ok"] is False for one in told.values())
-    assert done.returncode == int(broken)
-
-
-def test_versions_are_held_against_their_bounds() -> None:
-    found = {one.name: one for one in against(["numpy>=1", "pydantic<1", "absent-thing>=2"])}
-    assert {name: one.ok for name, one in found.items()} == {
-        "numpy": True,
-        "pydantic": False,
-        "absent-thing": False,
-    }
-    assert "wanted <1" in found["pydantic"].found
-    assert not can_judge(list(found.values()))
-
-
-def test_an_extra_that_is_not_installed_is_no_fault() -> None:
-    (found,) = against(['absent-thing>=2; extra == "train"', 'numpy; sys_platform == "none"'])
-    assert (found.ok, found.judging, found.found) == (None, False, "not installed (extra train)")
-
-
-def test_only_what_the_judge_needs_stops_judging() -> None:
-    assert can_judge([Finding(name="trl", found="0.1", ok=False)])
-    assert not can_judge([Finding(name="g++", found="missing", ok=False, judging=True)])

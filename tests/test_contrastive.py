@@ -20,12 +20,15 @@ from envs.types import (
     Evaluation,
     Problem,
     Record,
+    Task,
     Timing,
     Verdict,
 )
-from rl.methods.contrastive import Contrastive, Exemplar, draw, exemplars_before
+from rl.methods.base import RunView
+from rl.methods.contrastive import Exemplar, Method, Options, draw, exemplars_before
 
 PROBLEM = load_starter("train")[0]
+TASK = Task(problem=PROBLEM, dialect=Dialect.CPP)
 
 
 def record(step: int, row: int, speedup: float, problem: Problem = PROBLEM) -> Record:
@@ -49,24 +52,22 @@ def record(step: int, row: int, speedup: float, problem: Problem = PROBLEM) -> R
     )
 
 
-def method(folder: Path, records: list[Record]) -> Contrastive:
+def method(folder: Path, records: list[Record]) -> Method:
     store = RecordStore(folder)
     store.append(records)
-    return Contrastive(
-        store=store, dialect=Dialect.CPP, seed=0, count=2, band_width=0.25, temperature=0.5
-    )
+    return Method(Options(), RunView(seed=0, store=store))
 
 
 def test_a_prompt_shows_only_kernels_judged_before_its_step() -> None:
     records = [record(step, 0, 1.0 + step) for step in range(4)]
-    shown = exemplars_before(records, step=2)[PROBLEM.key]
+    shown = exemplars_before(records, step=2)[TASK.key]
     assert [one.source for one in shown] == ["int kernel_0_0;", "int kernel_1_0;"]
 
 
 def test_judged_triples_are_there_from_the_first_step_and_eval_records_never() -> None:
     triple = replace(record(0, 0, 2.0), stage="triples")
     measured = replace(record(0, 1, 3.0), stage="eval_before")
-    shown = exemplars_before([triple, measured], step=0)[PROBLEM.key]
+    shown = exemplars_before([triple, measured], step=0)[TASK.key]
     assert [one.speedup for one in shown] == [2.0]
 
 
@@ -97,22 +98,23 @@ def test_the_two_come_from_different_bands_slowest_first(
 
 def test_a_group_shares_its_prompt_and_the_next_step_may_differ(tmp_path: Path) -> None:
     asked = method(tmp_path, [record(0, row, 2.0**row) for row in range(8)])
-    first, again = asked.prompt(PROBLEM, 1), asked.prompt(PROBLEM, 1)
+    first, again = asked.prompt(TASK, 1), asked.prompt(TASK, 1)
     assert first == again
     assert len(first.exemplars) == 2
-    assert len({asked.prompt(PROBLEM, step).text for step in range(1, 30)}) > 1
+    assert len({asked.prompt(TASK, step).text for step in range(1, 30)}) > 1
 
 
 def test_the_prompt_prints_the_measured_speedups_of_what_it_shows(tmp_path: Path) -> None:
-    asked = method(tmp_path, [record(0, 0, 0.5), record(0, 1, 4.0)]).prompt(PROBLEM, 1)
+    asked = method(tmp_path, [record(0, 0, 0.5), record(0, 1, 4.0)]).prompt(TASK, 1)
     assert "Speedup 0.50:\n```cpp\nint kernel_0_0;" in asked.text
     assert "Speedup 4.00:\n```cpp\nint kernel_0_1;" in asked.text
-    assert asked.text.startswith(task_prompt(PROBLEM, Dialect.CPP))
+    assert asked.text.startswith(task_prompt(TASK))
 
 
 def test_python_is_shown_and_asked_for_as_python(tmp_path: Path) -> None:
-    shown = [record(0, 0, 0.5), record(0, 1, 4.0)]
-    asked = replace(method(tmp_path, shown), dialect=Dialect.INLINE).prompt(PROBLEM, 1)
+    task = replace(TASK, dialect=Dialect.INLINE)
+    shown = [replace(one, dialect=Dialect.INLINE) for one in (record(0, 0, 0.5), record(0, 1, 4.0))]
+    asked = method(tmp_path, shown).prompt(task, 1)
     assert "Speedup 0.50:\n```python\nint kernel_0_0;" in asked.text
     assert asked.text.endswith(
         "one complete module in a ```python block, with the same `ModelNew`."
@@ -121,6 +123,31 @@ def test_python_is_shown_and_asked_for_as_python(tmp_path: Path) -> None:
 
 
 def test_with_fewer_than_two_bands_the_prompt_is_the_task(tmp_path: Path) -> None:
-    asked = method(tmp_path, [record(0, 0, 2.0), record(0, 1, 2.0)]).prompt(PROBLEM, 1)
-    assert asked.text == task_prompt(PROBLEM, Dialect.CPP)
+    asked = method(tmp_path, [record(0, 0, 2.0), record(0, 1, 2.0)]).prompt(TASK, 1)
+    assert asked.text == task_prompt(TASK)
     assert asked.exemplars == ()
+
+
+def test_sft_shows_the_prompt_with_exemplars_and_the_answer_in_three_parts(tmp_path: Path) -> None:
+    slow, fast = (
+        replace(
+            record(0, row, speed),
+            stage="triples",
+            prompt=task_prompt(TASK),
+            completion=f"Plan: way {row}.\n\n```cpp\nint kernel_0_{row};\n```",
+        )
+        for row, speed in enumerate((0.5, 2.0))
+    )
+    slow, fast = (replace(one, source=f"int kernel_0_{one.row};\n") for one in (slow, fast))
+    plain, wrong = (replace(one, problem_key="other") for one in (slow, fast))
+    wrong = replace(wrong, evaluation=Evaluation(verdict=Verdict.WRONG, reason="mismatch"))
+    triples = [slow, fast, plain, wrong]
+    found = method(tmp_path, triples).examples(triples)
+    assert [one.completion for one in found[1:]] == [one.completion for one in (slow, fast, plain)]
+    contrasted = found[0]
+    assert "Speedup 0.50:" in contrasted.prompt
+    assert "Speedup 2.00:" in contrasted.prompt
+    assert contrasted.completion == (
+        "Analysis: the last kernel is the fastest, 4.00 times as fast as the first.\n"
+        "Design: Plan: way 1.\nCode:\n\n```cpp\nint kernel_0_1;\n```"
+    )

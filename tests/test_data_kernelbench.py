@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from data.kernelbench import load_folder, load_problem
+from data.kernelbench import Choice, load_folder, load_problem
 from data.suite import SuiteError, load_suite
 from envs.reference import ProblemError, flatten, forward, load_reference
 from envs.types import Problem, Role
@@ -21,7 +21,8 @@ def names(spec: str = "") -> list[str]:
 
 
 def named(name: str, scale: str = "1") -> Problem:
-    return next(one for one in load_folder(str(FOLDER), scale=scale) if one.name == name)
+    chosen = load_folder(str(FOLDER), Choice.of(scale=scale))
+    return next(one for one in chosen if one.name == name)
 
 
 def test_every_file_of_every_level_is_a_problem() -> None:
@@ -67,7 +68,7 @@ def test_sizes_that_shape_weights_are_the_same_in_every_case() -> None:
             assert len({dict(case.sizes)[size] for case in named(name).cases}) == 1
 
 
-def test_scale_rescales_every_size() -> None:
+def test_scale_rescales_every_size_that_only_inputs_need() -> None:
     assert dict(named(SHIFTED, scale="0.1").timed_case().sizes) == {"rows": 12, "columns": 20}
 
 
@@ -93,10 +94,20 @@ def test_a_python_scalar_and_two_outputs_are_in_the_abi() -> None:
     ("spec", "says"),
     [
         ("kernelbench:/no/such/folder", "no folder /no/such/folder"),
-        (f"kernelbench:{FOLDER}?levels=9", "levels='9'"),
+        (f"kernelbench:{FOLDER}?levels=9", "levels=9"),
         (f"kernelbench:{FOLDER}?level=1", "no option level; levels, ids, scale"),
-        (f"kernelbench:{FOLDER}?scale=small", "small"),
-        (f"kernelbench:{FOLDER}?ids=one", "one"),
+        (f"kernelbench:{FOLDER}?scale=small", "scale=small is no number"),
+        (f"kernelbench:{FOLDER}?scale=inf", "scale=inf is not above 0 and at most 1"),
+        (f"kernelbench:{FOLDER}?scale=nan", "scale=nan is not"),
+        (f"kernelbench:{FOLDER}?scale=0", "scale=0 is not"),
+        (f"kernelbench:{FOLDER}?scale=-1", "scale=-1 is not"),
+        (f"kernelbench:{FOLDER}?scale=1e30", "scale=1e+30 is not"),
+        (f"kernelbench:{FOLDER}?ids=one", "ids=one is no list of numbers such as 1,3-5"),
+        (f"kernelbench:{FOLDER}?ids=5-3", "ids=5-3 is no list"),
+        (f"kernelbench:{FOLDER}?levels=x", "levels=x is no list of numbers"),
+        (f"kernelbench:{FOLDER}?levels=1&levels=2", "levels is given twice"),
+        (f"kernelbench:{FOLDER}?memory=lots", "memory=lots is no size such as 2GB"),
+        (f"kernelbench:{FOLDER.parent}", "expects level1/1_Name.py"),
     ],
 )
 def test_a_wrong_spec_is_one_line_that_says_what_is_wrong(spec: str, says: str) -> None:
@@ -120,3 +131,32 @@ def test_a_file_that_is_no_problem_says_why(tmp_path: Path, code: bytes, says: s
     path.write_bytes(code)
     with pytest.raises(ProblemError, match=says):
         load_problem(path)
+
+
+def test_a_wide_range_of_ids_is_never_counted_out() -> None:
+    assert names("?ids=1-99999999999") == names()
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        (("1_A.py", "1_B.py"), "1_B.py has the number of 1_A.py"),
+        (("1_A.py", "foo.py"), "foo.py: expects a name with a number, as level1/1_Name.py"),
+        ((), "expects level1/1_Name.py"),
+    ],
+)
+def test_no_file_of_a_folder_is_left_out_silently(
+    tmp_path: Path, files: tuple[str, ...], says: str
+) -> None:
+    (tmp_path / "level1").mkdir()
+    for name in files:
+        (tmp_path / "level1" / name).write_text((FOLDER / f"{SHIFTED}.py").read_text())
+    with pytest.raises(ProblemError, match=says):
+        load_folder(str(tmp_path))
+
+
+def test_levels_are_sorted_as_numbers(tmp_path: Path) -> None:
+    for level in ("level10", "level2"):
+        (tmp_path / level).mkdir()
+        (tmp_path / level / "1_A.py").write_text((FOLDER / f"{SHIFTED}.py").read_text())
+    assert [one.name for one in load_folder(str(tmp_path))] == ["level2/1_A", "level10/1_A"]

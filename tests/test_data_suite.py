@@ -42,8 +42,8 @@ def test_the_whole_suite_is_both_splits() -> None:
 
 
 def test_the_suite_is_large_enough_to_train_and_to_measure_on() -> None:
-    assert len(TRAIN) >= 180
-    assert len(HELD_OUT) >= 48
+    assert len(TRAIN) >= 400
+    assert len(HELD_OUT) >= 106
 
 
 def test_no_family_is_in_both_splits() -> None:
@@ -58,12 +58,6 @@ def test_every_category_is_in_both_splits() -> None:
     categories = {one.category for one in TRAIN}
     assert len(categories) >= 6
     assert categories == {one.category for one in HELD_OUT}
-
-
-def test_every_part_of_a_held_out_family_is_in_several_training_families() -> None:
-    parts = Counter(part for one in TRAIN for part in set(one.family.split("_")))
-    rare = {part for one in HELD_OUT for part in one.family.split("_") if parts[part] < 3}
-    assert not rare
 
 
 def test_every_key_is_there_once() -> None:
@@ -111,9 +105,9 @@ def test_only_admitted_problems_are_loaded() -> None:
 
 def test_every_problem_was_tried_with_zeros_other_inputs_and_lower_precision() -> None:
     for row in json.loads(ADMISSION_FILE.read_text()):
-        assert {"zeros", "constant", "input_0", "other_inputs", "bfloat16_inputs"} <= {
-            *row["tried"]
-        }
+        looked_up = "embedding" in row["problem"]
+        rounded = "other_weights" if looked_up else "bfloat16_inputs"
+        assert {"zeros", "constant", "input_0", "other_inputs", rounded} <= {*row["tried"]}
 
 
 def test_every_problem_was_tried_with_an_operation_left_out() -> None:
@@ -143,8 +137,7 @@ def test_an_operation_that_changes_nothing_is_found() -> None:
 
 
 def test_admission_is_of_one_content_only() -> None:
-    blueprint, _ = blueprints()[0]
-    problem = blueprint.problem()
+    problem = blueprints()[0].problem()
     assert replace(problem, code=problem.code + "\n").key != problem.key
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from envs.reference import Reference, flatten, forward_float64, load_reference, 
 from envs.types import Case, Dialect, Tolerance
 
 TRIPLES = template_triples()
+C_TYPES = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_bool}
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd")
 
 
@@ -48,8 +50,8 @@ def passes(kernel: Any, reference: Reference, tolerance: Tolerance) -> bool:
     tensors += [one.numpy() for one in state.values()]
     outputs = [np.full(one.shape, 1, dtype=one.dtype) for one in spec.outputs]
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*tensors, *outputs)]
-    assert not spec.scalars, "no starter problem takes a scalar"
-    kernel(*pointers, *(ctypes.c_int64(size) for size in spec.sizes))
+    scalars = [C_TYPES[type(value)](value) for _, value in spec.scalars]
+    kernel(*pointers, *(ctypes.c_int64(size) for size in spec.sizes), *scalars)
     expected = [one.numpy() for one in flatten(forward_float64(model, state, arguments))]
     for got, exact in zip(outputs, expected, strict=True):
         error, _ = Expected.of([exact], tolerance).error(got)
@@ -85,7 +87,28 @@ def test_a_completion_is_the_reasoning_then_one_block_and_nothing_else() -> None
 
 
 def test_reasoning_is_short() -> None:
-    assert all(15 <= len(triple.reasoning.split()) <= 45 for triple in TRIPLES)
+    assert all(12 <= len(triple.reasoning.split()) <= 60 for triple in TRIPLES)
+
+
+def test_every_number_in_a_reasoning_is_in_its_code() -> None:
+    for triple in TRIPLES:
+        plan = re.sub(r"dim=\d", "", triple.reasoning)
+        numbers = set(re.findall(r"(?<![\w.])\d[\d.e-]*f?", plan))
+        assert numbers <= set(re.findall(r"(?<![\w.])\d[\d.e-]*f?", triple.source)), plan
+
+
+def test_every_operator_of_a_reasoning_is_a_line_of_its_code() -> None:
+    """The statements that begin with `v = ` and go on from `v`."""
+    for triple in TRIPLES:
+        statements = re.findall(r"v = (?=[^;]*\bv\b)[^;]*;", triple.reasoning)
+        softmax = "v = std::exp(v - m);"
+        assert not [one for one in statements if one not in triple.source and one != softmax]
+
+
+def test_a_signature_is_the_one_that_the_prompt_prints() -> None:
+    for triple in [one for one in TRIPLES if one.variant == 0][::4]:
+        spec = load_reference(triple.problem, triple.problem.cases[0]).spec()
+        assert f"{signature(spec, Dialect.CPP)} {{" in triple.source
 
 
 @pytest.mark.parametrize("triple", sample(), ids=lambda one: one.problem.name)

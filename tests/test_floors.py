@@ -20,8 +20,8 @@ BELOW: dict[str, set[str]] = {
     "evals": {"envs", "data", "rewards", "rl"},
     "kernelwright": {"envs", "data", "rewards", "rl", "evals"},
 }
-EVALS_MAY_TAKE = {"rl.policies", "rl.config", "rl.models", "rl.weights"}
-"""Policies, and what names a model: nothing that trains."""
+EVALS_MAY_TAKE = {"rl.policies", "rl.config", "rl.models", "rl.weights", "rl.merge"}
+"""Policies, what names a model, and what merges one: nothing that trains."""
 
 HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "bitsandbytes", "wandb")
 REFERENCE_PROCESS = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.recipe import parse_overrides
+from kernelwright.recipe import RecipeError, parse_overrides, resolve
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
@@ -18,6 +18,14 @@ HEADER = (
     'if __name__ == "__main__": import kernelwright.launch; '
     'kernelwright.launch.run(__file__); r"""\n'
 )
+
+
+@pytest.fixture(autouse=True)
+def _no_model_is_here(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a dry run has nothing to probe."""
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
 def launched(recipe: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -99,4 +107,18 @@ def test_rows_must_split_evenly_over_the_processes() -> None:
     recipe = ROOT / "recipes" / "quickstart.yaml"
     done = launched(recipe, "--dry-run", WORLD_SIZE="5")
     assert "sft.batch_size (4) cannot be split evenly over 5 processes" in done.stdout
-    assert "groups_per_step (24) cannot be split evenly over 5 processes" in done.stdout
+    assert "groups_per_step (4) cannot be split evenly over 5 processes" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("steps=12", "steps: unknown key; did you mean 'grpo.steps'?"),
+        ("stagez=[sft]", "stagez: unknown key; did you mean 'stages'?"),
+        ("name=a b", "name: letters, digits and . _ - after a first letter or digit, not 'a b'"),
+    ],
+)
+def test_a_mistake_says_what_was_meant(word: str, told: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        resolve(FIXTURES / "base.yaml", [word])
+    assert caught.value.lines == [f"command line: {told}"]

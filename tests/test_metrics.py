@@ -20,6 +20,7 @@ from evals.metrics import (
     pass_at_k,
     relative,
     scores,
+    surely_fast_p,
     verdict_counts,
     wilson,
 )
@@ -104,6 +105,31 @@ def test_fast_p_falls_as_p_rises_and_starts_at_the_correct_rate(
     else:
         assert at_high <= at_low
         assert fast_p(findings, 0.0) == scores(findings).correct_rate
+
+
+@given(st.lists(FINDINGS, min_size=1), st.floats(0.01, 50))
+def test_surely_fast_is_never_more_than_fast_and_starts_at_the_correct_rate(
+    findings: list[Evaluation], p: float
+) -> None:
+    sure, fast = surely_fast_p(findings, p), fast_p(findings, p)
+    assert (sure is None) == (fast is None)
+    assert sure is None or fast is None or sure <= fast
+    assert surely_fast_p(findings, 0.0) == scores(findings).correct_rate
+
+
+def test_a_kernel_is_surely_fast_only_where_its_whole_interval_is() -> None:
+    times = Timing(baseline_ns=(3000, 1500) * 4, candidate_ns=(1000, 1400) * 4)
+    found = [Evaluation(verdict=Verdict.CORRECT, reason="ok", check=CHECK, timing=times)]
+    speedup = times.speedup
+    assert speedup.low < speedup.median < speedup.high
+    between = (speedup.low + speedup.median) / 2
+    assert (fast_p(found, between), surely_fast_p(found, between)) == (1, 0)
+    assert surely_fast_p(found, speedup.low * 0.99) == 1
+
+
+def test_correct_kernels_that_nobody_timed_count_at_zero_only() -> None:
+    findings = [finding(Verdict.CORRECT), finding(Verdict.WRONG)]
+    assert (surely_fast_p(findings, 0.0), surely_fast_p(findings, 0.5)) == (0.5, None)
 
 
 def test_fast_p_is_a_share_of_all_samples_not_of_the_correct_ones() -> None:

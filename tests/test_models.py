@@ -1,4 +1,4 @@
-"""A name in, a model out; NF4 that trains on a CPU; generation that is fast and changes nothing."""
+"""A name in, a model out; NF4 that trains on a CPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity, linear
 
-from rl.generate import fast_generation
 from rl.models import (
     compute_dtype,
     hub_id,
@@ -172,81 +171,6 @@ def test_kept_copies_are_made_once_and_are_no_part_of_the_state(folder: str) -> 
     assert cache_dequantized(model) == 2 * 7
     assert layer.dequantized is kept
     assert not any("dequantized" in name for name in model.state_dict())
-
-
-# Generation
-
-
-def greedy(model: Any, tokens: int = 24) -> torch.Tensor:
-    found: torch.Tensor = model.generate(
-        **prompts(), max_new_tokens=tokens, do_sample=False, pad_token_id=0
-    )
-    return found
-
-
-@pytest.mark.parametrize("quantization", ["nf4", "none"])
-@pytest.mark.parametrize("tuned", [True, False], ids=["adapter", "base"])
-def test_fast_generation_gives_the_tokens_of_plain_generation(
-    folder: str, quantization: Any, tuned: bool
-) -> None:
-    model = load_base(folder, quantization=quantization, dtype="float32", device="cpu")
-    model = with_adapter(model).eval() if tuned else model
-    plain = greedy(model)
-    with fast_generation(model):
-        fast = greedy(model)
-    assert torch.equal(fast, plain)
-    assert len(torch.unique(plain, dim=0)) == 3
-
-
-def interrupted_generation(model: Any) -> None:
-    with fast_generation(model):
-        greedy(model)
-        raise KeyboardInterrupt
-
-
-def test_fast_generation_leaves_the_model_as_it_was_even_after_an_error(folder: str) -> None:
-    tuned = with_adapter(load_base(folder, quantization="nf4", device="cpu")).eval()
-    state = {name: value.clone() for name, value in tuned.state_dict().items()}
-    before, own = tuned(**prompts()).logits, {id(m): set(vars(m)) for m in tuned.modules()}
-    with pytest.raises(KeyboardInterrupt):
-        interrupted_generation(tuned)
-    assert torch.equal(tuned(**prompts()).logits, before)
-    assert {id(m): set(vars(m)) for m in tuned.modules()} == own
-    assert tuned.config._attn_implementation == "sdpa"
-    assert all(torch.equal(value, state[name]) for name, value in tuned.state_dict().items())
-
-
-def test_fast_generation_uses_the_adapter_as_it_is_now(folder: str) -> None:
-    tuned = with_adapter(load_base(folder, dtype="float32", device="cpu")).eval()
-    with fast_generation(tuned):
-        first = greedy(tuned)
-    with torch.no_grad():
-        for name, parameter in tuned.named_parameters():
-            if "lora_B" in name:
-                parameter.neg_()
-    with fast_generation(tuned):
-        second = greedy(tuned)
-    assert not torch.equal(first, second)
-    assert torch.equal(second, greedy(tuned))
-
-
-def test_beams_and_several_completions_of_a_row_are_left_to_transformers(folder: str) -> None:
-    model = load_base(folder, dtype="float32", device="cpu")
-    options = {"max_new_tokens": 6, "num_beams": 2, "num_return_sequences": 2, "pad_token_id": 0}
-    plain = model.generate(**prompts(), **options, do_sample=False)
-    with fast_generation(model):
-        fast = model.generate(**prompts(), **options, do_sample=False)
-    assert torch.equal(fast, plain)
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_on_a_gpu_nothing_is_replaced(folder: str) -> None:
-    model = load_base(folder, quantization="nf4", device="cuda")
-    assert not any(hasattr(layer, "dequantized") for layer in model.modules())
-    with fast_generation(model):
-        assert "generate" not in vars(model)
-        assert model.config._attn_implementation == "sdpa"
 
 
 # Embedded weights

@@ -9,8 +9,8 @@ import pytest
 
 from envs.judge import Judge
 from envs.prompt import task_prompt
-from envs.reference import ProblemError, load_reference, works_in_place
-from envs.types import Candidate, Case, Dialect, Problem, Verdict
+from envs.reference import ProblemError, load_reference, refuse_random, works_in_place
+from envs.types import Candidate, Case, Dialect, Problem, Task, Verdict
 
 SIZE = 24
 IN_PLACE = {
@@ -121,8 +121,30 @@ def test_the_prompt_tells_all_that_decides_the_output_and_no_size_of_inputs() ->
     plain = problem(methods, "torch.randn(N)")
     code = f"FACTOR = 0.125\nTWICE = 2 * FACTOR\nUNUSED = 7\n{plain.code}\n"
     code += "def get_init_inputs():\n    return [0.3, (2, 3)]\n"
-    prompt = task_prompt(replace(plain, code=code), Dialect.CPP)
+    prompt = task_prompt(Task(problem=replace(plain, code=code), dialect=Dialect.CPP))
     assert "```python\nFACTOR = 0.125\nTWICE = 2 * FACTOR\nclass Model" in prompt
     assert "\nThe module is `Model(0.3, (2, 3))`.\n" in prompt
     assert "UNUSED" not in prompt
     assert f"N = {SIZE}" not in prompt
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["x + torch.rand_like(x)", "torch.nn.functional.dropout(x)", "x[torch.randint(1, N, (1,)) :]"],
+)
+def test_a_module_that_is_random_is_the_problems_fault_and_said_in_a_line(
+    judge: Judge, value: str
+) -> None:
+    odd = problem(["def forward(self, x):", f"    return {value}"], "torch.randn(N)")
+    source = 'extern "C" void kernel(const float* x, float* out) { out[0] = x[0]; }'
+    candidate = Candidate(problem_key=odd.key, dialect=Dialect.CPP, source=source)
+    found = judge.evaluate(odd, candidate)
+    assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "reference_failed")
+    assert found.log.startswith("ProblemError: the problem's module is random")
+    assert "\n" not in found.log
+
+
+def test_nan_where_it_always_is_is_not_random() -> None:
+    methods = ["def forward(self, x):", "    return torch.log(x), x > 0"]
+    odd = problem(methods, "torch.randn(N)")
+    refuse_random(load_reference(odd, odd.cases[0]))

@@ -7,16 +7,25 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM
 
-from data.store import RecordStore
+import rl.merge
+from data.store import RecordStore, read_records
 from envs.types import Dialect, Evaluation, Record, Reward, Verdict
 from evals.publish import PublishError, publish
 from evals.report import write_report
 from evals.summary import RunFacts, write_summary
+from kernelwright.recipe import resolve
+from rl.config import Recipe
+from rl.models import load_base
+from tests.tiny_model import save_tiny
 
 PROMPT = 'Write it.\n```python\nclass Model: "a\\n" """b"""\n```'
 ROOT = Path(__file__).resolve().parent.parent
@@ -117,6 +126,73 @@ def test_card_says_what_was_measured(tmp_path: Path) -> None:
     assert "Zen 4" in body
     assert "2026-11-21" in body
     assert "dequantised from a GGUF" in body
+
+
+def test_the_recipe_on_the_card_is_the_one_that_was_run(tmp_path: Path) -> None:
+    run = run_folder(tmp_path)
+    said = {
+        "name": "mine",
+        "run_dir": "/home/me/runs/mine",
+        "seed": 5,
+        "data": {"train_suite": "kernelbench:/home/me/bench?levels=1"},
+        "grpo": {"steps": 7, "trainer": {"beta": 0.01}},
+        "judge": {"ray_address": "ray://me"},
+    }
+    before = Recipe.model_validate(said)
+    text = yaml.safe_dump(before.model_dump(mode="json"))
+    (run / "recipe.resolved.yaml").write_text(text)
+    _, body = card(publish(run, "me/kernels", dry_run=True))
+    found = re.search(r"^~~~~yaml\n(.*?)^~~~~$", body, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    assert "me/" not in found[1]
+    path = tmp_path / "recipe.yaml"
+    path.write_text(found[1])
+    after = resolve(path).recipe
+    assert (after.seed, after.grpo, after.sft) == (5, before.grpo, before.sft)
+    assert after.data.train_suite == "kernelbench:bench?levels=1"
+    assert "| seed | 5 |" in body
+    assert "| grpo | 7 steps, 4 groups of 8 a step, rate 0.0001, temperature 1 |" in body
+
+
+def test_card_names_the_machine_the_code_and_the_judge_for_people(tmp_path: Path) -> None:
+    run = run_folder(tmp_path)
+    versions = {"kernelwright": "0.1.0"}
+    env = {"memory_bytes": 25276514304, "gpus": [], "commit": "0123abcd", "versions": versions}
+    (run / "env.json").write_text(json.dumps(env))
+    rows = [
+        replace(one, evaluation=replace(one.evaluation, sandbox_level="landlock"))
+        for one in read_records(run)
+    ]
+    (run / "records.jsonl").unlink()
+    RecordStore(run).append(rows)
+    _, body = card(publish(run, "me/kernels", dry_run=True))
+    assert "| memory | 25 GB |" in body
+    assert "| gpus | none |" in body
+    assert "| code | kernelwright 0.1.0, commit 0123abcd |" in body
+    assert "| judged | refereed, sandbox landlock |" in body
+    assert "25276514304" not in body
+
+
+def test_merged_weights_lie_beside_the_adapter_and_the_card_says_how_near_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, run = save_tiny(tmp_path / "base"), run_folder(tmp_path)
+    final = run / "checkpoints" / "final"
+    model = get_peft_model(load_base(str(base)), LoraConfig(r=2, target_modules="all-linear"))
+    model.save_pretrained(str(final))
+    (final / "kernelwright.json").write_text(json.dumps({"base": str(base), "quantization": "nf4"}))
+    tree = publish(run, "me/kernels", dry_run=True, merged=True)
+    _, body = card(tree)
+    assert 'snapshot_download("me/kernels", allow_patterns="merged/*") + "/merged"' in body
+    assert "what those 4 bits stand for" in body
+    assert "of 1 measured prompts with their answers: off by" in body
+    whole = AutoModelForCausalLM.from_pretrained(str(tree / "merged"), dtype="auto")
+    assert whole.dtype is torch.bfloat16
+    assert str(base) not in (tree / "merged" / "config.json").read_text()
+    monkeypatch.setitem(rl.merge.TOLERANCES, "bfloat16", 0.0)
+    with pytest.raises(ValueError, match="not published"):
+        publish(run, "me/kernels", dry_run=True, merged=True)
+    assert not tree.exists()
 
 
 def test_card_is_read_by_the_hub_client(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rewards.price as price_module
 from envs.types import Evaluation, Timing, Verdict
 from rewards.price import PRESETS, price
 from tests import nouns
@@ -40,12 +41,28 @@ def test_unjudged_has_no_price(preset: str) -> None:
 
 @ALL
 @given(st.sampled_from([one for one in Verdict if one is not Verdict.UNJUDGED]), nouns.TIMINGS)
-def test_every_judged_kernel_has_a_price_and_only_a_correct_one_earns(
+def test_every_judged_kernel_has_a_price_and_only_a_correct_one_earns_more_than_a_tier(
     preset: str, verdict: Verdict, timing: Timing
 ) -> None:
     correct = verdict is Verdict.CORRECT
     evaluation = nouns.correct(timing) if correct else nouns.verdict(verdict)
-    assert (total(preset, evaluation) > 0) == correct
+    tier = price_module.TIERS.get(verdict, 0.0) if preset == "first_right" else 0.0
+    earned = total(preset, evaluation)
+    assert earned > 2 * max(price_module.TIERS.values()) if correct else earned == tier
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+@pytest.mark.parametrize("verdict", [Verdict.CHEATED, Verdict.NO_KERNEL, Verdict.BUILD_FAILED])
+def test_a_cheat_earns_nothing_nor_does_what_does_not_build(preset: str, verdict: Verdict) -> None:
+    assert total(preset, nouns.verdict(verdict)) == 0
+
+
+def test_first_right_pays_at_most_a_quarter_for_speed_and_a_tenth_for_failing() -> None:
+    fast, slow = (nouns.correct(nouns.timing(1_000 * n, 1_000_000 // n)) for n in (500, 1))
+    assert total("first_right", fast) == pytest.approx(1.25)
+    assert total("first_right", slow) == pytest.approx(0.75)
+    tiers = [total("first_right", nouns.verdict(one)) for one in (Verdict.CRASHED, Verdict.WRONG)]
+    assert tiers == [0.05, 0.1]
 
 
 @ALL

@@ -88,7 +88,8 @@ def test_what_a_kill_left_of_a_line_does_not_join_the_next_record(store: RecordS
     whole = store.path.read_bytes()
     for length in (1, 9, len(whole) - 1):
         store.path.write_bytes(whole + whole[:length])
-        store.cut_unfinished()
+        assert store.cut_unfinished() == length
+        assert store.cut_unfinished() == 0
         store.append([nouns.record(step=1)])
         assert [one.step for one in store.read()] == [0, 1]
 

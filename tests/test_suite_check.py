@@ -37,6 +37,7 @@ EXPRESSIONS = {
     "zero": "x * 0",
     "raises": "x.no_such_method()",
     "dies": "os._exit(1)",
+    "random": "x + torch.rand_like(x)",
     "twin": "torch.sinh(x) / torch.cosh(x)",
     "last": "torch.cumsum(x, 1)",
 }
@@ -94,6 +95,10 @@ def test_a_problem_that_a_trivial_answer_solves_is_not(found: dict[str, Admissio
 def test_a_reference_that_fails_is_told_and_refused(found: dict[str, Admission]) -> None:
     assert found["raises"].failed.startswith("AttributeError: 'Tensor' object has no attribute")
     assert not found["raises"].admitted
+
+
+def test_a_random_reference_is_the_problems_fault(found: dict[str, Admission]) -> None:
+    assert found["random"].failed.startswith("ProblemError: the problem's module is random: it")
 
 
 def test_a_problem_that_ends_its_process_costs_only_itself(found: dict[str, Admission]) -> None:

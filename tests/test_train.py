@@ -31,6 +31,7 @@ from tests.tiny_model import save_tiny
 
 ROOT = Path(__file__).resolve().parents[1]
 RECIPE = Path(__file__).parent / "fixtures" / "recipes" / "tiny.yaml"
+PAID_BY_HASH = Path(__file__).parent / "fixtures" / "paid_by_hash"
 COMMAND = ("-c", "from kernelwright.cli import main; main()", "train")
 GRPO_ROWS = {("grpo", step, row) for step in range(3) for row in range(4)}
 
@@ -48,8 +49,11 @@ def whole(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
-def start(*words: str, launcher: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+def start(*words: str, launcher: tuple[str, ...] = (), weights: str = "") -> subprocess.Popen[str]:
+    """A run that is paid by the hash of its answers; `weights` is where their hashes are left."""
+    path = os.pathsep.join([str(PAID_BY_HASH), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
+    environment["TRAINED_WEIGHTS"] = weights
     return subprocess.Popen(
         [sys.executable, *launcher, str(RECIPE), *words],
         env=environment,
@@ -97,8 +101,8 @@ def assert_same(run: Path, other: Path) -> None:
     assert weights_of(run) == weights_of(other)
 
 
-def weights_of(run: Path) -> dict[str, bytes]:
-    loaded = load_file(run / "checkpoints" / "grpo-final" / "adapter_model.safetensors")
+def weights_of(run: Path, stage: str = "grpo") -> dict[str, bytes]:
+    loaded = load_file(run / "checkpoints" / f"{stage}-final" / "adapter_model.safetensors")
     return {name: tensor.numpy().tobytes() for name, tensor in loaded.items()}
 
 
@@ -107,7 +111,7 @@ def test_compiled_baselines_are_a_stage_of_their_own_where_the_recipe_asks(
     baseline: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[Path, int]] = []
-    monkeypatch.setattr(Run, "measure", lambda *_: None)
+    monkeypatch.setattr(Run, "ask", lambda *_: None)
     monkeypatch.setattr(
         kernelwright.train,
         "keep_baselines",
@@ -142,21 +146,61 @@ def test_a_run_killed_during_grpo_resumes_as_if_it_had_not_been(
     model: Path, whole: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
+    assert weights_of(whole) != weights_of(whole, "sft"), "GRPO moved nothing"
     process = start(*words(model, run))
     deadline = time.monotonic() + 300
     while not any(one.stage == "grpo" and one.step >= 1 for one in read_records(run)):
         assert process.poll() is None, process.communicate()[0][-3000:]
         assert time.monotonic() < deadline, "no GRPO step within five minutes"
         time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    refused = finish(start(*words(model, run)), code=1)
-    assert "--resume" in refused
+    (trainer,) = children_of(process.pid)
+    os.kill(trainer, signal.SIGKILL)
+    told = finish(process, code=1).splitlines()
+    command = f"{RECIPE.name} {' '.join(words(model, run))} --resume"
+    assert told[-1].startswith("training was ended by SIGKILL")
+    assert "; go on with: python " in told[-1]
+    assert told[-1].endswith(command)
+    assert command in finish(start(*words(model, run)), code=1)
     finish(start(*words(model, run), "--resume"))
     assert_whole(run)
     assert_same(run, whole)
     other = finish(start(*words(model, run), "--resume", "grpo.steps=4"), code=1)
-    assert "grpo" in other
+    assert "grpo.steps (was 3, is 4)" in other
+
+
+@pytest.mark.slow
+def test_a_damaged_checkpoint_and_torn_files_cost_steps_and_no_results(
+    model: Path, whole: Path, tmp_path: Path
+) -> None:
+    """The newest checkpoint ends early, the records are those of the steps it was for."""
+    run = tmp_path / "run"
+    shutil.copytree(whole, run, symlinks=True)
+    for name in ("recipe.resolved.yaml", "stages.json"):
+        text = (run / name).read_text().replace(str(whole), str(run))
+        (run / name).write_text(text)
+    stages = json.loads((run / "stages.json").read_text())
+    unfinished = {name: stages[name] for name in ("triples", "eval_before", "sft")}
+    (run / "stages.json").write_text(json.dumps(unfinished))
+    newest = run / "checkpoints" / "grpo" / "checkpoint-3"
+    for damaged in (newest / "optimizer.pt", newest / "adapter_model.safetensors"):
+        damaged.write_bytes(damaged.read_bytes()[:-100])
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write("nonsense\n")
+    final = run / "checkpoints" / "final"
+    final.unlink()
+    shutil.copytree(run / "checkpoints" / "grpo-final", final)
+    told = finish(start(*words(model, run), "--resume"))
+    assert f"{newest / 'optimizer.pt'} is damaged: an older checkpoint is taken" in told
+    assert "metrics.jsonl: 1 lines are not rows" in told
+    assert "final was a folder" in told
+    assert_whole(run)
+    assert_same(run, whole)
+    assert final.is_symlink()
+
+
+def children_of(process_id: int) -> list[int]:
+    text = Path(f"/proc/{process_id}/task/{process_id}/children").read_text()
+    return [int(one) for one in text.split()]
 
 
 @pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")
@@ -176,7 +220,51 @@ def test_the_code_on_the_card_gives_the_completions_of_the_run(
 
 @pytest.mark.slow
 def test_two_processes_train_one_policy_and_keep_every_record(model: Path, tmp_path: Path) -> None:
-    run = tmp_path / "run"
+    run, weights = tmp_path / "run", tmp_path / "weights"
+    weights.mkdir()
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
-    finish(start(*words(model, run), "grpo.method=contrastive", launcher=launcher))
+    asked = [*words(model, run), "grpo.method=contrastive"]
+    finish(start(*asked, launcher=launcher, weights=str(weights)))
     assert_whole(run)
+    ended = {file.name: file.read_text() for file in weights.iterdir()}
+    assert set(ended) == {"sft-0", "sft-1", "grpo-0", "grpo-1"}
+    assert ended["sft-0"] == ended["sft-1"] != ended["grpo-0"] == ended["grpo-1"]
+
+
+@pytest.mark.slow
+def test_a_process_that_fails_ends_the_launch_and_the_others_do_not_wait(
+    model: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "records.jsonl").write_text("")
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
+    told = finish(start(*words(model, run), launcher=launcher), code=1)
+    assert f"{run} is not empty" in told
+
+
+@pytest.mark.slow
+def test_processes_wait_for_each_other_longer_than_an_evaluation_takes(tmp_path: Path) -> None:
+    """torch's own limit is ten minutes with NCCL, and half an hour with gloo."""
+    program = tmp_path / "joins.py"
+    program.write_text(
+        "from pathlib import Path\n"
+        "import torch\n"
+        "from kernelwright.train import join\n"
+        "from rl.trainer_options import this_process\n"
+        "join(this_process())()\n"
+        "group = torch.distributed.group.WORLD\n"
+        "limit = group._get_backend(torch.device('cpu')).options._timeout\n"
+        "hours = Path(f'hours{this_process().rank}')\n"
+        "hours.write_text(str(limit.total_seconds() / 3600))\n"
+    )
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
+    subprocess.run(
+        [sys.executable, *launcher, str(program)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": ""},
+        cwd=tmp_path,
+        timeout=300,
+        check=True,
+    )
+    hours = sorted((at.name, at.read_text()) for at in tmp_path.glob("hours*"))
+    assert hours == [("hours0", "168.0"), ("hours1", "168.0")]

@@ -6,25 +6,72 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
+import pytest
+
 from rl.config import Recipe
 from rl.grpo import grpo_options
 
 
-def test_the_methods_we_extend_exist_and_take_what_we_pass() -> None:
+def test_vllm_samples_by_a_method_that_takes_what_we_pass() -> None:
     from trl import GRPOTrainer
 
-    scored = inspect.signature(GRPOTrainer._generate_and_score_completions)
-    assert list(scored.parameters) == ["self", "inputs"]
     turn = inspect.signature(GRPOTrainer._generate_single_turn)
-    assert list(turn.parameters)[1:4] == ["prompt_ids", "images", "multimodal_fields"]
+    assert list(turn.parameters)[1:5] == [
+        "prompt_ids",
+        "images",
+        "multimodal_fields",
+        "num_generations",
+    ]
+
+
+def test_a_rollout_function_is_called_with_repeated_prompts_and_its_columns_reach_the_reward() -> (
+    None
+):
+    """TRL calls it experimental, so what we rely on is written down here."""
+    from trl import GRPOTrainer
+
+    assert "rollout_func" in inspect.signature(GRPOTrainer.__init__).parameters
+    generate = inspect.getsource(GRPOTrainer._generate)
+    assert "self.rollout_func(prompts, self)" in generate
+    assert '{"prompt_ids", "completion_ids", "logprobs"}' in generate
+    score = inspect.getsource(GRPOTrainer._generate_and_score_completions)
+    assert "inp[key] = values[i]" in score
 
 
 def test_rewards_may_be_none_and_get_the_columns_and_the_loggers() -> None:
     from trl import GRPOTrainer
 
     source = inspect.getsource(GRPOTrainer._calculate_rewards)
-    for promise in ("torch.nan", "trainer_state", "log_metric", "asyncio.gather"):
+    for promise in ("torch.nan", "trainer_state", "log_metric"):
         assert promise in source
+
+
+def test_the_loss_of_a_batch_is_made_from_what_the_fast_pass_reads() -> None:
+    from trl import GRPOTrainer
+
+    made = inspect.getsource(GRPOTrainer._generate_and_score_completions)
+    for column in ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "advantages"):
+        assert f'"{column}": {column}' in made
+    for column in ("old_per_token_logps", "sampling_per_token_logps", "importance_sampling_ratio"):
+        assert f'output["{column}"]' in made
+    loss = inspect.getsource(GRPOTrainer._compute_loss)
+    for name in ("self.epsilon_low", "self.epsilon_high", "self.max_completion_length"):
+        assert name in loss
+    assert "current_gradient_accumulation_steps" in loss
+    assert 'self._metrics[mode]["entropy"].append' in loss
+
+
+def test_both_trainers_ask_the_model_for_scores_of_the_labelled_positions() -> None:
+    from trl import GRPOTrainer, SFTTrainer
+
+    grpo = inspect.getsource(GRPOTrainer._get_per_token_logps_and_entropies)
+    sft = inspect.getsource(SFTTrainer.compute_loss)
+    for source in (grpo, sft):
+        assert "fused_lm_head=True" in source
+        for name in ("log_probs", "entropy"):
+            assert f"outputs.{name}" in source
+    assert "outputs.is_top1" in sft
+    assert "outputs.label_mask" in sft
 
 
 def test_our_options_are_options_of_grpo_config(tmp_path: Path) -> None:
@@ -34,6 +81,24 @@ def test_our_options_are_options_of_grpo_config(tmp_path: Path) -> None:
     config = GRPOConfig(**grpo_options(recipe))
     assert config.num_generations == recipe.grpo.group_size
     assert config.generation_batch_size == recipe.grpo.rollouts_per_step
+
+
+@pytest.mark.parametrize("stage", ["sft", "grpo"])
+def test_no_schedule_begins_at_zero(stage: str, tmp_path: Path) -> None:
+    """transformers' warm-ups do: the first step of such a stage moves nothing."""
+    import torch
+    from transformers import get_scheduler
+    from trl import GRPOConfig, SFTConfig
+
+    from rl.sft import sft_options
+
+    recipe = Recipe(name="contract", run_dir=tmp_path)
+    args = (
+        SFTConfig(**sft_options(recipe)) if stage == "sft" else GRPOConfig(**grpo_options(recipe))
+    )
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    get_scheduler(args.lr_scheduler_type, optimizer, args.get_warmup_steps(10), 10)
+    assert optimizer.param_groups[0]["lr"] == 1.0
 
 
 def test_the_recipe_has_the_last_word_over_our_defaults(tmp_path: Path) -> None:

@@ -9,10 +9,35 @@ from envs.types import Case, Problem, Role
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """An argument of `forward`: its name and its shape in terms of the size constants."""
+    """A tensor argument of a kernel: its name, its shape in terms of the size constants, its type.
+
+    `drawn` is how `get_inputs` makes it, given the shape.
+    """
 
     name: str
     shape: tuple[str, ...]
+    c_type: str = "float"
+    drawn: str = "torch.randn({})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scalar:
+    """A number that `forward` takes."""
+
+    name: str
+    value: float | int | bool
+
+    @property
+    def c_type(self) -> str:
+        return {bool: "bool", int: "int64_t", float: "double"}[type(self.value)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """A line of `__init__`, and the parameters or buffers that it makes, in `state_dict` order."""
+
+    line: str
+    tensors: tuple[Tensor, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,25 +50,37 @@ class Blueprint:
 
     category: str
     family: str
+    """Its operators and its loop pattern, a word each, joined with underscores."""
     inputs: tuple[Tensor, ...]
     expression: str
-    output_dims: tuple[int, ...]
-    """How many dimensions each output has."""
-    output_types: tuple[str, ...]
     plan: str
     bodies: tuple[tuple[str, str], ...]
+    output_dims: tuple[int, ...] = (2,)
+    """How many dimensions each output has."""
+    output_types: tuple[str, ...] = ("float",)
+    layers: tuple[Layer, ...] = ()
+    scalars: tuple[Scalar, ...] = ()
     sizes: tuple[str, ...] = ("R", "C")
+    plain: bool = False
+    """Whether it is the family that shows its operator in this category: always trained on."""
     dropped: tuple[str, ...] = ()
     """PyTorch expressions that leave one operation out: none may pass as an answer."""
 
+    @property
+    def parts(self) -> frozenset[str]:
+        """The operators and loop patterns that it is composed of."""
+        return frozenset(self.family.split("_"))
+
     def signature(self) -> str:
         """The line that an answer must define; the same text as `envs.abi.signature` gives."""
-        pointers = [f"const float* {one.name}" for one in self.inputs]
+        given = [*self.inputs, *(one for layer in self.layers for one in layer.tensors)]
+        pointers = [f"const {one.c_type}* {one.name}" for one in given]
         pointers += [f"{c_type}* {name}" for c_type, name in self._outputs()]
-        sizes = [f"{one.name}_{dim}" for one in self.inputs for dim in range(len(one.shape))]
+        sizes = [f"{one.name}_{dim}" for one in given for dim in range(len(one.shape))]
         for (_, name), dims in zip(self._outputs(), self.output_dims, strict=True):
             sizes += [f"{name}_{dim}" for dim in range(dims)]
-        arguments = ", ".join(pointers + [f"int64_t {size}" for size in sizes])
+        scalars = [f"{one.c_type} {one.name}" for one in self.scalars]
+        arguments = ", ".join([*pointers, *(f"int64_t {size}" for size in sizes), *scalars])
         return f'extern "C" void kernel({arguments})'
 
     def source(self, body: str) -> str:
@@ -56,17 +93,18 @@ class Blueprint:
 
     def code(self, expression: str | None = None) -> str:
         """The problem in KernelBench's format, or a variant of it with another expression."""
-        names = ", ".join(one.name for one in self.inputs)
-        values = ", ".join(f"torch.randn({', '.join(one.shape)})" for one in self.inputs)
+        names = ", ".join([*(one.name for one in self.inputs), *(one.name for one in self.scalars)])
+        values = [one.drawn.format(", ".join(one.shape)) for one in self.inputs]
+        values += [repr(one.value) for one in self.scalars]
         constants = "\n".join(f"{name} = {size}" for name, size in BASE_SIZES[self.sizes])
         return (
             "import torch\nimport torch.nn as nn\n\n"
             f"{constants}\n\n\n"
-            "class Model(nn.Module):\n"
+            f"class Model(nn.Module):\n{self._init()}"
             f"    def forward(self, {names}):\n"
             f"        return {expression or self.expression}\n\n\n"
-            f"def get_inputs():\n    return [{values}]\n\n\n"
-            "def get_init_inputs():\n    return []\n"
+            f"def get_inputs():\n    return [{', '.join(values)}]\n\n\n"
+            f"def get_init_inputs():\n    return [{', '.join(self._made_with())}]\n"
         )
 
     def problem(self) -> Problem:
@@ -85,10 +123,23 @@ class Blueprint:
         names = ["out"] if count == 1 else [f"out{i}" for i in range(count)]
         return list(zip(self.output_types, names, strict=True))
 
+    def _init(self) -> str:
+        if not self.layers:
+            return ""
+        arguments = "".join(f", {name.lower()}" for name in self._made_with())
+        lines = "".join(f"        {layer.line}\n" for layer in self.layers)
+        return f"    def __init__(self{arguments}):\n        super().__init__()\n{lines}\n"
+
+    def _made_with(self) -> list[str]:
+        """The sizes that the layers' shapes depend on."""
+        shapes = [one.shape for layer in self.layers for one in layer.tensors]
+        return [name for name in self.sizes if any(name in shape for shape in shapes)]
+
 
 BASE_SIZES: dict[tuple[str, ...], tuple[tuple[str, int], ...]] = {
     ("R", "C"): (("R", 512), ("C", 768)),
     ("M", "K", "N"): (("M", 96), ("K", 256), ("N", 192)),
+    ("B", "L"): (("B", 64), ("L", 768)),
 }
 
 
@@ -108,4 +159,5 @@ CASES: dict[tuple[str, ...], tuple[Case, ...]] = {
     ("M", "K", "N"): _cases(
         ("M", "K", "N"), ((96, 256, 192), (19, 37, 23), (32, 48, 40), (3, 129, 17))
     ),
+    ("B", "L"): _cases(("B", "L"), ((64, 768), (5, 61), (8, 100), (3, 257))),
 }

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from data.starter.blueprint import Tensor
-from data.starter.ops import Chain
+from collections.abc import Callable, Iterator, Sequence
+
+from data.starter.blueprint import Blueprint, Tensor
+from data.starter.ops import Chain, Unary
+
+Category = Callable[[Sequence[Unary]], Iterator[Blueprint]]
+"""All compositions of one kind, of these unary operators."""
 
 X, Y = Tensor(name="x", shape=("R", "C")), Tensor(name="y", shape=("R", "C"))
 AT = "x[i * x_1 + j]"
@@ -17,17 +22,18 @@ def steps(chain: Chain, indent: int, load: str) -> str:
     return "".join(f"{pad}{line}\n" for line in (f"float v = {load};", *chain.steps))
 
 
-def plan(chain: Chain) -> str:
-    """The chain in words and code: each operator by its PyTorch name, then what it becomes."""
+def plan(chain: Chain, load: str = "x") -> str:
+    """The chain in words and code: each operator by its name, then what it becomes."""
     named = zip(chain.names, chain.steps, strict=True)
-    return " ".join(("v = x;", *(f"{name.replace('_', ' ')}: {step}" for name, step in named)))
+    words = (f"{name.replace('_', ' ')}: {step}" for name, step in named)
+    return " ".join((f"v = {load};", *words))
 
 
-def nested(chain: Chain, result: str = "v") -> str:
+def nested(chain: Chain, result: str = "v", load: str = AT) -> str:
     """A loop over rows and columns that stores `result` for each element."""
     return (
         "  for (int64_t i = 0; i < x_0; ++i) {\n    for (int64_t j = 0; j < x_1; ++j) {\n"
-        f"{steps(chain, 6, AT)}      out[i * x_1 + j] = {result};\n    }}\n  }}\n"
+        f"{steps(chain, 6, load)}      out[i * x_1 + j] = {result};\n    }}\n  }}\n"
     )
 
 

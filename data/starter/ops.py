@@ -1,4 +1,7 @@
-"""The operators that the starter suite is composed of: each in PyTorch and in C++."""
+"""The operators that the starter suite is composed of: each in PyTorch and in C++.
+
+A name is one word: a family is called by its parts, joined with underscores.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +41,37 @@ UNARY = (
         torch="torch.clamp({}, -1.0, 1.0)",
         c="v = std::min(std::max(v, -1.0f), 1.0f);",
     ),
+    Unary(name="silu", torch="nn.functional.silu({})", c="v = v / (1.0f + std::exp(-v));"),
+    Unary(
+        name="gelu",
+        torch="nn.functional.gelu({})",
+        c="v = 0.5f * v * (1.0f + std::erf(v / std::sqrt(2.0f)));",
+    ),
+    Unary(
+        name="softplus",
+        torch="nn.functional.softplus({})",
+        c="v = v > 20.0f ? v : std::log1p(std::exp(v));",
+    ),
+    Unary(
+        name="leaky",
+        torch="nn.functional.leaky_relu({}, 0.1)",
+        c="v = v > 0.0f ? v : 0.1f * v;",
+    ),
+    Unary(name="elu", torch="nn.functional.elu({})", c="v = v > 0.0f ? v : std::expm1(v);"),
+    Unary(name="log1p", torch="torch.log1p(torch.abs({}))", c="v = std::log1p(std::fabs(v));"),
+    Unary(
+        name="rsqrt",
+        torch="torch.rsqrt(torch.abs({}) + 1.0)",
+        c="v = 1.0f / std::sqrt(std::fabs(v) + 1.0f);",
+    ),
 )
 
 ADD = Binary(name="add", torch="{} + {}", c="v = v + {};")
 SUB = Binary(name="sub", torch="{} - {}", c="v = v - {};")
 MUL = Binary(name="mul", torch="{} * {}", c="v = v * {};")
-BINARY = (ADD, SUB, MUL)
+MINIMUM = Binary(name="minimum", torch="torch.minimum({}, {})", c="v = std::min(v, {});")
+MAXIMUM = Binary(name="maximum", torch="torch.maximum({}, {})", c="v = std::max(v, {});")
+BINARY = (ADD, SUB, MUL, MINIMUM, MAXIMUM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +85,30 @@ class Reduce:
     end: str
 
 
-REDUCE = (
-    Reduce(name="sum", torch=".sum(dim={})", start="0.0f", step="s += v;", end="s"),
-    Reduce(name="mean", torch=".mean(dim={})", start="0.0f", step="s += v;", end="s / {}"),
-    Reduce(
-        name="max",
-        torch=".max(dim={}).values",
-        start="-INFINITY",
-        step="s = std::max(s, v);",
-        end="s",
-    ),
+SUM = Reduce(name="sum", torch=".sum(dim={})", start="0.0f", step="s += v;", end="s")
+MEAN = Reduce(name="mean", torch=".mean(dim={})", start="0.0f", step="s += v;", end="s / {}")
+MAX = Reduce(
+    name="max",
+    torch=".max(dim={}).values",
+    start="-INFINITY",
+    step="s = std::max(s, v);",
+    end="s",
 )
+MIN = Reduce(
+    name="min",
+    torch=".min(dim={}).values",
+    start="INFINITY",
+    step="s = std::min(s, v);",
+    end="s",
+)
+NORM = Reduce(
+    name="norm",
+    torch=".norm(dim={})",
+    start="0.0f",
+    step="s += v * v;",
+    end="std::sqrt(s)",
+)
+REDUCE = (SUM, MEAN, MAX, MIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +125,8 @@ class Chain:
 
     def as_operand(self) -> str:
         """The PyTorch expression, in parentheses where a method call needs them."""
-        simple = self.torch.endswith(")") and self.torch.startswith("torch.")
-        return self.torch if simple or self.torch == "x" else f"({self.torch})"
+        called = self.torch.endswith(")") and self.torch.startswith(("torch.", "nn."))
+        return self.torch if called or self.torch == "x" else f"({self.torch})"
 
 
 IDENTITY = Chain(torch="x", steps=(), names=())

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from data.starter.blueprint import Blueprint
 from data.starter.loops import AT, ROWS, Y_AT, inputs_of, plan, steps
 from data.starter.ops import (
     ADD,
     IDENTITY,
+    MEAN,
     MUL,
     REDUCE,
     SUB,
-    UNARY,
+    SUM,
     Chain,
     Reduce,
     Unary,
@@ -21,11 +24,12 @@ from data.starter.ops import (
 )
 
 
-def row_reduction() -> Iterator[Blueprint]:
+def row_reduction(unary: Sequence[Unary]) -> Iterator[Blueprint]:
     for reduce in REDUCE:
-        for op in UNARY:
+        for op in unary:
             chain = then(IDENTITY, op)
-            yield _row_reduction(chain, reduce, None, ("x" + reduce.torch.format(1),))
+            shown = _row_reduction(chain, reduce, None, ("x" + reduce.torch.format(1),))
+            yield replace(shown, plain=reduce is SUM)
             if reduce.name != "mean" and op.growth == 0:
                 yield _row_reduction(IDENTITY, reduce, op, ("x" + reduce.torch.format(1),))
         product = combine(IDENTITY, MUL, ("y", Y_AT), "y")
@@ -57,18 +61,18 @@ def _row_reduction(
         inputs=inputs_of(body),
         expression=after.torch.format(expression) if after else expression,
         output_dims=(1,),
-        output_types=("float",),
         plan=words,
         bodies=((ROWS, body), (ROWS + " A row pointer keeps the index simple.", parts)),
         dropped=dropped,
     )
 
 
-def column_reduction() -> Iterator[Blueprint]:
+def column_reduction(unary: Sequence[Unary]) -> Iterator[Blueprint]:
     for reduce in REDUCE:
-        for op in UNARY:
+        for op in unary:
             chain = then(IDENTITY, op)
-            yield _column_reduction(chain, reduce, ("x" + reduce.torch.format(0),))
+            shown = _column_reduction(chain, reduce, ("x" + reduce.torch.format(0),))
+            yield replace(shown, plain=reduce is MEAN)
         product = combine(IDENTITY, MUL, ("y", Y_AT), "y")
         yield _column_reduction(product, reduce, ("x" + reduce.torch.format(0),))
 
@@ -80,8 +84,7 @@ def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) ->
         f"    for (int64_t i = 0; i < x_0; ++i) {{\n{load}      {reduce.step}\n    }}\n"
         f"    out[j] = {reduce.end.format('x_0')};\n  }}\n"
     )
-    into = reduce.step.replace("s = std::max(s, v)", "out[j] = std::max(out[j], v)")
-    into = into.replace("s += v", "out[j] += v")
+    into = re.sub(r"\bs\b", "out[j]", reduce.step)
     finish = (
         "  for (int64_t j = 0; j < x_1; ++j) out[j] = out[j] / x_0;\n"
         if reduce.name == "mean"
@@ -98,7 +101,6 @@ def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) ->
         inputs=inputs_of(load),
         expression=chain.as_operand() + reduce.torch.format(0),
         output_dims=(1,),
-        output_types=("float",),
         plan=f"{plan(chain)} {reduce.name} dim=0: {reduce.step} out[j] = {end};",
         bodies=(
             ("Rows are read in memory order, so every column accumulates in out.", ordered),
@@ -108,9 +110,10 @@ def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) ->
     )
 
 
-def argmax() -> Iterator[Blueprint]:
+def argmax(unary: Sequence[Unary]) -> Iterator[Blueprint]:
     """Integer outputs."""
-    yield _argmax(then(IDENTITY, next(op for op in UNARY if op.name == "square")))
+    for op in unary:
+        yield _argmax(then(IDENTITY, op))
     for pair in (ADD, SUB, MUL):
         yield _argmax(combine(IDENTITY, pair, ("y", Y_AT), "y"))
     yield _argmax(IDENTITY)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from data.starter.blueprint import Blueprint
 from data.starter.loops import AT, ROWS, Y_AT, X, inputs_of, plan, steps
-from data.starter.ops import IDENTITY, MUL, UNARY, Chain, Unary, combine, then
+from data.starter.ops import IDENTITY, MUL, Chain, Unary, combine, then
 
 NORMS: tuple[tuple[str, str, str, str], ...] = (
     # name, PyTorch text for {a}, first pass over v, how v is finished in the second pass
@@ -27,11 +28,11 @@ NORMS: tuple[tuple[str, str, str, str], ...] = (
 )
 
 
-def normalisation() -> Iterator[Blueprint]:
-    inner = [then(IDENTITY, op) for op in UNARY if op.growth == 0 and op.name != "relu"]
+def normalisation(unary: Sequence[Unary]) -> Iterator[Blueprint]:
+    inner = [then(IDENTITY, op) for op in unary if op.growth == 0 and op.name != "relu"]
     for norm in NORMS:
         for chain in (IDENTITY, *inner):
-            yield _normalisation(chain, norm)
+            yield replace(_normalisation(chain, norm), plain=norm is NORMS[0])
     for chain in (IDENTITY, *inner):
         yield _softmax(chain)
 
@@ -51,8 +52,6 @@ def _softmax(chain: Chain) -> Blueprint:
         family="norm_" + "_".join((*chain.names, "softmax")),
         inputs=(X,),
         expression=f"torch.softmax({chain.torch}, dim=1)",
-        output_dims=(2,),
-        output_types=("float",),
         plan=f"{plan(chain)} softmax: max m; v = std::exp(v - m); s += v; out = v / s;",
         bodies=(("The row maximum keeps std::exp in range.", body),),
         dropped=(chain.torch, *(("torch.softmax(x, dim=1)",) if chain.steps else ())),
@@ -82,19 +81,17 @@ def _normalisation(chain: Chain, norm: tuple[str, str, str, str]) -> Blueprint:
         family="norm_" + "_".join((*chain.names, name)),
         inputs=(X,),
         expression=torch.format(a=text),
-        output_dims=(2,),
-        output_types=("float",),
         plan=words,
         bodies=tuple(bodies),
         dropped=(text,) + ((torch.format(a="x"),) if chain.steps else ()),
     )
 
 
-def scan_and_pool() -> Iterator[Blueprint]:
-    for op in UNARY:
+def scan_and_pool(unary: Sequence[Unary]) -> Iterator[Blueprint]:
+    for op in unary:
         if op.growth < 2:
             yield _cumsum(then(IDENTITY, op))
-        yield _pool(op, "avg", 2)
+        yield replace(_pool(op, "avg", 2), plain=True)
         yield _pool(op, "max", 4)
         yield _difference(op)
     yield _cumsum(combine(IDENTITY, MUL, ("y", Y_AT), "y"))
@@ -153,8 +150,6 @@ def _sliding(
         family=family,
         inputs=inputs_of(body),
         expression=expression,
-        output_dims=(2,),
-        output_types=("float",),
         plan=words,
         bodies=((ROWS, body),),
         dropped=dropped,

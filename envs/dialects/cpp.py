@@ -8,10 +8,10 @@ from envs.abi import CaseSpec, glue, signature
 from envs.compile import compile_once
 from envs.dialects.base import Built, failed, too_large
 from envs.sandboxes import Runtime, Sandboxes
-from envs.toolchain import compiler_path
+from envs.toolchain import compiler_path, native_flags
 from envs.types import Dialect, Evaluation
 
-FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs")
+FLAGS = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs")
 """No -ffast-math: it would change what NaN and infinity mean behind the candidate's back."""
 
 LIBRARIES = ("-Wl,--as-needed", "-lgomp")
@@ -32,7 +32,15 @@ class Cpp:
     ) -> Built | Evaluation:
         if refused := too_large(source):
             return refused
-        compiler = [compiler_path(), *FLAGS, "-o", "kernel.so", "glue.cpp", *LIBRARIES]
+        compiler = [
+            compiler_path(),
+            *native_flags(),
+            *FLAGS,
+            "-o",
+            "kernel.so",
+            "glue.cpp",
+            *LIBRARIES,
+        ]
         made = compile_once(
             sandboxes.of(Runtime.NATIVE),
             ["/bin/sh", "-c", _SCRIPT, "sh", *compiler],

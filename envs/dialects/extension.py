@@ -15,9 +15,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from envs.dialects import nvcc
 from envs.inside import torch_folder
-from envs.toolchain import compiler_path, nvcc_path
+from envs.toolchain import compiler_path, native_flags, nvcc_path
 
-FLAGS = ("-O3", "-march=native", "-std=c++20", "-shared", "-fPIC", "-w", "-Wl,-Bsymbolic")
+FLAGS = ("-O3", "-std=c++20", "-shared", "-fPIC", "-w", "-Wl,-Bsymbolic")
 """-Bsymbolic: a function of the answer's own cannot turn out to be PyTorch's of the same name."""
 TRACED_FLAGS = ("-std=c++20", "-w", "-Xlinker", "-Bsymbolic", "-I/include", "-DKERNELWRIGHT_TRACED")
 STEM = "kernels"
@@ -155,7 +155,7 @@ class Extension(BaseModel):
             *(f"-l{name}" for name in libraries),
         ]
         sources = list(self.files(light=light))
-        line = [compiler_path(), *FLAGS, *self.extra_cflags, *self.extra_ldflags]
+        line = [compiler_path(), *native_flags(), *FLAGS, *self.extra_cflags, *self.extra_ldflags]
         defined = ["-Wl,-z,defs"] if light else []
         line += ["-o", "extension.so", *sources, *common, *defined]
         return ["/bin/sh", "-c", _SCRIPT, "sh", *line]

@@ -1,11 +1,39 @@
-"""What a method is to the trainer: a way to ask."""
+"""What a method is: one file with its options, how it asks, and how it credits what came back.
+
+A module of this folder (or any importable one, named with its dots) holds `Options`, whose keys
+stand under `grpo.method` in a recipe, and `Method`, made from them. GRPO's own is `grpo.py`; a
+method overrides `prompt` to show something else, `rollout` to take several turns, and `credit` to
+pay for something else.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from envs.types import Problem
+from envs.types import Evaluation, Record, Reward, Task, Verdict
+from rl.section import Section
+
+if TYPE_CHECKING:
+    from data.store import RecordStore
+
+
+class MethodOptions(Section):
+    """The keys of every method."""
+
+    name: str
+    """The method: a module of `rl/methods`, or the dotted name of one of your own."""
+
+    @property
+    def turns(self) -> int:
+        """Rows that one trajectory gives; each is trained on by its own credit."""
+        return 1
+
+    @property
+    def needs_speeds(self) -> bool:
+        """Whether it is of no use where kernels are not timed."""
+        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,10 +44,95 @@ class Prompt:
     exemplars: tuple[str, ...] = ()
 
 
-class Method(Protocol):
-    """Builds prompts when they are needed, so that they show what is known by then.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A user message and the answer to imitate, wherever they come from."""
 
-    The trainer asks once for each problem and step: all members of a group share the answer.
+    prompt: str
+    completion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One answer that is wanted: `turn` of a task's `trajectory`, to improve on `parent`."""
+
+    task: Task
+    prompt: Prompt
+    trajectory: int
+    turn: int = 0
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One answer that was sampled and judged.
+
+    `logprobs` are those of its tokens under the distribution they were drawn from. Without `ended`
+    it was cut off: that is no answer, so its verdict is `no_kernel` (`truncated`).
     """
 
-    def prompt(self, problem: Problem, step: int) -> Prompt: ...
+    ask: Ask
+    prompt_ids: tuple[int, ...]
+    token_ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    ended: bool
+    completion: str
+    source: str | None
+    evaluation: Evaluation
+    reward: Reward | None
+
+
+class Player(Protocol):
+    """What a rollout is given: the policy and the judge, at one optimiser step."""
+
+    step: int
+    group_size: int
+
+    def play(self, asked: Sequence[Ask]) -> list[Row]:
+        """Samples an answer to each and judges it, in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """What a method may know of its run: its seed, and everything that was judged so far."""
+
+    seed: int
+    store: RecordStore
+
+
+class Method:
+    """GRPO's own ways, for methods to change one at a time."""
+
+    def __init__(self, options: Any, run: RunView) -> None:
+        self.options, self.run = options, run
+
+    def examples(self, triples: Sequence[Record]) -> list[Example]:
+        """What SFT learns from judged triples: those that are correct, as they were asked."""
+        correct = [one for one in triples if one.evaluation.verdict is Verdict.CORRECT]
+        return [Example(prompt=one.prompt, completion=one.completion) for one in correct]
+
+    def prompt(self, task: Task, step: int) -> Prompt:
+        """What a group is asked. A pure function of the run's records before this step."""
+        from envs.prompt import task_prompt  # a recipe is checked without what runs modules
+
+        return Prompt(text=task_prompt(task))
+
+    def rollout(self, tasks: Sequence[Task], player: Player) -> list[Row]:
+        """Task by task, `player.group_size` trajectories of `options.turns` rows each."""
+        asked = []
+        for task in tasks:
+            prompt = self.prompt(task, player.step)
+            asked += [
+                Ask(task=task, prompt=prompt, trajectory=number)
+                for number in range(player.group_size)
+            ]
+        return player.play(asked)
+
+    def credit(self, rows: Sequence[Row]) -> list[float | None]:
+        """What each row of one group is to be trained with: here its reward.
+
+        Pure. The trainer subtracts the group's mean, so a credit may have any offset; None has no
+        say in that mean and is not trained on. `unjudged` rows have no reward, and so no credit.
+        """
+        return [row.reward.total if row.reward else None for row in rows]

@@ -14,14 +14,17 @@ from __future__ import annotations
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import mean
+from typing import Literal
 
-from data.store import RecordStore
+from pydantic import Field
+
 from envs.prompt import task_prompt
-from envs.types import Candidate, Dialect, Problem, Record, Verdict
-from rl.methods.base import Prompt
+from envs.types import Candidate, Dialect, Record, Task, Verdict, content_hash
+from rl.methods import base
+from rl.methods.base import Example, MethodOptions, Prompt, RunView
 
 INTRODUCTION = "Earlier kernels for this module, with their measured speedups over PyTorch:"
 REQUEST = (
@@ -39,9 +42,25 @@ ANSWERS = {
 """Dialect → (how a kernel's block is marked, what is asked for)."""
 
 
+class Options(MethodOptions):
+    """Which earlier kernels a prompt shows."""
+
+    name: Literal["contrastive"] = "contrastive"
+    exemplars: int = Field(default=2, ge=2)
+    """Kernels in a prompt, each from another band."""
+    band_width: float = Field(default=0.25, gt=0)
+    """Width of a band in log2 of the speedup."""
+    temperature: float = Field(default=0.5, gt=0)
+    """Of the softmax over bands; lower prefers the fastest."""
+
+    @property
+    def needs_speeds(self) -> bool:
+        return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exemplar:
-    """A correct kernel of a problem and its median speedup."""
+    """A correct kernel of a task and its median speedup."""
 
     key: str
     source: str
@@ -49,7 +68,7 @@ class Exemplar:
 
 
 def exemplars_before(records: Iterable[Record], step: int) -> dict[str, list[Exemplar]]:
-    """Problem key → its distinct correct, timed kernels judged before this step, oldest first.
+    """Task key → its distinct correct, timed kernels judged before this step, oldest first.
 
     Kernels of other stages than `grpo` (the judged triples) were there from the start.
     """
@@ -62,7 +81,8 @@ def exemplars_before(records: Iterable[Record], step: int) -> dict[str, list[Exe
                 problem_key=one.problem_key, dialect=one.dialect, source=one.source
             )
             exemplar = Exemplar(key=candidate.key, source=one.source, speedup=timing.speedup.median)
-            store[one.problem_key].setdefault(candidate.key, exemplar)
+            task = content_hash(one.problem_key, one.dialect)
+            store[task].setdefault(candidate.key, exemplar)
     return {key: list(found.values()) for key, found in store.items()}
 
 
@@ -94,39 +114,69 @@ def draw(
     return sorted(chosen, key=lambda one: one.speedup)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Contrastive:
+def contrast(asked: str, dialect: Dialect, shown: Sequence[Exemplar]) -> str:
+    """The task, the kernels with their speedups, and the request for three parts."""
+    mark, answer = ANSWERS[dialect]
+    blocks = [f"Speedup {one.speedup:.2f}:\n```{mark}\n{one.source.strip()}\n```" for one in shown]
+    return "\n".join([asked, INTRODUCTION, *blocks, REQUEST.format(answer=answer)])
+
+
+def three_parts(completion: str, shown: Sequence[Exemplar]) -> str:
+    """An answer as the request wants it: which is faster, its reasoning, its code."""
+    reasoning, fence, code = completion.partition("```")
+    ratio = shown[-1].speedup / shown[0].speedup
+    analysis = f"Analysis: the last kernel is the fastest, {ratio:.2f} times as fast as the first."
+    return f"{analysis}\nDesign: {reasoning.strip()}\nCode:\n\n{fence}{code}"
+
+
+class Method(base.Method):
     """Reads the run's records once at every step: the store grows with the run."""
 
-    store: RecordStore
-    dialect: Dialect
-    seed: int
-    count: int
-    band_width: float
-    temperature: float
-    _known: dict[int, dict[str, list[Exemplar]]] = field(default_factory=dict, init=False)
+    options: Options
+
+    def __init__(self, options: Options, run: RunView) -> None:
+        super().__init__(options, run)
+        self._known: tuple[int, dict[str, list[Exemplar]]] | None = None
 
     def known(self, step: int) -> dict[str, list[Exemplar]]:
         """The exemplars of this step; all its prompts share one reading of the records."""
-        if step not in self._known:
-            self._known.clear()
-            self._known[step] = exemplars_before(self.store.read(), step)
-        return self._known[step]
+        if self._known is None or self._known[0] != step:
+            self._known = (step, exemplars_before(self.run.store.read(), step))
+        return self._known[1]
 
-    def prompt(self, problem: Problem, step: int) -> Prompt:
-        task = task_prompt(problem, self.dialect)
-        chosen = draw(
-            self.known(step).get(problem.key, []),
-            random.Random(f"{self.seed}/{step}/{problem.key}"),
-            count=self.count,
-            band_width=self.band_width,
-            temperature=self.temperature,
-        )
+    def prompt(self, task: Task, step: int) -> Prompt:
+        asked, chosen = task_prompt(task), self.drawn(task.key, task.problem.key, step)
         if not chosen:
-            return Prompt(text=task)
-        mark, answer = ANSWERS[self.dialect]
-        shown = [
-            f"Speedup {one.speedup:.2f}:\n```{mark}\n{one.source.strip()}\n```" for one in chosen
-        ]
-        text = "\n".join([task, INTRODUCTION, *shown, REQUEST.format(answer=answer)])
+            return Prompt(text=asked)
+        text = contrast(asked, task.dialect, chosen)
         return Prompt(text=text, exemplars=tuple(one.key for one in chosen))
+
+    def drawn(self, task: str, problem: str, step: int) -> list[Exemplar]:
+        """What the prompt of a task shows at a step; empty where too little is known."""
+        return draw(
+            self.known(step).get(task, []),
+            random.Random(f"{self.run.seed}/{step}/{problem}"),
+            count=self.options.exemplars,
+            band_width=self.options.band_width,
+            temperature=self.options.temperature,
+        )
+
+    def examples(self, triples: Sequence[Record]) -> list[Example]:
+        """Every correct triple, and the contrastive answer wherever two of its kernels differ.
+
+        Without them the policy would meet both the prompt and the three parts in GRPO for the first
+        time. The code is that of the faster kernel, the design its reasoning.
+        """
+        plain = super().examples(triples)
+        found = []
+        for one in triples:
+            task = content_hash(one.problem_key, one.dialect)
+            shown = self.drawn(task, one.problem_key, 0)
+            if one.source and shown and shown[-1].source == one.source:
+                found.append(
+                    Example(
+                        prompt=contrast(one.prompt, one.dialect, shown),
+                        completion=three_parts(one.completion, shown),
+                    )
+                )
+        return [*found[: len(plain) // 2], *plain]

@@ -1,0 +1,74 @@
+"""Problems of any size in, those that can be judged here out, and a line on what was left out.
+
+A change of sizes that the module does not survive is taken back: a problem whose scaled form does
+not run, or is another module, stays as it was written, and so does each of its cases.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from data.trial import Tried, tried
+from envs.types import Case, Problem
+
+JUDGING_COPIES = 13
+"""Judging takes so many times the bytes of inputs, weights and outputs: most of them are float64.
+
+Measured with a float32 problem of 96 MB: 1056 MB in the reference process, 192 MB in the worker."""
+
+UNITS = {"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """The problems that are left, and a sentence for each reason why others are not."""
+
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+
+
+def fit(scaled: Sequence[Problem], written: Sequence[Problem], limit_bytes: float) -> Fitted:
+    """The scaled problems where they are still the written ones' modules, and fit into memory."""
+    kept, taken, unscaled = [], [], 0
+    firsts = zip(scaled, tried(scaled), written, tried(written), strict=True)
+    for problem, tries, whole, whole_tries in firsts:
+        if _timed(problem, tries).module != _timed(whole, whole_tries).module:
+            problem, tries = whole, whole_tries
+        unscaled += problem.key == whole.key
+        size_bytes = _timed(problem, tries).size_bytes
+        needed = JUDGING_COPIES * size_bytes if size_bytes else 0
+        if needed > limit_bytes:
+            taken.append(f"{problem.name} ({needed / 1e9:.3g} GB)")
+        else:
+            kept.append(replace(problem, cases=_cases(problem, tries)))
+    notes = []
+    if taken:
+        count = f"{len(taken)} problem{'s' if len(taken) > 1 else ''}"
+        limit = f"more than {limit_bytes / 1e9:.3g} GB to judge"
+        notes.append(f"left out {count} that would take {limit}: {', '.join(taken)}")
+    if unscaled and list(scaled) != list(written):
+        notes.append(f"{unscaled} of {len(scaled)} have no size that scale can change")
+    return Fitted(problems=tuple(kept), notes=tuple(notes))
+
+
+def parse_bytes(written: str) -> float:
+    """2e9 of '2GB'. Raises ValueError."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kKMGT]B)", written)
+    if not found or not float(found[1]):
+        raise ValueError(f"memory={written} is no size such as 2GB or 500MB")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def _timed(problem: Problem, tries: Sequence[Tried]) -> Tried:
+    return tries[problem.cases.index(problem.timed_case())]
+
+
+def _cases(problem: Problem, tries: Sequence[Tried]) -> tuple[Case, ...]:
+    """The cases; one that is not the timed case's module gets its sizes."""
+    timed, module = problem.timed_case(), _timed(problem, tries).module
+    return tuple(
+        case if module in (None, one.module) else replace(case, sizes=timed.sizes)
+        for case, one in zip(problem.cases, tries, strict=True)
+    )

@@ -1,0 +1,168 @@
+"""Stored answers in, records out: completions in KernelBench's layout, judged like a model's.
+
+The layout is `FOLDER/level_1_problem_2_sample_0_kernel.py`; each file is one whole answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.kernelbench import place
+from envs.judge import NO_CODE_BLOCK, AnyJudge
+from envs.types import Candidate, Dialect, Evaluation, Problem, Record
+from rewards.price import price
+
+STAGE = "eval"
+BATCH = 8
+"""Answers judged, and kept, at a time."""
+LAYOUT = "level_1_problem_1_sample_0_kernel.py"
+FILE = re.compile(r"level_(\d+)_problem_(\d+)_sample_(\d+)_kernel\.(py|cpp|cu)")
+BY_ENDING = {"cpp": Dialect.CPP, "cu": Dialect.CUDA}
+TRITON = re.compile(r"^\s*@\s*(?:triton\.)?jit\b", re.MULTILINE)
+
+
+class AnswersError(ValueError):
+    """These answers cannot be judged; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One stored answer, and the problem that it is to."""
+
+    file: str
+    sample: int
+    problem: Problem
+    dialect: Dialect
+    source: str
+
+
+def read_answers(
+    folder: Path, problems: Sequence[Problem], dialect: Dialect | None = None
+) -> tuple[list[Answer], list[str]]:
+    """(the answers to these problems in order, a sentence on each lot that is left out).
+
+    Without a dialect each file's is told by what it says. Raises AnswersError, and OSError.
+    """
+    if not folder.is_dir():
+        raise AnswersError(f"no folder {folder}")
+    asked = {place(one): one for one in problems}
+    if None in asked:
+        raise AnswersError("answers are to a suite in KernelBench's layout: kernelbench:FOLDER")
+    found = [(match, path) for path in folder.iterdir() if (match := FILE.fullmatch(path.name))]
+    if not found:
+        raise AnswersError(f"{folder} has no answer in it: expects {LAYOUT}")
+    places = sorted((tuple(map(int, match.groups()[:3])), path) for match, path in found)
+    answers = [
+        Answer(
+            file=path.name,
+            sample=sample,
+            problem=asked[level, number],
+            source=path.read_text(encoding="utf-8", errors="replace"),
+            dialect=dialect or guess_dialect(path),
+        )
+        for (level, number, sample), path in places
+        if (level, number) in asked
+    ]
+    if not answers:
+        raise AnswersError(f"{folder} has no answer to a problem of the suite")
+    twice = [name for name, n in Counter(map(_place, answers)).items() if n > 1]
+    if twice:
+        raise AnswersError(f"{folder} has two answers for sample {twice[0][1]} of {twice[0][0]}")
+    return answers, _notes(answers, len(places), problems)
+
+
+def guess_dialect(path: Path) -> Dialect:
+    """What a file is written in. Raises AnswersError where nothing says so."""
+    if by_ending := BY_ENDING.get(path.suffix[1:]):
+        return by_ending
+    source = path.read_text(encoding="utf-8", errors="replace")
+    said = [
+        dialect
+        for dialect, told in (
+            (Dialect.INLINE, "load_inline" in source),
+            (Dialect.TRITON, TRITON.search(source)),
+        )
+        if told
+    ]
+    if len(said) == 1 or not source.strip():
+        return said[0] if said else Dialect.INLINE
+    why = "both load_inline and @triton.jit" if said else "neither load_inline nor @triton.jit"
+    raise AnswersError(
+        f"{path}: {why}; remove it, or say what all of them are in with --dialect inline or triton"
+    )
+
+
+def judge_answers(
+    answers: Sequence[Answer],
+    judge: AnyJudge,
+    versions: Mapping[str, str],
+    keep: Callable[[Sequence[Record]], None],
+    done: Collection[tuple[str, int, int]] = (),
+) -> None:
+    """Judges those without a record yet (`done`); `keep` gets each batch.
+
+    The row of a record is its answer's place among `answers`.
+    """
+    left = [(row, one) for row, one in enumerate(answers) if (STAGE, 0, row) not in done]
+    for start in range(0, len(left), BATCH):
+        batch = left[start : start + BATCH]
+        judged = _judged([one for _, one in batch], judge)
+        keep(
+            [
+                _record(row, answer, evaluation, versions)
+                for (row, answer), evaluation in zip(batch, judged, strict=True)
+            ]
+        )
+
+
+def _judged(answers: Sequence[Answer], judge: AnyJudge) -> list[Evaluation]:
+    jobs = {
+        number: (one.problem, _candidate(one))
+        for number, one in enumerate(answers)
+        if one.source.strip()
+    }
+    found = dict(zip(jobs, judge.evaluate_many(list(jobs.values())), strict=True))
+    return [found.get(number, NO_CODE_BLOCK) for number in range(len(answers))]
+
+
+def _candidate(answer: Answer) -> Candidate:
+    key = answer.problem.key
+    return Candidate(problem_key=key, dialect=answer.dialect, source=answer.source)
+
+
+def _record(
+    row: int, answer: Answer, evaluation: Evaluation, versions: Mapping[str, str]
+) -> Record:
+    return Record(
+        stage=STAGE,
+        step=0,
+        row=row,
+        problem=answer.problem.name,
+        problem_key=answer.problem.key,
+        dialect=answer.dialect,
+        prompt=f"(a stored answer: {answer.file})",
+        completion=answer.source,
+        source=answer.source if answer.source.strip() else None,
+        evaluation=evaluation,
+        reward=price("default", evaluation),
+        versions=versions,
+    )
+
+
+def _place(answer: Answer) -> tuple[str, int]:
+    return answer.problem.name, answer.sample
+
+
+def _notes(answers: Sequence[Answer], files: int, problems: Sequence[Problem]) -> list[str]:
+    notes = []
+    if other := files - len(answers):
+        notes.append(f"left out {other} of {files} answers: their problems are not in the suite")
+    answered = {one.problem.name for one in answers}
+    if missing := [one.name for one in problems if one.name not in answered]:
+        shown = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
+        notes.append(f"{len(missing)} of {len(problems)} problems have no answer: {shown}")
+    return notes

@@ -1,0 +1,249 @@
+"""The model card of a run: what was measured, how it was trained, how to use it and repeat it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from data.store import read_records
+from envs.types import Record, Verdict
+from evals.report import clock, flat, percent, speedup
+from evals.summary import SIDE_NAMES, SIDES
+from rl.config import Recipe
+from rl.weights import EMBEDDED
+
+if TYPE_CHECKING:
+    from rl.merge import Merged
+
+PRIVATE = ("run_dir", "report_to", "judge.ray_address")
+"""Keys of a recipe that mean something on one machine only."""
+
+
+class PublishError(ValueError):
+    """This run cannot be published; the message says what to do."""
+
+
+def model_card(
+    run_dir: Path,
+    repo: str,
+    base: str,
+    summary: Mapping[str, Any],
+    merged: Merged | None = None,
+) -> str:
+    """The README: front matter for the Hub, measured results, how to use it, limits."""
+    recipe, records = read_recipe(run_dir / "recipe.resolved.yaml"), read_records(run_dir)
+    env = _environment(run_dir / "env.json")
+    nf4 = recipe.model.quantization == "nf4"
+    page: str = _template().render(
+        front_matter=_front_matter(repo, base, summary),
+        repo=repo,
+        base=base,
+        summary=summary,
+        sides={SIDE_NAMES[name]: side for name, side in summary["held_out"].items()},
+        gains={
+            " to ".join(SIDE_NAMES[side] for side in name.split("_to_")): gain
+            for name, gain in summary["gains"].items()
+        },
+        judged=judged_how(records),
+        environment=environment_rows(env),
+        training=[*_data_rows(recipe, records), *_hyper_parameters(recipe)],
+        code=_code(env),
+        recipe=yaml.safe_dump(public_recipe(recipe), sort_keys=False, allow_unicode=True),
+        merged=merged,
+        nf4=nf4,
+        prompt=_python_text(_example_prompt(records)),
+        dtype="float32" if recipe.model.dtype == "float32" else "bfloat16",
+        asked=recipe.eval,
+        precision=_precision(summary["model"], nf4),
+    )
+    return page
+
+
+def read_recipe(path: Path) -> Recipe:
+    try:
+        return Recipe.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (yaml.YAMLError, ValueError) as error:
+        why = " ".join(str(error).split())
+        raise PublishError(f"{path}: not a recipe of this version: {why}") from None
+
+
+def _front_matter(repo: str, base: str, summary: Mapping[str, Any]) -> str:
+    head: dict[str, Any] = {
+        "base_model": base,
+        "base_model_relation": "adapter",
+        "library_name": "peft",
+        "pipeline_tag": "text-generation",
+        "tags": ["kernelwright", "kernels", "lora", "reinforcement-learning", summary["dialect"]],
+    }
+    if summary["model"] in EMBEDDED:
+        head = {"license": "apache-2.0", **head}
+    results = _results(summary)
+    if results:
+        head["model-index"] = [{"name": repo.split("/")[1], "results": results}]
+    return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---"
+
+
+def _results(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The numbers after training, in the Hub's own layout."""
+    side = summary["held_out"].get("after", {})
+    named = {"correct_rate": "correct rate", "fast_1": "fast_1", "geomean_speedup": "speedup"}
+    metrics = [
+        {"type": key, "name": f"{name}, held out", "value": round(side[key], 4)}
+        for key, name in named.items()
+        if side.get(key) is not None
+    ]
+    dataset = {"type": summary["suite"], "name": summary["suite"]}
+    task = {"type": "text-generation", "name": "kernel generation"}
+    return [{"task": task, "dataset": dataset, "metrics": metrics}] if metrics else []
+
+
+def _precision(model: str, nf4: bool) -> str:
+    loaded = "in NF4 (4 bit, as in the code above)" if nf4 else "unquantised"
+    if model in EMBEDDED:
+        return (
+            "Training and measuring used weights dequantised from a GGUF file of the base model, "
+            f"loaded {loaded}. On the original weights the completions may differ a little."
+        )
+    return f"Training and measuring loaded the base model {loaded}."
+
+
+def public_suite(spec: str) -> str:
+    """The suite's spec without the folders of this machine.
+
+    >>> public_suite("kernelbench:/home/me/KernelBench?levels=1&admission=/home/me/a.json")
+    'kernelbench:KernelBench?levels=1'
+    """
+    kind, _, rest = spec.partition(":")
+    if kind != "kernelbench":
+        return spec
+    folder, _, query = rest.partition("?")
+    kept = "&".join(one for one in query.split("&") if not one.startswith("admission="))
+    return f"{kind}:{Path(folder).name}" + (f"?{kept}" if kept else "")
+
+
+def _example_prompt(records: list[Record]) -> str:
+    """The prompt of a measured kernel that was correct, else of any."""
+    measured = [one for one in records if one.stage in SIDES]
+    if not measured:
+        raise PublishError("nothing was measured in this run: the card would hold no number")
+    return max(measured, key=lambda one: one.evaluation.verdict == "correct").prompt
+
+
+def _environment(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+
+
+def environment_rows(env: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a run was measured on, for people.
+
+    >>> environment_rows({"memory_bytes": 25276514304, "gpus": []})
+    [('memory', '25 GB'), ('gpus', 'none')]
+    """
+    rows: list[tuple[str, str]] = []
+    for key, value in env.items():
+        if key == "memory_bytes":
+            rows.append(("memory", f"{value / 1e9:.0f} GB"))
+        elif isinstance(value, list):
+            rows.append((key, ", ".join(map(str, value)) or "none"))
+        else:
+            rows += flat(value, key)
+    return rows
+
+
+def judged_how(records: Sequence[Record]) -> str:
+    """Trust class and sandbox level behind the measured figures, the commonest first."""
+    found = Counter(
+        f"{one.evaluation.trust}, sandbox {one.evaluation.sandbox_level}"
+        for one in records
+        if one.stage in SIDES and one.evaluation.sandbox_level
+    )
+    kinds = [f"{count} × {kind}" for kind, count in found.most_common()]
+    return kinds[0].split(" × ")[1] if len(kinds) == 1 else "; ".join(kinds) or "nothing was run"
+
+
+def _data_rows(recipe: Recipe, records: Sequence[Record]) -> list[tuple[str, str]]:
+    triples = [one for one in records if one.stage == "triples"]
+    right = sum(one.evaluation.verdict is Verdict.CORRECT for one in triples)
+    rows = [("problems trained on", public_suite(recipe.data.train_suite))]
+    if triples:
+        rows.append(("triples for SFT", f"{right} judged correct of {len(triples)}"))
+    return [*rows, ("problems held out", public_suite(recipe.data.held_out_suite))]
+
+
+def _hyper_parameters(recipe: Recipe) -> list[tuple[str, str]]:
+    """What decides the training, as it was resolved, of the stages that were run."""
+    model, sft, grpo = recipe.model, recipe.sft, recipe.grpo
+    lora = model.lora
+    targets = lora.targets if isinstance(lora.targets, str) else ", ".join(lora.targets)
+    rows = [
+        ("seed", str(recipe.seed)),
+        ("stages", ", ".join(recipe.stages)),
+        ("base weights", f"{model.quantization}, computing in {model.dtype}"),
+        ("LoRA", f"rank {lora.rank}, alpha {lora.alpha}, dropout {lora.dropout:g}, {targets}"),
+    ]
+    if "sft" in recipe.stages:
+        rows.append(
+            ("SFT", f"{sft.epochs:g} epochs, batch {sft.batch_size}, rate {sft.learning_rate:g}")
+        )
+    if "grpo" in recipe.stages:
+        groups = f"{grpo.groups_per_step} groups of {grpo.group_size} a step"
+        rate = f"rate {grpo.learning_rate:g}, temperature {grpo.temperature:g}"
+        rows.append((grpo.method.name, f"{grpo.steps} steps, {groups}, {rate}"))
+        rows.append(("reward", recipe.reward))
+    return rows
+
+
+def _code(env: Mapping[str, Any]) -> str:
+    """The commit that trained, where it is known, else the version.
+
+    >>> _code({"versions": {"kernelwright": "0.1.0"}})
+    'kernelwright 0.1.0'
+    """
+    version = f"kernelwright {env.get('versions', {}).get('kernelwright', 'of an unknown version')}"
+    return f"{version}, commit {env['commit']}" if env.get("commit") else version
+
+
+def public_recipe(recipe: Recipe) -> dict[str, Any]:
+    """The recipe without defaults, and without what names this machine's folders."""
+    said = recipe.model_dump(mode="json", exclude_defaults=True)
+    for key in ("train_suite", "held_out_suite"):
+        if key in said.get("data", {}):
+            said["data"][key] = public_suite(said["data"][key])
+    return {"name": recipe.name, **_without_private(said)}
+
+
+def _without_private(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key, value in tree.items():
+        if above + key in PRIVATE or (isinstance(value, str) and value.startswith("/")):
+            continue
+        kept[key] = _without_private(value, f"{above}{key}.") if isinstance(value, dict) else value
+    return {key: value for key, value in kept.items() if value != {}}
+
+
+def _python_text(text: str) -> str:
+    r"""`text` as it stands between three double quotes in Python.
+
+    >>> _python_text('a\\b')
+    'a\\\\b'
+    """
+    return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+
+
+def _template() -> Any:
+    environment = Environment(  # Markdown: nothing to escape, and no text of the model's in it
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=False,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"percent": percent, "speedup": speedup, "clock": clock}
+    return environment.get_template("card.md.j2")

@@ -1,0 +1,172 @@
+"""Records of a suite in KernelBench's layout in, one row of numbers for each level out.
+
+A kernel counts as fast where the lower end of its speedup's interval is above p. `unjudged` samples
+say nothing about a kernel: they are left out of every share, and counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from data.kernelbench import place
+from envs.types import Evaluation, Problem, Record, Verdict
+from evals.metrics import judged, mean_pass_at_k, surely_fast_p
+from evals.report import percent
+from evals.summary import group
+
+FAST_AT = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
+
+PROBLEM_AT_FAULT = "reference_failed"
+REASONS = {"built_only": "built_only (they build; nothing on this machine can run them)"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondOpinion:
+    """What KernelBench's own rule says of the same samples, where it has an opinion on them.
+
+    `only_theirs` are samples that it accepts and our judge does not; `only_ours` the other way.
+    """
+
+    n: int
+    correct: int
+    only_theirs: int
+    only_ours: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelScores:
+    """How the samples of one level did; `n` counts the judged ones."""
+
+    level: int
+    problems: int
+    n: int
+    unjudged: int
+    compiled: int
+    correct: int
+    fast: Mapping[str, float | None]
+    pass_at_k: Mapping[str, float | None]
+    kernelbench: SecondOpinion | None = None
+
+
+def compiled(evaluation: Evaluation) -> bool:
+    """Whether something was built that could be run."""
+    return evaluation.binary is not None
+
+
+def by_level(
+    records: Sequence[Record],
+    problems: Sequence[Problem],
+    opinions: Mapping[int, bool | None] | None = None,
+) -> list[LevelScores]:
+    """A row for each level, in order; `opinions` are KernelBench's, by row of a record."""
+    places = {one.name: place(one) for one in problems}
+    level_of = {name: found[0] for name, found in places.items() if found}
+    known = [one for one in records if one.problem in level_of]
+    levels = group(known, lambda one: level_of[one.problem])
+    return [_scores(level, rows, opinions) for level, rows in sorted(levels.items())]
+
+
+def unjudged_lines(records: Sequence[Record]) -> list[str]:
+    """Why samples were not judged: a line for each problem at fault, and one for each other reason.
+
+    Those of a problem that cannot be run say nothing about a kernel, and everything about it.
+    """
+    left = [one for one in records if one.evaluation.verdict is Verdict.UNJUDGED]
+    faults = {
+        one.problem: one.evaluation.log for one in left if one.evaluation.reason == PROBLEM_AT_FAULT
+    }
+    lines = [f"{name} cannot be judged: {' '.join(log.split())}" for name, log in faults.items()]
+    others = Counter(one.evaluation.reason for one in left if one.problem not in faults)
+    return lines + [f"{count} unjudged: {REASONS.get(one, one)}" for one, count in others.items()]
+
+
+def print_levels(console: Console, levels: Sequence[LevelScores]) -> None:
+    """A table on a terminal, one plain line per level elsewhere."""
+    heads, rows = _cells(levels)
+    if not console.is_terminal:
+        for row in rows:
+            pairs = zip(heads[1:], row[1:], strict=True)
+            line = " · ".join([f"level {row[0]}", *(f"{head} {cell}" for head, cell in pairs)])
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
+        return
+    table = Table(*heads)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _scores(
+    level: int, records: Sequence[Record], opinions: Mapping[int, bool | None] | None
+) -> LevelScores:
+    evaluations = [one.evaluation for one in records]
+    known = judged(evaluations)
+    problems = group(records, lambda one: one.problem).values()
+    samples = [[one.evaluation for one in rows] for rows in problems]
+    most = max((len(judged(one)) for one in samples), default=0)
+    return LevelScores(
+        level=level,
+        problems=len(samples),
+        n=len(known),
+        unjudged=len(evaluations) - len(known),
+        compiled=sum(map(compiled, known)),
+        correct=sum(map(_correct, known)),
+        fast={f"{p:g}": surely_fast_p(known, p) for p in FAST_AT},
+        pass_at_k={str(k): mean_pass_at_k(samples, k) for k in _draws(most)},
+        kernelbench=None if opinions is None else _second(records, opinions),
+    )
+
+
+def _second(records: Sequence[Record], opinions: Mapping[int, bool | None]) -> SecondOpinion:
+    pairs = [(opinions.get(one.row), _correct(one.evaluation)) for one in records]
+    said = [(theirs, ours) for theirs, ours in pairs if theirs is not None]
+    return SecondOpinion(
+        n=len(said),
+        correct=sum(theirs for theirs, _ in said),
+        only_theirs=sum(theirs and not ours for theirs, ours in said),
+        only_ours=sum(ours and not theirs for theirs, ours in said),
+    )
+
+
+def _draws(most: int) -> list[int]:
+    """1, 2, 4, … and the most samples that a problem has."""
+    powers = [1 << i for i in range(most.bit_length())]
+    return sorted({k for k in (*powers, most) if 1 <= k <= most})
+
+
+def _cells(levels: Sequence[LevelScores]) -> tuple[list[str], list[list[str]]]:
+    ks = sorted({int(k) for one in levels for k in one.pass_at_k})
+    second = any(one.kernelbench for one in levels)
+    heads = ["level", "problems", "samples", "unjudged", "compiled", "correct"]
+    heads += [f"fast_{p:g}" for p in FAST_AT] + [f"pass@{k}" for k in ks]
+    heads += ["KernelBench's rule: correct", "only by its rule", "only by ours"] * second
+    rows = []
+    for one in levels:
+        counts = (one.level, one.problems, one.n, one.unjudged)
+        shares = [one.compiled / one.n if one.n else None, one.correct / one.n if one.n else None]
+        shares += [*one.fast.values(), *(one.pass_at_k.get(str(k)) for k in ks)]
+        rows.append([*map(str, counts), *map(percent, shares), *_second_cells(one.kernelbench)])
+    return heads, rows
+
+
+def _second_cells(found: SecondOpinion | None) -> list[str]:
+    if found is None:
+        return []
+    rate = percent(found.correct / found.n if found.n else None)
+    return [f"{rate} of {found.n}", str(found.only_theirs), str(found.only_ours)]
+
+
+def _correct(evaluation: Evaluation) -> bool:
+    return evaluation.verdict is Verdict.CORRECT
+
+
+def plain(levels: Sequence[LevelScores]) -> list[dict[str, Any]]:
+    """Ready for JSON."""
+    from dataclasses import asdict
+
+    return [asdict(one) for one in levels]

@@ -1,0 +1,113 @@
+"""`kernelwright eval` of what is stored: answers judged, levels counted, a second opinion asked."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from data.kernelbench import place
+from data.store import RecordStore, read_records
+from data.suite import Suite
+from envs.judge import Judge
+from envs.types import Dialect, Record, content_hash
+from evals.answers import STAGE, Answer, judge_answers, read_answers
+from evals.eval_results import write_eval_results
+from evals.kernelbench_protocol import FOLDER, read_opinions, second_opinions
+from evals.kernelbench_protocol import STAGE as SECOND_STAGE
+from evals.levels import by_level, plain, print_levels, unjudged_lines
+from evals.measure import Attempt, conclude, progress, target_of
+from evals.metrics import Scores
+from evals.report import write_report
+from evals.summary import RunFacts, read_summary
+
+SECOND_RULE = (
+    "KernelBench's rule: its tolerance, five trials, training mode, on outputs of the sandboxed "
+    "kernels; correctness only, and no verdict of ours depends on it"
+)
+
+
+def evaluate_answers(
+    folder: Path,
+    suite: Suite,
+    out_dir: Path,
+    versions: Mapping[str, str],
+    *,
+    dialect: Dialect | None = None,
+    resume: bool = False,
+    workers: int | None = None,
+) -> Scores:
+    """Judges stored answers; writes what `evaluate_model` writes, and `eval_results.json`.
+
+    A folder that is not empty is refused unless `resume`, and resumed only for the same answers.
+    """
+    console = Console()
+    answers, notes = read_answers(folder, suite.problems, dialect)
+    store = RecordStore(out_dir)
+    attempt = Attempt(out_dir / "eval.json", _question(folder, suite, answers))
+    attempt.open(resume)
+    store.cut_unfinished()
+    attempt.save()
+    kept = store.read()
+    for note in notes:
+        console.print(note, highlight=False, markup=False, soft_wrap=True)
+    with Judge(workers) as judge, progress(console, STAGE, len(answers), kept) as advance:
+
+        def keep(records: Sequence[Record]) -> None:
+            store.append(records)
+            attempt.save()
+            advance(records)
+
+        judge_answers(answers, judge, versions, keep, {one.id for one in kept})
+    records = sorted(store.read(), key=lambda one: one.row)
+    facts = RunFacts(
+        model=f"answers of {folder.resolve().name}",
+        dialect=Counter(one.dialect for one in records).most_common(1)[0][0],
+        target=target_of(records),
+        suite=suite.spec,
+        date=datetime.now(UTC).date().isoformat(),
+        seconds={STAGE: attempt.save()},
+        categories={problem.name: problem.category for problem in suite.problems},
+    )
+    found = conclude(console, out_dir, facts, records)
+    judged = [(answers[one.row], one.evaluation) for one in records]
+    for path in write_eval_results(out_dir, judged):
+        console.print(str(path), style="dim", soft_wrap=True)
+    return found
+
+
+def ask_kernelbench(out_dir: Path, suite: Suite, workers: int | None = None) -> None:
+    """Asks for KernelBench's own opinion on every record of an evaluation folder; resumable."""
+    console, records = Console(), read_records(out_dir)
+    done = RecordStore(out_dir / FOLDER).read()
+    with Judge(workers) as judge, progress(console, SECOND_STAGE, len(records), done) as advance:
+        second_opinions(out_dir, suite.problems, judge, advance)
+
+
+def show_levels(out_dir: Path, suite: Suite) -> None:
+    """Prints the table by level, and puts it into the summary and the report."""
+    if not all(place(one) for one in suite.problems):
+        return
+    console, opinions = Console(), read_opinions(out_dir)
+    records = read_records(out_dir)
+    levels = by_level(records, suite.problems, opinions or None)
+    print_levels(console, levels)
+    for line in unjudged_lines(records):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if opinions:
+        console.print(SECOND_RULE, style="dim", highlight=False, soft_wrap=True)
+    summary = {**read_summary(out_dir), "levels": plain(levels)}
+    text = json.dumps(summary, indent=2, ensure_ascii=False)
+    (out_dir / "summary.json").write_text(text + "\n", encoding="utf-8")
+    write_report(out_dir)
+
+
+def _question(folder: Path, suite: Suite, answers: Sequence[Answer]) -> dict[str, object]:
+    """Everything that decides the records, as plain JSON."""
+    files = {one.file: content_hash(one.dialect, one.source) for one in answers}
+    keys = [one.key for one in suite.problems]
+    return {"answers": str(folder), "suite": suite.spec, "problems": keys, "files": files}

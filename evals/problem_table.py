@@ -1,0 +1,111 @@
+"""Records in, one row for each held-out problem out: how every side did on it, and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from envs.types import Record, Verdict
+from evals.metrics import judged
+from evals.showcase import best_and_worst
+from evals.summary import SIDE_NAMES, SIDES, group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One side on one problem: its best verdict, how many were correct, the fastest's speedup."""
+
+    verdict: str
+    correct: int
+    n: int
+    speedup: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """A choice of rows: the kind that they are of, what a reader calls it, how many there are."""
+
+    kind: str
+    label: str
+    kept: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemRow:
+    """A held-out problem. `kinds` are the filters that keep it."""
+
+    name: str
+    key: str
+    category: str
+    cells: Mapping[str, Cell]
+    kinds: tuple[str, ...]
+
+
+def problem_rows(records: Sequence[Record], categories: Mapping[str, str]) -> list[ProblemRow]:
+    """Every measured problem, by category and name."""
+    measured = [one for one in records if one.stage in SIDES]
+    problems = group(measured, lambda one: one.problem_key)
+    rows = [_row(key, rows, categories) for key, rows in problems.items()]
+    return sorted(rows, key=lambda one: (one.category, one.name))
+
+
+def filters(rows: Sequence[ProblemRow]) -> list[Filter]:
+    """What a reader may look at alone, with how many rows that keeps."""
+    sides = [side for side in SIDE_NAMES if any(side in one.cells for one in rows)]
+    pair = _compared(sides)
+    labels = {"all": "all", "always": "always correct", "partly": "sometimes", "never": "never"}
+    if pair:
+        name = SIDE_NAMES[pair[0]]
+        labels |= {"gained": f"better than {name}", "lost": f"worse than {name}"}
+    return [
+        Filter(kind=kind, label=label, kept=sum(kind in one.kinds for one in rows))
+        for kind, label in labels.items()
+    ]
+
+
+def _row(key: str, records: Sequence[Record], categories: Mapping[str, str]) -> ProblemRow:
+    stages = group(records, lambda one: one.stage)
+    cells = {SIDES[stage]: _cell(stages[stage]) for stage in SIDES if stage in stages}
+    name = records[0].problem
+    return ProblemRow(
+        name=name,
+        key=key,
+        category=categories.get(name, "other"),
+        cells=cells,
+        kinds=("all", *_kinds(cells)),
+    )
+
+
+def _cell(records: Sequence[Record]) -> Cell:
+    ends = best_and_worst(records)
+    best = ends[0].evaluation if ends else records[0].evaluation
+    known = judged(one.evaluation for one in records)
+    return Cell(
+        verdict=best.verdict.value,
+        correct=sum(one.verdict is Verdict.CORRECT for one in known),
+        n=len(known),
+        speedup=best.timing.speedup.median if best.timing else None,
+    )
+
+
+def _kinds(cells: Mapping[str, Cell]) -> tuple[str, ...]:
+    pair = _compared(list(cells))
+    last = cells[pair[1]] if pair else list(cells.values())[-1]
+    now = "never" if not last.correct else "always" if last.correct == last.n else "partly"
+    if not pair:
+        return (now,)
+    change = _rate(last) - _rate(cells[pair[0]])
+    return (now, "gained") if change > 0 else (now, "lost") if change < 0 else (now,)
+
+
+def _compared(sides: Sequence[str]) -> tuple[str, str] | None:
+    """The last sampled side and the one before it; greedy ones where fewer than two are sampled."""
+    for alike in (False, True):
+        same = [side for side in sides if side.startswith("greedy") is alike]
+        if len(same) > 1:
+            return same[-2], same[-1]
+    return None
+
+
+def _rate(cell: Cell) -> float:
+    return cell.correct / cell.n if cell.n else 0.0

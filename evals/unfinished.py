@@ -1,0 +1,147 @@
+"""What can be said of a run at any time: while it goes on, after a kill, with damaged files.
+
+A finished run has a `summary.json`; of any other the same numbers are taken from the records that
+are there, and the page says that they are of an unfinished run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from data.store import FILE as RECORDS_FILE
+from data.suite import SuiteError, load_suite
+from envs.types import Dialect, Record
+from envs.wire import record_from_plain
+from evals.against import read_baselines
+from evals.summary import RunFacts, read_summary, summarise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A run's numbers and records, and in sentences what is missing or damaged."""
+
+    summary: Mapping[str, Any]
+    records: Sequence[Record]
+    finished: bool
+    damage: Sequence[str] = ()
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader has to know before the numbers; empty for a whole and finished run."""
+        count, done = len(self.records), ", ".join(self.summary.get("stages", ())) or "no stage"
+        so_far = f"The run is not finished: {count} records so far, done: {done}."
+        return [*([] if self.finished else [so_far]), *self.damage]
+
+
+def evidence(run_dir: Path) -> Evidence:
+    """Everything a report needs. Raises ValueError where the folder holds no records of a run."""
+    records, damaged = readable_records(run_dir)
+    damage = []
+    if damaged:
+        damage.append(_left_out(damaged))
+    try:
+        return Evidence(
+            summary=read_summary(run_dir), records=records, finished=True, damage=damage
+        )
+    except FileNotFoundError:
+        pass
+    except ValueError:
+        damage.append("summary.json could not be read; these numbers come from the records.")
+    if not records and not (run_dir / "recipe.resolved.yaml").exists():
+        raise ValueError(f"{run_dir}: not a run: it holds neither a recipe nor records")
+    summary = summarise(records, facts_so_far(run_dir, records), read_baselines(run_dir))
+    return Evidence(summary=summary, records=records, finished=False, damage=damage)
+
+
+def readable_records(run_dir: Path) -> tuple[list[Record], list[int]]:
+    """(every record in order, numbers of the lines that are none); a line being written is neither.
+
+    For pages only: whatever goes on with a run refuses damaged records (`data/store.py`).
+    """
+    path = run_dir / RECORDS_FILE
+    records, damaged = [], []
+    if not path.exists():
+        return [], []
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if line.endswith(b"\n"):
+                record = _record(line)
+                if record:
+                    records.append(record)
+                else:
+                    damaged.append(number)
+    return records, damaged
+
+
+def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
+    """What the folder's own files say of the run; where they do not, what the records say."""
+    recipe, question = _mapping(run_dir / "recipe.resolved.yaml"), _question(run_dir)
+    data, env = _section(recipe, "data"), _mapping(run_dir / "env.json")
+    suite = str(data.get("held_out_suite") or question.get("suite") or "unknown suite")
+    name = _section(recipe, "model").get("name") or question.get("model") or "unknown model"
+    dialect = records[0].dialect if records else data.get("dialect", Dialect.CPP)
+    seconds = {
+        stage: float(one)
+        for stage, one in _mapping(run_dir / "stages.json").items()
+        if isinstance(one, int | float)
+    }
+    return RunFacts(
+        model=str(name),
+        dialect=Dialect(dialect),
+        target=f"{env.get('system', 'unknown machine')}, {env.get('cores', '?')} cores",
+        suite=suite,
+        date=datetime.now(UTC).date().isoformat(),
+        seconds=seconds,
+        categories=_categories(suite),
+    )
+
+
+def _record(line: bytes) -> Record | None:
+    try:
+        return record_from_plain(json.loads(line))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    """A file of YAML or JSON that holds a mapping; empty where it is missing or damaged."""
+    found: Any = None
+    with suppress(OSError, ValueError, yaml.YAMLError):
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return found if isinstance(found, dict) else {}
+
+
+def _section(recipe: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = recipe.get(name)
+    return section if isinstance(section, dict) else {}
+
+
+def _question(run_dir: Path) -> Mapping[str, Any]:
+    """What `kernelwright eval` was asked."""
+    return _section(_mapping(run_dir / "eval.json"), "question")
+
+
+def _categories(suite: str) -> dict[str, str]:
+    try:
+        return {one.name: one.category for one in load_suite(suite).problems}
+    except SuiteError:
+        return {}
+
+
+def _left_out(numbers: Sequence[int]) -> str:
+    """Which lines were damaged, in words.
+
+    >>> _left_out([3])
+    'Line 3 of records.jsonl could not be read and is left out.'
+    """
+    named = ", ".join(map(str, numbers[:9])) + (", …" if len(numbers) > 9 else "")
+    line, are = ("Line", "is") if len(numbers) == 1 else ("Lines", "are")
+    return f"{line} {named} of {RECORDS_FILE} could not be read and {are} left out."

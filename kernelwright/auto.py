@@ -1,0 +1,70 @@
+"""`model.name: auto` and `data.dialect: auto`: what fits the machine a recipe is started on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from envs.gpus import Gpu
+from kernelwright.yaml_tree import KeyPath, Tree, merge
+
+AUTO = "auto"
+MODEL, DIALECT, STAGES = ("model", "name"), ("data", "dialect"), ("stages",)
+BY_GPU_GB = (
+    (22, "Qwen/Qwen2.5-Coder-7B-Instruct"),
+    (10, "Qwen/Qwen2.5-Coder-1.5B-Instruct"),
+    (0, "qwen2.5-coder-0.5b"),
+)
+"""Memory of a GPU from which a model can be trained there in NF4, in GB: the largest that fits."""
+WITHOUT_GPU = "smollm2-135m"
+
+
+def settle(tree: Tree, gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[Tree, list[str]]:
+    """The tree with its `auto`s replaced, and a line for each that says what was taken and why.
+
+    Where the dialect becomes one that has no examples to imitate, SFT is left out.
+    """
+    found: dict[KeyPath, tuple[Any, str]] = {}
+    if _value(tree.values, MODEL) == AUTO:
+        found[MODEL] = _model(gpus)
+    if _value(tree.values, DIALECT) == AUTO:
+        found[DIALECT] = dialect, why = _dialect(gpus, nvcc=nvcc)
+        stages = tree.values.get("stages", ["sft", "grpo", "eval"])
+        if dialect != "cpp" and "sft" in stages:
+            left = [one for one in stages if one != "sft"]
+            found[STAGES] = left, f"there are no examples in {dialect} to imitate ({why})"
+    for path, (value, _) in found.items():
+        tree = merge(tree, _tree(path, value, tree.origins.get(path, AUTO)))
+    return tree, [f"{'.'.join(path)}: {value} ({why})" for path, (value, why) in found.items()]
+
+
+def _model(gpus: Sequence[Gpu]) -> tuple[str, str]:
+    known = [one.memory_bytes for one in gpus if one.memory_bytes]
+    if not known:
+        return WITHOUT_GPU, "no GPU here" if not gpus else "a GPU of unknown memory"
+    largest_gb = max(known) / 1e9
+    return next(
+        (name, f"a GPU with {largest_gb:.0f} GB")
+        for least, name in BY_GPU_GB
+        if largest_gb >= least
+    )
+
+
+def _dialect(gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[str, str]:
+    if not gpus:
+        return "cpp", "no GPU here"
+    return ("cuda", "a GPU and nvcc") if nvcc else ("triton", "a GPU, and no nvcc")
+
+
+def _value(values: Mapping[str, Any], path: KeyPath) -> Any:
+    section = values.get(path[0])
+    if len(path) == 1:
+        return section
+    return section.get(path[1]) if isinstance(section, dict) else None
+
+
+def _tree(path: KeyPath, value: Any, origin: str) -> Tree:
+    nested = value
+    for key in reversed(path):
+        nested = {key: nested}
+    return Tree(nested, {path: f"{origin}: auto"})

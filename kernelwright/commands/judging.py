@@ -1,0 +1,129 @@
+"""Commands about problems and answers: `prompt`, `judge`, `replay`, `gallery`, `suite check`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from envs.types import Dialect, Verdict
+from kernelwright.commands.shared import FAILED, RunFolder, judging, told
+from kernelwright.verdicts import verdict_object, verdict_text
+
+app = typer.Typer()
+ProblemFile = Annotated[
+    Path, typer.Argument(metavar="PROBLEM.py", help="Python file in KernelBench's format.")
+]
+suites = typer.Typer(help="Look after problems.", no_args_is_help=True)
+app.add_typer(suites, name="suite")
+
+
+@app.command()
+def prompt(
+    problem: ProblemFile,
+    dialect: Annotated[Dialect, typer.Option(help="What it asks for.")] = Dialect.CPP,
+) -> None:
+    """Print what a model is asked: the module, its shapes, and the form of an answer."""
+    from kernelwright.ask import ask
+
+    with told(OSError, ValueError, about=problem):
+        typer.echo(ask(problem, dialect)[1])
+
+
+@app.command()
+def judge(
+    problem: ProblemFile,
+    answer: Annotated[
+        Path, typer.Argument(metavar="ANSWER", help="File with the kernel's source.")
+    ],
+    dialect: Annotated[Dialect, typer.Option(help="What the answer is written in.")] = Dialect.CPP,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Judge one kernel: build it, check it, time it, all in a sandbox. Exit code 0 if correct."""
+    from data.kernelbench import load_problem
+    from envs.judge import Judge
+    from envs.types import Candidate
+    from kernelwright.ask import expected_form
+
+    with told(OSError, ValueError, about=problem):
+        asked = load_problem(problem)
+    with told(OSError, UnicodeDecodeError, about=answer):
+        source = answer.read_text(encoding="utf-8")
+    candidate = Candidate(problem_key=asked.key, dialect=dialect, source=source)
+    with judging(), Judge(workers=1) as court:
+        evaluation = court.evaluate(asked, candidate)
+    if as_json:
+        typer.echo(json.dumps(verdict_object(evaluation)))
+    else:
+        typer.echo(verdict_text(evaluation))
+        if evaluation.verdict is Verdict.BUILD_FAILED:
+            typer.echo(f"expected:\n{expected_form(asked, dialect)}")
+    raise typer.Exit(0 if evaluation.verdict is Verdict.CORRECT else FAILED)
+
+
+@app.command()
+def replay(
+    run: RunFolder,
+    record: Annotated[str, typer.Argument(metavar="RECORD", help="STAGE/STEP/ROW, as grpo/3/12.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Judge a stored kernel again, on the same inputs. Exit code 0 if the verdict holds."""
+    from data.store import StoreError
+    from kernelwright.machine import versions
+    from kernelwright.replay import ReplayError, text
+    from kernelwright.replay import replay as judge_again
+
+    with judging(), told(ReplayError, StoreError, OSError):
+        found = judge_again(run, record, versions())
+    typer.echo(json.dumps(found.plain()) if as_json else text(found))
+    raise typer.Exit(0 if found.holds else FAILED)
+
+
+@app.command()
+def gallery(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Judge every exploit and every honest kernel. Exit code 1 if the judge is not just."""
+    from kernelwright.gallery import gallery_object, gallery_text, is_just, run_gallery
+
+    with judging():
+        outcome, leftovers = run_gallery()
+    if as_json:
+        typer.echo(json.dumps(gallery_object(outcome, leftovers)))
+    else:
+        typer.echo(gallery_text(outcome, leftovers))
+    raise typer.Exit(0 if is_just(outcome, leftovers) else FAILED)
+
+
+@suites.command()
+def check(
+    suite: Annotated[
+        str,
+        typer.Argument(metavar="SUITE", help="starter:train, or kernelbench:FOLDER?levels=1,2."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="File for the result, which a suite can carry.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
+) -> None:
+    """Try trivial answers on every problem. Exit code 1 if one is accepted, or cannot be tried."""
+    from data.suite import jobs_of, load_suite
+    from data.suite_check import write_admissions
+    from envs.wire import to_plain
+    from kernelwright.suite_table import checked, print_table
+
+    with told(ValueError, OSError):
+        loaded = load_suite(suite)
+        for note in loaded.notes:
+            typer.echo(note, err=True)
+        jobs = jobs_of(loaded)
+        found = list(checked(jobs))
+        if out:
+            write_admissions(out, found)
+    if as_json:
+        typer.echo(json.dumps(to_plain(found)))
+    else:
+        print_table(found)
+    raise typer.Exit(0 if all(one.admitted for one in found) else FAILED)

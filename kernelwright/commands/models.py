@@ -1,0 +1,164 @@
+"""Commands about models and their runs: `train`, `eval`, `report`, `publish`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from envs.types import Baseline, Dialect
+from kernelwright.commands.asked import AskedDialect, Rule
+from kernelwright.commands.shared import FAILED, RunFolder, judging, told
+
+if TYPE_CHECKING:
+    from data.suite import Suite
+
+MODEL = "Embedded name, Hub id, or folder (also a run's)."
+EVAL_BATCH = 8
+"""Answers sampled and judged at a time."""
+
+app = typer.Typer()
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def train(
+    recipe: Annotated[
+        Path, typer.Argument(metavar="RECIPE", help="A recipe, as recipes/quickstart.yaml.")
+    ],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Values to change: a.b=c, or --a.b c."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the resolved recipe and what it will cost.")
+    ] = False,
+) -> None:
+    """Run a recipe: learn from examples, learn from the judge, measure."""
+    from kernelwright.launch import start
+
+    raise typer.Exit(start(recipe, overrides or [], resume=resume, dry_run=dry_run))
+
+
+@app.command("eval")
+def evaluate(  # noqa: PLR0913  one parameter for each option
+    suite: Annotated[str, typer.Option(help="starter:held_out, or kernelbench:FOLDER?levels=1,2.")],
+    model: Annotated[str | None, typer.Argument(metavar="MODEL", help=MODEL)] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(help="Instead of a model: level_1_problem_1_sample_0_kernel.py and such."),
+    ] = None,
+    samples: Annotated[int, typer.Option("-n", min=1, help="Answers to each problem.")] = 1,
+    temperature: Annotated[float, typer.Option(min=0, help="0 is greedy.")] = 0.0,
+    max_new_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer.")] = 256,
+    problems: Annotated[int | None, typer.Option(min=1, help="Only the first so many.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write; runs/eval-MODEL.")] = None,
+    dialect: Annotated[
+        AskedDialect, typer.Option(help="What answers are written in; auto: cpp, or by file.")
+    ] = AskedDialect.AUTO,
+    baseline: Annotated[
+        Baseline, typer.Option(help="What speed is held against; compile is slow the first time.")
+    ] = Baseline.EAGER,
+    protocol: Annotated[
+        Rule | None, typer.Option(help="Print beside it what this benchmark's own rule says.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue in the same folder.")] = False,
+) -> None:
+    """Measure a model, or answers that are stored, on a suite: correct rate, speed, a report."""
+    from data.store import StoreError
+    from evals.answers import AnswersError
+    from evals.measure import EvalError, evaluate_model
+    from evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
+    from evals.run import EvalSettings
+    from kernelwright.machine import versions
+    from rl.weights import ModelError
+
+    _refuse(model, answers, baseline, dialect.dialect)
+    with told(ValueError):
+        chosen = _chosen(suite, problems, protocol)
+        settings = EvalSettings(
+            stage="eval",
+            dialect=dialect.dialect or Dialect.CPP,
+            samples=samples,
+            max_new_tokens=max_new_tokens,
+            temperature=temperature,
+            seed=0,
+            batch=EVAL_BATCH,
+            reward="default",
+            versions=versions(),
+        )
+    name = answers.resolve().name if answers else str(model)
+    folder = out or Path("runs", "eval-" + re.sub(r"[^\w.-]+", "-", name).strip("-"))
+    with judging(), told(EvalError, ModelError, StoreError, AnswersError, OSError):
+        if answers:
+            known = settings.versions
+            asked = dialect.dialect
+            evaluate_answers(answers, chosen, folder, known, dialect=asked, resume=resume)
+        elif model:
+            evaluate_model(model, chosen, settings, folder, resume=resume, baseline=baseline)
+        if protocol:
+            ask_kernelbench(folder, chosen)
+        show_levels(folder, chosen)
+
+
+def _refuse(
+    model: str | None, answers: Path | None, baseline: Baseline, dialect: Dialect | None
+) -> None:
+    """Exits where the options make no sense together, or here."""
+    from kernelwright.preflight import not_judged_here
+
+    with told(ValueError):
+        if (model is None) == (answers is None):
+            raise ValueError("eval takes a model or --answers FOLDER: one of the two")
+        if answers and baseline is not Baseline.EAGER:
+            raise ValueError("--baseline compile is for a model; --answers is held against eager")
+    if dialect and (why := not_judged_here(dialect)):
+        typer.echo(why, err=True)
+        raise typer.Exit(FAILED)
+
+
+def _chosen(spec: str, first: int | None, protocol: Rule | None) -> Suite:
+    """The suite, or the first so many of its problems; what it leaves out is said."""
+    from data.kernelbench import place
+    from data.suite import Suite, load_suite
+
+    whole = load_suite(spec)
+    for note in whole.notes:
+        typer.echo(note, err=True)
+    if protocol and not all(place(one) for one in whole.problems):
+        raise ValueError(f"--protocol {protocol} needs a suite in its layout: kernelbench:FOLDER")
+    return Suite(spec=whole.spec, problems=whole.problems[:first])
+
+
+@app.command()
+def report(run: RunFolder) -> None:
+    """Write the run's report, finished or not: one HTML page."""
+    from evals.report import write_page
+    from evals.unfinished import evidence
+
+    with told(ValueError, OSError, about=run):
+        found = evidence(run)
+        for remark in found.remarks:
+            typer.echo(remark, err=True)
+        typer.echo(write_page(run, found))
+
+
+@app.command()
+def publish(
+    run: RunFolder,
+    to: Annotated[str, typer.Option(help="Repository on the Hub, as user/name.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write the files, upload nothing.")
+    ] = False,
+    merged: Annotated[
+        bool, typer.Option("--merged", help="Add whole weights, checked against the adapter.")
+    ] = False,
+) -> None:
+    """Write, and upload, the adapter with a model card of what was measured."""
+    from evals.publish import publish as publish_run
+    from rl.weights import ModelError
+
+    with told(ValueError, OSError, ModelError, about=run):
+        typer.echo(publish_run(run, to, dry_run=dry_run, merged=merged))

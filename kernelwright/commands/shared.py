@@ -1,0 +1,47 @@
+"""What commands have in common: exit codes, and errors in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+FAILED, MISUSED, INTERRUPTED = 1, 2, 130
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as runs/NAME.")]
+
+
+@contextmanager
+def judging() -> Iterator[None]:
+    """A judge that cannot work here is no misuse: the command has failed. Nor is Ctrl-C."""
+    from envs.pool import JudgeError
+    from envs.toolchain import SandboxUnavailableError
+
+    try:
+        with told(SandboxUnavailableError, JudgeError, code=FAILED):
+            yield
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def told(
+    *errors: type[Exception], code: int = MISUSED, about: Path | None = None
+) -> Iterator[None]:
+    """These errors are the user's to mend: one line on stderr (about a file), and the exit code."""
+    try:
+        yield
+    except errors as error:
+        line = one_line(error)
+        unnamed = about is not None and str(about) not in line
+        typer.echo(f"{about}: {line}" if unnamed else line, err=True)
+        raise typer.Exit(code) from None
+
+
+def one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())

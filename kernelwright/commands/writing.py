@@ -1,0 +1,131 @@
+"""The command that uses a model: `write`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from envs.types import Dialect
+from kernelwright.commands.shared import FAILED, MISUSED, judging, told
+
+if TYPE_CHECKING:
+    from envs.types import Problem
+    from kernelwright.write import Answer, Sampling
+
+app = typer.Typer()
+
+
+@app.command()
+def write(  # noqa: PLR0913  one parameter for each option
+    module: Annotated[
+        Path, typer.Argument(metavar="MODULE.py", help="Python file in KernelBench's format.")
+    ],
+    model: Annotated[str, typer.Option(help="Run's folder, embedded name, Hub id, or folder.")],
+    samples: Annotated[int, typer.Option("-n", min=1, help="Answers to choose from.")] = 8,
+    dialect: Annotated[
+        Dialect | None, typer.Option(help="What it is written in; the run's own, else cpp.")
+    ] = None,
+    temperature: Annotated[float, typer.Option(min=0, help="0 is greedy.")] = 0.8,
+    max_new_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer.")] = 512,
+    seed: Annotated[int, typer.Option(min=0, help="Another one, other answers.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the kernel; else it is printed.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Have a model write a kernel: the best of n answers. Exit code 1 if none is correct."""
+    from kernelwright.ask import ask
+    from kernelwright.preflight import not_judged_here
+    from kernelwright.write import Sampling, answers_object, check_model, dialect_of
+    from rl.weights import ModelError
+
+    with told(OSError, ValueError, ModelError):
+        sampling = Sampling(
+            samples=samples, temperature=temperature, max_new_tokens=max_new_tokens, seed=seed
+        )
+        check_model(model)
+        language = dialect or dialect_of(model)
+        _check_out(out)
+    if why := not_judged_here(language):
+        typer.echo(why, err=True)
+        raise typer.Exit(FAILED)
+    with told(OSError, ValueError, about=module):
+        asked = ask(module, language)
+    with judging(), told(ModelError, OSError):
+        answers = _written(model, asked, language, sampling)
+    if as_json:
+        typer.echo(json.dumps(answers_object(answers, asked[1])))
+    raise typer.Exit(0 if _show(answers, out, quiet=as_json) else FAILED)
+
+
+def _check_out(out: Path | None) -> None:
+    """A file that cannot be written is told before minutes are spent on what goes into it."""
+    if out and (out.is_dir() or not out.parent.is_dir()):
+        why = "is a folder" if out.is_dir() else "its folder does not exist"
+        typer.echo(f"{out}: {why}", err=True)
+        raise typer.Exit(MISUSED)
+
+
+def _written(
+    model: str, asked: tuple[Problem, str], dialect: Dialect, sampling: Sampling
+) -> list[Answer]:
+    from envs.judge import Judge
+    from kernelwright.write import write_kernels
+    from rl.policies import load_policy
+
+    with Judge() as judge, _progress(model, sampling.samples) as on_done:
+        return write_kernels(load_policy(model), judge, asked, dialect, sampling, on_done)
+
+
+@contextmanager
+def _progress(model: str, samples: int) -> Iterator[Callable[[], None]]:
+    """Something to call once an answer is judged: a bar on a terminal, plain lines elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console, done = Console(stderr=True), count(1)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    first = f"{model} writes {samples} answers"
+    with Progress(
+        *columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(first, total=samples)
+        if not console.is_terminal:
+            typer.echo(first, err=True)
+
+        def on_done() -> None:
+            place = next(done)
+            bar.update(task, completed=place, description="judged")
+            if not console.is_terminal:
+                typer.echo(f"judged {place} of {samples}", err=True)
+
+        yield on_done
+
+
+def _show(answers: list[Answer], out: Path | None, *, quiet: bool) -> bool:
+    """Prints the best kernel, or writes it to a file, and its verdict; whether there is one."""
+    from kernelwright.verdicts import verdict_line
+    from kernelwright.write import best_of, failures
+
+    place = best_of(answers)
+    others = failures(answers)
+    if place is None:
+        typer.echo(f"none of {len(answers)} answers is correct: {others}", err=True)
+        return False
+    source = answers[place].source or ""
+    if out:
+        out.write_text(source, encoding="utf-8")
+    elif not quiet:
+        typer.echo(source.rstrip("\n"))
+    right = sum(one.evaluation.verdict == "correct" for one in answers)
+    typer.echo(verdict_line(answers[place].evaluation), err=True)
+    told_others = f"; {others}" if others else ""
+    where = f"{out}: " if out else ""
+    typer.echo(f"{where}best of {len(answers)} answers, {right} correct{told_others}", err=True)
+    return True

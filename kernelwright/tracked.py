@@ -1,0 +1,79 @@
+"""What a run sends to its tracker besides the trainers' logs: measurements, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from data.metrics import MetricsFile
+from data.store import read_records
+from envs.types import Baseline
+from evals.metrics import scores
+from evals.summary import SIDES, mean_reward
+from rl.config import Recipe
+from rl.tracking import finite, samples, tracker_of
+
+FIGURES = ("correct_rate", "fast_1", "geomean_speedup", "mean_reward")
+
+
+def stage_names(recipe: Recipe) -> list[str]:
+    """Every stage of a run of this recipe, in order."""
+    stages, section = recipe.stages, recipe.eval
+    trains, measures = {"sft", "grpo"} & set(stages), "eval" in stages
+    planned = {
+        "triples": bool(trains),
+        "eval_before": measures and section.before,
+        "sft": "sft" in stages,
+        "eval_sft": measures and section.after_sft and len(trains) == 2,
+        "eval_greedy_sft": measures and section.after_sft and len(trains) == 2 and section.greedy,
+        "grpo": "grpo" in stages,
+        "final": bool(trains),
+        "eval_after": measures and bool(trains),
+        "eval_greedy": measures and bool(trains) and section.greedy,
+        "baselines": measures and section.baseline is Baseline.COMPILE,
+    }
+    return [name for name, wanted in planned.items() if wanted]
+
+
+def send_stage(recipe: Recipe, stage: str) -> None:
+    """Sends how a measured stage came out, at the number of training steps before it."""
+    tracker = tracker_of(recipe)
+    if stage not in SIDES or recipe.report_to == "none":
+        return
+    records = [one for one in read_records(recipe.run_dir) if one.stage == stage]
+    found = scores(one.evaluation for one in records)
+    low, high = found.correct_rate_ci or (None, None)
+    values: dict[str, Any] = {
+        "correct_rate": found.correct_rate,
+        "correct_rate_low": low,
+        "correct_rate_high": high,
+        "fast_1": found.fast_1,
+        "geomean_speedup": found.geomean_speedup,
+        "mean_reward": mean_reward(records),
+    }
+    axis = "eval_greedy" if stage.startswith("eval_greedy") else "eval"
+    logged = MetricsFile(recipe.run_dir).steps()
+    step = sum(row["stage"] in ("sft", "grpo") for row in logged)
+    tracker.log(axis, step, finite(values))
+    if records:
+        tracker.table(axis, step, samples(records))
+
+
+def send_summary(recipe: Recipe, summary: Mapping[str, Any]) -> None:
+    """Sends the figures of `summary.json` that stand for the run."""
+    tracker_of(recipe).summarise(finite(dict(_headline(summary))))
+
+
+def _headline(summary: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for side, found in summary["held_out"].items():
+        for figure in FIGURES:
+            yield f"held_out/{side}/{figure}", found[figure]
+        low, high = found["correct_rate_ci"] or (None, None)
+        yield f"held_out/{side}/correct_rate_low", low
+        yield f"held_out/{side}/correct_rate_high", high
+        yield f"held_out/{side}/n", found["n"]
+    for change, gain in summary["gains"].items():
+        for figure, one in gain.items():
+            for key in ("mean", "low", "high"):
+                yield f"gain/{change}/{figure}_{key}", one and one[key]
+    yield "seconds", summary["seconds"]["total"]

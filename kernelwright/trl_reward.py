@@ -1,0 +1,170 @@
+"""The judge as a reward function for any TRL script, and its problems as a data set.
+
+```python
+from kernelwright.trl_reward import KernelReward, kernel_dataset
+
+dataset = kernel_dataset("starter:train")
+trainer = GRPOTrainer(model, reward_funcs=KernelReward("starter:train"), train_dataset=dataset)
+```
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from data.store import RecordStore
+from data.suite import load_suite
+from envs.judge import AnyJudge, Judge, judge_completions
+from envs.prompt import task_prompt
+from envs.types import Dialect, Problem, Record, Task, Verdict
+from rewards.price import PRESETS, price
+
+
+def kernel_dataset(suite: str, dialect: str = "cpp") -> Any:
+    """A `datasets.Dataset` with a row for each problem of a suite: its prompt, and its key."""
+    from datasets import Dataset
+
+    rows = [
+        {
+            "prompt": [
+                {
+                    "role": "user",
+                    "content": task_prompt(Task(problem=problem, dialect=Dialect(dialect))),
+                }
+            ],
+            "problem": problem.key,
+        }
+        for problem in load_suite(suite).problems
+    ]
+    return Dataset.from_list(rows)
+
+
+class KernelReward:
+    """A reward function for `GRPOTrainer`: each completion is built, checked and timed.
+
+    Data sets need the column `problem` of `kernel_dataset`. A completion that the judge could not
+    judge gets None, which TRL leaves out of the group. `preset` names how verdicts are priced
+    (`rewards/price.py`). With `records` every judged completion is kept in that folder, where
+    `kernelwright replay` and the report read it. The judge starts at the first call and ends with
+    the process; each process of a launch has its share of the cores.
+    """
+
+    def __init__(
+        self,
+        suite: str,
+        *,
+        dialect: str = "cpp",
+        preset: str = "default",
+        timed: bool = True,
+        records: str | Path | None = None,
+        judge: AnyJudge | None = None,
+    ) -> None:
+        if preset not in PRESETS:
+            known = ", ".join(sorted(PRESETS))
+            raise ValueError(f"no reward preset {preset!r}; there are: {known}")
+        self.suite, self.dialect, self.preset, self.timed = suite, Dialect(dialect), preset, timed
+        self.problems = load_suite(suite).by_key()
+        self.store = _store(Path(records)) if records else None
+        self.__name__ = "kernel"
+        self._judge = judge
+        self._rows: Counter[int] = Counter()
+
+    def __call__(
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        problem: Sequence[str] = (),
+        trainer_state: Any = None,
+        log_metric: Callable[[str, float], None] | None = None,
+        **_: Any,
+    ) -> list[float | None]:
+        """One reward for each completion; None where it is unjudged."""
+        nouns = self._problems(problem, len(completions))
+        texts = [_text(one) for one in completions]
+        tasks = [Task(problem=one, dialect=self.dialect) for one in nouns]
+        judged = judge_completions(self._court(), tasks, texts, timed=self.timed)
+        rewards = [price(self.preset, evaluation) for _, evaluation in judged]
+        step = trainer_state.global_step if trainer_state else 0
+        records = [
+            Record(
+                stage="grpo",
+                step=step,
+                row=row,
+                problem=noun.name,
+                problem_key=noun.key,
+                dialect=self.dialect,
+                prompt=_text(asked),
+                completion=text,
+                source=source,
+                evaluation=evaluation,
+                reward=reward,
+            )
+            for row, asked, noun, text, (source, evaluation), reward in zip(
+                self._next_rows(step, len(texts)),
+                prompts,
+                nouns,
+                texts,
+                judged,
+                rewards,
+                strict=True,
+            )
+        ]
+        if self.store:
+            self.store.append(records)
+        if log_metric:
+            _log(records, log_metric)
+        return [reward.total if reward else None for reward in rewards]
+
+    def close(self) -> None:
+        """Ends the judge; the next call starts another."""
+        if self._judge is not None:
+            self._ending()
+            self._judge = None
+
+    def _court(self) -> AnyJudge:
+        if self._judge is None:
+            started = Judge(share=(_number("LOCAL_RANK", 0), _number("LOCAL_WORLD_SIZE", 1)))
+            self._ending = weakref.finalize(self, started.close)
+            self._judge = started
+        return self._judge
+
+    def _problems(self, keys: Sequence[str], count: int) -> list[Problem]:
+        if len(keys) != count or not self.problems.keys() >= set(keys):
+            raise ValueError(
+                f"the data set's column `problem` does not hold problems of {self.suite}: "
+                f"take kernel_dataset({self.suite!r}, {self.dialect.value!r})"
+            )
+        return [self.problems[key] for key in keys]
+
+    def _next_rows(self, step: int, count: int) -> list[int]:
+        """Numbers for records of a step that no other call and no other process gives."""
+        first, rank, world = self._rows[step], _number("RANK", 0), _number("WORLD_SIZE", 1)
+        self._rows[step] += count
+        return [(first + place) * world + rank for place in range(count)]
+
+
+def _store(folder: Path) -> RecordStore:
+    folder.mkdir(parents=True, exist_ok=True)
+    return RecordStore(folder)
+
+
+def _number(name: str, otherwise: int) -> int:
+    """What a launcher put into the environment."""
+    return int(os.environ.get(name, otherwise))
+
+
+def _text(message: Any) -> str:
+    """The text of a completion or prompt, conversational or not."""
+    return str(message if isinstance(message, str) else message[-1]["content"])
+
+
+def _log(records: Sequence[Record], log_metric: Callable[[str, float], None]) -> None:
+    """Shares of the verdicts, so that a curve of the reward can be read."""
+    verdicts = Counter(one.evaluation.verdict for one in records)
+    for verdict in Verdict:
+        log_metric(f"verdict/{verdict}", verdicts[verdict] / len(records))

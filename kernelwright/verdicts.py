@@ -1,0 +1,41 @@
+"""An evaluation as the commands print it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from envs.types import Evaluation
+
+
+def verdict_object(evaluation: Evaluation) -> dict[str, Any]:
+    """What `judge --json` prints. `speedup` is null unless the kernel is correct and was timed."""
+    speedup = evaluation.timing.speedup if evaluation.timing else None
+    rounds = evaluation.check.rounds if evaluation.check else ()
+    return {
+        "verdict": evaluation.verdict,
+        "reason": evaluation.reason,
+        "trust": evaluation.trust,
+        "sandbox_level": evaluation.sandbox_level,
+        "speedup": asdict(speedup) if speedup else None,
+        "seconds": evaluation.seconds,
+        "facts": dict(evaluation.facts),
+        "checks": [asdict(one) for one in rounds],
+        "log": evaluation.log,
+    }
+
+
+def verdict_line(evaluation: Evaluation) -> str:
+    """The verdict, how fast it is with the interval, and who found it under which sandbox."""
+    parts = [f"{evaluation.verdict} ({evaluation.reason})"]
+    if evaluation.timing:
+        speedup = evaluation.timing.speedup
+        parts.append(f"{speedup.median:.2f}x ({speedup.low:.2f} to {speedup.high:.2f})")
+    return " · ".join([*parts, evaluation.trust, f"sandbox {evaluation.sandbox_level}"])
+
+
+def verdict_text(evaluation: Evaluation) -> str:
+    """The verdict in a line; below it the checks that failed, and the log."""
+    rounds = evaluation.check.rounds if evaluation.check else ()
+    failed = [f"case {one.case}: {one.note or one.error}" for one in rounds if not one.passed]
+    return "\n".join([verdict_line(evaluation), *failed, evaluation.log]).rstrip()

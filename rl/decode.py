@@ -1,0 +1,263 @@
+"""Sampling from a causal language model: one decoder for training and for evaluation.
+
+A row leaves the batch with its last token and the next waiting prompt takes its place, so that one
+long answer does not keep the machine. Equal prompts are read once. Keys and values are written in
+place. On a CPU adapters are folded into a copy of the weights, and attention does not repeat keys
+for each query head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from rl.fold import folded_adapters
+from rl.kv_slots import Slots, as_cache, attending_in_slots
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+ROWS = 48
+PREFILL_TOKENS = 4096
+"""Prompts are read in batches of about so many tokens, which bounds the memory."""
+BLOCK = 256
+"""Probabilities are summed by blocks of so many tokens before one is drawn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """One completion. `logprobs` are those of the distribution its tokens were drawn from.
+
+    That is the model's at the temperature; greedy tokens are given the untempered model's.
+    `token_ids` has the end token last where it `ended`, else `max_new_tokens` cut it off.
+    """
+
+    token_ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    ended: bool
+
+
+class BatchOptions(TypedDict, total=False):
+    """`rows` are in work at once; `on_finished` hears of each row, by its number, when it ends."""
+
+    rows: int
+    on_finished: Callable[[int, Sampled], None] | None
+
+
+@dataclass(slots=True)
+class _Row:
+    """An answer being written, in a slot of the batch."""
+
+    row: int
+    length: int
+    token: int
+    uniforms: np.ndarray[Any, Any] | None
+    token_ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+
+
+def sample(
+    model: Any,
+    prompts: Sequence[Sequence[int]],
+    *,
+    max_new_tokens: int,
+    temperature: float,
+    end_token_ids: Collection[int],
+    seed: int,
+    **options: Unpack[BatchOptions],
+) -> list[Sampled]:
+    """One completion of each prompt, in order, from the model's own distribution.
+
+    No top-k, no top-p; temperature 0 is greedy. The same arguments give the same tokens, and a
+    row's depend on the seed, its number and its prompt only, up to rounding: not on which others
+    share its batch. `model` is one of transformers, or PEFT's around one, not wrapped for
+    distributed training.
+    """
+    on_finished = options.get("on_finished")
+    if max_new_tokens < 1 or not all(map(len, prompts)):
+        raise ValueError("a prompt has at least one token, and so has a completion")
+    if not prompts:
+        return []
+    finished: dict[int, Sampled] = {}
+    with _ready(model) as inner:
+        longest = max(map(len, prompts)) + max_new_tokens
+        batch = _Batch(inner, prompts, min(options.get("rows", ROWS), len(prompts)), longest)
+        while batch.active or batch.waiting:
+            batch.admit(seed if temperature > 0 else None, max_new_tokens)
+            tokens, logprobs = _choose(batch.logits(), batch.uniforms(), temperature)
+            for one, token, logprob in zip(batch.active, tokens, logprobs, strict=True):
+                one.token = token
+                one.token_ids.append(token)
+                one.logprobs.append(logprob)
+            for slot in reversed(range(len(batch.active))):
+                one = batch.active[slot]
+                ended = one.token in end_token_ids
+                if ended or len(one.token_ids) == max_new_tokens:
+                    batch.drop(slot)
+                    finished[one.row] = _sampled(one, ended)
+                    if on_finished:
+                        on_finished(one.row, finished[one.row])
+    return [finished[row] for row in range(len(prompts))]
+
+
+def _sampled(row: _Row, ended: bool) -> Sampled:
+    return Sampled(token_ids=tuple(row.token_ids), logprobs=tuple(row.logprobs), ended=ended)
+
+
+@contextmanager
+def _ready(model: Any) -> Iterator[Any]:
+    """The model of transformers inside, evaluating, without gradients; afterwards as it was."""
+    import torch
+
+    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    training = [module for module in inner.modules() if module.training]
+    with ExitStack() as stack:
+        stack.enter_context(torch.no_grad())
+        if inner.device.type == "cpu":
+            stack.enter_context(folded_adapters(inner))
+            stack.enter_context(attending_in_slots(inner))
+        inner.eval()
+        try:
+            yield inner
+        finally:
+            for module in training:
+                module.training = True
+
+
+class _Batch:
+    """The rows being written: `active[slot]` belongs to row `slot` of the cache."""
+
+    def __init__(
+        self, model: Any, prompts: Sequence[Sequence[int]], slots: int, longest: int
+    ) -> None:
+        self.model = model
+        self.prompts = [tuple(prompt) for prompt in prompts]
+        self.slots = slots
+        self.kept = Slots(slots, longest, model.device)
+        self.cache = as_cache(self.kept)
+        self.active: list[_Row] = []
+        self.waiting = list(reversed(range(len(prompts))))
+        self.read: dict[tuple[int, ...], list[tuple[torch.Tensor, torch.Tensor]]] = {}
+
+    def admit(self, seed: int | None, steps: int) -> None:
+        """Waiting rows into free slots; a prompt's keys are kept while a row waits for them."""
+        free = min(self.slots - len(self.active), len(self.waiting))
+        rows = [self.waiting.pop() for _ in range(free)]
+        self._read({self.prompts[row]: None for row in rows})
+        for row in rows:
+            prompt = self.prompts[row]
+            self.kept.fill(len(self.active), self.read[prompt], len(prompt) - 1)
+            table = None if seed is None else _uniforms(seed, row, steps)
+            self.active.append(_Row(row, len(prompt) - 1, prompt[-1], table))
+        if self.read:
+            wanted = {self.prompts[row] for row in self.waiting[-1:]}
+            self.read = {prompt: kept for prompt, kept in self.read.items() if prompt in wanted}
+
+    def _read(self, prompts: dict[tuple[int, ...], None]) -> None:
+        """Keys and values of all but the last token of each prompt not read yet.
+
+        Padded on the right: what comes later in a row is not seen by what comes before.
+        """
+        import torch
+        from transformers import DynamicCache
+
+        unread = sorted((one for one in prompts if one not in self.read), key=len)
+        while unread:
+            count = max(1, min(len(unread), PREFILL_TOKENS // len(unread[-1])))
+            group, unread = unread[-count:], unread[:-count]
+            ids = torch.zeros(count, max(1, len(group[-1]) - 1), dtype=torch.long)
+            for place, prompt in enumerate(group):
+                known = prompt[:-1] or prompt
+                ids[place, : len(known)] = torch.tensor(known)
+            cache = DynamicCache()
+            self.model(
+                input_ids=ids.to(self.model.device),
+                past_key_values=cache,
+                use_cache=True,
+                logits_to_keep=1,
+            )
+            for place, prompt in enumerate(group):
+                known_length = len(prompt) - 1
+                self.read[prompt] = [
+                    (one.keys[place, :, :known_length], one.values[place, :, :known_length])
+                    for one in cache.layers
+                ]
+
+    def logits(self) -> torch.Tensor:
+        """Of the next token of every active row; their last tokens enter the cache."""
+        import torch
+
+        device = self.model.device
+        positions = torch.tensor([one.length for one in self.active], device=device)
+        tokens = torch.tensor([one.token for one in self.active], device=device)
+        mask = self.kept.begin_step(positions, max(one.length for one in self.active) + 1)
+        found = self.model(
+            input_ids=tokens[:, None],
+            attention_mask=mask.to(self.model.dtype),
+            position_ids=positions[:, None],
+            past_key_values=self.cache,
+            use_cache=True,
+        )
+        for one in self.active:
+            one.length += 1
+        logits: torch.Tensor = found.logits[:, -1].float()
+        return logits
+
+    def uniforms(self) -> torch.Tensor | None:
+        import torch
+
+        drawn = [
+            float(one.uniforms[len(one.token_ids)])
+            for one in self.active
+            if one.uniforms is not None
+        ]
+        if not drawn:
+            return None
+        return torch.tensor(drawn, dtype=torch.float64, device=self.model.device)
+
+    def drop(self, slot: int) -> None:
+        """The last row takes the place of a finished one."""
+        last = self.active.pop()
+        if slot < len(self.active):
+            self.kept.move(len(self.active), slot, last.length)
+            self.active[slot] = last
+
+
+def _uniforms(seed: int, row: int, count: int) -> np.ndarray[Any, Any]:
+    """A row's own stream of random numbers in [0, 1)."""
+    import numpy as np
+
+    return np.random.Generator(np.random.Philox(key=[seed % 2**64, row])).random(count)
+
+
+def _choose(
+    logits_BV: torch.Tensor, uniform_B: torch.Tensor | None, temperature: float
+) -> tuple[list[int], list[float]]:
+    """A token of each row by inverting its distribution function, and its log-probability."""
+    import torch
+
+    if uniform_B is None:
+        token_B = logits_BV.argmax(dim=1)
+        chosen = logits_BV.gather(1, token_B[:, None])[:, 0]
+        return token_B.tolist(), (chosen - logits_BV.logsumexp(dim=1)).tolist()
+    logits_BV = logits_BV / temperature
+    B, V = logits_BV.shape
+    top_B1 = logits_BV.amax(dim=1, keepdim=True)
+    weights = logits_BV.new_zeros(B, -(-V // BLOCK) * BLOCK)
+    torch.sub(logits_BV, top_B1, out=weights[:, :V]).exp_()
+    weights[:, V:] = 0
+    weights_BNW = weights.view(B, -1, BLOCK)
+    reached_BN = weights_BNW.sum(dim=2, dtype=torch.float64).cumsum(dim=1)
+    target_B = uniform_B * reached_BN[:, -1]
+    block_B = torch.searchsorted(reached_BN, target_B[:, None], right=True)[:, 0]
+    before_B = torch.nn.functional.pad(reached_BN, (1, 0)).gather(1, block_B[:, None])[:, 0]
+    each = torch.arange(B, device=logits_BV.device)
+    inside_BW = weights_BNW[each, block_B].double().cumsum(dim=1)
+    rest_B = (target_B - before_B).clamp(min=0).minimum(inside_BW[:, -1] * (1 - 1e-12))
+    place_B = torch.searchsorted(inside_BW, rest_B[:, None], right=True)[:, 0]
+    token_B = block_B * BLOCK + place_B
+    chosen = logits_BV.gather(1, token_B[:, None])[:, 0] - top_B1[:, 0]
+    return token_B.tolist(), (chosen - reached_BN[:, -1].log()).tolist()

@@ -1,0 +1,70 @@
+"""Which groups teach something, which of them are trained on, and where their advantage is from.
+
+A group whose credits are all alike has no gradient: it is dead. Sampling more groups than are
+trained on and keeping the live ones is the dynamic sampling of DAPO (arXiv 2503.14476).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from statistics import fmean
+
+from rl.methods.base import Row
+
+SAME = 1e-9
+"""Credits nearer to each other than this are alike."""
+
+Credits = Sequence[float | None]
+
+
+def is_live(credits: Credits) -> bool:
+    """Whether at least two rows of a group have different credits."""
+    known = [one for one in credits if one is not None]
+    return bool(known) and max(known) - min(known) > SAME
+
+
+def chosen(groups: Sequence[Credits], wanted: int) -> list[int]:
+    """The numbers of `wanted` groups to train on, in order: live ones first, dead ones to fill up.
+
+    Raises ValueError where there are fewer.
+    """
+    if len(groups) < wanted:
+        raise ValueError(f"{wanted} groups are wanted of {len(groups)}")
+    live_first = sorted(range(len(groups)), key=lambda number: not is_live(groups[number]))
+    return sorted(live_first[:wanted])
+
+
+def advantages(credits: Credits) -> list[float]:
+    """Each credit less the mean of those that are known; 0 where it is None."""
+    known = [one for one in credits if one is not None]
+    mean = fmean(known) if known else 0.0
+    return [0.0 if one is None else one - mean for one in credits]
+
+
+def advantage_shares(groups: Sequence[Sequence[Row]]) -> dict[str, float]:
+    """Part of the reward → its share of all |advantage|, each part centred within its group.
+
+    Shares sum to 1; empty where nothing differs. So a run says when mere speed, or a small tier,
+    is what the policy is paid for.
+    """
+    totals: dict[str, float] = defaultdict(float)
+    for rows in groups:
+        rewards = [row.reward for row in rows if row.reward]
+        for name in dict.fromkeys(name for one in rewards for name in one.parts):
+            centred = advantages([one.parts.get(name, 0.0) for one in rewards])
+            totals[name] += math.fsum(map(abs, centred))
+    whole = math.fsum(totals.values())
+    return {name: total / whole for name, total in totals.items()} if whole > SAME else {}
+
+
+def group_metrics(groups: Sequence[Sequence[Row]], credits: Sequence[Credits]) -> dict[str, float]:
+    """What a step's groups look like, as metrics: live ones, distinct answers, shares."""
+    distinct = [len({row.token_ids for row in rows}) / len(rows) for rows in groups]
+    return {
+        "groups/live": float(sum(map(is_live, credits))),
+        "groups/dead": float(sum(not is_live(one) for one in credits)),
+        "groups/distinct_answers": fmean(distinct),
+        **{f"advantage_share/{name}": one for name, one in advantage_shares(groups).items()},
+    }

@@ -1,0 +1,165 @@
+"""Keys and values of a batch whose rows come and go, written in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+ROOM = 1024
+"""Room for so many tokens is made at first, where rows may become as long; then twice as much."""
+
+
+class Slots:
+    """Row `slot` holds an answer's tokens from 0 on; what lies behind them is masked.
+
+    On a CPU keys are kept as (slots, heads, dimension, tokens): their product with a query is
+    several times faster so in bfloat16.
+    """
+
+    def __init__(self, count: int, longest: int, device: torch.device) -> None:
+        self.count = count
+        self.longest = longest
+        self.turned = device.type == "cpu"
+        self.keys: list[torch.Tensor] = []
+        self.values: list[torch.Tensor] = []
+        self.room = self.width = 0
+        self.rows: torch.Tensor
+        self.positions: torch.Tensor
+
+    def fill(
+        self, slot: int, known: Sequence[tuple[torch.Tensor, torch.Tensor]], length: int
+    ) -> None:
+        """Puts the keys and values of a prompt of this length into a slot."""
+        if not self.keys:
+            self.room = min(self.longest, max(ROOM, length))
+            for keys_KTD, values_KTD in known:
+                keys, values = (self._empty(one) for one in (keys_KTD, values_KTD))
+                self.keys.append(keys.transpose(2, 3).contiguous() if self.turned else keys)
+                self.values.append(values)
+        self._grow(length)
+        for layer, (keys_KTD, values_KTD) in enumerate(known):
+            self._keys(layer)[slot, :, :length] = keys_KTD
+            self.values[layer][slot, :, :length] = values_KTD
+
+    def _empty(self, one_KTD: torch.Tensor) -> torch.Tensor:
+        K, _, D = one_KTD.shape
+        return one_KTD.new_zeros(self.count, K, self.room, D)
+
+    def _keys(self, layer: int) -> torch.Tensor:
+        """As (slots, heads, tokens, dimension), however they are kept."""
+        keys = self.keys[layer]
+        return keys.transpose(2, 3) if self.turned else keys
+
+    def _grow(self, width: int) -> None:
+        from torch.nn.functional import pad
+
+        if width > self.room:
+            more = min(self.longest, max(width, 2 * self.room)) - self.room
+            self.room += more
+            for layer in range(len(self.keys)):
+                ends = (0, more) if self.turned else (0, 0, 0, more)
+                self.keys[layer] = pad(self.keys[layer], ends)
+                self.values[layer] = pad(self.values[layer], (0, 0, 0, more))
+
+    def move(self, source: int, target: int, length: int) -> None:
+        for layer in range(len(self.keys)):
+            keys, values = self._keys(layer), self.values[layer]
+            keys[target, :, :length] = keys[source, :, :length]
+            values[target, :, :length] = values[source, :, :length]
+
+    def begin_step(self, positions: torch.Tensor, width: int) -> torch.Tensor:
+        """The mask (rows, 1, 1, width) for one new token a row at these positions."""
+        import torch
+
+        self._grow(width)
+        self.width, self.positions = width, positions
+        self.rows = torch.arange(len(positions), device=positions.device)
+        late = torch.arange(width, device=positions.device) > positions[:, None]
+        mask = torch.zeros(late.shape, device=positions.device)
+        return mask.masked_fill_(late, -torch.inf)[:, None, None]
+
+    def step(
+        self, key_BK1D: torch.Tensor, value_BK1D: torch.Tensor, layer: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Writes one new token a row; everything up to it."""
+        keys, values = self._keys(layer), self.values[layer]
+        keys[self.rows, :, self.positions] = key_BK1D[:, :, 0]
+        values[self.rows, :, self.positions] = value_BK1D[:, :, 0]
+        count = len(self.rows)
+        return keys[:count, :, : self.width], values[:count, :, : self.width]
+
+
+def as_cache(slots: Slots) -> Any:
+    """The slots as a cache of transformers, for decoding steps."""
+    return _cache_class()(slots)
+
+
+@lru_cache
+def _cache_class() -> type[Any]:
+    from transformers import Cache
+
+    class SlotCache(Cache):  # type: ignore[misc]
+        def __init__(self, slots: Slots) -> None:
+            super().__init__(layers=[])
+            self.slots = slots
+
+        def update(self, keys: Any, values: Any, layer_idx: int, *_: Any, **__: Any) -> Any:
+            return self.slots.step(keys, values, layer_idx)
+
+        def get_seq_length(self, layer_idx: int = 0) -> int:
+            return self.slots.width
+
+    return SlotCache
+
+
+@contextmanager
+def attending_in_slots(model: Any) -> Iterator[None]:
+    """`attend` in place of torch's attention; any other (it may do more) stays."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import sdpa_mask
+
+    before = model.config._attn_implementation
+    if before != "sdpa":
+        yield
+        return
+    AttentionInterface.register("kernelwright", attend)
+    AttentionMaskInterface.register("kernelwright", sdpa_mask)
+    model.set_attn_implementation("kernelwright")
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(before)
+
+
+def attend(
+    module: Any,
+    query_BHQD: torch.Tensor,
+    key_BKTD: torch.Tensor,
+    value_BKTD: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    **options: Any,
+) -> tuple[torch.Tensor, None]:
+    """Attention of one new token per row, H/K query heads to each key head in one product.
+
+    torch's own takes three times as long for it in bfloat16. More than one new token goes there.
+    """
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    B, H, Q, D = query_BHQD.shape
+    K = key_BKTD.shape[1]
+    if Q > 1:
+        output: tuple[torch.Tensor, None] = sdpa_attention_forward(
+            module, query_BHQD, key_BKTD, value_BKTD, attention_mask, **options
+        )
+        return output
+    query = query_BHQD.reshape(B, K, H // K, D) * (options.get("scaling") or D**-0.5)
+    scores = query @ key_BKTD.transpose(2, 3)
+    if attention_mask is not None:
+        scores = scores + attention_mask
+    weights = scores.float().softmax(dim=-1).to(query.dtype)
+    return (weights @ value_BKTD).view(B, 1, H, D), None

@@ -1,0 +1,140 @@
+"""An adapter in, whole weights out: the base it was trained over, with the adapter's product added.
+
+An adapter over NF4 was trained over what those 4 bits stand for, so that is what it is added to.
+Whatever is written is read again by transformers alone and held against base and adapter, both
+computing in float32 on the same texts.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rl.models import hush_libraries, load_base, load_tokenizer
+from rl.policies import Adapter
+
+if TYPE_CHECKING:
+    import torch
+
+MergedDtype = Literal["float32", "bfloat16"]
+TOLERANCES: dict[MergedDtype, float] = {"float32": 1e-4, "bfloat16": 0.02}
+"""How far logits may be off, as a share of how far they vary; bfloat16 rounds every weight."""
+LONGEST_TOKENS = 1024
+"""Of a text that is compared."""
+
+
+class MergeError(ValueError):
+    """The merged weights do not do what the adapter does; nothing of them is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """What was written, and how far its logits are from the adapter's.
+
+    `difference` is the root mean square of the differences over that of the logits, each centred
+    over the vocabulary; `agreement` the share of positions with the same likeliest token.
+    """
+
+    dtype: MergedDtype
+    dequantized: bool
+    texts: int
+    positions: int
+    difference: float
+    agreement: float
+    tolerance: float
+
+
+def write_merged(
+    adapter: Adapter, out: Path, chats: Sequence[tuple[str, str]], dtype: MergedDtype
+) -> Merged:
+    """Writes merged weights and tokenizer to `out`; `chats` are (prompt, answer) to compare on.
+
+    Raises MergeError, leaving nothing, where the logits differ by more than the tolerance.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    hush_libraries()
+    tokenizer = load_tokenizer(adapter.base)
+    texts = [_ids(tokenizer, *chat) for chat in chats]
+    tuned = _tuned(adapter)
+    expected = _logits(tuned, texts)
+    plain = load_base(adapter.base, dtype="float32", device="cpu")
+    _copy_weights(tuned, plain)
+    del tuned
+    plain.to(getattr(torch, dtype)).save_pretrained(str(out))
+    tokenizer.save_pretrained(str(out))
+    del plain
+    again = AutoModelForCausalLM.from_pretrained(str(out), dtype=torch.float32).eval()
+    difference, agreement = compare(expected, _logits(again, texts))
+    tolerance = TOLERANCES[dtype]
+    if not difference <= tolerance:
+        shutil.rmtree(out)
+        raise MergeError(
+            f"the merged weights' logits are {difference:.2%} off the adapter's on {len(texts)} "
+            f"texts, and {tolerance:.2%} are allowed: not published; leave out --merged"
+        )
+    return Merged(
+        dtype=dtype,
+        dequantized=adapter.quantization == "nf4",
+        texts=len(texts),
+        positions=sum(len(one) for one in expected),
+        difference=difference,
+        agreement=agreement,
+        tolerance=tolerance,
+    )
+
+
+def compare(expected: Sequence[torch.Tensor], found: Sequence[torch.Tensor]) -> tuple[float, float]:
+    """(difference, agreement) of logits, as in `Merged`."""
+    wanted = [one - one.mean(-1, keepdim=True) for one in expected]
+    given = [one - one.mean(-1, keepdim=True) for one in found]
+    pairs = list(zip(wanted, given, strict=True))
+    off = math.fsum(float((a - b).square().sum()) for a, b in pairs)
+    size = math.fsum(float(a.square().sum()) for a in wanted)
+    same = sum(int((a.argmax(-1) == b.argmax(-1)).sum()) for a, b in pairs)
+    return math.sqrt(off / size), same / sum(len(one) for one in wanted)
+
+
+def _tuned(adapter: Adapter) -> Any:
+    """Base and adapter as they were trained, in float32."""
+    from peft import PeftModel
+
+    base = load_base(adapter.base, quantization=adapter.quantization, dtype="float32")
+    return PeftModel.from_pretrained(base, str(adapter.folder)).eval()
+
+
+def _copy_weights(tuned: Any, plain: Any) -> None:
+    """Gives each linear layer of `plain` what the layer of this name in `tuned` multiplies by."""
+    from peft.tuners.lora import LoraLayer
+
+    from rl.quantize import matrix_of
+
+    layers = dict(plain.named_modules())
+    for name, layer in tuned.base_model.model.named_modules():
+        adapted = isinstance(layer, LoraLayer)
+        held = layer.get_base_layer() if adapted else layer
+        quantized = hasattr(getattr(held, "weight", None), "quant_state")
+        if name in layers and (adapted or quantized):
+            matrix = matrix_of(held).float()
+            delta = layer.get_delta_weight("default").float() if adapted else 0
+            layers[name].weight.data = (matrix + delta).cpu()
+
+
+def _ids(tokenizer: Any, prompt: str, answer: str) -> Any:
+    """Tokens of a prompt in the chat's form, and of the answer to it."""
+    message = [{"role": "user", "content": prompt}]
+    text = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
+    inputs = tokenizer(text + answer, add_special_tokens=False, return_tensors="pt")
+    return inputs.input_ids[:, :LONGEST_TOKENS]
+
+
+def _logits(model: Any, texts: Sequence[Any]) -> list[torch.Tensor]:
+    import torch
+
+    with torch.inference_mode():
+        return [model(ids.to(model.device)).logits[0].float().cpu() for ids in texts]

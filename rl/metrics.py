@@ -1,0 +1,58 @@
+"""What a trainer logs, on its way to `metrics.jsonl`, the tracker and the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from data.metrics import MetricsFile
+from data.store import read_records
+from envs.types import Record
+from rl.config import Recipe
+from rl.progress import StageDisplay
+from rl.tracking import finite, samples, sends_samples, tracker_of
+from rl.trainer_options import this_process
+
+
+def log_metrics(recipe: Recipe, stage: str, step: int, values: Mapping[str, Any]) -> None:
+    """Keeps the figures of a step and sends them to the run's tracker. The first process only."""
+    row = MetricsFile(recipe.run_dir).append(stage, step, values)
+    tracker_of(recipe).log(stage, step, finite({key: row[key] for key in values}))
+
+
+def metrics_callback(recipe: Recipe, stage: str, first_step: int) -> Any:
+    """A trainer's callback that keeps, sends and shows every log; some steps send samples too."""
+    from transformers import TrainerCallback
+
+    if this_process().leads:
+        MetricsFile(recipe.run_dir).rewind(stage, first_step)
+    display = StageDisplay(stage)
+
+    class Metrics(TrainerCallback):  # type: ignore[misc]
+        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            if state.is_world_process_zero:
+                display.begin(state.max_steps, state.global_step)
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+            if state.is_world_process_zero and logs and "train_runtime" not in logs:
+                log_metrics(recipe, stage, state.global_step, logs)
+                display.show(state.global_step, logs)
+                if recipe.report_to != "none" and sends_samples(state.global_step, state.max_steps):
+                    _send_samples(recipe, stage, state.global_step)
+
+        def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            display.end()
+
+    return Metrics()
+
+
+def _send_samples(recipe: Recipe, stage: str, step: int) -> None:
+    """Sends what was sampled for the step that has just ended; SFT samples nothing."""
+    records = sampled_for(read_records(recipe.run_dir), stage, step)
+    if records:
+        tracker_of(recipe).table(stage, step, samples(records))
+
+
+def sampled_for(records: list[Record], stage: str, step: int) -> list[Record]:
+    """The records of a step: those of the trainer's step n were asked for at n - 1."""
+    return [one for one in records if one.stage == stage and one.step == step - 1]

@@ -1,0 +1,156 @@
+"""Samples and judges: what a method's rollout is played with.
+
+Building and checking answers overlaps with sampling the rest. Timing waits until nothing is sampled
+any more: beside a decoder on the same cores no speed can be measured.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from envs.answer import extract
+from envs.health import fresh_seed
+from envs.judge import NO_CODE_BLOCK, AnyJudge
+from envs.types import Candidate, Evaluation, Problem, Verdict
+from rewards.price import price
+from rl.decode import Sampled
+from rl.methods.base import Ask, Row
+from rl.models import chat_ids
+
+TRUNCATED = Evaluation(verdict=Verdict.NO_KERNEL, reason="truncated")
+"""No answer: what was cut off at the limit would be paid for not ending."""
+
+OnFinished = Callable[[int, Sampled], None]
+Sampler = Callable[[list[list[int]], OnFinished], list[Sampled]]
+"""Prompts as token ids → a completion each; tells of each as soon as it is finished."""
+
+
+class EarlyCheck:
+    """Builds and checks answers, untimed, while others are still sampled. One batch, one thread."""
+
+    def __init__(self, judge: AnyJudge) -> None:
+        self._judge, self._seed = judge, fresh_seed()
+        self._known: dict[str, Evaluation] = {}
+        self._waiting: dict[str, tuple[Problem, Candidate]] = {}
+        self._lock = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="early-check")
+        self._calls: list[Future[None]] = []
+
+    def submit(self, problem: Problem, candidate: Candidate) -> None:
+        """Checks it soon; an equal one is checked once."""
+        with self._lock:
+            if candidate.key not in self._known:
+                self._waiting.setdefault(candidate.key, (problem, candidate))
+        self._calls.append(self._thread.submit(self._work))
+
+    def finish(self) -> dict[str, Evaluation]:
+        """Candidate's key → evaluation, of all that came. Raises what the judge raised."""
+        self._thread.shutdown()
+        for call in self._calls:
+            call.result()
+        return self._known
+
+    def _work(self) -> None:
+        """Judges all that wait by now in one call, so that the judge's workers share it."""
+        with self._lock:
+            batch, self._waiting = self._waiting, {}
+        if batch:
+            found = self._judge.evaluate_many(list(batch.values()), timed=False, seed=self._seed)
+            with self._lock:
+                self._known.update(zip(batch, found, strict=True))
+
+
+@dataclass(kw_only=True)
+class JudgedPlayer:
+    """The policy and the judge at one optimiser step."""
+
+    step: int
+    group_size: int
+    judge: AnyJudge
+    tokenizer: Any
+    sampler: Sampler
+    preset: str
+    timed: bool
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Phase → how long it took so far."""
+
+    def play(self, asked: Sequence[Ask]) -> list[Row]:
+        """Samples an answer to each and judges it, in order."""
+        with self._phase("prompt"):
+            texts = {one.prompt.text for one in asked}
+            ids = {text: chat_ids(self.tokenizer, text) for text in texts}
+            prompts = [ids[one.prompt.text] for one in asked]
+        early = EarlyCheck(self.judge)
+        sources: dict[int, str | None] = {}
+
+        def on_finished(number: int, sampled: Sampled) -> None:
+            task = asked[number].task
+            source = extract(self._text(sampled), task.dialect) if sampled.ended else None
+            sources[number] = source
+            if source is not None:
+                early.submit(task.problem, task.candidate(source))
+
+        with self._phase("generate"):
+            sampled = self.sampler(prompts, on_finished)
+        with self._phase("judge"):
+            known = early.finish()
+            self._time_correct(asked, sources, known)
+        rows = zip(asked, prompts, sampled, strict=True)
+        return [self._row(*row, sources[number], known) for number, row in enumerate(rows)]
+
+    def _time_correct(
+        self, asked: Sequence[Ask], sources: dict[int, str | None], known: dict[str, Evaluation]
+    ) -> None:
+        """Judges the correct ones anew, timed this time, on inputs that none of them has seen."""
+        if not self.timed:
+            return
+        jobs = {}
+        for number, source in sources.items():
+            if source is not None:
+                candidate = asked[number].task.candidate(source)
+                if known[candidate.key].verdict is Verdict.CORRECT:
+                    jobs[candidate.key] = (asked[number].task.problem, candidate)
+        found = self.judge.evaluate_many(list(jobs.values()), timed=True) if jobs else []
+        known.update(zip(jobs, found, strict=True))
+
+    def _row(
+        self,
+        ask: Ask,
+        prompt_ids: list[int],
+        sampled: Sampled,
+        source: str | None,
+        known: dict[str, Evaluation],
+    ) -> Row:
+        if source is not None:
+            evaluation = known[ask.task.candidate(source).key]
+        else:
+            evaluation = NO_CODE_BLOCK if sampled.ended else TRUNCATED
+        return Row(
+            ask=ask,
+            prompt_ids=tuple(prompt_ids),
+            token_ids=sampled.token_ids,
+            logprobs=sampled.logprobs,
+            ended=sampled.ended,
+            completion=self._text(sampled),
+            source=source,
+            evaluation=evaluation,
+            reward=price(self.preset, evaluation),
+        )
+
+    def _text(self, sampled: Sampled) -> str:
+        text: str = self.tokenizer.decode(sampled.token_ids, skip_special_tokens=True)
+        return text
+
+    @contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        started = monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + monotonic() - started

@@ -1,0 +1,202 @@
+"""What training costs on this machine: measured before minutes are spent, in a process of its own.
+
+One SFT step at the longest example, one training pass and a few decoding steps at the longest
+answer, with the recipe's own model. Seconds and peak memory come out; the memory goes back with the
+process. What was measured is kept, for the dry run and the start ask the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from envs.toolchain import ROOT, cache_folder, write_at_once
+from envs.types import content_hash
+from rl.config import Recipe
+
+DECODING_STEPS = 12
+PROMPT_TOKENS = 256
+ANSWERS = 4
+"""Answers of the training pass; more take longer and no more memory (`rl/fast_pass.py`)."""
+
+
+class ProbeError(RuntimeError):
+    """A step of this recipe does not run here; the message is the last line of what it said."""
+
+
+class ProbeKilledError(ProbeError):
+    """It was ended by a signal: most likely it took more memory than there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """Seconds of each part, and the largest resident set of the process that ran all of them."""
+
+    sft_step_s: float
+    """An optimiser step on the longest examples that `sft.max_length` allows."""
+    trained_token_s: float
+    """A token of an answer that GRPO trains on."""
+    decoding_step_s: float
+    """A token for each of as many rows as a rollout has, at most `rows`."""
+    rows: int
+    peak_bytes: int
+
+
+def probe(recipe: Recipe) -> Probe:
+    """Measures, or reads what the same recipe's steps took before on the same machine.
+
+    Raises ProbeError where a step fails, and ProbeKilledError where the system ended it.
+    """
+    kept = cache_folder() / "probes" / f"{_key(recipe)}.json"
+    if kept.exists():
+        return Probe(**json.loads(kept.read_text(encoding="utf-8")))
+    print("a step of this recipe is tried, to tell its memory and minutes", file=sys.stderr)
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "rl.probe"],
+        input=recipe.model_dump_json(),
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    if done.returncode < 0:
+        raise ProbeKilledError(f"it was ended by {signal.Signals(-done.returncode).name}")
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
+        raise ProbeError(lines[-1])
+    found = Probe(**json.loads(done.stdout.splitlines()[-1]))
+    write_at_once(kept, json.dumps(asdict(found)).encode())
+    return found
+
+
+def _key(recipe: Recipe) -> str:
+    """What decides the figures: the model, the sizes of steps, the machine and the code."""
+    sft, grpo = recipe.sft, recipe.grpo
+    sizes = (sft.batch_size, sft.micro_batch_size, sft.max_length, grpo.rollouts_per_step)
+    code = [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py"))]
+    asked = (recipe.model.model_dump_json(), sizes, grpo.max_completion_length, version("torch"))
+    processor = (len(os.sched_getaffinity(0)), os.environ.get("ATEN_CPU_CAPABILITY"), _processor())
+    return content_hash(repr((asked, processor)), *code)
+
+
+def _processor() -> list[str]:
+    """The lines that name the processor and what it can do, each once."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    return sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))})
+
+
+def measure(recipe: Recipe) -> Probe:
+    """Runs the steps here and now."""
+    import torch
+
+    from rl.adapter import fresh_adapter, train_in_float32
+    from rl.head import score_learned_positions
+    from rl.models import hush_libraries, load_tokenizer
+
+    hush_libraries()
+    torch.set_num_threads(len(os.sched_getaffinity(0)))  # accelerate leaves a process with one
+    tokenizer = load_tokenizer(recipe.model.name)
+    model = fresh_adapter(recipe)
+    train_in_float32(model)
+    decoding_s, rows = _decode(recipe, model, len(tokenizer))
+    model.train()
+    trained_s = _train(recipe, model, len(tokenizer))
+    score_learned_positions(model)
+    micro_batches = recipe.sft.batch_size // recipe.sft.micro_batch_size
+    sft_s = micro_batches * _timed(lambda: _sft(recipe, model, len(tokenizer)))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return Probe(
+        sft_step_s=sft_s,
+        trained_token_s=trained_s,
+        decoding_step_s=decoding_s,
+        rows=rows,
+        peak_bytes=peak,
+    )
+
+
+def _decode(recipe: Recipe, model: Any, vocabulary: int) -> tuple[float, int]:
+    from rl.decode import sample
+
+    rows = min(48, recipe.grpo.rollouts_per_step)
+    prompts = [_ids(PROMPT_TOKENS, vocabulary).tolist() for _ in range(rows)]
+
+    def few(steps: int) -> float:
+        return _timed(
+            lambda: sample(
+                model,
+                prompts,
+                max_new_tokens=steps,
+                temperature=1.0,
+                end_token_ids=(),
+                seed=0,
+            )
+        )
+
+    sample(  # every token ends a row: room is made for whole answers, and they take no time
+        model,
+        prompts,
+        max_new_tokens=recipe.grpo.max_completion_length,
+        temperature=1.0,
+        end_token_ids=range(vocabulary),
+        seed=0,
+    )
+    return max(0.0, few(DECODING_STEPS + 1) - few(1)) / DECODING_STEPS, rows
+
+
+def _train(recipe: Recipe, model: Any, vocabulary: int) -> float:
+    import torch
+
+    from rl.fast_pass import Clip, backward_pass
+
+    length = recipe.grpo.max_completion_length
+    prompt, answers = _ids(PROMPT_TOKENS, vocabulary), [_ids(length, vocabulary)] * ANSWERS
+    answers = [torch.roll(one, number) for number, one in enumerate(answers)]
+    inputs = {
+        "prompt_ids": prompt.expand(ANSWERS, -1),
+        "prompt_mask": torch.ones(ANSWERS, PROMPT_TOKENS, dtype=torch.long),
+        "completion_ids": torch.stack(answers),
+        "completion_mask": torch.ones(ANSWERS, length, dtype=torch.long),
+        "advantages": torch.tensor([1.0, -1.0] * (ANSWERS // 2)),
+    }
+    clip = Clip(low=0.2, high=0.28, normalizer=1.0, temperature=1.0)
+    return _timed(lambda: backward_pass(model, inputs, clip)) / (ANSWERS * length)
+
+
+def _sft(recipe: Recipe, model: Any, vocabulary: int) -> None:
+    import torch
+
+    length = recipe.sft.max_length
+    rows = [_ids(length, vocabulary) for _ in range(recipe.sft.micro_batch_size)]
+    ids = torch.stack(rows)
+    labels = ids.clone()
+    labels[:, : length // 3] = -100
+    found = model(
+        input_ids=ids, attention_mask=torch.ones_like(ids), labels=labels, fused_lm_head=True
+    )
+    (-found.log_probs.sum()).backward()
+
+
+def _ids(count: int, vocabulary: int) -> Any:
+    import torch
+
+    return torch.randint(vocabulary, (count,))
+
+
+def _timed(work: Callable[[], object]) -> float:
+    started = time.monotonic()
+    work()
+    return time.monotonic() - started
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(measure(Recipe.model_validate_json(sys.stdin.read())))))

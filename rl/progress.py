@@ -1,0 +1,178 @@
+"""What a user sees while a run goes on: the stage, its latest figures, when all will be done."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+SHOWN = {
+    "loss": "loss",
+    "mean_token_accuracy": "token accuracy",
+    "sampled/reward": "reward",
+    "verdict/correct": "correct",
+    "groups/live": "live groups",
+    "speedup_mean": "speedup",
+    "sampled/tokens": "tokens",
+    "sampled/truncated": "cut off",
+    "validation/correct_rate": "validation",
+}
+
+
+class RunPlan:
+    """The stages of a run, and how long those took that are done. Nothing is planned by default."""
+
+    def __init__(self, stages: Sequence[str] = (), seconds: Mapping[str, float] | None = None):
+        self.stages, self.seconds = tuple(stages), dict(seconds or {})
+
+    def after(self, stage: str) -> list[str]:
+        """What is still to come after a stage, but for `final`, which takes no time."""
+        left = self.stages[self.stages.index(stage) + 1 :] if stage in self.stages else ()
+        return [one for one in left if one not in self.seconds and one != "final"]
+
+    def expected_s(self, stage: str) -> float | None:
+        """Seconds that a stage is going to take, as one of its kind did; None before one has.
+
+        >>> RunPlan(seconds={"triples": 5.0, "eval_before": 60.0}).expected_s("eval_after")
+        60.0
+        """
+        kind = _kind(stage)
+        alike = [seconds for name, seconds in self.seconds.items() if _kind(name) == kind]
+        return alike[-1] if alike else None
+
+    def left(self, stage: str, stage_left_s: float) -> str:
+        """How long until all is done, in words; what cannot be foreseen is named.
+
+        >>> plan = RunPlan(["eval_before", "sft", "grpo", "eval_after"], {"eval_before": 60.0})
+        >>> plan.left("sft", 90.0)
+        '1.5 min left, then grpo, eval_after'
+        >>> plan.left("grpo", 90.0)
+        '1.5 min left, 2.5 min for all'
+        """
+        later = self.after(stage)
+        known = [self.expected_s(one) for one in later]
+        text = f"{minutes(stage_left_s)} left"
+        if not later:
+            return text
+        if None in known:
+            return f"{text}, then {', '.join(later)}"
+        return f"{text}, {minutes(stage_left_s + sum(one or 0.0 for one in known))} for all"
+
+
+_plan = RunPlan()
+
+
+def plan_run(stages: Sequence[str], seconds: Mapping[str, float]) -> None:
+    """Tells every display from now on what the run consists of, and which stages are done."""
+    global _plan
+    _plan = RunPlan(stages, seconds)
+
+
+class StageDisplay:
+    """One stage's progress: a live bar over a line of figures on a terminal, lines elsewhere."""
+
+    def __init__(self, stage: str) -> None:
+        self.stage = stage
+        self.live: Any = None
+        self.total = self.first = 0
+        self.started = time.monotonic()
+
+    def begin(self, total: int, done: int) -> None:
+        self.total, self.first, self.started = total, done, time.monotonic()
+        if sys.stderr.isatty():
+            self.live = _Bar(self.stage, total, done)
+
+    def show(self, step: int, logs: Mapping[str, Any]) -> None:
+        left = self._left(step)
+        figures = [
+            f"{label} {float(logs[key]):.3g}" for key, label in SHOWN.items() if _has(logs, key)
+        ]
+        note = "  ".join([*figures, *memory_note()])
+        if self.live:
+            self.live.show(step, note, left)
+        else:
+            spent = minutes(time.monotonic() - self.started)
+            times = f"({spent}; {left})" if left else f"({spent})"
+            head = f"{self.stage} {step}/{self.total}"
+            print("  ".join(part for part in (head, note, times) if part), file=sys.stderr)
+
+    def _left(self, step: int) -> str:
+        done = step - self.first
+        if done < 1 or step >= self.total:
+            return ""
+        each_s = (time.monotonic() - self.started) / done
+        return _plan.left(self.stage, each_s * max(0, self.total - step))
+
+    def end(self) -> None:
+        if self.live:
+            self.live.end()
+            self.live = None
+
+
+class _Bar:
+    """A bar, and below it the figures, which wrap where the terminal is narrow."""
+
+    def __init__(self, stage: str, total: int, done: int) -> None:
+        from rich.console import Console
+        from rich.live import Live
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress
+
+        self.bar = Progress(
+            "[bold]{task.description}", BarColumn(), MofNCompleteColumn(), "{task.fields[left]}"
+        )
+        self.task = self.bar.add_task(stage, total=total, completed=done, left="")
+        self.live = Live(self.bar, console=Console(stderr=True), refresh_per_second=4)
+        self.live.start()
+
+    def show(self, step: int, note: str, left: str) -> None:
+        from rich.console import Group
+        from rich.text import Text
+
+        self.bar.update(self.task, completed=step, left=left)
+        self.live.update(Group(self.bar, Text(f"  {note}", style="dim")))
+
+    def end(self) -> None:
+        self.live.stop()
+
+
+def minutes(seconds: float) -> str:
+    """A duration, as exact as somebody who waits needs it.
+
+    >>> minutes(8), minutes(95), minutes(754), minutes(7500)
+    ('8 s', '1.6 min', '13 min', '2 h 5 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 600:
+        return f"{seconds / 60:.1f} min"
+    hours, rest = divmod(round(seconds / 60), 60)
+    return f"{hours} h {rest} min" if hours else f"{rest} min"
+
+
+def memory_note() -> list[str]:
+    """What this process holds in memory, as a figure to show; nothing where that is not known."""
+    held = resident_bytes()
+    return [f"{held / 1e9:.1f} GB"] if held else []
+
+
+def resident_bytes() -> int | None:
+    """Memory of this process; None where the system does not tell."""
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    except OSError:
+        return None
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _has(logs: Mapping[str, Any], key: str) -> bool:
+    return isinstance(logs.get(key), int | float)
+
+
+def _kind(stage: str) -> str:
+    """Stages of one kind take about as long: greedy evaluations, other ones, and the rest alone."""
+    if stage.startswith("eval_greedy"):
+        return "eval_greedy"
+    return "eval" if stage.startswith("eval") else stage

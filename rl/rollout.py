@@ -1,0 +1,174 @@
+"""TRL's `rollout_func`: a step's tasks in, judged rows out, with every record kept.
+
+A method plays its rollout, its credit rule says what each row is worth, and the reward function
+that TRL asks for afterwards only hands that on. What was sampled is on disk before anything is
+trained.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from time import monotonic
+from typing import Any
+
+from data.store import RecordStore
+from envs.types import Record, Task, Verdict
+from rl.groups import Credits, chosen, group_metrics, is_live
+from rl.methods.base import Method, Row
+from rl.player import JudgedPlayer
+
+PlayerAt = Callable[[Any, int], JudgedPlayer]
+"""(TRL's trainer, optimiser step) → what plays that step."""
+
+
+@dataclass(kw_only=True)
+class Rollouts:
+    """One process's rollouts. `tasks` are all that may be asked, by problem key."""
+
+    method: Method
+    tasks: Mapping[str, Task]
+    player_at: PlayerAt
+    store: RecordStore
+    rows_per_group: int
+    oversampled: int
+    seed: int
+    rank: int
+    versions: Mapping[str, str]
+    metrics: dict[str, float] = field(default_factory=dict)
+    """Of the last step, until TRL has taken them."""
+    seconds: float = 0.0
+    """How long the last step's rollout took."""
+
+    def __call__(self, prompts: list[list[dict[str, str]]], trainer: Any) -> dict[str, list[Any]]:
+        """What TRL wants to know of each row, and the column `credit`.
+
+        `prompts` hold problem keys, each as often as its group has rows.
+        """
+        step = trainer.state.global_step
+        keys = list(dict.fromkeys(prompt[-1]["content"] for prompt in prompts))
+        tasks = [self.tasks[key] for key in (*keys, *self._more(keys, step))]
+        started, player = monotonic(), self.player_at(trainer, step)
+        rows = self.method.rollout(tasks, player)
+        groups = self._groups(rows, len(tasks))
+        credits = [self.method.credit(group) for group in groups]
+        kept = chosen(credits, len(keys))
+        self.store.append(self._records(step, groups, credits, kept))
+        self.metrics = {
+            **{f"seconds/{phase}": spent for phase, spent in player.seconds.items()},
+            **row_metrics(rows),
+            **group_metrics(groups, credits),
+        }
+        self.seconds = monotonic() - started
+        trained = [row for number in kept for row in groups[number]]
+        return {
+            "prompt_ids": [list(row.prompt_ids) for row in trained],
+            "completion_ids": [list(row.token_ids) for row in trained],
+            "logprobs": [list(row.logprobs) for row in trained],
+            "credit": [credit for number in kept for credit in _taught(credits[number])],
+        }
+
+    def credit(
+        self,
+        *,
+        credit: list[float | None],
+        log_metric: Callable[[str, float], None],
+        **_: Any,
+    ) -> list[float | None]:
+        """The reward function: what the rollout found, and its metrics into TRL's log."""
+        for name, value in self.metrics.items():
+            log_metric(name, value)
+        return credit
+
+    def _more(self, keys: Sequence[str], step: int) -> list[str]:
+        """Keys of further tasks to sample, drawn for this step and process."""
+        others = [key for key in self.tasks if key not in keys]
+        rng = random.Random(f"{self.seed}/{step}/{self.rank}/more")
+        return rng.sample(others, min(self.oversampled, len(others)))
+
+    def _groups(self, rows: Sequence[Row], count: int) -> list[list[Row]]:
+        size = self.rows_per_group
+        if len(rows) != count * size:
+            name = self.method.options.name
+            raise ValueError(
+                f"method {name!r} gave {len(rows)} rows for {count} tasks of {size} rows each"
+            )
+        return [list(rows[start : start + size]) for start in range(0, len(rows), size)]
+
+    def _records(
+        self, step: int, groups: Sequence[list[Row]], credits: Sequence[Credits], kept: list[int]
+    ) -> list[Record]:
+        size = self.rows_per_group
+        return [
+            record_of(
+                row,
+                stage="grpo",
+                step=step,
+                number=(self.rank * len(groups) + group) * size + place,
+                credit=credits[group][place] if group in kept else None,
+                versions=self.versions,
+            )
+            for group, rows in enumerate(groups)
+            for place, row in enumerate(rows)
+        ]
+
+
+def _taught(credits: Credits) -> Credits:
+    """Zeros where a group teaches nothing: rounding in its mean would leave it an advantage."""
+    return credits if is_live(credits) else [0.0] * len(credits)
+
+
+def record_of(
+    row: Row,
+    *,
+    stage: str,
+    step: int,
+    number: int,
+    credit: float | None,
+    versions: Mapping[str, str],
+) -> Record:
+    """A row as it is kept."""
+    ask, problem = row.ask, row.ask.task.problem
+    return Record(
+        stage=stage,
+        step=step,
+        row=number,
+        problem=problem.name,
+        problem_key=problem.key,
+        dialect=ask.task.dialect,
+        prompt=ask.prompt.text,
+        completion=row.completion,
+        source=row.source,
+        evaluation=row.evaluation,
+        reward=row.reward,
+        exemplars=ask.prompt.exemplars,
+        trajectory=ask.trajectory,
+        turn=ask.turn,
+        parent=ask.parent,
+        credit=credit,
+        versions=versions,
+    )
+
+
+def row_metrics(rows: Sequence[Row]) -> dict[str, float]:
+    """Of everything that was sampled: rewards and their parts, verdicts, lengths, speeds."""
+    rewards = [row.reward for row in rows if row.reward]
+    names = dict.fromkeys(name for one in rewards for name in one.parts)
+    timings = [row.evaluation.timing for row in rows if row.evaluation.timing]
+    verdicts = Counter(row.evaluation.verdict for row in rows)
+    found = {f"verdict/{one}": verdicts[one] / len(rows) for one in Verdict}
+    found |= {
+        f"reward_part/{name}": fmean(one.parts.get(name, 0.0) for one in rewards) for name in names
+    }
+    if rewards:
+        found["sampled/reward"] = fmean(one.total for one in rewards)
+    if timings:
+        found["speedup_mean"] = fmean(one.speedup.median for one in timings)
+    found["sampled/tokens"] = fmean(len(row.token_ids) for row in rows)
+    found["sampled/truncated"] = fmean(not row.ended for row in rows)
+    tokens = sum(len(row.token_ids) for row in rows)
+    found["sampled/entropy"] = -sum(sum(row.logprobs) for row in rows) / max(1, tokens)
+    return found

@@ -1,0 +1,162 @@
+"""The trackers: one class each, and what each of them needs to work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rl.config import Recipe
+from rl.tracking import Attempts, Table, Tracker, TrackerError
+
+FLUSH_S = 1.0
+"""A killed run loses at most so many seconds of its offline file; wandb's own default is 15."""
+
+
+def open_tracker(recipe: Recipe, attempts: Attempts) -> Tracker:
+    """The tracker that the recipe names. Raises TrackerError."""
+    config = recipe.model_dump(mode="json")
+    if recipe.report_to == "wandb":
+        return Wandb(recipe, config, attempts)
+    if recipe.report_to == "trackio":
+        return Trackio(recipe, config, attempts)
+    return TensorBoard(recipe.run_dir / "tensorboard", config)
+
+
+class Wandb:
+    """Weights & Biases: one run with one id. Its files, all there is offline, are in the folder."""
+
+    def __init__(self, recipe: Recipe, config: dict[str, Any], attempts: Attempts) -> None:
+        import wandb
+
+        self.attempts, self.axes = attempts, set[str]()
+        try:
+            self.run = wandb.init(
+                project=recipe.project,
+                name=recipe.name,
+                id=attempts.id,
+                resume="allow",
+                reinit="create_new",  # not `wandb.run`: TRL asks that for a URL at every save
+                dir=str(recipe.run_dir),
+                config=config,
+                settings=wandb.Settings(
+                    console="off", silent=True, x_transaction_log_flush_interval=FLUSH_S
+                ),
+            )
+        except wandb.errors.Error as error:
+            raise TrackerError(f"report_to wandb: {' '.join(str(error).split())}") from None
+
+    def log(self, stage: str, step: int, values: Mapping[str, float]) -> None:
+        self._send(stage, step, {f"{stage}/{key}": value for key, value in values.items()})
+
+    def table(self, stage: str, step: int, table: Table) -> None:
+        import wandb
+
+        rows = [list(row) for row in table.rows]
+        sent = wandb.Table(columns=list(table.columns), data=rows, allow_mixed_types=True)
+        self._send(stage, step, {f"{stage}/samples": sent})
+
+    def _send(self, stage: str, step: int, values: Mapping[str, Any]) -> None:
+        axis = f"{stage}/step"
+        if axis not in self.axes:
+            self.run.define_metric(axis, hidden=True)
+            self.run.define_metric(f"{stage}/*", step_metric=axis)
+            self.axes.add(axis)
+        self.run.log({axis: step, **values}, step=self.attempts.next_row(), commit=True)
+
+    def summarise(self, values: Mapping[str, float]) -> None:
+        self.run.summary.update(dict(values))
+
+    def close(self, *, failed: bool) -> None:
+        self.run.finish(exit_code=int(failed))
+
+
+class Trackio:
+    """Trackio: a local database, under the name of the run and its id."""
+
+    def __init__(self, recipe: Recipe, config: dict[str, Any], attempts: Attempts) -> None:
+        import trackio
+
+        self.attempts = attempts
+        self.run = trackio.init(
+            project=recipe.project,
+            name=f"{recipe.name}-{attempts.id}",
+            config=config,
+            resume="allow",
+            embed=False,
+        )
+
+    def log(self, stage: str, step: int, values: Mapping[str, float]) -> None:
+        self._send(stage, step, {f"{stage}/{key}": value for key, value in values.items()})
+
+    def table(self, stage: str, step: int, table: Table) -> None:
+        import trackio
+
+        rows = [list(row) for row in table.rows]
+        sent = trackio.Table(columns=list(table.columns), data=rows)
+        self._send(stage, step, {f"{stage}/samples": sent})
+
+    def _send(self, stage: str, step: int, values: Mapping[str, Any]) -> None:
+        self.run.log({f"{stage}/step": step, **values}, step=self.attempts.next_row())
+
+    def summarise(self, values: Mapping[str, float]) -> None:
+        self.run.log(dict(values), step=self.attempts.next_row())
+
+    def close(self, *, failed: bool) -> None:
+        self.run.finish()
+
+
+class TensorBoard:
+    """TensorBoard: event files in the run's folder; tags that start alike share an axis."""
+
+    def __init__(self, folder: Path, config: dict[str, Any]) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self.writer: Any = SummaryWriter(str(folder))
+        self.writer.add_text("recipe", _indented(yaml.safe_dump(config, sort_keys=False)))
+
+    def log(self, stage: str, step: int, values: Mapping[str, float]) -> None:
+        for key, value in values.items():
+            self.writer.add_scalar(f"{stage}/{key}", value, step)
+        self.writer.flush()
+
+    def table(self, stage: str, step: int, table: Table) -> None:
+        blocks = ["\n".join(map(_cell, table.columns, row)) for row in table.rows]
+        self.writer.add_text(f"{stage}/samples", "\n\n---\n\n".join(blocks), step)
+        self.writer.flush()
+
+    def summarise(self, values: Mapping[str, float]) -> None:
+        for key, value in values.items():
+            self.writer.add_scalar(key, value)
+
+    def close(self, *, failed: bool) -> None:
+        self.writer.close()
+
+
+def _cell(column: str, value: Any) -> str:
+    text = "–" if value is None else str(value)
+    return f"**{column}**\n\n{_indented(text)}\n" if "\n" in text else f"**{column}** {text}  "
+
+
+def _indented(text: str) -> str:
+    """A block of code in Markdown, whatever the text is."""
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def _wandb_ready() -> str | None:
+    import wandb
+
+    if wandb.setup().settings.mode in ("offline", "dryrun", "disabled"):
+        return None
+    if wandb.login(prompt=False, verify=False):
+        return None
+    return (
+        "report_to: wandb has no API key here; run `wandb login`, "
+        "or set WANDB_MODE=offline to write into the run's folder alone"
+    )
+
+
+READY: Mapping[str, Callable[[], str | None]] = {"wandb": _wandb_ready}
+"""Checks of what a tracker needs besides its package."""

@@ -1,0 +1,96 @@
+"""Which of TRL's options a recipe may pass through, and what to set in place of the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+SHARED_WITH_TRL = {
+    "learning_rate": "learning_rate",
+    "per_device_train_batch_size": "micro_batch_size",
+}
+RUN_KEYS = {
+    "output_dir": "run_dir",
+    "run_name": "name",
+    "seed": "seed",
+    "data_seed": "seed",
+    "report_to": "report_to",
+    "bf16": "model.dtype",
+    "fp16": "model.dtype",
+    "model_init_kwargs": "model",
+}
+SFT_KEYS = {
+    **SHARED_WITH_TRL,
+    "num_train_epochs": "epochs",
+    "max_steps": "epochs",
+    "gradient_accumulation_steps": "batch_size",
+    "max_length": "max_length",
+}
+GRPO_KEYS = {
+    **SHARED_WITH_TRL,
+    "num_generations": "group_size",
+    "max_steps": "steps",
+    "num_train_epochs": "steps",
+    "gradient_accumulation_steps": "groups_per_step",
+    "generation_batch_size": "groups_per_step",
+    "steps_per_generation": "groups_per_step",
+    "num_iterations": "iterations",
+    "save_steps": "iterations",
+    "temperature": "temperature",
+    "max_completion_length": "max_completion_length",
+    "use_vllm": "generation",
+}
+
+
+def did_you_mean(word: str, known: Mapping[str, Any] | list[str]) -> str:
+    """`; did you mean 'x'?` for the nearest known word; empty where none is near."""
+    near = get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+@lru_cache
+def trl_fields(config_class: str) -> dict[str, str]:
+    """Option of one of TRL's config classes → its type (`scripts/trl_fields.py` writes them)."""
+    known = json.loads(Path(__file__).with_name("trl_fields.json").read_text(encoding="utf-8"))
+    return dict(known[config_class])
+
+
+def typed(options: dict[str, Any], config_class: str) -> dict[str, Any]:
+    """The options, if each has the type that TRL declares. Raises ValueError.
+
+    TRL itself takes a value of any type, and fails in the first step that uses it.
+    """
+    plain = {"bool": (bool,), "int": (int,), "float": (int, float), "str": (str, bool)}
+    for key, value in options.items():
+        kinds = trl_fields(config_class)[key].split(" | ")
+        if not set(kinds) <= {*plain, "None"} or (value is None and "None" in kinds):
+            continue
+        allowed = [one for kind in kinds for one in plain.get(kind, ())]
+        if type(value) not in allowed:
+            raise ValueError(f"{key}: TRL wants {' or '.join(kinds)}, not {value!r}")
+    return options
+
+
+def sft_option(key: str) -> str:
+    """The option, if `sft.trainer` may hold it. Raises ValueError with what to set instead."""
+    return _trl_option(key, "SFTConfig", "sft", SFT_KEYS)
+
+
+def grpo_option(key: str) -> str:
+    """The same for `grpo.trainer`."""
+    return _trl_option(key, "GRPOConfig", "grpo", GRPO_KEYS)
+
+
+def _trl_option(key: str, config_class: str, section: str, owned: Mapping[str, str]) -> str:
+    if key in owned:
+        raise ValueError(f"the recipe decides this; set {section}.{owned[key]} instead")
+    if key in RUN_KEYS:
+        raise ValueError(f"the recipe decides this; set {RUN_KEYS[key]} instead")
+    if key not in trl_fields(config_class):
+        hint = did_you_mean(key, trl_fields(config_class))
+        raise ValueError(f"TRL's {config_class} has no such option{hint}")
+    return key

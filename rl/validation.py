@@ -1,0 +1,81 @@
+"""A curve while GRPO runs: problems that are never trained on, asked every few steps.
+
+They are taken from the training suite and left out of training, so that choosing a checkpoint by
+them says nothing about the held-out suite that is reported. Every point is asked with the same
+random numbers, so neighbours differ by what was learned and by little else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from data.store import RecordStore
+from envs.types import Record, Task, Verdict, content_hash
+from rl.methods.base import Ask, Method
+from rl.player import JudgedPlayer
+from rl.rollout import PlayerAt, record_of
+
+STAGE = "validation"
+
+
+def reserve(tasks: Sequence[Task], count: int) -> tuple[list[Task], list[Task]]:
+    """(`count` tasks to validate on, the others), by a hash of each: stable as a suite grows."""
+    ranked = sorted(tasks, key=lambda task: content_hash("validation", task.key))
+    chosen = {task.key for task in ranked[:count]}
+    return (
+        [task for task in tasks if task.key in chosen],
+        [task for task in tasks if task.key not in chosen],
+    )
+
+
+def correct_rate(records: Sequence[Record]) -> float | None:
+    """Share of correct ones among those that were judged; None where none was."""
+    judged = [one for one in records if one.evaluation.verdict is not Verdict.UNJUDGED]
+    return fmean(one.evaluation.verdict is Verdict.CORRECT for one in judged) if judged else None
+
+
+@dataclass(kw_only=True)
+class Validation:
+    """Asks every task `samples` times; keeps the records, and knows which step did best."""
+
+    tasks: Sequence[Task]
+    samples: int
+    method: Method
+    player_at: PlayerAt
+    store: RecordStore
+    versions: Mapping[str, str]
+
+    def measure(self, trainer: Any, step: int) -> float | None:
+        """The correct-rate after `step` optimiser steps."""
+        player: JudgedPlayer = self.player_at(trainer, step)
+        asked = [
+            Ask(task=task, prompt=self.method.prompt(task, step), trajectory=number)
+            for task in self.tasks
+            for number in range(self.samples)
+        ]
+        records = [
+            record_of(
+                row, stage=STAGE, step=step, number=number, credit=None, versions=self.versions
+            )
+            for number, row in enumerate(player.play(asked))
+        ]
+        self.store.append(records)
+        return correct_rate(records)
+
+    def rates(self) -> dict[int, float]:
+        """Step → correct-rate, of every step that was measured."""
+        steps: dict[int, list[Record]] = {}
+        for one in self.store.read():
+            if one.stage == STAGE:
+                steps.setdefault(one.step, []).append(one)
+        found = {step: correct_rate(records) for step, records in sorted(steps.items())}
+        return {step: rate for step, rate in found.items() if rate is not None}
+
+
+def best_step(rates: Mapping[int, float]) -> int | None:
+    """The trained step with the highest rate, the latest of equals; None where none is known."""
+    trained = {step: rate for step, rate in rates.items() if step > 0}
+    return max(trained, key=lambda step: (trained[step], step)) if trained else None

@@ -1,0 +1,226 @@
+"""Stored answers in KernelBench's layout: judged, counted by level, written in its format."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.kernelbench import load_problem
+from data.store import read_records
+from data.suite import load_suite
+from envs.types import Dialect, Problem, Record
+from evals.answers import AnswersError, guess_dialect, read_answers
+from evals.kernelbench_protocol import official, read_opinions
+from evals.measure import EvalError
+from evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
+from tests.stored_answers import ANSWERS, write_answers, write_suite
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Done:
+    suite: Path
+    answers: Path
+    out: Path
+    printed: str
+
+    def records(self) -> dict[str, Record]:
+        """By name of the answer's file."""
+        return {one.prompt.split(": ")[1][:-1]: one for one in read_records(self.out)}
+
+    def json(self, name: str) -> Any:
+        return json.loads((self.out / name).read_text())
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    """The whole command, once, as a user runs it."""
+    root = tmp_path_factory.mktemp("answers")
+    suite, answers, out = write_suite(root / "suite"), write_answers(root / "run"), root / "out"
+    ran = command(
+        "--answers",
+        answers,
+        "--suite",
+        f"kernelbench:{suite}",
+        "--out",
+        out,
+        "--protocol",
+        "kernelbench",
+    )
+    assert ran.returncode == 0, ran.stderr
+    return Done(suite, answers, out, ran.stdout)
+
+
+def command(*words: object) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "kernelwright", "eval", *map(str, words)]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_every_answer_is_judged_in_the_dialect_of_its_file(done: Done) -> None:
+    records = done.records()
+    assert {name: one.evaluation.verdict.value for name, one in records.items()} == {
+        "level_1_problem_1_sample_0_kernel.py": "correct",
+        "level_1_problem_1_sample_1_kernel.cpp": "wrong",
+        "level_1_problem_1_sample_2_kernel.cpp": "build_failed",
+        "level_1_problem_1_sample_3_kernel.py": "no_kernel",
+        "level_1_problem_2_sample_0_kernel.cpp": "correct",
+        "level_2_problem_1_sample_0_kernel.cpp": "correct",
+        "level_2_problem_2_sample_0_kernel.cpp": "correct",
+    }
+    assert records["level_1_problem_1_sample_0_kernel.py"].dialect is Dialect.INLINE
+    assert all(one.source == ANSWERS[name] for name, one in records.items() if one.source)
+
+
+def test_what_was_not_judged_is_said(done: Done) -> None:
+    assert "left out 1 of 8 answers: their problems are not in the suite" in done.printed
+
+
+def test_a_level_has_its_row(done: Done) -> None:
+    first, second = done.json("summary.json")["levels"]
+    assert (first["level"], first["n"], first["compiled"], first["correct"]) == (1, 5, 3, 2)
+    assert (second["level"], second["n"], second["compiled"], second["correct"]) == (2, 2, 2, 2)
+    assert list(first["fast"]) == ["0", "0.5", "0.8", "1", "1.5", "2"]
+    assert first["fast"]["0"] == 2 / 5
+    shares = list(second["fast"].values())
+    assert shares == sorted(shares, reverse=True)
+    assert first["pass_at_k"] == {"1": pytest.approx((1 / 4 + 1) / 2), "2": 0.5, "4": 1.0}
+    lines = [line for line in done.printed.splitlines() if line.startswith("level ")]
+    assert lines[0].startswith("level 1 · problems 2 · samples 5 · unjudged 0 · compiled 60.0 %")
+    assert "fast_0.5" in lines[0]
+
+
+def test_results_are_in_kernelbenchs_format_a_file_for_each_level(done: Done) -> None:
+    first, second = (done.json(f"level_{level}/eval_results.json") for level in (1, 2))
+    assert {number: len(rows) for number, rows in first.items()} == {"1": 4, "2": 1}
+    assert set(second) == {"1", "2"}
+    good, sloppy, broken, empty = first["1"]
+    keys = {"sample_id", "compiled", "correctness", "metadata", "runtime", "runtime_stats"}
+    assert all(set(row) == keys for row in (good, sloppy, broken, empty))
+    assert [row["sample_id"] for row in first["1"]] == [0, 1, 2, 3]
+    assert [row["compiled"] for row in first["1"]] == [True, True, False, False]
+    assert [row["correctness"] for row in first["1"]] == [True, False, False, False]
+    assert [row["runtime"] > 0 for row in first["1"]] == [True, False, False, False]
+    assert good["runtime_stats"]["min"] <= good["runtime"] <= good["runtime_stats"]["max"]
+
+
+def test_kernelbenchs_rule_is_a_second_opinion_and_changes_no_verdict(done: Done) -> None:
+    opinions = read_opinions(done.out)
+    said = {name: opinions[one.row] for name, one in done.records().items()}
+    assert said == {
+        "level_1_problem_1_sample_0_kernel.py": True,
+        "level_1_problem_1_sample_1_kernel.cpp": True,  # within 1e-4, beyond rounding
+        "level_1_problem_1_sample_2_kernel.cpp": False,
+        "level_1_problem_1_sample_3_kernel.py": False,
+        "level_1_problem_2_sample_0_kernel.cpp": False,  # it normalises as in evaluation mode
+        "level_2_problem_1_sample_0_kernel.cpp": True,
+        "level_2_problem_2_sample_0_kernel.cpp": None,  # random in training mode
+    }
+    first, second = done.json("summary.json")["levels"]
+    assert first["kernelbench"] == {"n": 5, "correct": 2, "only_theirs": 1, "only_ours": 1}
+    assert second["kernelbench"] == {"n": 1, "correct": 1, "only_theirs": 0, "only_ours": 0}
+    assert len(read_records(done.out)) == 7
+    assert (
+        "KernelBench's rule: correct 40.0 % of 5 · only by its rule 1 · only by ours 1"
+        in done.printed
+    )
+
+
+def test_its_rule_is_five_rounds_of_the_written_sizes(done: Done) -> None:
+    kept = read_records(done.out / "protocol-kernelbench")
+    (good,) = [one for one in kept if one.row == 0]
+    assert good.evaluation.check is not None
+    assert [one.case for one in good.evaluation.check.rounds] == ["time"] * 5
+    problem = load_problem(done.suite / "level1" / "1_Shift.py")
+    assert official(problem).cases == (problem.timed_case(),)
+
+
+def test_an_interrupted_evaluation_ends_with_every_answer_once(done: Done, tmp_path: Path) -> None:
+    names = [name for name in ANSWERS if name.startswith("level_1_problem_1")]
+    answers = write_answers(tmp_path / "run", names)
+    suite = load_suite(f"kernelbench:{done.suite}?levels=1&ids=1")
+    out = tmp_path / "out"
+    evaluate_answers(answers, suite, out, {}, workers=1)
+    whole = (out / "records.jsonl").read_text().splitlines(keepends=True)
+    (out / "records.jsonl").write_text("".join(whole[1:]) + whole[0][:40])
+    with pytest.raises(EvalError, match="is not empty: --resume"):
+        evaluate_answers(answers, suite, out, {}, workers=1)
+    evaluate_answers(answers, suite, out, {}, workers=1, resume=True)
+    assert sorted(one.row for one in read_records(out)) == [0, 1, 2, 3]
+    assert set(json.loads((out / "eval_results.json").read_text())) == {"1"}
+    (answers / names[1]).write_text(ANSWERS[names[1]] + "\n")
+    with pytest.raises(EvalError, match="asked another question: files changed"):
+        evaluate_answers(answers, suite, out, {}, workers=1, resume=True)
+
+
+def test_a_second_opinion_is_asked_once(done: Done) -> None:
+    kept = (done.out / "protocol-kernelbench" / "records.jsonl").read_bytes()
+    suite = load_suite(f"kernelbench:{done.suite}")
+    ask_kernelbench(done.out, suite, workers=1)
+    show_levels(done.out, suite)
+    assert (done.out / "protocol-kernelbench" / "records.jsonl").read_bytes() == kept
+
+
+@pytest.mark.parametrize(
+    ("source", "dialect"),
+    [
+        ("from torch.utils.cpp_extension import load_inline", Dialect.INLINE),
+        ("import triton\n\n@triton.jit\ndef f(): pass", Dialect.TRITON),
+        ("from triton import jit\n@jit\ndef f(): pass", Dialect.TRITON),
+    ],
+)
+def test_a_python_file_says_what_it_is_in(tmp_path: Path, source: str, dialect: Dialect) -> None:
+    path = tmp_path / "level_1_problem_1_sample_0_kernel.py"
+    path.write_text(source)
+    assert guess_dialect(path) is dialect
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("class ModelNew: pass", "neither load_inline nor @triton.jit"),
+        ("@triton.jit\ndef f(): load_inline()", "both load_inline and @triton.jit"),
+    ],
+)
+def test_a_file_that_does_not_say_is_refused_by_name(
+    tmp_path: Path, source: str, says: str
+) -> None:
+    path = tmp_path / "level_1_problem_1_sample_0_kernel.py"
+    path.write_text(source)
+    with pytest.raises(AnswersError, match=f"{path}: {says}; .*--dialect inline"):
+        guess_dialect(path)
+
+
+def problems(root: Path) -> tuple[Problem, ...]:
+    return load_suite(f"kernelbench:{write_suite(root)}").problems
+
+
+def test_a_dialect_that_is_named_is_taken_for_every_file(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "level_1_problem_1_sample_0_kernel.py").write_text("class ModelNew: pass")
+    found, notes = read_answers(folder, problems(tmp_path / "suite"), Dialect.INLINE)
+    assert [one.dialect for one in found] == [Dialect.INLINE]
+    assert notes[0].startswith("3 of 4 problems have no answer: level1/2_Norm, ")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--suite", "starter"), "eval takes a model or --answers FOLDER: one of the two"),
+        (("m", "--suite", "starter", "--protocol", "kernelbench"), "needs a suite in its layout"),
+        (("--answers", "/no/such", "--suite", "starter"), "no folder /no/such"),
+        (("--answers", ".", "--suite", "starter"), "answers are to a suite in KernelBench's"),
+    ],
+)
+def test_wrong_use_is_one_line(words: tuple[str, ...], says: str) -> None:
+    ran = command(*words)
+    assert ran.returncode == 2
+    assert says in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1

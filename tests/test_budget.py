@@ -1,0 +1,109 @@
+"""What a recipe costs here: probed, shrunk to fit, or refused before minutes are spent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kernelwright.budget
+from kernelwright.budget import budget, run_seconds
+from rl.config import Recipe
+from rl.probe import Probe, ProbeError, ProbeKilledError, probe
+from tests.tiny_model import save_tiny
+
+PROBE = Probe(
+    sft_step_s=2.0, trained_token_s=0.01, decoding_step_s=0.1, rows=8, peak_bytes=6_000_000_000
+)
+
+
+@pytest.fixture(autouse=True)
+def _this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """8 GB free, two cores, no GPU."""
+    monkeypatch.setattr(kernelwright.budget, "available_bytes", lambda: 8_000_000_000)
+    monkeypatch.setattr(kernelwright.budget, "cores", lambda: 2)
+    monkeypatch.setattr(kernelwright.budget, "gpus", list)
+
+
+def recipe(**changed: Any) -> Recipe:
+    section = {"batch_size": 4, "micro_batch_size": 4}
+    return Recipe.model_validate({"name": "a", "sft": section, **changed})
+
+
+def by_rows(asked: Recipe) -> Probe:
+    """Memory in proportion to the rows of an SFT step."""
+    return replace(PROBE, peak_bytes=asked.sft.micro_batch_size * 3_000_000_000)
+
+
+def test_what_fits_is_run_as_it_is_and_its_cost_is_said() -> None:
+    found = budget(recipe(), lambda _: PROBE)
+    assert found.recipe == recipe()
+    assert found.notes == ()
+    line = found.line()
+    assert line is not None
+    assert "7.0 GB at the peak" in line
+    assert "8.0 GB are free" in line
+
+
+def test_an_sft_step_is_cut_until_it_fits_and_that_is_said() -> None:
+    found = budget(recipe(), by_rows)
+    assert found.reason is None
+    assert (found.recipe.sft.batch_size, found.recipe.sft.micro_batch_size) == (4, 2)
+    assert found.notes == ("sft.micro_batch_size: 2, for 8.0 GB are free",)
+
+
+def test_what_cannot_fit_is_refused_with_its_size_and_what_helps() -> None:
+    found = budget(recipe(), lambda _: replace(PROBE, peak_bytes=20_000_000_000))
+    assert found.reason is not None
+    assert "its steps take 21.0 GB" in found.reason
+    assert "take a smaller model" in found.reason
+    assert found.line() is None
+
+
+def test_a_probe_that_the_system_ends_counts_as_too_large() -> None:
+    def killed(asked: Recipe) -> Probe:
+        if asked.sft.micro_batch_size > 1:
+            raise ProbeKilledError("it was ended by SIGKILL")
+        return PROBE
+
+    found = budget(recipe(), killed)
+    assert found.recipe.sft.micro_batch_size == 1
+    assert found.reason is None
+
+
+def test_a_step_that_fails_is_a_reason() -> None:
+    def fails(_: Recipe) -> Probe:
+        raise ProbeError("RuntimeError: not enough memory")
+
+    assert budget(recipe(), fails).reason == (
+        "a probe of its steps failed: RuntimeError: not enough memory"
+    )
+
+
+def test_nothing_is_probed_where_nothing_is_trained() -> None:
+    def never(_: Recipe) -> Probe:
+        raise AssertionError
+
+    assert budget(recipe(stages=["eval"]), never).line() is None
+
+
+def test_more_steps_take_longer() -> None:
+    few, many = (recipe(grpo={"steps": steps}) for steps in (2, 20))
+    assert run_seconds(few, PROBE) < run_seconds(many, PROBE)
+
+
+def test_a_probe_runs_the_recipes_own_steps_and_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path / "cache"))
+    model = {"name": str(save_tiny(tmp_path / "model")), "lora": {"rank": 4}}
+    asked = recipe(model=model, grpo={"max_completion_length": 32})
+    found = probe(asked)
+    assert min(found.sft_step_s, found.trained_token_s) > 0
+    assert found.peak_bytes > 100 << 20
+    assert probe(asked) == found
+    broken = recipe(model={"name": str(tmp_path / "nowhere")})
+    with pytest.raises(ProbeError):
+        probe(broken)

@@ -1,0 +1,71 @@
+"""Which groups are trained on, and what their advantage is made of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.types import Reward
+from rl.groups import SAME, advantage_shares, advantages, chosen, group_metrics, is_live
+from tests.rollouts import row
+
+CREDITS = st.lists(st.none() | st.floats(-10, 10), min_size=1, max_size=8)
+
+
+def test_a_group_is_live_where_two_credits_differ_and_none_has_no_say() -> None:
+    assert is_live([0.0, 1.0])
+    assert is_live([0.0, None, 1.0])
+    for dead in ([], [None], [1.0], [1.0, 1.0, None], [0.1 + 0.2, 0.3]):
+        assert not is_live(dead)
+
+
+@given(st.lists(CREDITS, min_size=1, max_size=10), st.data())
+def test_no_dead_group_is_trained_while_a_live_one_is_left_out(
+    groups: list[list[float | None]], data: st.DataObject
+) -> None:
+    wanted = data.draw(st.integers(0, len(groups)))
+    kept = chosen(groups, wanted)
+    left = [number for number in range(len(groups)) if number not in kept]
+    assert len(kept) == wanted
+    assert kept == sorted(set(kept))
+    if any(is_live(groups[number]) for number in left):
+        assert all(is_live(groups[number]) for number in kept)
+
+
+def test_too_few_groups_are_an_error() -> None:
+    with pytest.raises(ValueError, match="2 groups are wanted of 1"):
+        chosen([[1.0]], 2)
+
+
+@given(CREDITS, st.floats(-5, 5))
+def test_advantages_sum_to_zero_and_ignore_an_offset(
+    credits: list[float | None], offset: float
+) -> None:
+    found = advantages(credits)
+    assert math.fsum(found) == pytest.approx(0, abs=1e-9)
+    moved = advantages([None if one is None else one + offset for one in credits])
+    assert moved == pytest.approx(found, abs=1e-9)
+    assert all(one == 0 for one, credit in zip(found, credits, strict=True) if credit is None)
+    if max(map(abs, found)) > SAME:
+        assert is_live(credits)
+
+
+def test_the_share_of_a_part_is_its_part_of_all_advantage() -> None:
+    paid = [Reward(parts={"correct": c, "speed": s}) for c, s in ((1, 0.25), (0, 0.0), (0, 0.0))]
+    rows = [replace(row(0.0), reward=one) for one in paid]
+    shares = advantage_shares([rows])
+    assert shares == pytest.approx({"correct": 0.8, "speed": 0.2})
+    assert advantage_shares([[row(1.0), row(1.0)]]) == {}
+    assert advantage_shares([[row(None), row(None)]]) == {}
+
+
+def test_metrics_count_live_groups_and_distinct_answers() -> None:
+    groups = [[row(0.0, tokens=(1,)), row(1.0, tokens=(2,))], [row(0.0), row(0.0)]]
+    found = group_metrics(groups, [[0.0, 1.0], [0.0, 0.0]])
+    assert found["groups/live"] == 1
+    assert found["groups/dead"] == 1
+    assert found["groups/distinct_answers"] == 0.75

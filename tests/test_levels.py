@@ -1,0 +1,152 @@
+"""Numbers by level: what is left out, what is counted, what stands in the page and the file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from data.store import RecordStore
+from envs.compare import Expected
+from envs.types import Case, Dialect, Evaluation, Problem, Verdict
+from evals.answers import Answer
+from evals.eval_results import entry, write_eval_results
+from evals.kernelbench_protocol import official, says_correct
+from evals.levels import by_level, plain, print_levels, unjudged_lines
+from evals.report import write_report
+from evals.summary import RunFacts, write_summary
+from tests.nouns import CODE, correct, record, timing, verdict
+
+FACTS = RunFacts(
+    model="answers of run",
+    dialect=Dialect.INLINE,
+    target="here",
+    suite="kernelbench:suite",
+    date="2026-01-01",
+    seconds={"eval": 1.0},
+    categories={},
+)
+
+
+def problem(level: int, number: int) -> Problem:
+    case = Case(name="time", sizes=())
+    return Problem(name=f"level{level}/{number}_P", code=CODE, cases=(case,))
+
+
+PROBLEMS = (problem(1, 1), problem(1, 2), problem(10, 1))
+BUILT = Evaluation(verdict=Verdict.WRONG, reason="mismatch", binary="b")
+
+
+RECORDS = [
+    record("eval", row=row, problem=PROBLEMS[at].name, evaluation=one)
+    for row, (at, one) in enumerate(
+        [
+            (0, correct(timing(2_000, 1_000))),
+            (0, verdict(Verdict.UNJUDGED)),
+            (1, BUILT),
+            (1, verdict(Verdict.BUILD_FAILED)),
+            (2, correct()),
+        ]
+    )
+]
+
+
+def test_unjudged_samples_are_in_no_share_and_are_counted() -> None:
+    first, tenth = by_level(RECORDS, PROBLEMS)
+    assert (first.level, tenth.level) == (1, 10)
+    assert (first.n, first.unjudged, first.compiled, first.correct) == (3, 1, 1, 1)
+    assert first.fast == {"0": 1 / 3, "0.5": 1 / 3, "0.8": 1 / 3, "1": 1 / 3, "1.5": 1 / 3, "2": 0}
+    assert first.pass_at_k == {"1": 0.5, "2": 0.0}
+    assert tenth.fast == {"0": 1.0} | dict.fromkeys(("0.5", "0.8", "1", "1.5", "2"))
+
+
+def test_samples_without_an_opinion_are_in_neither_column() -> None:
+    opinions = {0: False, 1: None, 2: True, 3: False, 4: None}
+    first, tenth = by_level(RECORDS, PROBLEMS, opinions)
+    assert first.kernelbench
+    assert tenth.kernelbench
+    found = first.kernelbench
+    assert (found.n, found.correct, found.only_theirs, found.only_ours) == (3, 1, 1, 1)
+    assert tenth.kernelbench.n == 0
+
+
+def test_its_rule_has_no_opinion_where_it_saw_no_output() -> None:
+    silent = (Verdict.UNJUDGED, Verdict.CHEATED)
+    for kind in Verdict:
+        said = says_correct(verdict(kind))
+        assert said is (None if kind in silent else kind is Verdict.CORRECT)
+    outside = Evaluation(verdict=Verdict.WRONG, reason="out_of_bounds")
+    assert says_correct(outside) is None
+
+
+@given(st.floats(-1e3, 1e3), st.floats(-1, 1))
+def test_its_tolerance_is_allclose_at_one_in_ten_thousand(exact: float, off: float) -> None:
+    tolerance = official(PROBLEMS[0]).tolerance
+    assert tolerance is not None
+    allowed = 1e-4 + 1e-4 * abs(exact)
+    error, _ = Expected.of([np.array([exact])], tolerance).error(np.array([exact + off * allowed]))
+    assert error is not None
+    assert error <= 1 + 1e-6
+    beyond = np.array([exact + 1.01 * allowed])
+    error, _ = Expected.of([np.array([exact])], tolerance).error(beyond)
+    assert error is not None
+    assert error > 1
+
+
+def test_a_line_says_why_samples_were_not_judged() -> None:
+    random = Evaluation(
+        verdict=Verdict.UNJUDGED, reason="reference_failed", log="ProblemError: it is\nrandom"
+    )
+    built = Evaluation(verdict=Verdict.UNJUDGED, reason="built_only")
+    records = [
+        record("eval", row=row, problem=PROBLEMS[at].name, evaluation=one)
+        for row, (at, one) in enumerate([(0, random), (0, random), (1, built), (2, built)])
+    ]
+    assert unjudged_lines(records) == [
+        "level1/1_P cannot be judged: ProblemError: it is random",
+        "2 unjudged: built_only (they build; nothing on this machine can run them)",
+    ]
+
+
+def test_one_level_has_its_file_where_kernelbench_looks_for_it(tmp_path: Path) -> None:
+    answer = Answer(
+        file="a", sample=3, problem=PROBLEMS[0], dialect=Dialect.INLINE, source="import torch"
+    )
+    unjudged = verdict(Verdict.UNJUDGED)
+    (path,) = write_eval_results(tmp_path, [(answer, correct(timing())), (answer, unjudged)])
+    assert path == tmp_path / "eval_results.json"
+    (row,) = json.loads(path.read_text())["1"]
+    assert (row["sample_id"], row["runtime"]) == (3, 0.001)
+
+
+def test_what_was_not_timed_has_the_runtime_that_stands_for_none() -> None:
+    row = entry(0, verdict(Verdict.WRONG))
+    assert (row["runtime"], row["runtime_stats"]) == (-1.0, {})
+
+
+def test_the_report_has_the_table_with_both_columns(tmp_path: Path) -> None:
+    RecordStore(tmp_path).append(RECORDS)
+    write_summary(tmp_path, FACTS)
+    assert "By level" not in write_report(tmp_path).read_text()
+    path = tmp_path / "summary.json"
+    levels = plain(by_level(RECORDS, PROBLEMS, {0: True}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "levels": levels}))
+    page = write_report(tmp_path).read_text()
+    assert "<h2>By level</h2>" in page
+    assert "only by its rule" in page
+    assert "<td>10</td>" in page
+
+
+def test_a_terminal_gets_a_table_and_a_file_gets_lines() -> None:
+    levels = by_level(RECORDS, PROBLEMS)
+    wide = Console(record=True, width=200, force_terminal=True)
+    print_levels(wide, levels)
+    assert "fast_0.5" in wide.export_text()
+    plain_console = Console(record=True, width=60, force_terminal=False)
+    print_levels(plain_console, levels)
+    lines = plain_console.export_text().splitlines()
+    assert [line.split(" · ")[0] for line in lines] == ["level 1", "level 10"]

@@ -1,0 +1,37 @@
+"""How much memory is said to be free: the machine's, or what a container leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import envs.memory
+from envs.memory import available_bytes
+
+GB = 10**9
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "cached"),
+    [
+        ("memory.max", "memory.current", "inactive_file"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ],
+)
+def test_a_container_leaves_its_limit_less_what_is_used_and_cannot_be_dropped(
+    limit: str, used: str, cached: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / limit).write_text(f"{GB}\n")
+    (tmp_path / used).write_text(f"{GB // 2}\n")
+    (tmp_path / "memory.stat").write_text(f"anon 7\n{cached} {GB // 10}\n")
+    monkeypatch.setattr(envs.memory, "own_cgroups", lambda: [tmp_path])
+    assert available_bytes() == GB // 2 + GB // 10
+
+
+def test_without_a_limit_it_is_what_the_machine_has_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "memory.max").write_text("max\n")
+    monkeypatch.setattr(envs.memory, "own_cgroups", lambda: [tmp_path])
+    assert GB // 10 < available_bytes() <= envs.memory.physical_bytes()

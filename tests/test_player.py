@@ -1,0 +1,90 @@
+"""Playing: builds and checks go beside sampling, timing never does, and a cut answer is none."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from envs.types import Verdict
+from rl.player import JudgedPlayer
+from tests.rollouts import ScriptedJudge, ask, block, player, sampled
+
+RIGHT, WRONG, ODD = (sampled(block(word)) for word in ("right", "wrong", "odd"))
+
+
+def test_each_answer_gets_its_own_verdict_in_order() -> None:
+    found = player(ScriptedJudge(), [RIGHT, WRONG, ODD, sampled("no code")]).play([ask()] * 4)
+    kinds = [row.evaluation.verdict for row in found]
+    assert kinds == [Verdict.CORRECT, Verdict.WRONG, Verdict.UNJUDGED, Verdict.NO_KERNEL]
+    assert [row.reward is None for row in found] == [False, False, True, False]
+    assert found[0].prompt_ids == tuple(map(ord, "do p"))
+
+
+def test_equal_answers_are_checked_once_and_only_correct_ones_are_timed() -> None:
+    judge = ScriptedJudge()
+    player(judge, [RIGHT, WRONG]).play([ask()] * 6)
+    checked = [source for sources, timed in judge.calls if not timed for source in sources]
+    assert sorted(checked) == ["right\n", "wrong\n"]
+    assert [sources for sources, timed in judge.calls if timed] == [["right\n"]]
+
+
+def test_nothing_is_timed_where_the_recipe_does_not_time() -> None:
+    judge = ScriptedJudge()
+    (row,) = player(judge, [RIGHT], timed=False).play([ask()])
+    assert row.evaluation.timing is None
+    assert not any(timed for _, timed in judge.calls)
+
+
+def test_an_answer_that_was_cut_off_is_not_judged_and_earns_nothing() -> None:
+    """It closed its block and rambled on to the limit: paid for, it would never learn to end."""
+    judge = ScriptedJudge()
+    (row,) = player(judge, [sampled(block("right"), ended=False)]).play([ask()])
+    assert (row.evaluation.verdict, row.evaluation.reason) == (Verdict.NO_KERNEL, "truncated")
+    assert row.source is None
+    assert row.reward is not None
+    assert row.reward.total == 0
+    assert judge.calls == []
+
+
+def test_checks_begin_while_others_are_sampled_and_timing_waits_for_the_last() -> None:
+    judge, checked = ScriptedJudge(), threading.Event()
+    happened: list[str] = []
+    judge_one = judge.evaluate_many
+
+    def evaluate_many(jobs: Any, *, timed: bool = True, **options: Any) -> Any:
+        happened.append("timed" if timed else "checked")
+        checked.set()
+        return judge_one(jobs, timed=timed, **options)
+
+    judge.evaluate_many = evaluate_many  # type: ignore[method-assign]
+
+    def sampler(prompts: Any, on_finished: Any) -> Any:
+        on_finished(0, RIGHT)
+        assert checked.wait(10), "the first answer is not checked before the second is sampled"
+        happened.append("sampled")
+        on_finished(1, WRONG)
+        return [RIGHT, WRONG]
+
+    played = player(judge, [RIGHT])
+    JudgedPlayer.play(player(judge, [RIGHT], sampler=sampler), [ask(), ask()])
+    assert happened == ["checked", "sampled", "checked", "timed"]
+    assert set(played.seconds) == set()
+
+
+def test_a_judge_that_cannot_go_on_is_heard() -> None:
+    judge = ScriptedJudge()
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("no worker is left")
+
+    judge.evaluate_many = broken  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError, match="no worker is left"):
+        player(judge, [RIGHT]).play([ask()])
+
+
+def test_phases_are_timed_apart() -> None:
+    played = player(ScriptedJudge(), [RIGHT])
+    played.play([ask()])
+    assert set(played.seconds) == {"prompt", "generate", "judge"}

@@ -1,0 +1,56 @@
+"""Why a recipe cannot run here, said before any weights are touched."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from kernelwright.launch import start
+from kernelwright.machine import EXTRAS
+from kernelwright.preflight import preflight
+from kernelwright.recipe import resolve
+
+ROOT = Path(__file__).parents[1]
+FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["data.dialect=cuda"], "judge cannot run cuda answers"),
+        (["data.dialect=triton"], "there are no triples in triton"),
+        (["model.name=some/giant-900b"], "its weights need at least"),
+        (["model.name=smollm2-135n"], "model.name: no model 'smollm2-135n'"),
+        (["data.train_suite=nonsense"], "data.train_suite: no suite 'nonsense'"),
+    ],
+)
+def test_preflight_gives_one_sentence_for_each_reason(overrides: list[str], words: str) -> None:
+    (reason,) = preflight(resolve(FIXTURES / "base.yaml", overrides).recipe)
+    assert words in reason
+    assert "\n" not in reason
+
+
+def test_preflight_names_the_extra_that_is_missing() -> None:
+    if find_spec("vllm"):
+        pytest.skip("vLLM is installed")
+    words = ["grpo.generation=vllm", "model.quantization=none"]
+    (reason,) = preflight(resolve(FIXTURES / "base.yaml", words).recipe)
+    assert reason == "grpo.generation: vllm is not installed; run `pip install -e '.[vllm]'`"
+    assert not preflight(resolve(FIXTURES / "base.yaml", [*words, "stages=[sft, eval]"]).recipe)
+
+
+def test_a_run_that_cannot_start_fails_before_any_weights(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert start(FIXTURES / "base.yaml", ["model.name=some/giant-900b"]) == 1
+    assert "base.yaml cannot run here: model.name some/giant-900b" in capsys.readouterr().err
+
+
+def test_every_extra_named_in_advice_asks_for_that_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for module, extra in EXTRAS.items():
+        wanted = " ".join(project["optional-dependencies"][extra])
+        assert module.replace("_", "-") in wanted

@@ -1,0 +1,62 @@
+"""The validation curve: problems that are never trained on, and the step that did best."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.store import RecordStore
+from rl.methods.base import Prompt, RunView
+from rl.methods.find import method_options, start_method
+from rl.validation import Validation, best_step, reserve
+from tests.rollouts import ScriptedJudge, block, player, sampled, task
+
+
+@given(st.sets(st.text(min_size=1, max_size=4), max_size=12), st.integers(0, 14))
+def test_what_is_reserved_is_not_trained_on_and_nothing_is_lost(
+    names: set[str], count: int
+) -> None:
+    tasks = [task(name) for name in sorted(names)]
+    kept, trained = reserve(tasks, count)
+    assert len(kept) == min(count, len(tasks))
+    assert not set(kept) & set(trained)
+    assert set(kept) | set(trained) == set(tasks)
+
+
+@given(st.sets(st.text(min_size=1, max_size=4), min_size=2, max_size=12))
+def test_the_reserved_do_not_depend_on_the_order_of_the_suite(names: set[str]) -> None:
+    tasks = [task(name) for name in sorted(names)]
+    assert set(reserve(tasks, 1)[0]) == set(reserve(tasks[::-1], 1)[0])
+
+
+def test_the_best_step_is_a_trained_one_and_the_latest_of_equals() -> None:
+    assert best_step({0: 0.9, 4: 0.5, 8: 0.5, 12: 0.4}) == 8
+    assert best_step({0: 0.9}) is None
+    assert best_step({}) is None
+
+
+def test_a_point_is_kept_as_records_and_read_back_as_a_rate(tmp_path: Path) -> None:
+    store = RecordStore(tmp_path)
+    method = start_method(method_options("grpo"), RunView(seed=0, store=store))
+    method.prompt = lambda task, step: Prompt(text="do")  # type: ignore[method-assign]
+    answers = [sampled(block(word)) for word in ("right", "wrong", "odd", "right")]
+
+    def player_at(trainer: Any, step: int) -> Any:
+        return player(ScriptedJudge(), answers, step=step)
+
+    validation = Validation(
+        tasks=[task("a"), task("b")],
+        samples=2,
+        method=method,
+        player_at=player_at,
+        store=store,
+        versions={},
+    )
+    assert validation.measure(SimpleNamespace(), 4) == 2 / 3
+    assert validation.rates() == {4: 2 / 3}
+    assert {one.stage for one in store.read()} == {"validation"}
+    assert [one.credit for one in store.read()] == [None] * 4

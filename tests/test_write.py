@@ -1,0 +1,118 @@
+"""`kernelwright write`: the best of a model's answers, by the real judge."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.judge import NO_CODE_BLOCK, Judge
+from envs.types import CaseCheck, Check, Dialect, Evaluation, Timing, Verdict
+from kernelwright.ask import ask
+from kernelwright.write import Answer, Sampling, best_of, dialect_of, failures, write_kernels
+from rl.policies import ScriptedPolicy
+from tests.tiny_model import save_tiny
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULE = """
+import torch
+
+N = 4000
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+def get_inputs():
+    return [torch.randn(N)]
+
+def get_init_inputs():
+    return []
+"""
+RELU = """```cpp
+#include <cstdint>
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
+    for (int64_t i = 0; i < x_0; i++) out[i] = x[i] > 0 ? x[i] : 0;
+}
+```"""
+
+
+ROUNDS = (CaseCheck(case="given", passed=True, error=0.1),)
+
+
+def correct(ns: int | None) -> Answer:
+    timing = Timing(baseline_ns=(1000,) * 3, candidate_ns=(ns,) * 3) if ns else None
+    found = Evaluation(
+        verdict=Verdict.CORRECT, reason="ok", check=Check(rounds=ROUNDS), timing=timing
+    )
+    return Answer(completion="", source="int x;", evaluation=found)
+
+
+WRONG = Answer(
+    completion="",
+    source="int x;",
+    evaluation=Evaluation(verdict=Verdict.WRONG, reason="mismatch"),
+)
+NOTHING = Answer(completion="", source=None, evaluation=NO_CODE_BLOCK)
+
+
+@given(st.lists(st.sampled_from([0, 1, 50, 2000]) | st.none(), max_size=8))
+def test_the_best_is_correct_and_none_that_was_timed_is_faster(ns: Sequence[int | None]) -> None:
+    answers = [WRONG if one == 0 else correct(one) for one in ns]
+    place = best_of(answers)
+    assert (place is None) == all(one == 0 for one in ns)
+    if place is not None:
+        timed = [one for one in ns if one]
+        assert ns[place] == (min(timed) if timed else None)
+
+
+def test_the_commonest_failure_is_said_first() -> None:
+    told = failures([NOTHING, WRONG, correct(5), WRONG])
+    assert told == "2 wrong (mismatch), 1 no_kernel (no_code_block)"
+
+
+def test_the_right_answer_among_wrong_ones_is_found_by_the_real_judge(tmp_path: Path) -> None:
+    path = tmp_path / "m.py"
+    path.write_text(MODULE, encoding="utf-8")
+    asked = ask(path, Dialect.CPP)
+    policy = ScriptedPolicy(["no code", RELU.replace("> 0", "> 1"), RELU])
+    with Judge(workers=1) as judge:
+        answers = write_kernels(policy, judge, asked, Dialect.CPP, Sampling(samples=3))
+    assert [one.evaluation.verdict for one in answers] == ["no_kernel", "wrong", "correct"]
+    assert best_of(answers) == 2
+
+
+def test_a_run_says_in_which_dialect_its_model_writes(tmp_path: Path) -> None:
+    assert dialect_of("smollm2-135m") is Dialect.CPP
+    (tmp_path / "recipe.resolved.yaml").write_text("data: {dialect: triton}\n")
+    assert dialect_of(str(tmp_path)) is Dialect.TRITON
+    (tmp_path / "recipe.resolved.yaml").write_text("- broken\n")
+    with pytest.raises(ValueError, match="give --dialect"):
+        dialect_of(str(tmp_path))
+
+
+def test_a_model_that_writes_no_kernel_is_exit_code_1_with_the_verdicts(tmp_path: Path) -> None:
+    model, path = save_tiny(tmp_path / "model"), tmp_path / "m.py"
+    path.write_text(MODULE, encoding="utf-8")
+    words = ["write", str(path), "--model", str(model), "-n", "2", "--max-new-tokens", "4"]
+    done = subprocess.run(
+        [sys.executable, "-m", "kernelwright", *words, "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "none of 2 answers is correct: 2 no_kernel (no_code_block)"
+    )
+    told = json.loads(done.stdout)
+    assert told["best"] is None
+    assert [one["verdict"] for one in told["answers"]] == ["no_kernel", "no_kernel"]
