@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from envs.compare import Array, Expected
-from envs.reference import (
+from envs.referee.tolerance import Array, Expected
+from envs.reference.module import (
     Reference,
     flatten,
     forward,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from data.sizes import Sizes, sizes_of
-from envs.reference import ProblemError
+from envs.reference.module import ProblemError
 from envs.types import Case, Problem, Role
 
 FILE = re.compile(r"(\d+)_(.+)\.py")

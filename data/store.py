@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from envs.codec import record_from_plain, to_json
 from envs.types import Record
-from envs.wire import record_from_plain, to_json
 
 FILE = "records.jsonl"
 

@@ -18,8 +18,8 @@ from queue import SimpleQueue
 from typing import Any
 
 from data.admission import Admission, check_problem, fingerprint
+from envs.codec import to_plain
 from envs.types import Problem
-from envs.wire import to_plain
 
 Job = tuple[Problem, Sequence[str]]
 """A problem, and its code less one operation, in every way that is known."""

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envs.reference import flatten, load_reference
-from envs.toolchain import ROOT
+from envs.codec import problem_from_plain, to_plain
+from envs.reference.module import flatten, load_reference
+from envs.sandbox.toolchain import ROOT
 from envs.types import Case, Problem, content_hash
-from envs.wire import problem_from_plain, to_plain
 
 LIMIT_S = 60.0
 """After so long the problem in hand is unknown, and the others get another process."""

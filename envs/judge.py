@@ -1,14 +1,13 @@
 """The judge: candidates in, evaluations out, in parallel, whatever the candidates do.
 
-Each worker is a trusted process of its own (`envs/worker.py`), lent out by a pool (`envs/pool.py`).
-A candidate whose worker is lost is tried once more; after that, or when its time is up, it is
-`unjudged`, which costs nobody.
+Each worker is a trusted process of its own (`envs/workers/worker.py`), lent out by a pool
+(`envs/workers/pool.py`). A candidate whose worker is lost is tried once more; after that, or when
+its time is up, it is `unjudged`, which costs nobody.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,10 +15,11 @@ from types import TracebackType
 from typing import Protocol
 
 from envs.answer import extract
-from envs.health import fresh_seed
-from envs.pool import Pool, Worker, WorkerLostError
-from envs.sandbox import require_level
+from envs.locks import shared_cores
+from envs.sandbox.levels import require_level
 from envs.types import Candidate, Evaluation, Problem, Task, Verdict
+from envs.workers.health import fresh_seed
+from envs.workers.pool import Pool, Worker, WorkerLostError
 
 CANDIDATE_LIMIT_S = 180.0
 TRIES = 2
@@ -39,12 +39,6 @@ class AnyJudge(Protocol):
         on_done: Callable[[], None] | None = None,
         seed: int | None = None,
     ) -> list[Evaluation]: ...
-
-
-def shared_cores(which: int, of: int) -> list[int]:
-    """The cores of one of several processes: every core has one owner while there are enough."""
-    cores = sorted(os.sched_getaffinity(0))
-    return cores[which::of] or [cores[which % len(cores)]]
 
 
 class Judge:

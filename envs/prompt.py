@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from envs.abi import CaseSpec, TensorSpec
 from envs.dialects import WORKSHOPS
-from envs.reference import load_reference, sized_code
+from envs.reference.module import load_reference, sized_code
 from envs.types import Problem, Task
 
 

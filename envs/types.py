@@ -81,7 +81,7 @@ class Case:
     """One workload of a problem.
 
     `sizes` replaces module-level integer constants of the problem's source by name;
-    `distribution` names how the values of `get_inputs()` are changed (`envs/reference.py`).
+    `distribution` names how the values of `get_inputs()` are changed (`envs/reference/module.py`).
     """
 
     name: str
@@ -119,7 +119,7 @@ class Tolerance:
 class Problem:
     """A PyTorch module in KernelBench's format, and the workloads it is judged on.
 
-    `tolerance` None means: derived for this problem by the judge (`envs/compare.py`).
+    `tolerance` None means: derived for this problem by the judge (`envs/referee/tolerance.py`).
     """
 
     name: str
@@ -171,7 +171,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where candidates run. A peak is an upper bound (envs/peaks.py), unknown until measured.
+    """Where candidates run. A peak is an upper bound (envs/referee/peaks.py), unknown until
+    measured.
 
     `read_bytes_per_s` has a rate for each size of what is read over and over, sizes rising: the
     smaller the set, the nearer the cache that it fits in.

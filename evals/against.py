@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from envs.baselines import Compiled, compiled_baselines, compiled_from_plain
+from envs.codec import to_plain
 from envs.types import Problem, Speedup
-from envs.wire import to_plain
+from envs.workers.compile_baseline import Compiled, compiled_baselines, compiled_from_plain
 from evals.metrics import geomean
 
 BASELINES_FILE = "baselines.json"

@@ -18,8 +18,8 @@ import yaml
 
 from data.store import FILE as RECORDS_FILE
 from data.suite import SuiteError, load_suite
+from envs.codec import record_from_plain
 from envs.types import Dialect, Record
-from envs.wire import record_from_plain
 from evals.against import read_baselines
 from evals.summary import RunFacts, read_summary, summarise
 

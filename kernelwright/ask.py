@@ -11,7 +11,7 @@ from pathlib import Path
 from data.kernelbench import load_problem
 from envs.dialects import WORKSHOPS
 from envs.prompt import task_prompt
-from envs.reference import ProblemError, load_reference
+from envs.reference.module import ProblemError, load_reference
 from envs.types import Dialect, Problem, Task
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from envs.gpus import gpus
-from envs.sandbox import require_level, sandbox_level
-from envs.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
+from envs.sandbox.levels import require_level, sandbox_level
+from envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
 from kernelwright.machine import cores, free_disk_bytes, install_command, is_checkout, memory_bytes
 
 GB = 1e9

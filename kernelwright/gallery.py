@@ -23,10 +23,10 @@ from data.gallery import (
     honest,
     judge_exhibits,
 )
-from envs.inside import python
 from envs.judge import Judge
-from envs.sandbox import sandbox_level
-from envs.toolchain import cache_folder, toolchain_fingerprint
+from envs.sandbox.levels import sandbox_level
+from envs.sandbox.rootfs import python
+from envs.sandbox.toolchain import cache_folder, toolchain_fingerprint
 from envs.types import content_hash
 from kernelwright.processes import living_below, still_alive
 

@@ -101,8 +101,8 @@ def _fitted(recipe: Recipe) -> Budget:
 def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
     """Everything that is slow or heavy: the folder, the model, the judge, then the stages."""
     from data.store import StoreError
-    from envs.pool import JudgeError
-    from envs.toolchain import SandboxUnavailableError
+    from envs.sandbox.toolchain import SandboxUnavailableError
+    from envs.workers.pool import JudgeError
     from kernelwright.budget import Budget
     from kernelwright.preflight import fooled, unprepared
     from kernelwright.run_folder import NotEmptyError, RunError, RunFolder

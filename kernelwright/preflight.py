@@ -8,8 +8,8 @@ from pathlib import Path
 
 from data.suite import SuiteError, load_suite
 from envs.gpus import gpus
-from envs.sandbox import require_level
-from envs.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
+from envs.sandbox.levels import require_level
+from envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
 from envs.types import Dialect, Problem
 from kernelwright.estimate import weight_bytes
 from kernelwright.machine import how_to_install, memory_bytes

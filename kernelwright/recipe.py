@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from envs.gpus import gpus
-from envs.toolchain import nvcc_path
+from envs.sandbox.toolchain import nvcc_path
 from kernelwright.auto import settle
 from kernelwright.yaml_tree import KeyPath, RecipeError, Tree, merge, parse_value, read_tree
 from rl.config import Recipe

@@ -23,7 +23,7 @@ from data.triples import Triple, triples_of
 from envs.gpus import gpus
 from envs.judge import AnyJudge, Judge, judge_completions
 from envs.prompt import task_prompt
-from envs.ray_judge import RayJudge
+from envs.remote.ray_judge import RayJudge
 from envs.types import Baseline, Problem, Record, Task
 from evals.against import keep_baselines
 from evals.report import write_report

@@ -87,7 +87,7 @@ class KernelReward:
         nouns = self._problems(problem, len(completions))
         texts = [_text(one) for one in completions]
         tasks = [Task(problem=one, dialect=self.dialect) for one in nouns]
-        judged = judge_completions(self._court(), tasks, texts, timed=self.timed)
+        judged = judge_completions(self._opened(), tasks, texts, timed=self.timed)
         rewards = [price(self.preset, evaluation) for _, evaluation in judged]
         step = trainer_state.global_step if trainer_state else 0
         records = [
@@ -126,7 +126,7 @@ class KernelReward:
             self._ending()
             self._judge = None
 
-    def _court(self) -> AnyJudge:
+    def _opened(self) -> AnyJudge:
         if self._judge is None:
             started = Judge(share=(_number("LOCAL_RANK", 0), _number("LOCAL_WORLD_SIZE", 1)))
             self._ending = weakref.finalize(self, started.close)

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from envs.sandbox import LEVELS
+from envs.sandbox.levels import LEVELS
 from envs.types import Baseline, Dialect
 from rewards.price import PRESETS
 from rl.methods.base import MethodOptions

@@ -15,9 +15,9 @@ from time import monotonic
 from typing import Any
 
 from envs.answer import extract
-from envs.health import fresh_seed
 from envs.judge import NO_CODE_BLOCK, AnyJudge
 from envs.types import Candidate, Evaluation, Problem, Verdict
+from envs.workers.health import fresh_seed
 from rewards.price import price
 from rl.decode import Sampled
 from rl.methods.base import Ask, Row

@@ -28,11 +28,11 @@ from envs.abi import CaseSpec
 from envs.dialects.base import Built, Workshop
 from envs.dialects.cpp import CPP
 from envs.dialects.cuda import CUDA
-from envs.dialects.extension import Extension
-from envs.dialects.libraries import build_extension
-from envs.draws import ReferenceProcess
-from envs.sandboxes import Runtime, Sandboxes
-from envs.toolchain import nvcc_path
+from envs.dialects.inline_build import build_extension
+from envs.dialects.inline_extension import Extension
+from envs.reference.client import ReferenceProcess
+from envs.sandbox.runtimes import Runtime, Sandboxes
+from envs.sandbox.toolchain import nvcc_path
 from scripts.kernels import sources, the_problem
 
 SIGNATURE = "(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0"

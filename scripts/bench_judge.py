@@ -27,7 +27,7 @@ from rich.table import Table
 
 from envs.dialects.cpp import FLAGS
 from envs.judge import Judge
-from envs.toolchain import compiler_path, native_flags
+from envs.sandbox.toolchain import compiler_path, native_flags
 from envs.types import Candidate, Case, Dialect, Problem, Verdict
 from scripts.kernels import sources, the_problem
 

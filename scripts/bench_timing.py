@@ -1,7 +1,7 @@
 """A/A: an honest kernel against itself, through the protocol that times candidates.
 
 A speedup of 1.00 has to lie in its own 95 % interval in at least 95 % of all trials. With
-`--beside` every second trial has a neighbour on another core, to see what that does to the width.
+`--beside` every second session has a neighbour on another core, to see what that does to the width.
 
     python -m scripts.bench_timing [--trials 200] [--beside compiles|timings]
 """
@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from statistics import median
 
-from envs.court import Court, Protocol, Trial
-from envs.health import fresh_seed
-from envs.stopwatch import time_in_turns
+from envs.evaluator import Evaluator, JudgingConfig, Session
+from envs.referee.timing import time_in_turns
 from envs.types import Case, Evaluation, Role, Speedup, Target, Verdict
+from envs.workers.health import fresh_seed
 from scripts.kernels import EXPLOITS, mixture, the_problem
 
 COMPILES = """
@@ -30,25 +30,25 @@ while :; do (echo '#include <cstdint>'; cat {file}) | g++ -x c++ -O3 -shared -o 
 CASE = Case(name="half a million", sizes=(("ROWS", 512), ("COLS", 1024)), role=Role.TIME)
 
 
-class TwinCourt(Court):
-    """A court whose baseline is the candidate itself, in a sandboxed process of its own."""
+class TwinEvaluator(Evaluator):
+    """A evaluator whose baseline is the candidate itself, in a sandboxed process of its own."""
 
-    def _time(self, trial: Trial) -> Evaluation:
-        problem = trial.loaded.problem
+    def _time(self, session: Session) -> Evaluation:
+        problem = session.loaded.problem
         case = problem.cases.index(problem.timed_case())
 
         def twin(numbers: range) -> list[int]:
             found: list[int] = []
             self._play(
-                trial,
+                session,
                 lambda player: found.extend(
-                    self._round(trial, player, case, number) for number in numbers
+                    self._round(session, player, case, number) for number in numbers
                 ),
             )
             return found
 
-        timing, drift = time_in_turns(twin, twin, self.protocol.pace)
-        evaluation = trial.decided(Verdict.CORRECT, "ok")
+        timing, drift = time_in_turns(twin, twin, self.config.pace)
+        evaluation = session.decided(Verdict.CORRECT, "ok")
         return replace(evaluation, timing=timing, facts=(("baseline_drift", drift),))
 
 
@@ -60,7 +60,7 @@ def main() -> None:
     options = parser.parse_args()
     other = next((one for one in os.sched_getaffinity(0) if one != options.core), options.core)
     os.sched_setaffinity(0, {options.core})
-    court = TwinCourt(Protocol(), Target(name="bench", cores=1))
+    evaluator = TwinEvaluator(JudgingConfig(), Target(name="bench", cores=1))
     problem = replace(the_problem(), cases=(CASE,))
     seed = fresh_seed()
     candidates = [one for _, one in mixture(["honest"] * options.trials, problem)]
@@ -69,8 +69,8 @@ def main() -> None:
         for number, candidate in enumerate(candidates):
             busy = options.beside != "nothing" and number % 2 == 1
             pause(not busy)
-            found[busy].append(speedup(court.judge(problem, candidate, timed=True, seed=seed)))
-    court.close()
+            found[busy].append(speedup(evaluator.judge(problem, candidate, timed=True, seed=seed)))
+    evaluator.close()
     show("alone", found[False])
     if found[True]:
         show(f"beside {options.beside}", found[True])

@@ -23,8 +23,8 @@ from statistics import quantiles
 from rich.progress import Progress
 
 from envs.judge import Judge
-from envs.pool import Worker
 from envs.types import Candidate, Evaluation, Verdict
+from envs.workers.pool import Worker
 from kernelwright.processes import living_below, still_alive
 from scripts.kernels import FAULTY, is_right, mixture, the_problem
 
@@ -39,8 +39,8 @@ class ShortWorker(Worker):
 
     PROGRAM = (
         "-c",
-        "from envs.court import Protocol; from envs.worker import main\n"
-        "main(Protocol(round_limit_s=1.0))",
+        "from envs.evaluator import JudgingConfig; from envs.workers.worker import main\n"
+        "main(JudgingConfig(round_limit_s=1.0))",
     )
 
 

@@ -14,9 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-from envs.health import known_jobs
+from envs.codec import candidate_from_plain, to_plain
 from envs.types import Candidate, Evaluation, Verdict
-from envs.wire import candidate_from_plain, to_plain
+from envs.workers.health import known_jobs
 from tests.nouns import correct
 
 KNOWN = {candidate.key: verdict for candidate, verdict in known_jobs()}

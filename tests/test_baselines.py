@@ -14,9 +14,9 @@ import pytest
 
 import rl.policies
 from data.suite import Suite
-from envs import baselines
-from envs.baselines import Compiled, cache_file, compiled_baselines
 from envs.types import Baseline, Case, Dialect, Problem, Role
+from envs.workers import compile_baseline
+from envs.workers.compile_baseline import Compiled, cache_file, compiled_baselines
 from evals.against import BASELINES_FILE
 from evals.measure import evaluate_model
 from evals.run import EvalSettings
@@ -73,8 +73,8 @@ def measured() -> Compiled:
 def test_a_compiled_module_is_timed_in_turns_with_the_eager_one(measured: Compiled) -> None:
     assert measured.reason is None
     assert measured.timing
-    assert measured.timing.block == baselines.PACE.block
-    assert len(measured.timing.log_ratios) >= baselines.PACE.fewest_blocks
+    assert measured.timing.block == compile_baseline.PACE.block
+    assert len(measured.timing.log_ratios) >= compile_baseline.PACE.fewest_blocks
     assert measured.compile_s
 
 
@@ -95,7 +95,7 @@ def test_what_was_measured_is_read_again_and_nothing_is_started(
 def test_another_torch_or_other_cases_are_measured_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     here = cache_file(PROBLEM)
     assert cache_file(replace(PROBLEM, cases=CASES[:1])) != here
-    monkeypatch.setattr(baselines, "version", lambda _: "2.0.0")
+    monkeypatch.setattr(compile_baseline, "version", lambda _: "2.0.0")
     assert cache_file(PROBLEM) != here
 
 
@@ -123,7 +123,7 @@ def test_a_measurement_that_is_stopped_leaves_no_process(tmp_path: Path) -> None
     stop, found = threading.Event(), list[Compiled]()
     core = min(os.sched_getaffinity(0))
     thread = threading.Thread(
-        target=lambda: found.append(baselines._ask_process(hangs, core, stop))
+        target=lambda: found.append(compile_baseline._ask_process(hangs, core, stop))
     )
     thread.start()
     while not (seen.exists() and seen.read_text()):

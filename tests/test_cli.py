@@ -11,8 +11,8 @@ import pytest
 
 from data.kernelbench import load_problem
 from envs.prompt import task_prompt
-from envs.reference import ProblemError
-from envs.sandbox import LEVELS
+from envs.reference.module import ProblemError
+from envs.sandbox.levels import LEVELS
 from envs.types import CaseCheck, Check, Dialect, Evaluation, Task, Timing, Verdict
 from kernelwright.ask import ask
 from kernelwright.machine import own_version

@@ -12,8 +12,8 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from envs.abi import CaseSpec, TensorSpec
-from envs.compare import BASE, Expected, derive_tolerance, overflowed
-from envs.layout import POISON, output_file_bytes, read_outputs
+from envs.referee.layout import POISON, output_file_bytes, read_outputs
+from envs.referee.tolerance import BASE, Expected, derive_tolerance, overflowed
 from envs.types import Tolerance
 
 Floats = NDArray[np.float64]

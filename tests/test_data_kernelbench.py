@@ -8,7 +8,7 @@ import pytest
 
 from data.kernelbench import Choice, load_folder, load_problem
 from data.suite import SuiteError, load_suite
-from envs.reference import ProblemError, flatten, forward, load_reference
+from envs.reference.module import ProblemError, flatten, forward, load_reference
 from envs.types import Problem, Role
 
 FOLDER = Path(__file__).parent / "fixtures" / "kernelbench"

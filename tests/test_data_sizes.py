@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from data.kernelbench import Choice, load_folder, load_problem
 from data.sizes import sizes_of
 from data.suite import SuiteError, load_suite
-from envs.reference import load_reference, sized_code
+from envs.reference.module import load_reference, sized_code
 from envs.types import Problem
 
 HEAD = "import torch\nimport torch.nn as nn\n"

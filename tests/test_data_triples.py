@@ -15,8 +15,14 @@ from data.suite import load_suite
 from data.triples import Triple, template_triples
 from envs.abi import signature
 from envs.answer import extract
-from envs.compare import Expected
-from envs.reference import Reference, flatten, forward_float64, load_reference, rounding_tolerance
+from envs.referee.tolerance import Expected
+from envs.reference.module import (
+    Reference,
+    flatten,
+    forward_float64,
+    load_reference,
+    rounding_tolerance,
+)
 from envs.types import Case, Dialect, Tolerance
 
 TRIPLES = template_triples()

@@ -14,20 +14,19 @@ import pytest
 
 from data.kernelbench import load_problem
 from envs.abi import CaseSpec
-from envs.court import Court, Protocol
-from envs.device import replayed
-from envs.device.assemble import NoCodeError, assembled, best_for
-from envs.device.replayed import DeviceLostError, Replayed
 from envs.dialects import nvcc
-from envs.dialects.base import OnDevice
 from envs.dialects.cuda import compiled
 from envs.dialects.cuda import trace as cuda_plan
-from envs.dialects.plan import Copy, Fill, Kernel, Launch, Place, Plan, Step
-from envs.draws import Draws, Loaded, ReferenceProcess
+from envs.evaluator import Evaluator, JudgingConfig
 from envs.gpus import Gpu, gpus, listed_gpus, visible
-from envs.referee import CandidateFailedError, compare
-from envs.sandboxes import Sandboxes
-from envs.toolchain import compiler_path, nvcc_path
+from envs.referee.rounds import CandidateFailedError, compare
+from envs.reference.client import Draws, Loaded, ReferenceProcess
+from envs.replay import client
+from envs.replay.assemble import NoCodeError, assembled, best_for
+from envs.replay.client import DeviceLostError, GpuCandidate
+from envs.replay.plan import Copy, Fill, GpuReplay, Kernel, Launch, Place, Plan, Step
+from envs.sandbox.runtimes import Sandboxes
+from envs.sandbox.toolchain import compiler_path, nvcc_path
 from envs.types import Candidate, CaseCheck, Dialect, Problem, Target, Trust, Verdict
 
 HERE = Path(__file__).parent
@@ -110,8 +109,8 @@ class Bench:
     def played(self, plan: Callable[[CaseSpec], Plan], limit_s: float = 20.0) -> CaseCheck:
         """What came of one round on the first case; a candidate's failure is raised."""
         spec = self.loaded.specs[0]
-        on_device = OnDevice(trace=lambda *_: plan(spec), assembler="")
-        player = Replayed(on_device, self.gpu, self.sandboxes, limit_s)
+        on_device = GpuReplay(trace=lambda *_: plan(spec), assembler="")
+        player = GpuCandidate(on_device, self.gpu, self.sandboxes, limit_s)
         try:
             player.ready()
             player.prime(spec)
@@ -177,7 +176,7 @@ def test_a_plan_computes_what_its_kernels_compute(
     plan: Any, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     binary = code(tmp_path)
-    monkeypatch.setattr(replayed, "assembled", lambda *_: binary)
+    monkeypatch.setattr(client, "assembled", lambda *_: binary)
     assert bench.played(plan).passed
 
 
@@ -201,7 +200,7 @@ def test_what_a_kernel_does_wrong_on_a_device_has_a_name(
 ) -> None:
     what, verdict, reason = case
     binary = code(tmp_path, **what)
-    monkeypatch.setattr(replayed, "assembled", lambda *_: binary)
+    monkeypatch.setattr(client, "assembled", lambda *_: binary)
     with pytest.raises(CandidateFailedError) as error:
         bench.played(direct, limit_s=5.0)
     assert (error.value.verdict, error.value.reason) == (verdict, reason)
@@ -228,7 +227,7 @@ def test_a_plan_that_makes_no_sense_is_refused_before_it_runs(
     plan: Any, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     binary = code(tmp_path)
-    monkeypatch.setattr(replayed, "assembled", lambda *_: binary)
+    monkeypatch.setattr(client, "assembled", lambda *_: binary)
     with pytest.raises(CandidateFailedError) as error:
         bench.played(plan)
     assert (error.value.verdict, error.value.reason) == (Verdict.CHEATED, "launch_misused")
@@ -255,19 +254,19 @@ def test_a_device_without_room_for_the_problem_is_our_fault(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     binary = code(tmp_path)
-    monkeypatch.setattr(replayed, "assembled", lambda *_: binary)
+    monkeypatch.setattr(client, "assembled", lambda *_: binary)
     monkeypatch.setenv("HOST_DRIVER_FULL", "1")
     with pytest.raises(DeviceLostError, match="no room"):
         bench.played(direct)
 
 
 def judged(problem: Problem, gpu: Gpu, dialect: Dialect, source: str) -> Any:
-    court = Court(Protocol(), Target(name="here", cores=1), gpu)
+    evaluator = Evaluator(JudgingConfig(), Target(name="here", cores=1), gpu)
     try:
         candidate = Candidate(problem_key=problem.key, dialect=dialect, source=source)
-        return court.judge(problem, candidate, timed=False, seed=1)
+        return evaluator.judge(problem, candidate, timed=False, seed=1)
     finally:
-        court.close()
+        evaluator.close()
 
 
 @pytest.mark.parametrize("dialect", KERNELS)
@@ -291,7 +290,7 @@ def test_with_a_device_what_an_answer_launches_is_judged_and_its_host_code_is_no
         name, integer = KERNELS[dialect]
         return code(tmp_path, name=name, integer=integer, rest=rest)
 
-    monkeypatch.setattr(replayed, "assembled", compiled_here)
+    monkeypatch.setattr(client, "assembled", compiled_here)
     found = judged(problem, gpu, dialect, ANSWERS[dialect])
     wanted = (Verdict.WRONG, "mismatch") if rest else (Verdict.CORRECT, "ok")
     assert (found.verdict, found.reason) == wanted, found.log
@@ -350,11 +349,11 @@ def test_only_gpus_that_are_ours_are_used() -> None:
 def test_on_a_gpu_an_honest_kernel_is_correct_and_timed(dialect: Dialect, problem: Problem) -> None:
     if not gpus():
         pytest.skip("needs a CUDA device")
-    court = Court(Protocol(), Target(name="here", cores=1), gpus()[0])
+    evaluator = Evaluator(JudgingConfig(), Target(name="here", cores=1), gpus()[0])
     try:
         candidate = Candidate(problem_key=problem.key, dialect=dialect, source=ANSWERS[dialect])
-        found = court.judge(problem, candidate, timed=True, seed=1)
+        found = evaluator.judge(problem, candidate, timed=True, seed=1)
     finally:
-        court.close()
+        evaluator.close()
     assert (found.verdict, found.reason, found.trust) == (Verdict.CORRECT, "ok", Trust.REPLAYED)
     assert found.timing is not None

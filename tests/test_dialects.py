@@ -12,12 +12,12 @@ from data.kernelbench import load_problem
 from envs.dialects import nvcc
 from envs.dialects.cuda import compiled
 from envs.dialects.cuda import trace as launches_of
-from envs.dialects.device import ARCHITECTURES
-from envs.dialects.plan import Place, Plan
 from envs.dialects.triton import trace
-from envs.draws import ReferenceProcess
 from envs.judge import Judge
-from envs.sandboxes import Sandboxes
+from envs.reference.client import ReferenceProcess
+from envs.replay.plan import Place, Plan
+from envs.replay.ptx import ARCHITECTURES
+from envs.sandbox.runtimes import Sandboxes
 from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
 
 FOLDER = Path(__file__).parent / "dialects"

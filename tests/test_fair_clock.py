@@ -9,11 +9,11 @@ from __future__ import annotations
 from data.gallery import FOLDER
 from data.kernelbench import load_problem
 from envs.abi import CaseSpec
-from envs.court import Court, Protocol
-from envs.draws import ReferenceProcess
-from envs.sandboxes import Runtime
+from envs.evaluator import Evaluator, JudgingConfig
+from envs.reference.client import ReferenceProcess
+from envs.sandbox.runtimes import Runtime
+from envs.sandbox.zygote import Zygote
 from envs.types import Candidate, Dialect, Target, Verdict
-from envs.zygote import Zygote
 from kernelwright.processes import living_below
 
 EXPLOITS = FOLDER / "exploits"
@@ -36,16 +36,16 @@ class WatchedReference(ReferenceProcess):
 
 def test_no_candidate_lives_while_the_baseline_is_timed() -> None:
     problem = load_problem(EXPLOITS / "problem.py")
-    court = Court(Protocol(), Target(name="test", cores=1))
-    court.reference.close()
-    court.reference = court.draws.reference = watched = WatchedReference(
-        court.sandboxes.of(Runtime.NATIVE)
+    evaluator = Evaluator(JudgingConfig(), Target(name="test", cores=1))
+    evaluator.reference.close()
+    evaluator.reference = evaluator.draws.reference = watched = WatchedReference(
+        evaluator.sandboxes.of(Runtime.NATIVE)
     )
     candidate = Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=HONEST)
-    found = court.judge(problem, candidate, timed=True, seed=1)
-    court.close()
+    found = evaluator.judge(problem, candidate, timed=True, seed=1)
+    evaluator.close()
     assert found.verdict is Verdict.CORRECT
     assert found.timing is not None
     blocks, block = len(found.timing.log_ratios), found.timing.block
-    assert blocks >= Protocol().pace.fewest_blocks
+    assert blocks >= JudgingConfig().pace.fewest_blocks
     assert watched.beside == [set()] * (blocks * (block + 1))

@@ -25,16 +25,32 @@ EVALS_MAY_TAKE = {"rl.policies", "rl.config", "rl.models", "rl.weights", "rl.mer
 
 HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "bitsandbytes", "wandb")
 REFERENCE_PROCESS = (
-    "envs.reference_process",
-    "envs.compiled",
-    "envs.device.torch_clock",
-    "envs.least_work",
-    "envs.products",
+    "envs.reference.process",
+    "envs.reference.torch_compile",
+    "envs.replay.torch_clock",
+    "envs.reference.least_work",
+    "envs.reference.products",
 )
-RUN_TORCH_BY_THEMSELVES = (*REFERENCE_PROCESS, "envs.player")
+RUN_TORCH_BY_THEMSELVES = (*REFERENCE_PROCESS, "envs.guest")
 """Processes of their own, never imported by another module: they are there to run PyTorch."""
-READ_BY_BOTH = "envs.player.moves"
+READ_BY_BOTH = "envs.guest.movement_ops"
 """A list of names, without torch: what is watched inside is read outside, too."""
+
+ROOMS = (
+    ("guest", "memory", "stats"),
+    ("types",),
+    ("abi", "codec", "gpus", "sandbox"),
+    ("locks", "policy", "referee"),
+    ("replay",),
+    ("dialects", "reference"),
+    ("answer", "candidate_process", "prompt"),
+    ("evaluator",),
+    ("workers",),
+    ("judge",),
+    ("remote",),
+)
+"""The rooms of `envs/`, ground floor first; one imports only from floors below its own."""
+MOST_ROOMS, MOST_ARROWS = 22, 75
 
 FILE_LINES, FUNCTION_LINES, ARGUMENTS = 400, 60, 7
 
@@ -78,6 +94,22 @@ def test_imports_only_go_down(package: str) -> None:
         assert not climbed, f"{path.relative_to(ROOT)} imports upward: {sorted(climbed)}"
 
 
+def test_rooms_of_the_judge_import_only_from_floors_below() -> None:
+    floor = {room: number for number, rooms in enumerate(ROOMS) for room in rooms}
+    arrows = set()
+    for path in sources("envs"):
+        room = module_name(path).partition(".")[2].partition(".")[0]
+        for name in imported(path):
+            other = name.removeprefix("envs.").partition(".")[0]
+            if top(name) == "envs" and other not in (room, "envs", ""):
+                arrows.add((room, other))
+    assert {room for arrow in arrows for room in arrow} <= floor.keys()
+    upward = {(a, b) for a, b in arrows if floor[a] <= floor[b]}
+    assert not upward
+    assert len(floor) <= MOST_ROOMS
+    assert len(arrows) <= MOST_ARROWS
+
+
 def test_no_module_of_the_house_imports_tests_or_scripts() -> None:
     for package in BELOW:
         for path in sources(package):
@@ -101,9 +133,9 @@ def test_nobody_imports_a_process_that_runs_torch() -> None:
 
 
 def test_what_the_sandbox_contains_imports_nothing_else_of_the_house() -> None:
-    for path in sources("envs/player"):
+    for path in sources("envs/guest"):
         ours = {name for name in imported(path) if top(name) in BELOW}
-        assert all(name.startswith("envs.player") for name in ours), path.relative_to(ROOT)
+        assert all(name.startswith("envs.guest") for name in ours), path.relative_to(ROOT)
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from data.gallery import (
     files_of,
     problem_file,
 )
-from envs.toolchain import nvcc_path
+from envs.sandbox.toolchain import nvcc_path
 from envs.types import Candidate, Dialect, Evaluation, Verdict
 from kernelwright import gallery
 from kernelwright.gallery import gallery_object, gallery_text, is_just

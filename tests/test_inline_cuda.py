@@ -11,10 +11,10 @@ import pytest
 from data.kernelbench import load_problem
 from envs.dialects.base import Built
 from envs.dialects.inline import Inline
-from envs.dialects.plan import Fill, Launch, Place, Plan
-from envs.draws import Loaded, ReferenceProcess
-from envs.sandboxes import Sandboxes
-from envs.toolchain import nvcc_path
+from envs.reference.client import Loaded, ReferenceProcess
+from envs.replay.plan import Fill, Launch, Place, Plan
+from envs.sandbox.runtimes import Sandboxes
+from envs.sandbox.toolchain import nvcc_path
 
 FOLDER = Path(__file__).parent / "dialects"
 INLINE_CUDA = (FOLDER / "inline_cuda.py").read_text()

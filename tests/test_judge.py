@@ -12,7 +12,7 @@ import pytest
 from data.gallery import FOLDER, Exhibit, Finding, exploits, judge_exhibits
 from data.kernelbench import load_problem
 from envs.judge import Judge
-from envs.sandbox import sandbox_level
+from envs.sandbox.levels import sandbox_level
 from envs.types import Candidate, Case, Dialect, Problem, Trust, Verdict
 from kernelwright.processes import living_below, name_of, parent_of, still_alive
 

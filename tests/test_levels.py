@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from data.store import RecordStore
-from envs.compare import Expected
+from envs.referee.tolerance import Expected
 from envs.types import Case, Dialect, Evaluation, Problem, Verdict
 from evals.answers import Answer
 from evals.eval_results import entry, write_eval_results

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from envs.dialects.device import ARCHITECTURES, static_facts
 from envs.dialects.nvcc import MOST_MEMBERS, PTX_BYTES, OddArchiveError, unpacked
-from envs.dialects.plan import Fill, Place
-from envs.dialects.recorded import ARGUMENT_BYTES, Addresses, parameters_of
+from envs.replay.plan import Fill, Place
+from envs.replay.ptx import ARCHITECTURES, static_facts
+from envs.replay.trace import ARGUMENT_BYTES, Addresses, parameters_of
 
 PTX = ".visible .entry f(.param .u64 f_param_0, .param .align 8 .b8 f_param_1[24]) {\n  ret;\n}\n"
 

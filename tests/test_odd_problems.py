@@ -9,7 +9,7 @@ import pytest
 
 from envs.judge import Judge
 from envs.prompt import task_prompt
-from envs.reference import ProblemError, load_reference, refuse_random, works_in_place
+from envs.reference.module import ProblemError, load_reference, refuse_random, works_in_place
 from envs.types import Candidate, Case, Dialect, Problem, Task, Verdict
 
 SIZE = 24

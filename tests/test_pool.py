@@ -19,9 +19,10 @@ from pathlib import Path
 
 import pytest
 
-from envs.judge import Judge, shared_cores
-from envs.pool import JudgeError, Worker
+from envs.judge import Judge
+from envs.locks import shared_cores
 from envs.types import Candidate, Case, Dialect, Evaluation, Problem, Verdict
+from envs.workers.pool import JudgeError, Worker
 from kernelwright.processes import living_below, still_alive
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -125,7 +126,8 @@ def test_a_batch_whose_judge_is_closed_ends_with_an_error() -> None:
 INTERRUPTED = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started us may ignore it
-from envs.judge import Judge, shared_cores
+from envs.judge import Judge
+from envs.locks import shared_cores
 from scripts.kernels import mixture, the_problem
 problem = the_problem()
 jobs = [(problem, one) for _, one in mixture(["honest"] * 200, problem)]
@@ -157,8 +159,8 @@ def test_a_judge_interrupted_in_the_middle_of_a_batch_leaves_no_process(number: 
 
 def test_two_judges_never_measure_on_the_same_core_at_the_same_time(tmp_path: Path) -> None:
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom envs.places import alone_at\n"
-        "with alone_at('core-0'), Path(sys.argv[1]).open('a') as log:\n"
+        "import sys, time\nfrom pathlib import Path\nfrom envs.locks import exclusive\n"
+        "with exclusive('core-0'), Path(sys.argv[1]).open('a') as log:\n"
         "    for word in ('in', 'out'):\n"
         "        print(word, file=log, flush=True)\n"
         "        time.sleep(0.3)\n"

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.store import RecordStore
-from envs.baselines import Compiled
 from envs.types import (
     CaseCheck,
     Check,
@@ -24,6 +23,7 @@ from envs.types import (
     Verdict,
     content_hash,
 )
+from envs.workers.compile_baseline import Compiled
 from evals.against import Known, write_baselines
 from evals.charts import Point, curve, moving_mean, nice_ticks
 from evals.report import (

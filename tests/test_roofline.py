@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from data.gallery import FOLDER
 from data.kernelbench import load_problem
-from envs.court import Court, Protocol
-from envs.least_work import FAST_ALGORITHM, least_share, least_work
-from envs.peaks import as_target, peaks
-from envs.reference import load_reference, rounding_tolerance
-from envs.roofline import TOO_FAST, Work, floor_ns, too_fast
+from envs.evaluator import Evaluator, JudgingConfig
+from envs.referee.peaks import as_target, peaks
+from envs.referee.roofline import TOO_FAST, Work, floor_ns, too_fast
+from envs.reference.least_work import FAST_ALGORITHM, least_share, least_work
+from envs.reference.module import load_reference, rounding_tolerance
 from envs.types import Candidate, Case, Dialect, Evaluation, Problem, Target, Verdict
 
 EXPLOITS = FOLDER / "exploits"
@@ -223,15 +223,15 @@ def judged() -> Iterator[Callable[[Target], Evaluation]]:
     """The verdict on an honest kernel on a machine with these peaks."""
     problem = load_problem(EXPLOITS / "problem.py")
     candidate = Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=HONEST)
-    courts = []
+    evaluators = []
 
     def judge(target: Target) -> Evaluation:
-        courts.append(Court(Protocol(), target))
-        return courts[-1].judge(problem, candidate, timed=True, seed=1)
+        evaluators.append(Evaluator(JudgingConfig(), target))
+        return evaluators[-1].judge(problem, candidate, timed=True, seed=1)
 
     yield judge
-    for court in courts:
-        court.close()
+    for evaluator in evaluators:
+        evaluator.close()
 
 
 def test_a_duration_below_the_floor_is_cheated(judged: Callable[[Target], Evaluation]) -> None:

@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from envs.dialects.extension import Extension
-from envs.elf import ERRORS, wanted
-from envs.inside import native
-from envs.screen import refused
-from envs.surface import MODULES, may_use
-from envs.symbols import foreign, runtime
-from envs.toolchain import compiler_path
-from envs.zygote import BUILD_LIMITS, Zygote
+from envs.dialects.inline_extension import Extension
+from envs.policy.elf import ERRORS, wanted
+from envs.policy.python_allowlist import MODULES, may_use
+from envs.policy.python_screen import refused
+from envs.policy.symbols import foreign, runtime
+from envs.sandbox.rootfs import native
+from envs.sandbox.toolchain import compiler_path
+from envs.sandbox.zygote import BUILD_LIMITS, Zygote
 
 ROOT = Path(__file__).parent.parent
 OPTIONAL = "triton"
@@ -150,7 +150,7 @@ KNOWN = frozenset(
 
 WATCHED = """
 import torch
-from envs.player.watch import forbid_compute, only_moves
+from envs.guest.compute_guard import forbid_compute, only_moves
 x = torch.ones(4, 4)
 forbid_compute()
 with torch.inference_mode(), only_moves():

@@ -7,14 +7,14 @@ import select
 import tempfile
 
 from envs.abi import CaseSpec, TensorSpec
+from envs.candidate_process import SandboxedCandidate
 from envs.dialects.base import Built
 from envs.dialects.cpp import CPP
-from envs.inside import native
-from envs.layout import offsets
-from envs.memfd import memfd
-from envs.referee import SandboxedCandidate
-from envs.sandboxes import Runtime, Sandboxes
-from envs.zygote import BUILD_LIMITS, Zygote
+from envs.referee.layout import offsets
+from envs.sandbox.memfd import memfd
+from envs.sandbox.rootfs import native
+from envs.sandbox.runtimes import Runtime, Sandboxes
+from envs.sandbox.zygote import BUILD_LIMITS, Zygote
 from kernelwright.processes import living_below
 
 SPEC = CaseSpec(

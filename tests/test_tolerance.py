@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from data.suite import load_suite
-from envs.compare import Array, Expected
-from envs.reference import case_tolerance, load_reference
+from envs.referee.tolerance import Array, Expected
+from envs.reference.module import case_tolerance, load_reference
 
 DRAWS = 300
 

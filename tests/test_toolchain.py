@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-import envs.toolchain
-from envs.toolchain import nvcc_folder
+import envs.sandbox.toolchain
+from envs.sandbox.toolchain import nvcc_folder
 
 
 def test_nvcc_is_found_in_nvidias_wheels_the_newest_of_several(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = nvcc_folder.__wrapped__
-    monkeypatch.setattr(envs.toolchain, "package_folder", lambda name: tmp_path)
+    monkeypatch.setattr(envs.sandbox.toolchain, "package_folder", lambda name: tmp_path)
     assert found() is None
     for version in ("cu12", "cu13"):
         folder = tmp_path / version / "bin"

@@ -8,14 +8,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.types import Candidate, Dialect, Evaluation, Problem, Record
-from envs.wire import (
+from envs.codec import (
     candidate_from_plain,
     evaluation_from_plain,
     problem_from_plain,
     record_from_plain,
     to_json,
 )
+from envs.types import Candidate, Dialect, Evaluation, Problem, Record
 from tests import nouns
 
 

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from envs.abi import CaseSpec
-from envs.compile import Compiled
-from envs.dialects.plan import Plan
-from envs.sandboxes import Runtime, Sandboxes
+from envs.referee.exit_codes import EXITS
+from envs.replay.plan import GpuReplay
+from envs.sandbox.build import Compiled
+from envs.sandbox.runtimes import Runtime, Sandboxes
+from envs.sandbox.zygote import Starts
 from envs.types import Evaluation, Verdict
-from envs.zygote import Starts
 
 SOURCE_LIMIT_BYTES = 1 << 18
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OnDevice:
-    """How an answer gets onto a GPU: by what it launches, and never by its own host code.
-
-    `trace` takes a case and an architecture (90 is Hopper); `assembler` is the program that
-    understands the PTX in its plans.
-    """
-
-    trace: Callable[[CaseSpec, int], Plan | Evaluation]
-    assembler: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,22 +33,8 @@ class Built:
     log: str = ""
     facts: tuple[tuple[str, float], ...] = ()
     timed: bool = True
-    on_device: OnDevice | None = None
+    on_device: GpuReplay | None = None
     starts: Starts = Starts.THREADS
-
-
-EXITS = {
-    65: (Verdict.CRASHED, "not_loadable"),
-    67: (Verdict.CRASHED, "out_of_memory"),
-    70: (Verdict.WRONG, "other_parameters"),
-    71: (Verdict.WRONG, "not_a_tensor"),
-    72: (Verdict.WRONG, "other_shape"),
-    73: (Verdict.WRONG, "other_dtype"),
-    74: (Verdict.CHEATED, "torch_compute"),
-    75: (Verdict.CHEATED, "not_compiled"),
-    76: (Verdict.CHEATED, "forbidden_code"),
-}
-"""What our part of the candidate's process says by its exit code: nothing to its advantage."""
 
 
 class Workshop(Protocol):

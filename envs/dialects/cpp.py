@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from envs.abi import CaseSpec, glue, signature
-from envs.compile import compile_once
 from envs.dialects.base import Built, failed, too_large
-from envs.sandboxes import Runtime, Sandboxes
-from envs.toolchain import compiler_path, native_flags
+from envs.sandbox.build import compile_once
+from envs.sandbox.runtimes import Runtime, Sandboxes
+from envs.sandbox.toolchain import compiler_path, native_flags
 from envs.types import Dialect, Evaluation
 
 FLAGS = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs")

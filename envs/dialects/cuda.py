@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from envs.abi import CaseSpec, glue, signature
-from envs.compile import Compiled, compile_once
 from envs.dialects import nvcc
-from envs.dialects.base import Built, OnDevice, failed, host_failed, too_large
-from envs.dialects.plan import MOST_STEPS, Kernel, Plan
-from envs.dialects.recorded import Addresses, Range, parameter_lines, parameters_of
-from envs.layout import native_layout
-from envs.sandboxes import Runtime, Sandboxes
-from envs.toolchain import nvcc_path
+from envs.dialects.base import Built, failed, host_failed, too_large
+from envs.referee.layout import native_layout
+from envs.replay.plan import MOST_STEPS, GpuReplay, Kernel, Plan
+from envs.replay.trace import Addresses, Range, parameter_lines, parameters_of
+from envs.sandbox.build import Compiled, compile_once
+from envs.sandbox.runtimes import Runtime, Sandboxes
+from envs.sandbox.toolchain import nvcc_path
+from envs.sandbox.zygote import RUN_LIMITS, Limits, Starts
 from envs.types import Dialect, Evaluation, Verdict
-from envs.zygote import RUN_LIMITS, Limits, Starts
 
 LIMITS = Limits(
     memory_bytes=4 << 30, file_bytes=64 << 20, processes=64, cpu_seconds=60, starts=Starts.PROCESSES
@@ -68,7 +68,7 @@ class Cuda:
             log=made.log,
             facts=(*sizes, *launches, *plan.facts()),
             timed=False,
-            on_device=OnDevice(
+            on_device=GpuReplay(
                 trace=lambda case, _: trace(library, kernels, case, sandboxes),
                 assembler=nvcc.assembler(nvcc_path() or ""),
             ),

@@ -2,7 +2,7 @@
 
 The answer runs once to learn what it wants built; the sources are then built like any other, apart
 from running, and the judged run finds the libraries ready. One that needs more than the light
-header (dialects/extension.py) falls back to torch's own, and the facts say so.
+header (dialects/inline_extension.py) falls back to torch's own, and the facts say so.
 
 With CUDA in it nothing of an answer runs on a device but its kernels: without one it is traced to
 learn what it launches, and that is replayed where there is a GPU.
@@ -18,19 +18,19 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from envs.abi import CaseSpec
-from envs.compile import compile_once
 from envs.dialects import nvcc
-from envs.dialects.base import Built, OnDevice, failed, host_failed, import_failed, too_large
-from envs.dialects.extension import Extension
-from envs.dialects.libraries import Library, build_all
-from envs.dialects.plan import MOST_STEPS, Count, Kernel, Place, Plan, Strict
-from envs.dialects.recorded import Addresses, parameters_of
-from envs.layout import python_layout
-from envs.sandboxes import Runtime, Sandboxes
-from envs.screen import refused
-from envs.toolchain import nvcc_path
+from envs.dialects.base import Built, failed, host_failed, import_failed, too_large
+from envs.dialects.inline_build import Library, build_all
+from envs.dialects.inline_extension import Extension
+from envs.policy.python_screen import refused
+from envs.referee.layout import python_layout
+from envs.replay.plan import MOST_STEPS, Count, GpuReplay, Kernel, Place, Plan, Strict
+from envs.replay.trace import Addresses, parameters_of
+from envs.sandbox.build import compile_once
+from envs.sandbox.runtimes import Runtime, Sandboxes
+from envs.sandbox.toolchain import nvcc_path
+from envs.sandbox.zygote import PYTHON_LIMITS, Starts
 from envs.types import Evaluation, Verdict
-from envs.zygote import PYTHON_LIMITS, Starts
 
 RECORD_LIMIT_S = 20.0
 RECORD_LIMITS = replace(PYTHON_LIMITS, file_bytes=1 << 20, starts=Starts.NOTHING)
@@ -41,7 +41,7 @@ _Calls = TypeAdapter(Annotated[list[Extension], Field(max_length=EXTENSIONS_AT_M
 
 
 class _Recorded(Strict):
-    """What player/main.py writes of a call: steps of its own, and events of a library's runtime."""
+    """What guest/main.py writes of a call: steps of its own, and events of a library's runtime."""
 
     steps: Annotated[list[dict[str, Any]], Field(max_length=MOST_STEPS)]
     buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
@@ -115,7 +115,7 @@ def _with_device_code(
     return replace(
         built,
         facts=(*built.facts, launches, *plan.facts()),
-        on_device=OnDevice(
+        on_device=GpuReplay(
             trace=lambda case, _: traced(case), assembler=nvcc.assembler(nvcc_path() or "")
         ),
     )

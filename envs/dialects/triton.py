@@ -14,16 +14,16 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from envs.abi import CaseSpec
-from envs.compile import compile_once
-from envs.dialects.base import Built, OnDevice, failed, import_failed, too_large
-from envs.dialects.device import ARCHITECTURES
-from envs.dialects.plan import Plan
-from envs.layout import python_layout
-from envs.sandboxes import Runtime, Sandboxes
-from envs.screen import parsed, refused
-from envs.toolchain import triton_tools
+from envs.dialects.base import Built, failed, import_failed, too_large
+from envs.policy.python_screen import parsed, refused
+from envs.referee.layout import python_layout
+from envs.replay.plan import GpuReplay, Plan
+from envs.replay.ptx import ARCHITECTURES
+from envs.sandbox.build import compile_once
+from envs.sandbox.runtimes import Runtime, Sandboxes
+from envs.sandbox.toolchain import triton_tools
+from envs.sandbox.zygote import Limits, Starts
 from envs.types import Evaluation, Verdict
-from envs.zygote import Limits, Starts
 
 LIMITS = Limits(
     memory_bytes=6 << 30,
@@ -76,7 +76,7 @@ class Triton:
             facts=(("launches", float(len(plan.launches))), *plan.facts()),
             timed=False,
             starts=Starts.NOTHING,
-            on_device=OnDevice(
+            on_device=GpuReplay(
                 trace=lambda case, architecture: trace(source, [case], sandboxes, (architecture,)),
                 assembler=assembler(),
             ),
@@ -109,7 +109,7 @@ def trace(
 
 
 def assembler() -> str:
-    """The one that comes with Triton; the newer lies beside it (device/assemble.py)."""
+    """The one that comes with Triton; the newer lies beside it (replay/assemble.py)."""
     return str((triton_tools() or Path()) / "ptxas")
 
 

@@ -132,7 +132,7 @@ inline long landlock_version() { return syscall(kCreateRuleset, nullptr, 0, 1); 
 // signals and no abstract sockets to the outside, where this kernel knows those rules.
 inline void restrict_files(const std::vector<std::string>& readable) {
   const long version = landlock_version();
-  if (version < 1) return;  // the sandbox level says so (envs/sandbox.py)
+  if (version < 1) return;  // the sandbox level says so (envs/sandbox/levels.py)
   const uint64_t known = version >= 5 ? 0xffff : version >= 3 ? 0x7fff : version == 2 ? 0x3fff : 0x1fff;
   const struct { uint64_t files, net, scoped; } handled = {known, 3, 3};
   const size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;

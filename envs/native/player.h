@@ -1,7 +1,7 @@
 // The candidate's side of a round: maps what the referee sent, calls the kernel, says so.
 //
 // Nothing that this process says is believed: it shares its memory with the candidate. The referee
-// owns inputs, clock, outputs and comparison (envs/referee.py).
+// owns inputs, clock, outputs and comparison (envs/referee/rounds.py).
 #pragma once
 
 #include <dlfcn.h>

@@ -49,7 +49,7 @@ template <class... Parts> void tell(const Parts&... parts) {
   state().sink(line.str().c_str());
 }
 
-// Lines of `KERNEL SIZE SIZE …`, read off the PTX by envs/dialects/recorded.py.
+// Lines of `KERNEL SIZE SIZE …`, read off the PTX by envs/replay/trace.py.
 inline void read_parameters(const std::string& lines) {
   std::istringstream words(lines);
   std::vector<size_t>* sizes = nullptr;

@@ -52,8 +52,8 @@ def judge(
     with told(OSError, UnicodeDecodeError, about=answer):
         source = answer.read_text(encoding="utf-8")
     candidate = Candidate(problem_key=asked.key, dialect=dialect, source=source)
-    with judging(), Judge(workers=1) as court:
-        evaluation = court.evaluate(asked, candidate)
+    with judging(), Judge(workers=1) as the_judge:
+        evaluation = the_judge.evaluate(asked, candidate)
     if as_json:
         typer.echo(json.dumps(verdict_object(evaluation)))
     else:
@@ -111,7 +111,7 @@ def check(
     """Try trivial answers on every problem. Exit code 1 if one is accepted, or cannot be tried."""
     from data.suite import jobs_of, load_suite
     from data.suite_check import write_admissions
-    from envs.wire import to_plain
+    from envs.codec import to_plain
     from kernelwright.suite_table import checked, print_table
 
     with told(ValueError, OSError):

@@ -1,4 +1,4 @@
-// How Python calls a function of an answer: tagged values in, tagged values out (player/extensions.py).
+// How Python calls a function of an answer: tagged values in, tagged values out (guest/load_inline.py).
 #pragma once
 
 #include <cstdio>

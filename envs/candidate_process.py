@@ -1,0 +1,89 @@
+"""A candidate's own process in the sandbox: started, told the layout, played with, killed, read."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import tempfile
+from dataclasses import replace
+
+from envs.abi import CaseSpec
+from envs.dialects.base import Built
+from envs.referee.exit_codes import EXITS
+from envs.referee.layout import NONCE_BYTES, native_layout, python_layout
+from envs.referee.rounds import LAYOUT_AT, CandidateFailedError, RoundPeer
+from envs.sandbox.build import head
+from envs.sandbox.memfd import memfd
+from envs.sandbox.runtimes import Runtime, Sandboxes
+from envs.sandbox.zygote import PYTHON_LIMITS, RUN_LIMITS
+from envs.types import Verdict
+
+START_LIMIT_S = 10.0
+
+
+class SandboxedCandidate(RoundPeer):
+    """A candidate, loaded in a process of its own that holds nothing worth stealing."""
+
+    def __init__(
+        self, built: Built, runtime: Runtime, sandboxes: Sandboxes, round_limit_s: float
+    ) -> None:
+        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        super().__init__(mine, round_limit_s)
+        self.native = runtime is Runtime.NATIVE
+        self.log_file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
+        self.status: int | None = None
+        self.primed: bytes | None = None
+        files = [(name, memfd(content)) for name, content in built.files]
+        with theirs:
+            self.job = sandboxes.of(runtime).start(
+                "play",
+                replace(RUN_LIMITS if self.native else PYTHON_LIMITS, starts=built.starts),
+                files=files,
+                command=built.words,
+                channel=theirs.fileno(),
+                log=self.log_file.fileno(),
+            )
+        for _, descriptor in files:
+            os.close(descriptor)
+
+    def ready(self) -> None:
+        """Returns when the candidate is loaded."""
+        limit_s, self.round_limit_s = self.round_limit_s, START_LIMIT_S
+        self.expect(b"R" + bytes(NONCE_BYTES))
+        self.round_limit_s = limit_s
+
+    def prime(self, spec: CaseSpec) -> None:
+        """Tells the candidate's process the layout and the sizes of the rounds that follow."""
+        layout = native_layout(spec) if self.native else python_layout(spec)
+        if self.primed != layout:
+            nonce = secrets.token_bytes(NONCE_BYTES)
+            message = b"P" + nonce[: LAYOUT_AT - 1] + layout
+            self.send(message, [])
+            self.expect(message[: 1 + NONCE_BYTES])
+            self.primed = layout
+
+    def gone(self) -> Exception:
+        self.status = self.job.wait(START_LIMIT_S)
+        if self.status is None:
+            return CandidateFailedError("hung_up")
+        number = self.status - 128
+        if number == signal.SIGXFSZ:
+            return CandidateFailedError("output_flood")
+        if number > 0:
+            return CandidateFailedError(f"signal_{number}")
+        verdict, reason = EXITS.get(self.status, (Verdict.CRASHED, f"exit_{self.status}"))
+        return CandidateFailedError(reason, verdict)
+
+    def close(self) -> str:
+        """Kills the whole job and returns, once it is gone, the head of what it printed.
+
+        What is still dying would compete with the baseline, so the zygote reaps it first.
+        """
+        if self.status is None:
+            self.job.kill()
+        self.channel.close()
+        log = head(self.log_file.fileno())
+        self.log_file.close()
+        return log

@@ -1,0 +1,161 @@
+"""An extension that an answer gives to `load_inline`: what it may say, and how it is built.
+
+Nearly all need only a tensor's memory and shape: they are built against a light header
+(native/include), in about a second instead of a minute. One with CUDA in it gets a runtime that
+needs no device and writes down what is launched (native/recording.cpp).
+"""
+
+from __future__ import annotations
+
+import re
+import sysconfig
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from envs.dialects import nvcc
+from envs.sandbox.rootfs import torch_folder
+from envs.sandbox.toolchain import compiler_path, native_flags, nvcc_path
+
+FLAGS = ("-O3", "-std=c++20", "-shared", "-fPIC", "-w", "-Wl,-Bsymbolic")
+"""-Bsymbolic: a function of the answer's own cannot turn out to be PyTorch's of the same name."""
+TRACED_FLAGS = ("-std=c++20", "-w", "-Xlinker", "-Bsymbolic", "-I/include", "-DKERNELWRIGHT_TRACED")
+STEM = "kernels"
+RUNTIME = "runtime.o"
+"""The CUDA runtime of what is traced (native/recording.cpp)."""
+
+HARMLESS = re.compile(
+    r"-O\w*|-g\d?|-w|-W(no-)?[a-z][\w+=-]*|-pedantic|-std=[\w+]+|-m[\w.=+-]+|-pipe|-pthread"
+    r"|-f(?!plugin|dump|profile|use-ld|opt|diag|file|debug|save|callgraph|stack|sanitize)[\w=-]+"
+    r"|-[DU]\w+(=[\w.+-]*)?|-l(m|gomp|pthread)"
+)
+"""The flags that an answer may give to the C++ compiler: how to compile, not what or with what."""
+PRINTABLE = re.compile(r"[!-~]+")
+
+HALVES = re.compile(r"half|bfloat|bf16|fp16", re.IGNORECASE)
+"""Words of answers that need the light header's types of two bytes."""
+TARGETS = re.compile(r"-arch|-code|-gencode|--generate-code|--gpu-(architecture|code)")
+"""The flags that choose GPUs: that is the judge's to do."""
+
+_SCRIPT = '"$@" && cat extension.so >&3'
+
+
+def _listed(value: Any) -> Any:
+    """A list of what `load_inline` takes as one text, as several, or as the keys of a dict."""
+    if isinstance(value, dict):
+        return list(value)
+    return [value] if isinstance(value, str) else value or []
+
+
+def _words(value: Any) -> Any:
+    """Flags one by one: PyTorch joins them by spaces, and an empty one is none."""
+    listed = _listed(value)
+    whole = isinstance(listed, list) and all(isinstance(one, str) for one in listed)
+    return [word for one in listed for word in one.split()] if whole else listed
+
+
+def _untargeted(words: list[str]) -> list[str]:
+    """Flags without those that choose GPUs, and their values."""
+    kept, value_follows = [], False
+    for word in words:
+        name, equals, _ = word.partition("=")
+        chooses = TARGETS.fullmatch(name) is not None
+        if not chooses and not value_follows:
+            kept.append(word)
+        value_follows = chooses and not equals
+    return kept
+
+
+def _only(form: re.Pattern[str]) -> AfterValidator:
+    def checked(text: str) -> str:
+        if not form.fullmatch(text):
+            raise ValueError("not allowed")
+        return text
+
+    return AfterValidator(checked)
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z_0-9]{0,100}$")]
+Flag = Annotated[str, Field(max_length=200), _only(HARMLESS)]
+CudaFlag = Annotated[str, Field(max_length=200), _only(PRINTABLE)]
+Texts = Annotated[list[str], BeforeValidator(_listed), Field(max_length=64)]
+Names = Annotated[list[Name], BeforeValidator(_listed), Field(max_length=32)]
+Flags = Annotated[list[Flag], BeforeValidator(_words), Field(max_length=64)]
+CudaFlags = Annotated[
+    list[CudaFlag], BeforeValidator(_words), AfterValidator(_untargeted), Field(max_length=64)
+]
+
+
+class Extension(BaseModel):
+    """One call of `load_inline`, as the answer made it: every word of it may be hostile."""
+
+    model_config = ConfigDict(extra="ignore")
+    name: Name
+    cpp_sources: Texts
+    cuda_sources: Texts = Field(default_factory=list)
+    functions: Names = Field(default_factory=list)
+    extra_cflags: Flags = Field(default_factory=list)
+    extra_ldflags: Flags = Field(default_factory=list)
+    extra_cuda_cflags: CudaFlags = Field(default_factory=list)
+
+    @property
+    def defines_module(self) -> bool:
+        """Whether the sources say themselves what Python sees."""
+        return any("PYBIND11_MODULE" in one for one in [*self.cpp_sources, *self.cuda_sources])
+
+    @property
+    def exports(self) -> str:
+        return "\n".join(f"KERNELWRIGHT_EXPORT({name})" for name in self.functions)
+
+    @property
+    def bindings(self) -> str:
+        """What torch's own `load_inline` appends."""
+        lines = [
+            f'm.def("{one}", torch::wrap_pybind_function({one}), "");' for one in self.functions
+        ]
+        return f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{ {' '.join(lines)} }}" if lines else ""
+
+    @property
+    def _defined(self) -> list[str]:
+        return [f"-DTORCH_EXTENSION_NAME={self.name}", "-DTORCH_API_INCLUDE_EXTENSION_H"]
+
+    @property
+    def callable(self) -> bool:
+        """Whether it says by itself what Python may call."""
+        return bool(self.functions) or self.defines_module
+
+    def files(self, *, light: bool) -> dict[str, str]:
+        """What is compiled, the file with device code first."""
+        tail = self.exports if light else self.bindings
+        main = "\n".join(["#include <torch/extension.h>", *self.cpp_sources, tail])
+        if not self.cuda_sources:
+            return {"main.cpp": main}
+        heads = ["#include <torch/types.h>", "#include <cuda.h>", "#include <cuda_runtime.h>"]
+        kernels = "\n".join([*heads, *self.cuda_sources])
+        return {f"{STEM}.cu": kernels, "main.cpp": main}
+
+    def traced_command(self) -> list[str]:
+        """What builds them with the runtime that records, against the light header."""
+        half = any(HALVES.search(one) for one in [*self.cuda_sources, *self.cpp_sources])
+        defined = [*self._defined, *(["-DKERNELWRIGHT_HALF"] if half else [])]
+        flags = [*TRACED_FLAGS, *defined, *self.extra_cuda_cflags]
+        return nvcc.command(nvcc_path() or "", flags, [*self.files(light=True), RUNTIME])
+
+    def command(self, *, light: bool) -> list[str]:
+        """What builds C++ to be run. Flags of the answer come last, so that they win."""
+        torch = torch_folder()
+        own = torch / "include"
+        api = own / "torch" / "csrc" / "api" / "include"
+        folders = ["/include"] if light else [str(own), str(api), sysconfig.get_path("include")]
+        libraries = ["torch_cpu"] if light else ["c10", "torch_cpu", "torch", "torch_python"]
+        common = [
+            *(f"-I{folder}" for folder in folders),
+            *self._defined,
+            f"-L{torch / 'lib'}",
+            *(f"-l{name}" for name in libraries),
+        ]
+        sources = list(self.files(light=light))
+        line = [compiler_path(), *native_flags(), *FLAGS, *self.extra_cflags, *self.extra_ldflags]
+        defined = ["-Wl,-z,defs"] if light else []
+        line += ["-o", "extension.so", *sources, *common, *defined]
+        return ["/bin/sh", "-c", _SCRIPT, "sh", *line]

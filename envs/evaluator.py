@@ -1,0 +1,254 @@
+"""One candidate, start to finish: build, check, time. The only place that gives a verdict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from statistics import median
+
+from envs.abi import UnsupportedDtypeError
+from envs.candidate_process import SandboxedCandidate
+from envs.dialects import WORKSHOPS
+from envs.dialects.base import Built, failed
+from envs.gpus import Gpu
+from envs.locks import exclusive
+from envs.referee.roofline import floor_ns, too_fast
+from envs.referee.rounds import CandidateFailedError, compare
+from envs.referee.timing import Pace, time_in_turns
+from envs.reference.client import Draws, Loaded, ReferenceFailedError, ReferenceProcess
+from envs.replay.client import GpuCandidate
+from envs.replay.plan import GpuReplay
+from envs.sandbox.levels import sandbox_level
+from envs.sandbox.runtimes import Runtime, Sandboxes
+from envs.types import (
+    Candidate,
+    CaseCheck,
+    Check,
+    Evaluation,
+    Problem,
+    Target,
+    Trust,
+    Verdict,
+    content_hash,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingConfig:
+    """How long and how often. Times are wall-clock seconds."""
+
+    check_rounds: int = 5
+    """At least this many checked rounds, spread over all cases."""
+    pace: Pace = field(default_factory=Pace)
+    round_limit_s: float = 5.0
+
+
+AnyCandidate = SandboxedCandidate | GpuCandidate
+
+
+class WrongOutputError(Exception):
+    """An output that was compared and is not right. A fact about the candidate."""
+
+
+@dataclass(slots=True)
+class Session:
+    """One candidate before the evaluator: what it is, and what was seen of it so far."""
+
+    loaded: Loaded
+    built: Built
+    runtime: Runtime | None
+    draws: Draws
+    checks: list[CaseCheck]
+    log: str
+    device: GpuCandidate | None = None
+    """Where it runs on a GPU: the process that replays it, from the first round to the last."""
+
+    def decided(self, verdict: Verdict, reason: str) -> Evaluation:
+        check = Check(rounds=tuple(self.checks)) if self.checks else None
+        binary = content_hash(
+            *(part for name, file in self.built.files for part in (name, file.hex()))
+        )
+        return Evaluation(
+            verdict=verdict,
+            reason=reason,
+            trust=Trust.REPLAYED if self.device else Trust.REFEREED,
+            check=check,
+            binary=binary,
+            environment=self.device.gpu.environment if self.device else "",
+            log=self.log,
+        )
+
+
+class Evaluator:
+    """Judges candidates one after another, with one reference process. Not thread-safe.
+
+    With a GPU, dialects that launch kernels are replayed on it.
+    """
+
+    def __init__(self, config: JudgingConfig, target: Target, gpu: Gpu | None = None) -> None:
+        self.config = config
+        self.target = target
+        self.gpu = gpu
+        self.reference = ReferenceProcess(gpu)
+        self.sandboxes = Sandboxes()
+        self.loaded: Loaded | None = None
+        self.draws = Draws(self.reference, 0)
+        self.floors_ns: dict[str, float | None] = {}
+
+    def judge(
+        self, problem: Problem, candidate: Candidate, *, timed: bool, seed: int
+    ) -> Evaluation:
+        """The evaluation of this candidate; `unjudged` where the problem itself cannot be run.
+
+        `seed` decides all inputs, and is secret until the candidates of its batch are judged.
+        """
+        started = time.perf_counter()
+        try:
+            evaluation = self._judge(problem, candidate, timed, seed)
+        except (ReferenceFailedError, UnsupportedDtypeError) as error:
+            evaluation = Evaluation(
+                verdict=Verdict.UNJUDGED, reason="reference_failed", log=str(error)
+            )
+        return replace(
+            evaluation,
+            sandbox_level=sandbox_level(),
+            environment=evaluation.environment or self.target.name,
+            seed=seed,
+            seconds=round(time.perf_counter() - started, 4),
+        )
+
+    def _judge(self, problem: Problem, candidate: Candidate, timed: bool, seed: int) -> Evaluation:
+        if not candidate.source.strip():
+            return Evaluation(verdict=Verdict.NO_KERNEL, reason="empty_source")
+        loaded = self._load(problem)
+        workshop = WORKSHOPS[candidate.dialect]
+        built = workshop.build(candidate.source, loaded.specs, self.sandboxes)
+        if isinstance(built, Evaluation):
+            return built
+        session = Session(loaded, built, built.runtime, self._draws(seed), [], built.log)
+        if built.on_device is not None and self.gpu is not None:
+            evaluation = self._replay(session, built.on_device, self.gpu, timed)
+        elif built.runtime is None:
+            log = f"{built.log}it builds; nothing on this machine can run it\n"
+            evaluation = failed("built_only", log, Verdict.UNJUDGED)
+        else:
+            evaluation = self._run(session, timed and built.timed)
+        return replace(evaluation, facts=(*built.facts, *evaluation.facts))
+
+    def _load(self, problem: Problem) -> Loaded:
+        if self.loaded is None or self.loaded.problem.key != problem.key:
+            self.draws.close()
+            self.loaded = self.reference.load(problem)
+        return self.loaded
+
+    def _draws(self, seed: int) -> Draws:
+        if self.draws.seed != seed:
+            self.draws.close()
+            self.draws = Draws(self.reference, seed)
+        return self.draws
+
+    def _run(self, session: Session, timed: bool) -> Evaluation:
+        try:
+            self._play(session, lambda player: self._check(session, player))
+            if not timed:
+                return session.decided(Verdict.CORRECT, "ok")
+            return self._time(session)
+        except CandidateFailedError as failure:
+            return session.decided(failure.verdict, failure.reason)
+        except WrongOutputError:
+            outside = "outside" in session.checks[-1].note
+            return session.decided(Verdict.WRONG, "out_of_bounds" if outside else "mismatch")
+
+    def _replay(self, session: Session, on_device: GpuReplay, gpu: Gpu, timed: bool) -> Evaluation:
+        """The same on a GPU, which is ours alone meanwhile. The process that replays is trusted and
+        idle between rounds, so one of them plays every part."""
+        with exclusive(gpu.uuid):
+            limit_s = self.config.round_limit_s
+            device = session.device = GpuCandidate(on_device, gpu, self.sandboxes, limit_s)
+            try:
+                device.ready()
+                evaluation = self._run(session, timed)
+            finally:
+                log = device.close()
+            return replace(evaluation, log=session.built.log + log)
+
+    def _play(self, session: Session, part: Callable[[AnyCandidate], None]) -> None:
+        """Plays a part with a fresh process of the candidate, which is gone afterwards."""
+        if session.device is not None:
+            return part(session.device)
+        assert session.runtime is not None
+        limit_s = self.config.round_limit_s
+        player = SandboxedCandidate(session.built, session.runtime, self.sandboxes, limit_s)
+        try:
+            player.ready()
+            part(player)
+        finally:
+            session.log = session.built.log + player.close()
+
+    def _check(self, session: Session, player: AnyCandidate) -> None:
+        """Rounds over all cases in turn; raises at the first output that is not right."""
+        cases = len(session.loaded.problem.cases)
+        for number in range(max(self.config.check_rounds, cases)):
+            case = number % cases
+            self._round(session, player, case, number // cases)
+
+    def _round(self, session: Session, player: AnyCandidate, case: int, number: int) -> int:
+        """How long one round took, in nanoseconds; its outputs are compared."""
+        spec = session.loaded.specs[case]
+        player.prime(spec)
+        with session.draws.of(session.loaded, case, number) as draw:
+            duration_ns, copy = player.round(draw.inputs, spec)
+            name = session.loaded.problem.cases[case].name
+            session.checks.append(compare(name, copy, spec, draw.expected))
+        if not session.checks[-1].passed:
+            raise WrongOutputError
+        return duration_ns
+
+    def _time(self, session: Session) -> Evaluation:
+        """Baseline and candidate in turns, on the same inputs; never two of them alive at once.
+
+        A candidate that lives while the baseline runs can slow it down, so each of its blocks has a
+        process of its own, which is gone before the baseline's next.
+        """
+        problem = session.loaded.problem
+        case = problem.cases.index(problem.timed_case())
+        self.reference.aim(problem, case, on_device=session.device is not None)
+        # A process that replays goes on, and its device code may remember: no input comes twice.
+        first = len(session.checks) if session.device else 0
+
+        def baseline(numbers: range) -> list[int]:
+            shifted = (first + number for number in numbers)
+            return session.draws.baseline_ns(session.loaded, case, shifted)
+
+        def candidate(numbers: range) -> list[int]:
+            found: list[int] = []
+
+            def part(player: AnyCandidate) -> None:
+                rounds = [first + number for number in numbers]
+                found.extend(self._round(session, player, case, number) for number in rounds)
+
+            self._play(session, part)
+            return found
+
+        timing, drift = time_in_turns(baseline, candidate, self.config.pace)
+        floor = None if session.device else self._floor_ns(session.loaded, case)
+        known = () if floor is None else (("floor_ns", floor),)
+        facts = (("baseline_drift", drift), *known)
+        median_ns = median(timing.candidate_ns)
+        if too_fast(median_ns, floor):
+            facts = (*facts, ("median_ns", float(median_ns)))
+            return replace(session.decided(Verdict.CHEATED, "too_fast"), facts=facts)
+        return replace(session.decided(Verdict.CORRECT, "ok"), timing=timing, facts=facts)
+
+    def _floor_ns(self, loaded: Loaded, case: int) -> float | None:
+        """The roofline of a problem's timed case (envs/referee/roofline.py), worked out once."""
+        key = loaded.problem.key
+        if key not in self.floors_ns:
+            self.floors_ns[key] = floor_ns(self.reference.work(loaded, case), self.target)
+        return self.floors_ns[key]
+
+    def close(self) -> None:
+        self.draws.close()
+        self.reference.close()
+        self.sandboxes.close()

@@ -1,0 +1,161 @@
+"""A Python that has imported torch, as a zygote: each job is a clone of it, hardened.
+
+main.main(PYJAIL, CONTROL)     (inside bubblewrap; see envs/sandbox/rootfs.py)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import os
+import sys
+import traceback
+import warnings
+from types import ModuleType
+from typing import Any
+
+import torch
+import torch.utils.cpp_extension
+
+from envs.guest.compute_guard import (
+    INFERENCE,
+    NOT_LOADABLE,
+    forbid_compute,
+    leave,
+    only_moves,
+    without_guards,
+)
+from envs.guest.load_inline import Recorder, prebuilt
+from envs.guest.rounds import Rounds, invented, plain
+
+CHANNEL = 3
+
+
+def load_candidate() -> ModuleType:
+    """The answer as a module of its own, from a real file: Triton reads the source of kernels."""
+    spec = importlib.util.spec_from_file_location("candidate", "/scratch/candidate.py")
+    if spec is None or spec.loader is None:
+        raise ImportError("candidate.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["candidate"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def scratch(name: str) -> Any:
+    """What a file of the job says, read before the answer could write it."""
+    with open(os.path.join("/scratch", name)) as file:
+        return json.load(file)
+
+
+def model_class() -> Any:
+    """The answer's `ModelNew`."""
+    without_guards()
+    module = load_candidate()
+    if not hasattr(module, "ModelNew"):
+        leave(NOT_LOADABLE, "the answer defines no class ModelNew")
+    return module.ModelNew
+
+
+def record(words: list[str]) -> None:
+    """Writes the answer's calls of `load_inline` to the channel; with CUDA in them the answer finds
+    a device."""
+    from envs.guest.fake_cuda import pretend
+
+    init, with_cuda = map(json.loads, words)
+    if with_cuda:
+        pretend()
+    torch.utils.cpp_extension.load_inline = recorder = Recorder()
+    model_class()(*plain(init))
+    with os.fdopen(CHANNEL, "w") as file:
+        json.dump(recorder.calls, file)
+
+
+def trace(words: list[str]) -> None:
+    """Writes what the answer asks of a device in its first case, with its kernels compiled for each
+    target (the last one's call is written down); and the forms of what it launches for any case,
+    where one target is enough."""
+    from envs.guest.fake_cuda import as_on_device
+    from envs.guest.triton_interpreter import write_down_forms
+    from envs.guest.triton_trace import compiled_kernels, without_device
+
+    layouts, targets = scratch("layouts.json"), json.loads(words[0])
+    device, forms = without_device(), write_down_forms()
+    rounds = Rounds(as_on_device(model_class()), CHANNEL)
+    for device.architecture in targets:
+        plan = call_on(device, rounds, layouts[0])
+    plan["kernels"] = compiled_kernels()
+    device.architecture = targets[0]
+    for layout in layouts[1:]:
+        call_on(device, rounds, layout)
+    with os.fdopen(CHANNEL, "w") as file:
+        json.dump({**plan, "forms": forms}, file)
+
+
+def launches(words: list[str]) -> None:
+    """Writes what the answer's libraries ask of a device in one case, and where its tensors lay."""
+    from envs.guest.fake_cuda import as_on_device, pretend
+    from envs.guest.inline_trace import Recording
+
+    pretend()
+    recording, layout = Recording(), scratch("layout.json")
+    torch.utils.cpp_extension.load_inline = recording.loader(scratch("libraries.json"))
+    plan = call_on(recording, Rounds(as_on_device(model_class()), CHANNEL), layout)
+    with os.fdopen(CHANNEL, "w") as file:
+        json.dump({**plan, "addresses": recording.addresses()}, file)
+
+
+def call_on(device: Any, rounds: Rounds, layout: dict[str, Any]) -> dict[str, Any]:
+    """What one call in this layout asks of the device, as its tape has it."""
+    from envs.guest.launch_recorder import Moves, Tape
+
+    tensors = [invented(one) for one in layout["inputs"]]
+    rounds.prepare(layout)
+    device.tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
+    with INFERENCE(), only_moves(), Moves(device.tape):
+        outputs = rounds.forward(*rounds.arranged(tensors))
+    plan: dict[str, Any] = device.tape.written(outputs)
+    return plan
+
+
+def play(words: list[str]) -> None:
+    """Loads the answer with its prebuilt libraries and answers the referee until it hangs up."""
+    torch.utils.cpp_extension.load_inline = prebuilt(json.loads(words[0]))
+    if "TRITON_INTERPRET" not in os.environ:
+        return Rounds(model_class(), CHANNEL).serve()
+    from envs.guest.fake_cuda import as_on_device
+    from envs.guest.triton_interpreter import interpret_only
+    from envs.guest.triton_trace import without_device
+
+    without_device()
+    interpret_only(frozenset(scratch("forms.json")))
+    Rounds(as_on_device(model_class()), CHANNEL).serve()
+
+
+def start(mode: bytes, words: Any, length: int) -> None:
+    """In the job's process, hardened: does what the mode says, and never returns."""
+    ctypes.pythonapi.PyOS_AfterFork_Child()
+    arguments = ctypes.string_at(words, length).decode().split("\0")[:-1]
+    try:
+        {"record": record, "trace": trace, "launches": launches, "play": play}[mode.decode()](
+            arguments
+        )
+    except BaseException:  # noqa: BLE001  the named boundary: an answer's own code ran
+        traceback.print_exc()
+        leave(1)
+    leave(0)
+
+
+def main(library: str, control: int) -> None:
+    warnings.filterwarnings("ignore", message="The given buffer is not writable")
+    torch.set_num_threads(1)
+    with torch.inference_mode():  # what PyTorch does once, it does here for all jobs
+        torch.nn.functional.linear(torch.ones(2, 2), torch.ones(2, 2))
+    warnings.filterwarnings("ignore", message="Warning only once for all operators")
+    forbid_compute()
+    folder = os.path.join(os.path.dirname(torch.__file__), "lib")
+    ctypes.CDLL(os.path.join(folder, "libtorch_cpu.so"), mode=ctypes.RTLD_GLOBAL)
+    kind = ctypes.PYFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int)
+    callback = kind(start)
+    ctypes.PyDLL(library).kernelwright_serve(control, callback)

@@ -1,0 +1,118 @@
+"""A Triton driver without a device: kernels are compiled for one, and launches are written down.
+
+Works because Triton asks its driver for everything that needs a GPU.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import torch
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.runtime import driver
+
+from envs.guest.fake_cuda import GPU, PROPERTIES, on_host, pretend
+from envs.guest.launch_recorder import Tape
+
+LIMITS = {
+    "max_shared_mem": PROPERTIES.shared_memory_per_block_optin,
+    "multiprocessor_count": PROPERTIES.multi_processor_count,
+    "warpSize": PROPERTIES.warp_size,
+    "max_num_regs": PROPERTIES.regs_per_multiprocessor,
+}
+"""Of the device that there is not, by the names that kernels ask for."""
+
+
+class Utils:
+    """Loads nothing: a kernel's function is the hash of its code."""
+
+    def load_binary(self, name: str, code: bytes, shared: int, device: int) -> tuple[Any, ...]:
+        found = hashlib.sha256(code).hexdigest()
+        return found, found, 0, 0, 1024
+
+    def get_device_properties(self, device: int) -> dict[str, int]:
+        return LIMITS
+
+    def unload_module(self, module: Any) -> None:
+        pass
+
+
+class NoDevice:
+    """The driver. Its device's number is the architecture, so that each is compiled for once."""
+
+    def __init__(self) -> None:
+        self.tape: Tape | None = None
+        self.architecture, self.utils = 90, Utils()
+
+    def launcher_cls(self, source: Any, metadata: Any) -> Any:
+        def launch(*given: Any) -> None:
+            x, y, z, _, function, _, _, _, _, *arguments = given
+            for number, one in enumerate(arguments):
+                if isinstance(one, torch.Tensor) and on_host(one):
+                    raise ValueError(f"argument {number} is a tensor on the host")
+            if self.tape is not None:
+                kinds = list(source.signature.values())
+                self.tape.launch(metadata, function, [x, y, z], kinds, arguments)
+
+        return launch
+
+    def get_current_device(self) -> int:
+        return self.architecture
+
+    def set_current_device(self, device: int) -> None:
+        pass
+
+    def get_current_stream(self, device: int | None = None) -> int:
+        return 0
+
+    def get_current_target(self) -> GPUTarget:
+        return GPUTarget("cuda", self.architecture, 32)
+
+    def get_active_torch_device(self) -> torch.device:
+        return GPU
+
+    def get_benchmarker(self) -> Any:
+        """The first configuration of an autotuned kernel is taken: nothing can be timed here."""
+        return lambda *_, **__: (1.0, 1.0, 1.0)
+
+    def get_empty_cache_for_benchmark(self) -> torch.Tensor:
+        return torch.empty(0)
+
+    def clear_cache(self, cache: torch.Tensor) -> None:
+        pass
+
+
+def without_device() -> NoDevice:
+    """Makes Triton use no device from here on, and answers believe in one."""
+    pretend()
+    found = NoDevice()
+    driver.set_active(found)
+    return found
+
+
+def compiled_kernels() -> list[dict[str, Any]]:
+    """Each kernel that Triton has compiled: PTX, and what its assembler says about it."""
+    found = []
+    for cubin in sorted(Path("/scratch/triton").rglob("*.cubin")):
+        ptx = cubin.with_suffix(".ptx").read_text()
+        target = ptx.partition(".target ")[2].split()[0].strip(",")
+        command = [_assembler(), "-v", f"--gpu-name={target}", str(cubin.with_suffix(".ptx"))]
+        said = subprocess.run(
+            [*command, "-o", "/dev/null"], capture_output=True, text=True, check=False
+        )
+        code = hashlib.sha256(cubin.read_bytes()).hexdigest()
+        found.append(
+            {"name": cubin.stem, "code": code, "target": target, "ptx": ptx, "info": said.stderr}
+        )
+    return found
+
+
+def _assembler() -> str:
+    """The newest that comes with Triton: it knows every target, and every version of PTX."""
+    folder = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
+    newer = folder / "ptxas-blackwell"
+    return str(newer if newer.exists() else folder / "ptxas")

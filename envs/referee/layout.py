@@ -1,0 +1,101 @@
+"""Where tensors lie in a shared file, and the bytes that tell the other side so."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.abi import CaseSpec, TensorSpec
+
+ALIGNMENT_BYTES = 64
+GUARD_BYTES = 4096
+"""Poisoned bytes after each output: a kernel that writes past its output is found out."""
+
+POISON = 0xFF
+"""Every byte of the outputs before a round. As floats it is NaN, which never compares equal."""
+
+NONCE_BYTES = 16
+"""Of the number that a message carries behind its first letter, and its answer back."""
+NS_BYTES = 8
+"""A device's duration, behind the answer of a process of ours."""
+
+MESSAGE_BYTES = 1 << 22
+"""Longest message between the referee and the reference process."""
+
+NUMPY_TYPES: dict[str, np.dtype[Any]] = {
+    "float32": np.dtype("float32"),
+    "float64": np.dtype("float64"),
+    "float16": np.dtype("float16"),
+    "int64": np.dtype("int64"),
+    "int32": np.dtype("int32"),
+    "bool": np.dtype("bool"),
+}
+
+
+_READ_AS = {**NUMPY_TYPES, "bool": np.dtype("uint8")}
+
+
+def offsets(tensors: Sequence[TensorSpec], guard_bytes: int = 0) -> tuple[list[int], int]:
+    """(offset of each tensor, size of the file), in bytes; never an empty file."""
+    at, places = 0, []
+    for tensor in tensors:
+        places.append(at)
+        at += -(-(tensor.size_bytes + guard_bytes) // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+    return places, max(at, ALIGNMENT_BYTES)
+
+
+def output_file_bytes(spec: CaseSpec) -> int:
+    return offsets(spec.outputs, GUARD_BYTES)[1]
+
+
+def native_layout(spec: CaseSpec) -> bytes:
+    """Counts, offsets, sizes, scalars, as native/player.h reads them."""
+    inputs, outputs = offsets(spec.inputs)[0], offsets(spec.outputs, GUARD_BYTES)[0]
+    scalars = [float(value) for _, value in spec.scalars]
+    words = [len(inputs), len(outputs), len(spec.sizes), len(scalars)]
+    words += [*inputs, *outputs, *spec.sizes]
+    return struct.pack(f"<{len(words)}q{len(scalars)}d", *words, *scalars)
+
+
+def python_layout(spec: CaseSpec) -> bytes:
+    """The same as JSON, with names and types, as guest/rounds.py reads it."""
+
+    def places(tensors: Sequence[TensorSpec], guard_bytes: int) -> list[dict[str, Any]]:
+        starts = offsets(tensors, guard_bytes)[0]
+        return [
+            {"dtype": one.dtype, "shape": one.shape, "offset": start}
+            for one, start in zip(tensors, starts, strict=True)
+        ]
+
+    scalars = dict(spec.scalars)
+    plain = {
+        "names": [one.name for one in spec.inputs],
+        "inputs": places(spec.inputs, 0),
+        "outputs": places(spec.outputs, GUARD_BYTES),
+        "arguments": [
+            {"value": scalars[name]} if name in scalars else {"name": name}
+            for name in spec.arguments
+        ],
+        "state": spec.state,
+        "init": json.loads(spec.init),
+    }
+    return json.dumps(plain).encode()
+
+
+def read_outputs(copy: bytes, spec: CaseSpec) -> tuple[list[NDArray[np.generic]], bool]:
+    """(the outputs, whether anything outside them was written), from the referee's own copy.
+
+    A bool output comes as bytes, of which only 0 and 1 are bools: poison must not read as True.
+    """
+    places, total = offsets(spec.outputs, GUARD_BYTES)
+    arrays, spilled = [], False
+    for tensor, start, end in zip(spec.outputs, places, [*places[1:], total], strict=True):
+        stop = start + tensor.size_bytes
+        arrays.append(np.frombuffer(copy[start:stop], _READ_AS[tensor.dtype]).reshape(tensor.shape))
+        spilled = spilled or copy[stop:end] != bytes([POISON]) * (end - stop)
+    return arrays, spilled

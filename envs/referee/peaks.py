@@ -1,0 +1,65 @@
+"""What one core of this machine can do at best, measured once and kept in the cache folder.
+
+A peak is an upper bound: the best of many short runs of `native/probe.cpp`, times `HEADROOM`,
+because other programs may have slowed every one of them down. Arithmetic is counted in float32 and
+doubled once more for instructions that multiply half-precision pairs; on a core with a matrix unit
+(AMX) there is no honest bound in these terms, so its arithmetic peak is None.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from envs.sandbox.toolchain import NATIVE, cache_folder, compiler_path, write_at_once
+from envs.types import Target, content_hash
+
+HEADROOM = 2.0
+HALF_PRECISION = 2.0
+FLAGS = ("-O3", "-march=native", "-std=c++17", "-ffp-contract=fast")
+SOURCE = NATIVE / "probe.cpp"
+
+
+def peaks(environment: str) -> Target:
+    """One core of the machine that this fingerprint names; measures for two seconds if need be.
+
+    One process measures, others wait for it: two probes at once would slow each other down.
+    """
+    folder = cache_folder() / "peaks"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{content_hash(environment, SOURCE.read_text(), ' '.join(FLAGS))}.json"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            write_at_once(path, json.dumps(_probe(folder)).encode())
+        measured = json.loads(path.read_text())
+    return as_target(environment, measured)
+
+
+def as_target(name: str, measured: dict[str, Any]) -> Target:
+    """The upper bounds that follow from what the probe saw."""
+    flops = measured["flops"]
+    return Target(
+        name=name,
+        cores=1,
+        read_bytes_per_s=tuple((size, HEADROOM * rate) for size, rate in measured["read"]),
+        flops_per_s=HEADROOM * HALF_PRECISION * flops if flops else None,
+    )
+
+
+def _probe(folder: Path) -> dict[str, Any]:
+    """{"read": [[bytes, bytes per second], ...], "flops": per second or None}."""
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        program = f"{scratch}/probe"
+        subprocess.run([compiler_path(), *FLAGS, "-o", program, str(SOURCE)], check=True)
+        lines = subprocess.run(
+            [program], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+    rows = [line.split() for line in lines]
+    read = [[int(row[1]), float(row[2])] for row in rows if row[0] == "read"]
+    flops = [float(row[1]) for row in rows if row[0] == "flops"]
+    return {"read": read, "flops": flops[0] if flops else None}

@@ -1,0 +1,221 @@
+"""Secret inputs, and what is expected for them, from the reference process.
+
+Inputs are fresh in every round of a candidate, and the same for all candidates of a batch: no
+candidate can tell another what it saw, and their speedups compare on equal data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from envs.abi import CaseSpec, TensorSpec
+from envs.codec import to_plain
+from envs.gpus import Gpu
+from envs.referee.layout import MESSAGE_BYTES, NUMPY_TYPES
+from envs.referee.roofline import Work
+from envs.referee.rounds import RoundPeer
+from envs.referee.tolerance import Array, Expected
+from envs.sandbox.memfd import seal
+from envs.sandbox.toolchain import ROOT
+from envs.types import Problem, Tolerance
+
+KEPT_BYTES = 512 << 20
+"""At most so much of a batch's draws is kept; a large problem's are drawn anew each time."""
+
+
+class ReferenceFailedError(RuntimeError):
+    """The reference process refused a problem: never the candidate's fault."""
+
+
+class ReferenceGoneError(RuntimeError):
+    """The reference process died: this worker is of no more use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A problem as the reference process knows it; one entry a case."""
+
+    problem: Problem
+    specs: list[CaseSpec]
+    tolerances: list[Tolerance]
+    spreads: list[list[float]]
+    """For each output, at least how far it varies from draw to draw."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One round's inputs (a sealed file), and what is acceptable as each output."""
+
+    inputs: int
+    expected: list[Expected]
+
+    @property
+    def size_bytes(self) -> int:
+        return os.fstat(self.inputs).st_size + sum(one.size_bytes for one in self.expected)
+
+    def close(self) -> None:
+        os.close(self.inputs)
+
+
+class Draws:
+    """The draws of one batch, by problem, case and round; the batch's seed decides them all."""
+
+    def __init__(self, reference: ReferenceProcess, seed: int) -> None:
+        self.reference, self.seed = reference, seed
+        self._kept: dict[tuple[str, int, int], Draw] = {}
+        self._kept_bytes = 0
+
+    @contextmanager
+    def of(self, loaded: Loaded, case: int, number: int) -> Iterator[Draw]:
+        """The draw of a case's round of this number, for as long as the block runs."""
+        place = (loaded.problem.key, case, number)
+        kept = self._kept.get(place)
+        draw = kept or self.reference.draw(loaded, case, self._seed_of(place))
+        if kept is None and self._kept_bytes + draw.size_bytes <= KEPT_BYTES:
+            self._kept[place] = kept = draw
+            self._kept_bytes += draw.size_bytes
+        try:
+            yield draw
+        finally:
+            if kept is None:
+                draw.close()
+
+    def baseline_ns(self, loaded: Loaded, case: int, numbers: Iterable[int]) -> list[int]:
+        """How long the module that the reference is aimed at took in each of these rounds."""
+        found = []
+        for number in numbers:
+            with self.of(loaded, case, number) as draw:
+                found.append(self.reference.round(draw.inputs, loaded.specs[case])[0])
+        return found
+
+    def close(self) -> None:
+        for draw in self._kept.values():
+            draw.close()
+        self._kept.clear()
+        self._kept_bytes = 0
+
+    def _seed_of(self, place: tuple[str, int, int]) -> int:
+        digest = hashlib.sha256(repr((self.seed, *place)).encode()).digest()
+        return int.from_bytes(digest[:8], "little") >> 2
+
+
+class ReferenceProcess(RoundPeer):
+    """The referee's line to `envs/reference/process.py`: draws, expectations, the baseline.
+
+    With a GPU the baseline can be aimed at it.
+    """
+
+    def __init__(self, gpu: Gpu | None = None) -> None:
+        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        for end in (mine, theirs):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
+        super().__init__(mine, round_limit_s=60.0)
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "envs.reference.process", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "CUDA_VISIBLE_DEVICES": gpu.uuid if gpu else "",
+            },
+        )
+        theirs.close()
+
+    def gone(self) -> Exception:
+        return ReferenceGoneError("the reference process ended")
+
+    def load(self, problem: Problem) -> Loaded:
+        """Raises ReferenceFailedError if the problem cannot run."""
+        answer, _ = self.ask({"op": "load", "problem": to_plain(problem)})
+        tolerances = [Tolerance(**one) for one in answer["tolerances"]]
+        specs = [_spec(one) for one in answer["specs"]]
+        return Loaded(problem, specs, tolerances, answer["spreads"])
+
+    def draw(self, loaded: Loaded, case: int, seed: int) -> Draw:
+        """The inputs that a seed gives, and what is expected for them."""
+        request = {"op": "draw", "key": loaded.problem.key, "case": case, "seed": seed}
+        answer, (inputs, expected) = self.ask(request)
+        seal(inputs)
+        flat = mmap.mmap(expected, 0, mmap.MAP_PRIVATE, mmap.PROT_READ)
+        os.close(expected)
+        choices = _split(flat, loaded.specs[case], answer["choices"])
+        tolerance, spreads = loaded.tolerances[case], loaded.spreads[case]
+        pairs = zip(choices, spreads, strict=True)
+        return Draw(inputs, [Expected.of(one, tolerance, spread) for one, spread in pairs])
+
+    def work(self, loaded: Loaded, case: int) -> Work:
+        """The least that a kernel has to do for this case."""
+        tolerance = to_plain(loaded.tolerances[case])
+        request = {"op": "work", "key": loaded.problem.key, "case": case, "tolerance": tolerance}
+        return Work(**self.ask(request)[0])
+
+    def aim(
+        self, problem: Problem, case: int, *, compiled: bool = False, on_device: bool = False
+    ) -> None:
+        """Rounds from now on run this case's module: as it is or through torch.compile, or on the
+        GPU."""
+        where = {"compiled": compiled, "on_device": on_device}
+        self.ask({"op": "aim", "key": problem.key, "case": case, **where})
+        self.reports_ns = on_device
+
+    def ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
+        try:
+            self.channel.send(json.dumps(request).encode())
+            message, files, _, _ = socket.recv_fds(self.channel, MESSAGE_BYTES, 2)
+        except OSError as error:
+            raise ReferenceGoneError(str(error)) from None
+        if not message:
+            raise self.gone()
+        answer = json.loads(message)
+        if "error" in answer:
+            raise ReferenceFailedError(answer["error"])
+        return answer, files
+
+    def close(self) -> None:
+        self.channel.close()
+        self.process.wait()
+
+
+def _spec(plain: dict[str, Any]) -> CaseSpec:
+    def tensors(rows: list[dict[str, Any]]) -> tuple[TensorSpec, ...]:
+        return tuple(
+            TensorSpec(name=row["name"], dtype=row["dtype"], shape=tuple(row["shape"]))
+            for row in rows
+        )
+
+    return CaseSpec(
+        inputs=tensors(plain["inputs"]),
+        outputs=tensors(plain["outputs"]),
+        scalars=tuple((name, value) for name, value in plain["scalars"]),
+        arguments=tuple(plain["arguments"]),
+        state=tuple(plain["state"]),
+        init=plain["init"],
+    )
+
+
+def _split(flat: mmap.mmap, spec: CaseSpec, counts: list[int]) -> list[list[Array]]:
+    """The acceptable values of each output, read off the reference's file."""
+    at, expected = 0, []
+    for tensor, alternatives in zip(spec.outputs, counts, strict=True):
+        kind = NUMPY_TYPES[tensor.dtype]
+        kind = NUMPY_TYPES["float64"] if kind.kind == "f" else kind
+        count = int(np.prod(tensor.shape, dtype=np.int64))
+        choices: list[Array] = []
+        for _ in range(alternatives):
+            choices.append(np.frombuffer(flat, kind, count, at).reshape(tensor.shape))
+            at += count * kind.itemsize
+        expected.append(choices)
+    return expected

@@ -1,0 +1,300 @@
+"""A problem's own PyTorch module, run by us: inputs, expected outputs, baseline.
+
+Trusted code: it executes the problem, never a candidate. Functions import torch themselves, so that
+importing this module costs nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from envs.abi import CPP_WORDS, CaseSpec, TensorSpec, free_name
+from envs.referee.tolerance import derive_tolerance, overflowed, spread_of
+from envs.types import Case, Problem, Tolerance
+
+DISTRIBUTIONS = {
+    "given": (1.0, 0.0),
+    "scaled": (3.0, 0.0),
+    "shifted": (1.0, 0.5),
+}
+"""name → (factor, offset) that a case's floating-point inputs are changed by."""
+
+NUDGE = 4 * 2.0**-23
+"""Four units in the last place of float32."""
+
+NUDGES = 3
+"""How often inputs are moved: a small output shows little of what rounding can do to it."""
+
+FEW_OUTPUTS, SMALL_INPUTS, MOST_DRAWS = 512, 1 << 16, 16
+"""A case with fewer elements than these is drawn several times to derive its tolerance."""
+
+FEW, DRAWS = 32, 16
+"""An output with fewer elements does not show how far it varies; so many draws together do."""
+
+EXACT_INT = 1 << 53
+"""Scalars reach a kernel through doubles."""
+
+_CONSTANT = (
+    r"^((?:\w+[ \t]*=[ \t]*)*{name}(?:[ \t]*:[ \t]*int)?(?:[ \t]*=[ \t]*[A-Za-z_]\w*)*)"
+    r"[ \t]*=[ \t]*[-+\w*/%<>() ]+?[ \t]*(#.*)?$"
+)
+"""A line that sets a name, alone or with others: `a = b = 64 * 2`."""
+
+
+class ProblemError(ValueError):
+    """The problem itself is unusable: nothing that a candidate did."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One case of a problem, loaded: the module, and how to draw its inputs."""
+
+    case: Case
+    namespace: dict[str, Any]
+    names: tuple[str, ...]
+
+    def draw(self, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
+        """(module, its state by name, forward's arguments), all fresh from `seed`."""
+        import torch
+
+        torch.manual_seed(seed)
+        model = self.namespace["Model"](*self.init()).eval()
+        factor, offset = DISTRIBUTIONS[self.case.distribution]
+        arguments = [
+            one * factor + offset if _is_float(one) else one
+            for one in self.namespace["get_inputs"]()
+        ]
+        arguments = [
+            one.contiguous() if isinstance(one, torch.Tensor) else one for one in arguments
+        ]
+        return model, dict(model.state_dict()), arguments
+
+    def init(self) -> list[Any]:
+        """What the module is made with."""
+        return self.namespace["get_init_inputs"]() if "get_init_inputs" in self.namespace else []
+
+    def spec(self) -> CaseSpec:
+        """Names, dtypes and shapes of this case, read off one real run."""
+        import torch
+
+        model, state, arguments = self.draw(0)
+        outputs = flatten(forward(model, state, arguments))
+        results = ["out"] if len(outputs) == 1 else [f"out{i}" for i in range(len(outputs))]
+        taken = set(CPP_WORDS)
+
+        def named(wanted: Iterable[str], values: Iterable[Any]) -> list[tuple[str, Any]]:
+            pairs = zip(wanted, values, strict=True)
+            return [(free_name(n.replace(".", "_"), _dims(one), taken), one) for n, one in pairs]
+
+        made = named(results, outputs)
+        given = named(self.names, [_argument(one) for one in arguments])
+        tensors = [pair for pair in given if isinstance(pair[1], torch.Tensor)]
+        tensors += named(state, state.values())
+        return CaseSpec(
+            inputs=tuple(_tensor_spec(*pair) for pair in tensors),
+            outputs=tuple(_tensor_spec(*pair) for pair in made),
+            scalars=tuple(pair for pair in given if isinstance(pair[1], int | float | bool)),
+            arguments=tuple(name for name, _ in given),
+            state=tuple(state),
+            init=self._init_json(),
+        )
+
+    def _init_json(self) -> str:
+        """The same as JSON. Raises ProblemError for what JSON cannot say."""
+        try:
+            return json.dumps(_tagged(self.init()))
+        except TypeError as error:
+            raise ProblemError(f"get_init_inputs(): {error}") from None
+
+
+def sized_code(problem: Problem, case: Case) -> str:
+    """The problem's code with this case's sizes in place of its module-level constants."""
+    code = problem.code
+    for name, size in case.sizes:
+        code, replaced = _constant(name).subn(rf"\g<1> = {size}", code, count=1)
+        if not replaced:
+            raise ProblemError(f"{problem.name}: no module-level constant {name!r} to set")
+    return code
+
+
+def is_settable(code: str, name: str) -> bool:
+    """Whether a case can set this module-level constant: one line does."""
+    return len(list(_constant(name).finditer(code))) == 1
+
+
+def _constant(name: str) -> re.Pattern[str]:
+    return re.compile(_CONSTANT.format(name=re.escape(name)), re.MULTILINE)
+
+
+def load_reference(problem: Problem, case: Case) -> Reference:
+    """The problem's module, for this case."""
+    namespace: dict[str, Any] = {"__name__": "problem"}
+    exec(compile(sized_code(problem, case), f"<{problem.name}>", "exec"), namespace)
+    missing = [name for name in ("Model", "get_inputs") if name not in namespace]
+    if missing:
+        raise ProblemError(f"{problem.name}: does not define {' and '.join(missing)}")
+    parameters = list(inspect.signature(namespace["Model"].forward).parameters)[1:]
+    count = len(namespace["get_inputs"]())
+    return Reference(case, namespace, tuple(parameters[:count]))
+
+
+def run(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
+    """The module's output with these tensors as its parameters and buffers; no gradients.
+
+    A module that works in place changes the tensors themselves. Tied parameters have equal values.
+    """
+    import torch
+
+    with torch.inference_mode():
+        return torch.func.functional_call(model, state, tuple(arguments), tie_weights=False)
+
+
+def forward(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
+    """The same on copies of the tensors, whatever the module does to them."""
+    return run(model, *copies(state, arguments))
+
+
+def copies(state: dict[str, Any], arguments: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+    """The same values in tensors of their own."""
+    copied = [one.clone() if hasattr(one, "clone") else one for one in arguments]
+    return {name: one.clone() for name, one in state.items()}, copied
+
+
+def works_in_place(model: Any, state: dict[str, Any], arguments: list[Any]) -> bool:
+    """Whether the module changes a tensor that it is given."""
+    import torch
+
+    state, arguments = copies(state, arguments)
+    with torch.no_grad():
+        torch.func.functional_call(model, state, tuple(arguments), tie_weights=False)
+    tensors = [*state.values(), *(one for one in arguments if isinstance(one, torch.Tensor))]
+    return any(one._version > 0 for one in tensors)
+
+
+def forward_float64(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
+    """The same in float64: what the answer should be, with rounding out of the way."""
+    state64 = {name: one.double() if _is_float(one) else one for name, one in state.items()}
+    return forward(model, state64, [one.double() if _is_float(one) else one for one in arguments])
+
+
+def nudge(tensors: list[Any], relative: float) -> list[Any]:
+    """The arguments with every float moved by a random relative amount of this size."""
+    import torch
+
+    return [
+        one * (1 + relative * torch.randn_like(one)) if _is_float(one) else one for one in tensors
+    ]
+
+
+def refuse_random(reference: Reference) -> None:
+    """Raises ProblemError where the module gives other outputs for the same inputs."""
+    drawn = reference.draw(0)
+    pairs = zip(flatten(forward(*drawn)), flatten(forward(*drawn)), strict=True)
+    if not all(a.shape == b.shape and ((a == b) | ((a != a) & (b != b))).all() for a, b in pairs):
+        raise ProblemError(
+            "the problem's module is random: it gives other outputs for the same inputs, "
+            "so no kernel can be checked against it"
+        )
+
+
+def output_spreads(reference: Reference, outputs: Sequence[TensorSpec]) -> list[float]:
+    """For each output at least how far it varies: 0 where every draw shows it by itself."""
+    spreads = [0.0] * len(outputs)
+    few = [i for i, one in enumerate(outputs) if 0 < math.prod(one.shape) < FEW]
+    if few:
+        drawn = [flatten(forward_float64(*reference.draw(1 + n))) for n in range(DRAWS)]
+        for i in few:
+            spreads[i] = spread_of(np.concatenate([one[i].numpy().reshape(-1) for one in drawn]))
+    return spreads
+
+
+def rounding_tolerance(
+    problem: Problem, drawn: tuple[Any, dict[str, Any], list[Any]], spreads: Sequence[float] = ()
+) -> Tolerance:
+    """The problem's own tolerance, else the one derived from what rounding does to this draw."""
+    if problem.tolerance is not None:
+        return problem.tolerance
+    model, state, arguments = drawn
+    exactly = [one.double() if _is_float(one) else one for one in arguments]
+    moved = [forward_float64(model, state, nudge(exactly, NUDGE)) for _ in range(NUDGES)]
+    outputs = [forward_float64(*drawn), forward(*drawn), *moved]
+    exact, *others = [[one.numpy() for one in flatten(output)] for output in outputs]
+    exact = [
+        overflowed(one, own.dtype) if own.dtype.kind == "f" else one
+        for one, own in zip(exact, others[0], strict=True)
+    ]
+    return derive_tolerance(problem.dtype, exact, others, spreads)
+
+
+def case_tolerance(
+    problem: Problem, reference: Reference, spec: CaseSpec, spreads: Sequence[float] = ()
+) -> Tolerance:
+    """The tolerance of a case: the widest of several draws, where one shows and costs little.
+
+    Of the few outputs of a small case, one draw may have them all where rounding does nothing (at
+    the ends of a clamp), and the next may not.
+    """
+    outputs = sum(math.prod(one.shape) for one in spec.outputs)
+    small = sum(math.prod(one.shape) for one in spec.inputs) <= SMALL_INPUTS
+    draws = min(MOST_DRAWS, -(-FEW_OUTPUTS // max(1, outputs))) if small else 1
+    found = [
+        rounding_tolerance(problem, reference.draw(1 + number), spreads) for number in range(draws)
+    ]
+    return max(found, key=lambda one: one.of_spread)
+
+
+def flatten(output: Any) -> list[Any]:
+    """The tensors of a (possibly nested) output, in order."""
+    import torch
+
+    if isinstance(output, torch.Tensor):
+        return [output.contiguous()]
+    if isinstance(output, dict):
+        return [tensor for one in output.values() for tensor in flatten(one)]
+    if isinstance(output, list | tuple):
+        return [tensor for one in output for tensor in flatten(one)]
+    if isinstance(output, int | float | bool):
+        return [torch.tensor(output)]
+    raise ProblemError(f"the module returns a {type(output).__name__}, not tensors")
+
+
+def _tagged(value: Any) -> Any:
+    """The value with its tuples as {"tuple": [...]}, which JSON would make lists of."""
+    if isinstance(value, tuple):
+        return {"tuple": [_tagged(one) for one in value]}
+    if isinstance(value, dict):
+        return {name: _tagged(one) for name, one in value.items()}
+    return [_tagged(one) for one in value] if isinstance(value, list) else value
+
+
+def _argument(value: Any) -> Any:
+    """The same, if a kernel can be given it."""
+    import torch
+
+    if not isinstance(value, torch.Tensor | int | float):
+        raise ProblemError(f"forward takes a {type(value).__name__}, not a tensor or a number")
+    if isinstance(value, int) and abs(value) > EXACT_INT:
+        raise ProblemError(f"forward takes {value}, which is beyond 2**53")
+    return value
+
+
+def _dims(value: Any) -> int:
+    return len(value.shape) if hasattr(value, "shape") else 0
+
+
+def _is_float(value: Any) -> bool:
+    return hasattr(value, "is_floating_point") and bool(value.is_floating_point())
+
+
+def _tensor_spec(name: str, tensor: Any) -> TensorSpec:
+    return TensorSpec(
+        name=name, dtype=str(tensor.dtype).removeprefix("torch."), shape=tuple(tensor.shape)
+    )

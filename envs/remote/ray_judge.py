@@ -1,0 +1,220 @@
+"""The judge on a Ray cluster: the machines of the cluster judge for one trainer.
+
+One actor on each node holds a local `Judge`. Candidates travel to it as JSON and evaluations come
+back as JSON. Who loses a candidate (an actor, a node, the network) only delays it: it is tried once
+more, elsewhere where there is an elsewhere, and is then `unjudged`. Every node has this version of
+kernelwright installed; a node with other code, or with too weak a sandbox, is refused.
+
+All candidates of a problem go to nodes of one environment as long as there are any, because
+timings compare only within one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from envs.codec import evaluation_from_plain, to_plain
+from envs.judge import CANDIDATE_LIMIT_S, TRIES, unjudged
+from envs.remote.ray_nodes import Fleet, Node, last_line
+from envs.sandbox.levels import LEVELS
+from envs.types import Candidate, Evaluation, Problem
+from envs.workers.health import fresh_seed
+
+LOOK_S = 1.0
+"""So often deadlines are looked at."""
+SLACK_S = 120.0
+"""So much longer than its own limits a node may be silent about a candidate."""
+
+
+@dataclass(eq=False, slots=True)
+class Errand:
+    """One candidate on its way."""
+
+    problem: Problem
+    candidate: Candidate
+    node: Node | None = None
+    due: float = math.inf
+    losses: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class Batch:
+    """What a batch shares, and what came of it so far."""
+
+    timed: bool
+    seed: int
+    ends: float
+    waiting: deque[Errand]
+    under_way: dict[Any, Errand] = field(default_factory=dict)
+    homes: dict[str, str] = field(default_factory=dict)
+    """Problem key → the environment that judges it."""
+    done: dict[str, Evaluation] = field(default_factory=dict)
+    on_done: Callable[[], None] | None = None
+
+    def next_for(self, node: Node, environments: set[str]) -> Errand | None:
+        """The first candidate that this node may judge; its problem stays in that environment."""
+        for errand in self.waiting:
+            home = self.homes.get(errand.problem.key)
+            if home not in environments:
+                home = self.homes[errand.problem.key] = node.environment
+            if home == node.environment:
+                self.waiting.remove(errand)
+                return errand
+        return None
+
+    def settle(self, errand: Errand, found: Evaluation) -> None:
+        self.done[errand.candidate.key] = found
+        if self.on_done:
+            self.on_done()
+
+
+class RayJudge:
+    """The same methods as `Judge`; `address` is Ray's: `auto` is the cluster of this machine.
+
+    `workers` is how many each node has; None: one a core. `share` is (which, of how many) where
+    several processes share the cluster: nodes, or cores of a node, are then one process's alone.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        workers: int | None = None,
+        minimum_sandbox: str = "namespaces",
+        *,
+        candidate_limit_s: float = CANDIDATE_LIMIT_S,
+        batch_limit_s: float | None = None,
+        share: tuple[int, int] = (0, 1),
+    ) -> None:
+        import ray
+
+        self._ray = ray
+        self._owns_ray = not ray.is_initialized()
+        if self._owns_ray:
+            ray.init(address=address, log_to_driver=False)
+        self.candidate_limit_s, self.batch_limit_s = candidate_limit_s, batch_limit_s
+        settings = {
+            "workers": workers,
+            "minimum_sandbox": minimum_sandbox,
+            "candidate_limit_s": candidate_limit_s,
+        }
+        self._fleet = Fleet(ray, settings, share)
+        self._fleet.meet()
+        self.level = min((one.level for one in self._fleet.up()), key=LEVELS.index)
+
+    def __enter__(self) -> RayJudge:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def evaluate(self, problem: Problem, candidate: Candidate, *, timed: bool = True) -> Evaluation:
+        """The evaluation of one candidate."""
+        return self.evaluate_many([(problem, candidate)], timed=timed)[0]
+
+    def evaluate_many(
+        self,
+        jobs: Sequence[tuple[Problem, Candidate]],
+        *,
+        timed: bool = True,
+        on_done: Callable[[], None] | None = None,
+        seed: int | None = None,
+    ) -> list[Evaluation]:
+        """One evaluation for each job, in order. Identical candidates are judged once.
+
+        `seed` as in `Judge`. Nodes that joined the cluster since the last batch judge too. Raises
+        JudgeError where no node is left.
+        """
+        distinct = {candidate.key: Errand(problem, candidate) for problem, candidate in jobs}
+        limit_s = math.inf if self.batch_limit_s is None else self.batch_limit_s
+        batch = Batch(
+            timed=timed,
+            seed=fresh_seed() if seed is None else seed,
+            ends=time.monotonic() + limit_s,
+            waiting=deque(distinct.values()),
+            on_done=on_done,
+        )
+        self._fleet.invite()
+        while batch.waiting or batch.under_way:
+            self._send(batch)
+            self._receive(batch)
+            self._check_deadlines(batch)
+        for _ in range(len(jobs) - len(distinct)):
+            if on_done:
+                on_done()
+        return [batch.done[candidate.key] for _, candidate in jobs]
+
+    def close(self) -> None:
+        """Ends every actor with its workers, also in the middle of a batch."""
+        self._fleet.close()
+        if self._owns_ray:
+            self._ray.shutdown()
+
+    def _send(self, batch: Batch) -> None:
+        """As many candidates as the nodes have workers, and one more each to be ready for them."""
+        nodes = self._fleet.up()
+        environments = {one.environment for one in nodes}
+        busy = Counter(one.node for one in batch.under_way.values())
+        for node in sorted(nodes, key=lambda one: busy[one] - one.workers):
+            for _ in range(node.workers + 1 - busy[node]):
+                errand = batch.next_for(node, environments)
+                if errand is not None:
+                    self._send_one(batch, errand, node)
+
+    def _send_one(self, batch: Batch, errand: Errand, node: Node) -> None:
+        left_s = None if math.isinf(batch.ends) else max(0.0, batch.ends - time.monotonic())
+        nouns = {"problem": to_plain(errand.problem), "candidate": to_plain(errand.candidate)}
+        job = {**nouns, "timed": batch.timed, "seed": batch.seed, "limit_s": left_s}
+        errand.node = node
+        errand.due = time.monotonic() + TRIES * self.candidate_limit_s + SLACK_S
+        batch.under_way[node.actor.evaluate.remote(json.dumps(job))] = errand
+
+    def _receive(self, batch: Batch) -> None:
+        """Settles what has come back; what was lost waits again, or is given up."""
+        watched = [*batch.under_way, *self._fleet.starting()]
+        ready = self._ray.wait(watched, timeout=LOOK_S)[0] if watched else []
+        for reference in ready:
+            errand = batch.under_way.pop(reference, None)
+            if errand is None:
+                continue
+            try:
+                found = evaluation_from_plain(json.loads(self._ray.get(reference)))
+            except (self._ray.exceptions.RayError, ValueError, KeyError, TypeError) as error:
+                self._lost(batch, errand, str(error))
+            else:
+                batch.settle(errand, found)
+                if errand.node is not None:
+                    errand.node.starts = 1
+
+    def _lost(self, batch: Batch, errand: Errand, why: str) -> None:
+        errand.losses.append(last_line(why))
+        if errand.node is not None:
+            self._fleet.lose(errand.node, why)
+        if len(errand.losses) < TRIES:
+            batch.waiting.append(errand)
+        else:
+            batch.settle(errand, unjudged("worker_lost", "\n".join(errand.losses), self.level))
+
+    def _check_deadlines(self, batch: Batch) -> None:
+        now = time.monotonic()
+        for reference, errand in list(batch.under_way.items()):
+            if now >= errand.due:
+                del batch.under_way[reference]
+                self._lost(batch, errand, "its node fell silent")
+        if now >= batch.ends:
+            late = [*batch.waiting, *batch.under_way.values()]
+            batch.waiting.clear()
+            batch.under_way.clear()
+            for errand in late:
+                batch.settle(errand, unjudged("batch_deadline", "", self.level))

@@ -1,0 +1,199 @@
+"""The nodes of a Ray cluster that judge: an actor on each, started, met, refused, replaced."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from envs.codec import candidate_from_plain, problem_from_plain, to_json
+from envs.judge import Judge
+from envs.sandbox.toolchain import toolchain_fingerprint
+from envs.types import content_hash
+from envs.workers.pool import JudgeError
+
+STARTS = 3
+"""So many actors in a row a node gets before it is let go."""
+START_LIMIT_S = 300.0
+END_LIMIT_S = 20.0
+RESOURCE = "judge"
+"""`ray start --resources='{"judge": 1}'` keeps judging to such nodes, away from the trainer's."""
+CALLS = 1000
+"""So many candidates an actor may hold at a time; far more than a node has workers."""
+
+
+def code_version() -> str:
+    """Names the judge's own code: two nodes with other code may disagree on a verdict."""
+    files = sorted(Path(__file__).parents[1].rglob("*"))
+    sources = [one for one in files if one.suffix in (".py", ".h", ".cpp")]
+    return content_hash(*(one.read_text(encoding="utf-8") for one in sources))
+
+
+class NodeJudge:
+    """What runs on a node: a local judge that takes and gives JSON."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.judge = Judge(**settings)
+
+    def about(self) -> dict[str, Any]:
+        return {
+            "workers": self.judge.workers,
+            "level": self.judge.level,
+            "environment": toolchain_fingerprint(),
+            "code": code_version(),
+        }
+
+    def evaluate(self, line: str) -> str:
+        job = json.loads(line)
+        nouns = (problem_from_plain(job["problem"]), candidate_from_plain(job["candidate"]))
+        (found,) = self.judge.evaluate_many(
+            [nouns], timed=job["timed"], seed=job["seed"], limit_s=job["limit_s"]
+        )
+        return to_json(found)
+
+    def close(self) -> None:
+        self.judge.close()
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """A node as the trainer knows it. It is `up` once its actor has said what it is."""
+
+    id: str
+    share: tuple[int, int]
+    """Which of how many processes it judges for; each has cores of its own there."""
+    actor: Any
+    starting: Any
+    """The reference of the actor's `about`; None once it has come."""
+    starts: int = 1
+    workers: int = 0
+    level: str = ""
+    environment: str = ""
+
+    @property
+    def up(self) -> bool:
+        return self.starting is None
+
+
+class Fleet:
+    """The nodes that judge for this process. `settings` are those of each node's `Judge`.
+
+    `share` is (which, of how many) where several processes share the cluster (`share_out`).
+    """
+
+    def __init__(self, ray: Any, settings: Mapping[str, Any], share: tuple[int, int]) -> None:
+        self._ray, self._settings, self._share = ray, settings, share
+        self._code = code_version()
+        self._nodes: dict[str, Node] = {}
+        self._refused: dict[str, str] = {}
+
+    # Nodes
+
+    def meet(self) -> None:
+        """Waits until every node is up or refused; raises JudgeError where none is up."""
+        self.invite()
+        while starting := self.starting():
+            if not self._ray.wait(starting, timeout=START_LIMIT_S)[0]:
+                for node in [one for one in self._nodes.values() if not one.up]:
+                    self._refuse(node, f"it did not start within {START_LIMIT_S:.0f} s")
+            self.up()
+
+    def invite(self) -> None:
+        """An actor for each node that is ours now, none for others. Only while none is at work."""
+        ours = share_out(sorted(self._living() - self._refused.keys()), *self._share)
+        for node in [one for one in self._nodes.values() if ours.get(one.id) != one.share]:
+            self._ray.kill(node.actor)
+            del self._nodes[node.id]
+        for node_id in ours.keys() - self._nodes.keys():
+            self._start(node_id, ours[node_id])
+
+    def starting(self) -> list[Any]:
+        """References that are ready when a node that is not up yet has something to say."""
+        return [one.starting for one in self._nodes.values() if not one.up]
+
+    def up(self) -> list[Node]:
+        """The nodes that are up now; raises JudgeError where there will be none."""
+        for node in list(self._nodes.values()):
+            if not node.up and self._ray.wait([node.starting], timeout=0)[0]:
+                self._welcome(node)
+        if not self._nodes:
+            self.invite()  # ours are lost; the cluster may have others
+        if not self._nodes:
+            whys = "; ".join(f"{one[:8]}: {why}" for one, why in self._refused.items())
+            raise JudgeError(f"no node of the Ray cluster can judge ({whys or 'there is none'})")
+        return [one for one in self._nodes.values() if one.up]
+
+    def lose(self, node: Node, why: str) -> None:
+        """A node's actor is gone: it gets another one, unless it had enough of them."""
+        if self._nodes.get(node.id) is not node:
+            return  # an earlier candidate of this actor has told us
+        if node.starts >= STARTS or node.id not in self._living():
+            self._refuse(node, why)
+        else:
+            self._ray.kill(node.actor)
+            self._start(node.id, node.share, node.starts + 1)
+
+    def close(self) -> None:
+        """Ends every actor with its workers."""
+        closing = [one.actor.close.remote() for one in self._nodes.values() if one.up]
+        if closing:
+            self._ray.wait(closing, num_returns=len(closing), timeout=END_LIMIT_S)
+        for node in self._nodes.values():
+            self._ray.kill(node.actor)
+        self._nodes.clear()
+
+    def _living(self) -> set[str]:
+        """The nodes that are there to judge: all, unless some say so by the resource `judge`."""
+        alive = [row for row in self._ray.nodes() if row["Alive"]]
+        meant = [row for row in alive if row["Resources"].get(RESOURCE)]
+        return {row["NodeID"] for row in meant or alive}
+
+    def _start(self, node_id: str, share: tuple[int, int], starts: int = 1) -> None:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        # It takes no CPU of Ray's: its workers pin themselves to the node's cores.
+        options = {
+            "num_cpus": 0,
+            "max_concurrency": CALLS,
+            "scheduling_strategy": NodeAffinitySchedulingStrategy(node_id, soft=False),
+        }
+        settings = {**self._settings, "share": share}
+        actor = self._ray.remote(NodeJudge).options(**options).remote(settings)
+        self._nodes[node_id] = Node(node_id, share, actor, actor.about.remote(), starts)
+
+    def _welcome(self, node: Node) -> None:
+        """The node is up, or is refused, or its actor was lost before it spoke."""
+        try:
+            about = self._ray.get(node.starting)
+        except self._ray.exceptions.RayError as error:
+            return self.lose(node, str(error))
+        if about["code"] != self._code:
+            return self._refuse(node, "it has another version of the judge")
+        node.workers, node.level = about["workers"], about["level"]
+        node.environment, node.starting = about["environment"], None
+
+    def _refuse(self, node: Node, why: str) -> None:
+        self._ray.kill(node.actor)
+        del self._nodes[node.id]
+        self._refused[node.id] = last_line(why)
+        print(f"judge: node {node.id[:8]} does not judge: {last_line(why)}", file=sys.stderr)
+
+
+def share_out(nodes: Sequence[str], which: int, of: int) -> dict[str, tuple[int, int]]:
+    """Node → share of it, for one of several processes: whole nodes while there are enough.
+
+    >>> share_out(["a", "b", "c"], 0, 2), share_out(["a", "b"], 2, 3)
+    ({'a': (0, 1), 'c': (0, 1)}, {'a': (1, 2)})
+    """
+    if of <= len(nodes):
+        return dict.fromkeys(nodes[which::of], (0, 1))
+    sharers = range(which % len(nodes), of, len(nodes)) if nodes else range(0)
+    return {nodes[sharers.start]: (sharers.index(which), len(sharers))} if nodes else {}
+
+
+def last_line(text: str) -> str:
+    """Of a traceback, what was raised."""
+    return (text.strip().splitlines() or [""])[-1]

@@ -1,0 +1,178 @@
+"""The judge's side of a GPU: sends plans to the process that replays them, plays rounds with it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+from typing import Any, NoReturn
+
+from envs.abi import CaseSpec
+from envs.gpus import Gpu
+from envs.referee.layout import GUARD_BYTES, NONCE_BYTES, offsets
+from envs.referee.rounds import CandidateFailedError, RoundPeer
+from envs.replay.assemble import NoCodeError, assembled, best_for
+from envs.replay.exit_codes import DEVICE_LOST, EXITS
+from envs.replay.plan import GpuReplay, Launch, Place, Plan, Step
+from envs.sandbox.build import head
+from envs.sandbox.memfd import memfd
+from envs.sandbox.runtimes import Sandboxes
+from envs.types import Evaluation, Verdict
+
+START_LIMIT_S = 60.0
+END_LIMIT_S = 20.0
+PROGRAM = ("-m", "envs.replay.process")
+INPUTS = "inputs"
+
+
+class DeviceLostError(RuntimeError):
+    """The GPU or its driver failed: this worker is of no more use. Never a verdict."""
+
+
+class GpuCandidate(RoundPeer):
+    """An answer's launches in a process of ours (envs/replay/process.py)."""
+
+    reports_ns = True
+
+    def __init__(
+        self, on_device: GpuReplay, gpu: Gpu, sandboxes: Sandboxes, round_limit_s: float
+    ) -> None:
+        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        super().__init__(mine, round_limit_s)
+        self.on_device, self.gpu, self.sandboxes = on_device, gpu, sandboxes
+        self.primed: CaseSpec | None = None
+        self.said = ""
+        self.log_file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", *PROGRAM, str(theirs.fileno()), gpu.library],
+                stdin=subprocess.DEVNULL,
+                stdout=self.log_file,
+                stderr=self.log_file,
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, "CUDA_VISIBLE_DEVICES": gpu.uuid},
+            )
+
+    def ready(self) -> None:
+        """Returns when the device is there."""
+        limit_s, self.round_limit_s = self.round_limit_s, START_LIMIT_S
+        try:
+            self.expect(b"R" + bytes(NONCE_BYTES))
+        except CandidateFailedError as error:
+            raise DeviceLostError(f"{self.gpu.name}: {error.reason}") from None
+        self.round_limit_s = limit_s
+
+    def prime(self, spec: CaseSpec) -> None:
+        """Tells the process what to run for this case."""
+        if self.primed == spec:
+            return
+        message_bytes = json.dumps(self._message(spec)).encode()
+        message = b"P" + secrets.token_bytes(NONCE_BYTES)
+        descriptor = memfd(message_bytes)
+        try:
+            self.send(message, [descriptor])
+        finally:
+            os.close(descriptor)
+        self.expect(message)
+        self.primed = spec
+
+    def gone(self) -> Exception:
+        try:
+            status = self.process.wait(END_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return CandidateFailedError("hung_up")
+        if status not in EXITS:
+            why = head(self.log_file.fileno()) if status == DEVICE_LOST else f"status {status}"
+            return DeviceLostError(f"{self.gpu.name}: {why}")
+        verdict, reason = EXITS[status]
+        return CandidateFailedError(reason, verdict)
+
+    def close(self) -> str:
+        """Ends the process and what it runs on the device; returns the head of what it printed."""
+        self.process.kill()
+        self.process.wait()
+        self.channel.close()
+        log = self.said + head(self.log_file.fileno())
+        self.log_file.close()
+        return log
+
+    def _message(self, spec: CaseSpec) -> dict[str, Any]:
+        plan = self.on_device.trace(spec, self.gpu.architecture)
+        if isinstance(plan, Evaluation):
+            self._fail(plan.reason, plan.verdict, plan.log)
+        if plan.left_out:
+            self._fail("not_replayable", Verdict.UNJUDGED, f"{plan.left_out} cannot be replayed")
+        try:
+            codes = {one.code for one in plan.launches}
+            return replay_message(plan, spec, {code: self._binary(plan, code) for code in codes})
+        except NoCodeError as error:
+            self._fail("no_code", Verdict.BUILD_FAILED, str(error))
+        except ValueError as error:
+            self._fail("launch_misused", Verdict.CHEATED, str(error))
+
+    def _binary(self, plan: Plan, code: str) -> bytes:
+        architecture, assembler = self.gpu.architecture, self.on_device.assembler
+        kernel = best_for((one for one in plan.kernels if one.code == code), architecture)
+        return assembled(kernel, architecture, assembler, self.sandboxes)
+
+    def _fail(self, reason: str, verdict: Verdict, log: str) -> NoReturn:
+        self.said = f"{log}\n"
+        raise CandidateFailedError(reason, verdict)
+
+
+def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dict[str, Any]:
+    """The plan as the process that runs it is told: tensors are places in regions of its memory.
+
+    Raises ValueError where a place lies outside its tensor.
+    """
+    starts, size_bytes = offsets(spec.inputs)
+    own = {INPUTS: size_bytes, **{one.name: one.size_bytes for one in spec.outputs}}
+    if set(own) & set(plan.buffers):
+        raise ValueError("a buffer has the name of a tensor")
+    regions = own | plan.buffers
+    inside = {name: (name, 0, size) for name, size in regions.items()} | {
+        one.name: (INPUTS, start, one.size_bytes)
+        for one, start in zip(spec.inputs, starts, strict=True)
+    }
+    for place, used_bytes in plan.places():
+        if place.tensor not in inside or place.offset + used_bytes > inside[place.tensor][2]:
+            raise ValueError(f"{place} is in no tensor")
+
+    def address(place: Place) -> list[Any]:
+        region, start, _ = inside[place.tensor]
+        return [region, start + place.offset]
+
+    def step(one: Step) -> dict[str, Any]:
+        plain = one.model_dump()
+        if isinstance(one, Launch):
+            given = [address(it) if isinstance(it, Place) else it for it in one.arguments]
+            return {**plain, "arguments": given}
+        places = {name: it for name, it in one if isinstance(it, Place)}
+        return {**plain, **{name: address(it) for name, it in places.items()}}
+
+    outputs = plan.outputs or [Place(tensor=one.name, offset=0) for one in spec.outputs]
+    places = offsets(spec.outputs, GUARD_BYTES)[0]
+    results = [
+        [*address(one), tensor.size_bytes, place]
+        for one, tensor, place in zip(outputs, spec.outputs, places, strict=True)
+    ]
+    if any(at + size > regions[region] for region, at, size, _ in results):
+        raise ValueError("an output lies outside its tensor")
+    binaries = {code: base64.b64encode(binary).decode() for code, binary in modules.items()}
+    return {
+        "regions": own,
+        "buffers": plan.buffers,
+        "modules": binaries,
+        "steps": [step(one) for one in plan.steps if not _empty(one)],
+        "results": results,
+    }
+
+
+def _empty(step: Step) -> bool:
+    """Whether it does nothing: Triton leaves out a launch of no block, the driver refuses it."""
+    return not (all(step.grid) if isinstance(step, Launch) else step.bytes)

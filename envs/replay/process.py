@@ -1,0 +1,193 @@
+"""The trusted process that runs a plan on the device: its own buffers, launches, marks and clock.
+
+An answer's host code is not in it, and its device code reaches no memory but this process's: inputs
+that came a moment ago, poisoned outputs, and what the plan allocates. What is expected is not here.
+It speaks the protocol of candidates ('P' says what to run, 'G' runs it once) and adds to 'D' how
+long the device took, in nanoseconds.
+
+    python -m envs.replay.process SOCKET_FD LIBRARY
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import mmap
+import os
+import socket
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
+
+from envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, POISON
+from envs.replay.driver import OUT_OF_MEMORY, Driver, DriverError
+from envs.replay.exit_codes import (
+    DEVICE_LOST,
+    ILLEGAL_ADDRESS,
+    INPUTS_CHANGED,
+    LAUNCH_FAILED,
+    NO_MEMORY,
+    OUT_OF_BOUNDS,
+)
+from envs.replay.flush import FLUSH_FACTOR, FLUSHES
+
+MESSAGE_BYTES = 1 << 12
+GUARD = bytes([POISON]) * GUARD_BYTES
+OURS = frozenset(
+    """
+    CUDA_ERROR_ECC_UNCORRECTABLE CUDA_ERROR_DEVICE_UNAVAILABLE CUDA_ERROR_SYSTEM_NOT_READY
+    CUDA_ERROR_NVLINK_UNCORRECTABLE CUDA_ERROR_CONTAINED CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+    CUDA_ERROR_INVALID_IMAGE CUDA_ERROR_NO_BINARY_FOR_GPU
+    """.split()  # noqa: SIM905
+)
+"""What no kernel can bring about; binaries are our assembler's."""
+ILLEGAL = frozenset(
+    """
+    CUDA_ERROR_ILLEGAL_ADDRESS CUDA_ERROR_MISALIGNED_ADDRESS CUDA_ERROR_INVALID_ADDRESS_SPACE
+    """.split()  # noqa: SIM905
+)
+
+
+class Replayer:
+    """Runs one plan again and again, each time on other inputs."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self.flush_bytes = FLUSH_FACTOR * driver.l2_bytes
+        self.flush_at = driver.allocate(self.flush_bytes)
+        self.modules: dict[str, Any] = {}
+        self.regions: dict[str, tuple[int, int]] = {}
+        """Name → (address, bytes); a guard lies behind each."""
+        self.results: list[list[Any]] = []
+        self.run: list[Callable[[], None]] = []
+
+    def prepare(self, told: dict[str, Any]) -> None:
+        for at, _ in self.regions.values():
+            self.driver.free(at)
+        try:
+            self.regions = self._allocated(told["regions"])
+        except DriverError as error:
+            leave(DEVICE_LOST, f"no room for the problem's own tensors: {error}")
+        self.regions |= self._allocated(told["buffers"])
+        for code, binary in told["modules"].items():
+            if code not in self.modules:
+                self.modules[code] = self.driver.module(base64.b64decode(binary))
+        self.results = told["results"]
+        self.run = [self._step(one) for one in told["steps"]]
+
+    def _allocated(self, sizes: dict[str, int]) -> dict[str, tuple[int, int]]:
+        return {
+            name: (self.driver.allocate(size + GUARD_BYTES), size) for name, size in sizes.items()
+        }
+
+    def round(self, inputs: mmap.mmap, outputs: mmap.mmap) -> int:
+        """Device time of one run in nanoseconds; its results are in `outputs`."""
+        given = inputs[:]
+        for name, (at, size) in self.regions.items():
+            self.driver.fill(at, bytes([POISON]), size + GUARD_BYTES)
+            if name == "inputs":
+                self.driver.wait()
+                self.driver.upload(given, at, size)
+        self.driver.reset_persisting()
+        self.driver.wait()
+        for _ in range(FLUSHES):
+            self.driver.fill(self.flush_at, b"\0", self.flush_bytes)
+        self.driver.mark(0)
+        for step in self.run:
+            step()
+        self.driver.mark(1)
+        self.driver.wait()
+        duration_ns = self.driver.between_marks_ns()
+        self._look_at_guards(given)
+        for name, offset, size, place in self.results:
+            outputs[place : place + size] = self.driver.download(
+                self.regions[name][0] + offset, size
+            )
+        return duration_ns
+
+    def _look_at_guards(self, given: bytes) -> None:
+        for name, (at, size) in self.regions.items():
+            if self.driver.download(at + size, GUARD_BYTES) != GUARD:
+                leave(OUT_OF_BOUNDS, f"something was written behind {name}")
+        at, size = self.regions["inputs"]
+        if self.driver.download(at, size) != given[:size]:
+            leave(INPUTS_CHANGED, "an input was written")
+
+    def _step(self, told: dict[str, Any]) -> Callable[[], None]:
+        driver = self.driver
+        if "fill" in told:
+            pattern = bytes.fromhex(told["fill"])
+            return partial(driver.fill, self._address(told["at"]), pattern, told["bytes"])
+        if "source" in told:
+            places = self._address(told["source"]), self._address(told["to"])
+            return partial(driver.copy, *places, told["bytes"])
+        module = self.modules[told["code"]]
+        function = driver.function(module, told["kernel"], told["shared_bytes"])
+        arguments = [
+            bytes.fromhex(one) if isinstance(one, str) else self._address(one).to_bytes(8, "little")
+            for one in told["arguments"]
+        ]
+        shape = told["grid"], told["block"], told["shared_bytes"], told["cluster"]
+        return partial(driver.launch, driver.prepared(function, *shape, arguments))
+
+    def _address(self, place: list[Any]) -> int:
+        name, offset = place
+        return self.regions[name][0] + int(offset)
+
+
+def serve(channel: socket.socket, replayer: Replayer) -> None:
+    """Answers the referee until it hangs up."""
+    while True:
+        message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 2)
+        if not message:
+            return
+        maps = [_map(one, number == 1) for number, one in enumerate(files)]
+        kind, said = message[:1], b""
+        if kind == b"P":
+            replayer.prepare(json.loads(maps[0][:]))
+        else:
+            kind, said = b"D", replayer.round(*maps).to_bytes(NS_BYTES, "little")
+        for one in maps:
+            one.close()
+        channel.send(kind + message[1 : 1 + NONCE_BYTES] + said)
+
+
+def _map(descriptor: int, writable: bool) -> mmap.mmap:
+    size = os.fstat(descriptor).st_size
+    protection = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
+    found = mmap.mmap(descriptor, size, mmap.MAP_SHARED, protection)
+    os.close(descriptor)
+    return found
+
+
+def exit_code(name: str) -> int:
+    """What the process ends with when a call fails for this reason."""
+    if name == OUT_OF_MEMORY:
+        return NO_MEMORY
+    if name in OURS:
+        return DEVICE_LOST
+    return ILLEGAL_ADDRESS if name in ILLEGAL else LAUNCH_FAILED
+
+
+def leave(code: int, why: str) -> NoReturn:
+    """At once: after a fault of the device nothing of it can be put in order."""
+    print(why, file=sys.stderr, flush=True)
+    os._exit(code)
+
+
+def main() -> None:
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    try:
+        replayer = Replayer(Driver(sys.argv[2]))
+    except (DriverError, OSError) as error:
+        leave(DEVICE_LOST, str(error))
+    channel.send(b"R" + bytes(NONCE_BYTES))
+    try:
+        serve(channel, replayer)
+    except DriverError as error:
+        leave(exit_code(error.name), str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""What a CUDA runtime without a device wrote down (native/recorder.h), as the steps of a plan.
+
+Every line of it is an answer's word: what the runtime would not have written is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from envs.replay.plan import Copy, Fill, Launch, Place, Step
+
+POINTER_DIGITS = 16
+ARGUMENT_BYTES = 4 << 20
+"""Of all launches together; more is read by nobody."""
+_PARAMETER = re.compile(r"\s*\.param\s+(?:\.align \d+\s+)?\.\w?(\d{1,3})\s[^\[]*(?:\[(\d{1,5})\])?")
+Range = tuple[str, int, int]
+"""A tensor's name, the address at which it lies, and its bytes."""
+Sizes = Mapping[str, Sequence[int]]
+"""Kernel → the size in bytes of each of its parameters."""
+
+
+class Addresses:
+    """Which tensor lies where, for host code that was traced; `known` are the kernels of each
+    library, by its name."""
+
+    def __init__(self, ranges: Iterable[Range], known: Mapping[str, Sizes]) -> None:
+        self.ranges, self.known = sorted(ranges, key=_start), known
+        self.left_out: str | None = None
+        self._bytes_left = ARGUMENT_BYTES
+
+    def place(self, address: int) -> Place:
+        """Raises ValueError where nothing lies."""
+        found = self._where(address)
+        if found is None:
+            raise ValueError(f"{address:#x} is in no tensor")
+        return found
+
+    def _where(self, address: int) -> Place | None:
+        number = bisect_right(self.ranges, address, key=_start) - 1
+        if number >= 0:
+            name, start, size = self.ranges[number]
+            if address <= start + size:
+                return Place(tensor=name, offset=address - start)
+        return None
+
+    def argument(self, digits: str) -> Place | str:
+        """A pointer where the bytes are one, else the bytes."""
+        words = memoryview(bytes.fromhex(digits)[: len(digits) // 16 * 8]).cast("Q")
+        for place in filter(None, map(self._where, words)):
+            if len(digits) == POINTER_DIGITS:
+                return place
+            self.left_out = "a pointer inside a struct that a kernel is given"
+        return digits
+
+    def steps(self, events: Iterable[tuple[dict[str, Any], str]]) -> Iterator[Step]:
+        """The steps that events of libraries are; ValueError where one is none.
+
+        What touches memory from before the call, or the host's, is left out and named.
+        """
+        for event, code in events:
+            touched = [event[one] for one in ("at", "from") if one in event]
+            if any(self._where(one) is None for one in touched):
+                self.left_out = "a copy or a fill of memory that is not of this call"
+            else:
+                yield self.step(event, code)
+
+    def step(self, event: dict[str, Any], code: str = "") -> Step:
+        """The step that an event of this library's is; ValueError if it is none."""
+        match event:
+            case {"kernel": name, "arguments": [*given]}:
+                sizes = [len(digits) // 2 for digits in given]
+                if self.known[code].get(name) != sizes:
+                    raise ValueError(f"no kernel {name} takes arguments of {sizes} bytes")
+                self._bytes_left -= sum(sizes)
+                if self._bytes_left < 0:
+                    raise ValueError(f"more than {ARGUMENT_BYTES} bytes of arguments")
+                arguments = [self.argument(one) for one in given]
+                return Launch(**{**event, "code": code, "arguments": arguments})
+            case {"set": int(value), "at": at, "bytes": size}:
+                return Fill(at=self.place(at), fill=f"{value & 255:02x}", bytes=size)
+            case {"fill": pattern, "at": at, "bytes": size}:
+                return Fill(at=self.place(at), fill=pattern, bytes=size)
+            case {"copied": size, "at": to, "from": source}:
+                return Copy(source=self.place(source), to=self.place(to), bytes=size)
+        raise ValueError(f"no event is {event}")
+
+
+def _start(one: Range) -> int:
+    return one[1]
+
+
+def parameter_lines(ptx: str) -> str:
+    """A line for each kernel: its name, and the sizes of its parameters (native/recorder.h)."""
+    rows = parameters_of(ptx).items()
+    return "".join(" ".join(map(str, [name, *sizes])) + "\n" for name, sizes in rows)
+
+
+def parameters_of(ptx: str) -> dict[str, list[int]]:
+    """Kernel of the PTX → the size in bytes of each of its parameters.
+
+    >>> parameters_of(".visible .entry f(.param .u64 f_param_0, .param .align 8 .b8 p[24])")
+    {'f': [8, 24]}
+    """
+    found = {}
+    for part in ptx.split(".entry")[1:]:
+        name, _, rest = part.partition("(")
+        rows = [_PARAMETER.match(one) for one in rest.partition(")")[0].split(",")]
+        found[name.strip()] = [int(one[1]) // 8 * int(one[2] or 1) for one in rows if one]
+    return found

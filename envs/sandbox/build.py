@@ -1,0 +1,111 @@
+"""Runs compilers in the sandbox and remembers what they made: equal work is done once."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from envs.sandbox.memfd import memfd
+from envs.sandbox.toolchain import cache_folder, toolchain_fingerprint, write_at_once
+from envs.sandbox.zygote import BUILD_LIMITS, Limits, Zygote
+from envs.types import content_hash
+
+LOG_LIMIT_BYTES = 16 << 10
+BUILD_LIMIT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """What came of a compiler: its exit status (None: the time was up), its artefact, its log."""
+
+    status: int | None
+    artefact: bytes
+    log: str
+
+    @property
+    def failure(self) -> str | None:
+        """The reason code of a build that failed; None where it made something."""
+        if self.status is None:
+            return "compile_timeout"
+        if self.status == 0 and self.artefact:
+            return None
+        if any(words in self.log.lower() for words in _OUT_OF_MEMORY):
+            return "compile_memory"
+        if "File size limit exceeded" in self.log:
+            return "output_too_large"
+        return "compile_error"
+
+
+_OUT_OF_MEMORY = ("out of memory", "killed signal", "cannot allocate memory")
+
+
+def compile_once(
+    zygote: Zygote,
+    command: Sequence[str],
+    files: Mapping[str, str | bytes],
+    *,
+    mode: str = "exec",
+    limits: Limits = BUILD_LIMITS,
+    limit_s: float = BUILD_LIMIT_S,
+) -> Compiled:
+    """What the command wrote to descriptor 3, run among these files; from the cache if it is there.
+
+    `mode` is the jail's: `exec` starts a program, others are what guest/main.py can do. Only what
+    succeeded is kept: a build that ran out of time may do better on a quiet machine.
+    """
+    given = {name: _bytes(content) for name, content in files.items()}
+    texts = [word for name in given for word in (name, given[name].hex())]
+    key = content_hash(toolchain_fingerprint(), zygote.inside.identity, mode, *command, *texts)
+    folder = cache_folder() / "builds" / key[:2]
+    kept = _read(folder / key)
+    if kept is not None:
+        return kept
+    made = _compile(zygote, mode, command, given, limits, limit_s)
+    if made.failure is None:
+        write_at_once(folder / key, json.dumps(made.log).encode() + b"\n" + made.artefact)
+    return made
+
+
+def _compile(
+    zygote: Zygote,
+    mode: str,
+    command: Sequence[str],
+    files: Mapping[str, bytes],
+    limits: Limits,
+    limit_s: float,
+) -> Compiled:
+    given = [(name, memfd(content)) for name, content in files.items()]
+    artefact = memfd()
+    try:
+        with tempfile.TemporaryFile() as log:
+            job = zygote.start(
+                mode, limits, command=command, files=given, channel=artefact, log=log.fileno()
+            )
+            status = job.wait(limit_s)
+            content = os.pread(artefact, os.fstat(artefact).st_size, 0)
+            return Compiled(status=status, artefact=content, log=head(log.fileno()))
+    finally:
+        for descriptor in (artefact, *(fd for _, fd in given)):
+            os.close(descriptor)
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode("utf-8", "replace")
+
+
+def head(descriptor: int) -> str:
+    """The beginning of what a job printed."""
+    return os.pread(descriptor, LOG_LIMIT_BYTES, 0).decode("utf-8", "replace")
+
+
+def _read(path: Path) -> Compiled | None:
+    """One file: a line of JSON, then the artefact. A damaged one is made again."""
+    try:
+        line, _, artefact = path.read_bytes().partition(b"\n")
+        return Compiled(status=0, artefact=artefact, log=json.loads(line))
+    except (FileNotFoundError, ValueError):
+        return None

@@ -1,0 +1,75 @@
+"""How well this machine holds untrusted code, found by trying; refused where that is too little."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from functools import lru_cache
+
+from envs.sandbox.cgroup import cgroup_kind
+from envs.sandbox.rootfs import native
+from envs.sandbox.toolchain import SandboxUnavailableError, landlock_version
+from envs.sandbox.zygote import BUILD_LIMITS, START_LIMIT_S, SandboxLostError, Zygote
+
+LEVELS = ("none", "namespaces", "landlock", "cgroup")
+"""Weakest first, each with all before it. `namespaces`: own pid, mount, ipc, net and uts
+namespaces, seccomp, no_new_privs, rlimits, no capabilities, as root also a uid of its own.
+`landlock`: only named folders can be opened. `cgroup`: memory and processes of a worker's jobs are
+limited together, not only each alone."""
+
+
+def sandbox_level() -> str:
+    """The strongest level that works here."""
+    return _tried()[0]
+
+
+@lru_cache
+def _tried() -> tuple[str, str]:
+    """(the level, found by really running a job; why it is `none`, where something says so)."""
+    try:
+        zygote = Zygote(native())
+    except SandboxUnavailableError as error:
+        return "none", str(error)
+    except OSError as error:
+        return "none", f"{error.filename}: {error.strerror} (KERNELWRIGHT_CACHE moves the cache)"
+    except (SandboxLostError, subprocess.SubprocessError):
+        return "none", ""
+    try:
+        with tempfile.TemporaryFile() as log:
+            command = ["/bin/true"]
+            job = zygote.start(
+                "exec", BUILD_LIMITS, log=log.fileno(), channel=log.fileno(), command=command
+            )
+            works = job.wait(START_LIMIT_S) == 0
+    except SandboxLostError:
+        works = False
+    finally:
+        zygote.close()
+    if not works:
+        return "none", ""
+    if landlock_version() == 0:
+        return "namespaces", ""
+    return ("landlock" if cgroup_kind() is None else "cgroup"), ""
+
+
+def require_level(minimum: str) -> str:
+    """The level of this machine, if it is at least `minimum`.
+
+    Raises SandboxUnavailableError with what to do where it is not.
+    """
+    level, lacking = _tried()
+    if LEVELS.index(level) < LEVELS.index(minimum):
+        why = f"the sandbox reaches level '{level}', '{minimum}' is required: {ADVICE[minimum]}"
+        if lacking:
+            why = f"nothing can be judged here: {lacking}"
+        raise SandboxUnavailableError(f"{why}; see `kernelwright doctor`")
+    return level
+
+
+ADVICE = {
+    "namespaces": "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1) "
+    "or run as root",
+    "landlock": "use a Linux kernel of 5.13 or later with Landlock enabled (lsm=landlock,…)",
+    "cgroup": "run as root, or in a unit with Delegate=memory pids",
+}
+"""What raises the level of a machine to this one."""

@@ -1,0 +1,154 @@
+"""What untrusted code sees of this machine: an almost empty root, and the program that starts jobs.
+
+Every folder is read-only. A job's own /scratch is mounted later, by the jail (native/harden.h).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from envs.sandbox.toolchain import (
+    NATIVE,
+    SandboxUnavailableError,
+    jail_path,
+    nvcc_folder,
+    package_folder,
+    pyjail_path,
+    triton_tools,
+)
+from envs.types import content_hash
+
+GUEST, HEADERS = Path(__file__).parents[1] / "guest", NATIVE / "include"
+_START = "import sys; sys.path.insert(0, '/kernelwright'); from envs.guest.main import main; "
+_START += "main(sys.argv[1], int(sys.argv[2]))"
+RIGHTS = ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP")
+"""The zygote's capabilities; its jobs have none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """A root for one kind of job: `shown` are (path here, path there), `readable` is what a job may
+    open besides the system's folders."""
+
+    command: tuple[str, ...]
+    shown: tuple[tuple[str, str], ...]
+    readable: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    stamp: str = ""
+    """Names the versions of what is shown."""
+
+    @property
+    def identity(self) -> str:
+        """Equal for two in which the same job gives the same."""
+        return content_hash(*self.command, repr(sorted(self.environment.items())), self.stamp)
+
+    def arguments(self) -> list[str]:
+        """Bubblewrap's, up to and with the command."""
+        words = [*_unshare(), "--cap-drop", "ALL"]
+        for right in RIGHTS:
+            words += ["--cap-add", f"CAP_{right}"]
+        words += ["--die-with-parent", "--new-session", "--clearenv"]
+        for name, value in {"PATH": "/usr/bin:/bin", "TMPDIR": "/scratch"}.items():
+            words += ["--setenv", name, value]
+        for name, value in self.environment.items():
+            words += ["--setenv", name, value]
+        words += [*_system(), "--dev", "/dev", "--dir", "/scratch"]
+        for here, there in self.shown:
+            words += [*_parents(there), "--ro-bind", here, there]
+        return [*words, "--", *self.command]
+
+
+@lru_cache
+def native() -> Inside:
+    """For compilers, with the headers they may need, and for answers that are a shared library."""
+    tools = triton_tools()
+    cuda = nvcc_folder()
+    found = [str(folder) for folder in (tools, cuda) if folder]
+    folders = (str(torch_folder()), sysconfig.get_path("include"), *found)
+    shown = [(folder, folder) for folder in folders]
+    return Inside(
+        command=("/jail",),
+        shown=((str(jail_path()), "/jail"), (str(HEADERS), "/include"), *shown),
+        readable=("/include", *folders),
+        stamp=content_hash(version("torch"), _triton_version(), *_sources(HEADERS, "*.h")),
+    )
+
+
+def torch_folder() -> Path:
+    """Where torch is installed."""
+    found = package_folder("torch")
+    if found is None:
+        raise SandboxUnavailableError(
+            "PyTorch, which says what is right, is not installed: run `pip install torch`"
+        )
+    return found
+
+
+@lru_cache
+def python(interpreted_triton: bool = False) -> Inside:
+    """For answers that are a Python module: this interpreter, with torch imported once."""
+    folders = {sys.prefix, sys.base_prefix, sysconfig.get_path("purelib")}
+    shown = [(folder, folder) for folder in sorted(folders)]
+    environment = {
+        "OMP_NUM_THREADS": "1",
+        "OMP_THREAD_LIMIT": "1",
+        "MKL_NUM_THREADS": "1",
+        "HOME": "/scratch",
+    }
+    guest = (str(GUEST), "/kernelwright/envs/guest")
+    environment["TRITON_CACHE_DIR"] = "/scratch/triton"
+    if interpreted_triton:
+        environment["TRITON_INTERPRET"] = "1"
+    return Inside(
+        command=(sys.executable, "-I", "-B", "-c", _START, "/pyjail.so"),
+        shown=(*shown, guest, (str(pyjail_path()), "/pyjail.so")),
+        readable=("/kernelwright", *sorted(folders)),
+        environment=environment,
+        stamp=content_hash(version("torch"), _triton_version(), *_sources(GUEST, "*.py")),
+    )
+
+
+def _sources(folder: Path, pattern: str) -> list[str]:
+    return [path.read_text() for path in sorted(folder.rglob(pattern))]
+
+
+def _triton_version() -> str:
+    try:
+        return version("triton")
+    except PackageNotFoundError:
+        return ""
+
+
+def _unshare() -> list[str]:
+    if os.geteuid() == 0:
+        return ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
+    return ["--unshare-user", "--unshare-all", "--disable-userns"]
+
+
+def _system() -> list[str]:
+    words = ["--ro-bind", "/usr", "/usr"]
+    for name in ("bin", "lib", "lib64"):
+        path = Path("/", name)
+        if path.is_symlink():
+            words += ["--symlink", f"usr/{name}", str(path)]
+        elif path.exists():
+            words += ["--ro-bind", str(path), str(path)]
+    for name in ("/etc/ld.so.cache", "/etc/alternatives", "/proc/cpuinfo"):
+        words += ["--ro-bind-try", name, name]
+    return words
+
+
+def _parents(path: str) -> list[str]:
+    """Folders on the way, which any user may pass; bubblewrap's own would be closed."""
+    words: list[str] = []
+    for parent in reversed(Path(path).parents):
+        if parent not in (Path("/"), Path("/usr"), Path("/bin"), Path("/lib"), Path("/lib64")):
+            words += ["--perms", "0755", "--dir", str(parent)]
+    return words

@@ -1,0 +1,40 @@
+"""The sandboxes of one worker: a zygote for each runtime, started when it is first needed."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from envs.sandbox.rootfs import Inside, native, python
+from envs.sandbox.zygote import Zygote
+
+
+class Runtime(StrEnum):
+    """What plays an answer."""
+
+    NATIVE = "native"
+    PYTHON = "python"
+    INTERPRETER = "interpreter"
+    """Python with Triton's interpreter: right, and slow."""
+
+
+def _inside(runtime: Runtime) -> Inside:
+    if runtime is Runtime.NATIVE:
+        return native()
+    return python(interpreted_triton=runtime is Runtime.INTERPRETER)
+
+
+class Sandboxes:
+    """Not thread-safe: a worker does one job at a time."""
+
+    def __init__(self) -> None:
+        self._zygotes = {Runtime.NATIVE: Zygote(native())}
+
+    def of(self, runtime: Runtime) -> Zygote:
+        """The zygote of a runtime; the first time that takes as long as importing torch."""
+        if runtime not in self._zygotes:
+            self._zygotes[runtime] = Zygote(_inside(runtime))
+        return self._zygotes[runtime]
+
+    def close(self) -> None:
+        for zygote in self._zygotes.values():
+            zygote.close()

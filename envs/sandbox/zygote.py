@@ -1,0 +1,172 @@
+"""Runs untrusted work: own namespaces, no network, an empty root, a private scratch, hard limits.
+
+Bubblewrap is started once for a worker and makes an almost empty root (`rootfs.py`). In it the
+jail, our zygote (native/zygote.h), starts every job in namespaces of its own and takes all rights
+from it. No folder of the host is writable inside: what comes out comes through descriptors that we
+made.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+
+from envs.sandbox.cgroup import Cgroup
+from envs.sandbox.rootfs import Inside
+from envs.sandbox.toolchain import bwrap_path
+
+FIRST_UID = 100_000
+START_LIMIT_S = 20.0
+KILL_LIMIT_S = 20.0
+MESSAGE_BYTES = 1 << 16
+"""Longest description of a job (native/zygote.h); its words end in NUL."""
+NO_SANDBOX = 66
+"""Exit status of a job that could not be hardened; nothing untrusted has run in it."""
+
+
+class SandboxLostError(RuntimeError):
+    """The zygote died or did not answer: this worker is of no more use. Never a verdict."""
+
+
+class Starts(Enum):
+    """What a job may start: a compiler processes, a kernel threads. A thread in which Python can
+    run would be out of sight of what watches PyTorch (guest/compute_guard.py)."""
+
+    NOTHING = 0
+    THREADS = 1
+    PROCESSES = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Hard limits of one job; memory, CPU time and file size hold for each of its processes."""
+
+    memory_bytes: int
+    file_bytes: int
+    processes: int
+    cpu_seconds: int
+    scratch_bytes: int = 256 << 20
+    starts: Starts = Starts.THREADS
+
+    def words(self) -> list[str]:
+        """The same for the jail (native/zygote.h)."""
+        uid = [f"uid={FIRST_UID + os.getpid()}"] if os.geteuid() == 0 else []
+        return [
+            *uid,
+            f"memory={self.memory_bytes}",
+            f"fsize={self.file_bytes}",
+            f"processes={self.processes}",
+            f"cpu={self.cpu_seconds}",
+            f"scratch={self.scratch_bytes}",
+            f"starts={self.starts.value}",
+        ]
+
+
+BUILD_LIMITS = Limits(
+    memory_bytes=2 << 30, file_bytes=64 << 20, processes=32, cpu_seconds=30, starts=Starts.PROCESSES
+)
+RUN_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)
+PYTHON_LIMITS = Limits(memory_bytes=4 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)
+
+
+class Job:
+    """A sandboxed process that the zygote started; everything of it dies when it does."""
+
+    def __init__(self, zygote: Zygote, pidfd: int) -> None:
+        self._zygote, self._pidfd = zygote, pidfd
+        self._status: int | None = None
+
+    def wait(self, seconds: float) -> int | None:
+        """Its exit status (128 + N where signal N ended it); None where it had to be killed."""
+        if select.select([self._zygote.control], [], [], seconds)[0]:
+            return self._reap()
+        self.kill()
+        return None
+
+    def kill(self) -> int:
+        """Ends it, if it has not ended by itself, and returns its status once all of it is gone."""
+        if self._status is not None:
+            return self._status
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        return self._reap()
+
+    def _reap(self) -> int:
+        self._status, _ = self._zygote.hear("X", KILL_LIMIT_S)
+        os.close(self._pidfd)
+        if self._status == NO_SANDBOX:
+            raise SandboxLostError("a job's sandbox could not be set up; its log says why")
+        return self._status
+
+
+class Zygote:
+    """One bubblewrap with a jail in it. It runs one job at a time; not thread-safe."""
+
+    def __init__(self, inside: Inside) -> None:
+        self.inside = inside
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.cgroup = Cgroup()
+        with theirs:
+            self.process = subprocess.Popen(
+                [bwrap_path(), *inside.arguments(), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env={},
+            )
+        try:
+            self.hear("Z", START_LIMIT_S)
+            self.cgroup.take(self.process.pid)
+        except BaseException:
+            self.close()
+            raise
+
+    def start(
+        self,
+        mode: str,
+        limits: Limits,
+        *,
+        log: int,
+        channel: int,
+        files: Sequence[tuple[str, int]] = (),
+        command: Sequence[str] = (),
+    ) -> Job:
+        """A process in a sandbox of its own. `mode`: native/jail.cpp, or guest/main.py for Python.
+
+        `files` are (name in /scratch, descriptor of what it holds). What the process prints goes to
+        `log`; `channel` becomes its descriptor 3.
+        """
+        words = [mode, *limits.words()]
+        words += [f"readable={path}" for path in self.inside.readable]
+        words += [f"file={name}" for name, _ in files] + [f"arg={word}" for word in command]
+        message = "".join(f"{word}\0" for word in words).encode()
+        if message.count(b"\0") != len(words) or len(message) > MESSAGE_BYTES:
+            raise ValueError("a word of a job holds a NUL, or there are too many words")
+        try:
+            socket.send_fds(self.control, [message], [log, channel, *(fd for _, fd in files)])
+        except OSError as error:
+            raise SandboxLostError(str(error)) from None
+        return Job(self, self.hear("P", START_LIMIT_S)[1][0])
+
+    def hear(self, expected: str, seconds: float) -> tuple[int, list[int]]:
+        """(value, descriptors) of the zygote's next message, which has to be of this kind."""
+        if not select.select([self.control], [], [], seconds)[0]:
+            raise SandboxLostError(f"the sandbox did not answer within {seconds:.0f} s")
+        message, files, _, _ = socket.recv_fds(self.control, 64, 1)
+        if message[:1] != expected.encode():
+            raise SandboxLostError(f"the sandbox said {message!r} where {expected!r} was expected")
+        return int.from_bytes(message[1:5], "little", signed=True), files
+
+    def close(self) -> None:
+        """Kills it with everything inside, and waits until it is gone."""
+        self.control.close()
+        self.process.kill()
+        self.process.wait()
+        self.cgroup.close()

@@ -1,0 +1,213 @@
+"""The second baseline: how fast torch.compile makes a problem, timed as candidates are.
+
+A problem is measured once for each kind of core, compiler and torch, and then read from the cache.
+Measuring is done by a process of its own, pinned to a core that it has to itself meanwhile; its
+baseline is eager PyTorch, and the compiled module stands where a candidate would.
+
+    python -m envs.workers.compile_baseline CORE    a problem in JSON on stdin, findings on stdout
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from envs.codec import problem_from_plain, timing_from_plain, to_json
+from envs.locks import exclusive, shared_cores
+from envs.referee.timing import Pace, Runs, time_in_turns
+from envs.reference.client import (
+    Draws,
+    Loaded,
+    ReferenceFailedError,
+    ReferenceGoneError,
+    ReferenceProcess,
+)
+from envs.sandbox.toolchain import (
+    ROOT,
+    cache_folder,
+    compiler_path,
+    toolchain_fingerprint,
+    write_at_once,
+)
+from envs.types import Problem, Timing, content_hash
+from envs.workers.health import fresh_seed
+
+PACE = Pace(most_blocks=60, budget_s=5.0)
+"""The judge's, with more patience: one measurement is held against every candidate from then on."""
+LIMIT_S = 600.0
+"""For one problem, with the wait for a core that somebody else is measuring on."""
+LOOK_S = 0.2
+LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """What torch.compile made of a problem: its rounds beside eager ones, or why there are none.
+
+    In `timing` eager PyTorch is the baseline, and the compiled module the candidate.
+    """
+
+    timing: Timing | None = None
+    compile_s: float | None = None
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.timing is None) != (self.compile_s is None) or bool(self.reason) == bool(
+            self.timing
+        ):
+            raise ValueError("either it was compiled and timed, or there is a reason")
+
+
+def compiled_from_plain(plain: Mapping[str, Any]) -> Compiled:
+    timing = plain["timing"]
+    return Compiled(
+        timing=timing_from_plain(timing) if timing else None,
+        compile_s=plain["compile_s"],
+        reason=plain["reason"],
+    )
+
+
+def compiled_baselines(
+    problems: Sequence[Problem], on_done: Callable[[], None] | None = None
+) -> list[Compiled]:
+    """The compiled baseline of each problem, in order; cores share what was never measured here.
+
+    `on_done` is called, from any thread, each time one is known.
+    """
+    stop, free = threading.Event(), SimpleQueue[int]()
+    cores = shared_cores(0, 1)
+    for core in cores:
+        free.put(core)
+
+    def one(problem: Problem) -> Compiled:
+        found = _kept(problem)
+        if found is None:
+            core = free.get()
+            found = _measured(problem, core, stop)
+            free.put(core)
+        if on_done:
+            on_done()
+        return found
+
+    with ThreadPoolExecutor(len(cores), thread_name_prefix="baselines") as threads:
+        try:
+            return list(threads.map(one, problems))
+        finally:
+            stop.set()  # where we were interrupted, nothing is waited for
+
+
+def cache_file(problem: Problem) -> Path:
+    """Where a problem's baseline is kept: by all that decides it."""
+    here = (toolchain_fingerprint(), version("torch"), repr(PACE))
+    return cache_folder() / "baselines" / f"{content_hash(problem.key, *here)}.json"
+
+
+def _kept(problem: Problem) -> Compiled | None:
+    try:
+        return compiled_from_plain(json.loads(cache_file(problem).read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError):  # none, or damaged
+        return None
+
+
+def _measured(problem: Problem, core: int, stop: threading.Event) -> Compiled:
+    """Measures in a process of its own. Kept only where it was timed: a refusal may pass."""
+    found = _ask_process(problem, core, stop)
+    if found.timing:
+        write_at_once(cache_file(problem), (to_json(found) + "\n").encode())
+    return found
+
+
+def _ask_process(problem: Problem, core: int, stop: threading.Event) -> Compiled:
+    ours = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CXX": compiler_path()}
+    others = {name: one for name, one in os.environ.items() if not name.startswith("TORCH")}
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "envs.workers.compile_baseline", str(core)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**others, **ours},  # TORCH… changes what torch.compile does, or says
+        process_group=0,  # with the group everything that it started ends too
+    )
+    asked: str | None = to_json(problem)
+    ends = time.monotonic() + LIMIT_S
+    try:
+        while not stop.is_set() and time.monotonic() < ends:
+            try:
+                answer, printed = process.communicate(asked, timeout=LOOK_S)
+            except subprocess.TimeoutExpired:
+                asked = None  # it has the question, and is asked once
+                continue
+            return _answer(process.returncode, answer, printed)
+        return Compiled(reason=f"no result within {LIMIT_S:.0f} s")
+    finally:
+        if process.returncode is None:  # its number is still its own
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+def _answer(status: int, answer: str, printed: str) -> Compiled:
+    if status == 0:
+        return compiled_from_plain(json.loads(answer))
+    last = (printed.strip().splitlines() or ["it printed nothing"])[-1]
+    return Compiled(reason=f"measuring ended with {status}: {last[:LONGEST_REASON]}")
+
+
+def measure(problem: Problem, core: int) -> Compiled:
+    """Compiles the timed case, and times it in turns with eager PyTorch on this core."""
+    reference = ReferenceProcess()
+    try:
+        with exclusive(f"core-{core}"):
+            loaded = reference.load(problem)
+            case = problem.cases.index(problem.timed_case())
+            started = time.monotonic()
+            reference.aim(problem, case, compiled=True)
+            compile_s = time.monotonic() - started
+            draws = Draws(reference, fresh_seed())
+            eager, compiled = (_runs(loaded, case, draws, compiled=one) for one in (False, True))
+            timing, _ = time_in_turns(eager, compiled, PACE)
+            draws.close()
+    except (ReferenceFailedError, ReferenceGoneError) as error:
+        reason = " ".join(str(error).split())[:LONGEST_REASON]
+        return Compiled(reason=f"torch.compile: {reason}")
+    finally:
+        reference.close()
+    return Compiled(timing=timing, compile_s=round(compile_s, 3))
+
+
+def _runs(loaded: Loaded, case: int, draws: Draws, *, compiled: bool) -> Runs:
+    """Rounds of the case by the one module or the other."""
+
+    def play(numbers: range) -> list[int]:
+        draws.reference.aim(loaded.problem, case, compiled=compiled)
+        return draws.baseline_ns(loaded, case, numbers)
+
+    return play
+
+
+def main() -> None:
+    core = int(sys.argv[1])
+    os.sched_setaffinity(0, {core})
+    answer = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a problem that prints is no answer
+    found = measure(problem_from_plain(json.load(sys.stdin)), core)
+    with open(answer, "w", encoding="utf-8") as file:
+        file.write(to_json(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""A judge's worker: reads jobs as JSON lines, answers with evaluations as JSON lines.
+
+Trusted, small (no torch), and pinned to one core together with everything it starts, so that
+baseline and candidate always compete for the same core and never with each other. While it works it
+sends an empty line every few seconds: a judge can tell slow from stopped.
+
+    python -m envs.workers.worker CORE SOCKET_FD
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from envs.codec import candidate_from_plain, problem_from_plain, to_plain
+from envs.evaluator import Evaluator, JudgingConfig
+from envs.gpus import gpus
+from envs.locks import exclusive
+from envs.referee.peaks import peaks
+from envs.reference.client import ReferenceGoneError
+from envs.replay.client import DeviceLostError
+from envs.sandbox.toolchain import toolchain_fingerprint
+from envs.sandbox.zygote import SandboxLostError
+
+BEAT_S = 5.0
+GRACE_S = 5.0
+"""So long a worker whose judge is gone may finish; then it ends, with all that it started."""
+
+
+@contextmanager
+def beating(channel: socket.socket) -> Iterator[None]:
+    """Beats for as long as the block runs, and not a moment longer: an answer stays whole."""
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(BEAT_S):
+            try:
+                channel.sendall(b"\n")
+            except OSError:  # the judge is gone
+                if not done.wait(GRACE_S):
+                    os.killpg(0, signal.SIGKILL)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def serve(channel: socket.socket, evaluator: Evaluator, core: int) -> None:
+    """Answers until the judge hangs up."""
+    for line in channel.makefile("rb"):
+        job = json.loads(line)
+        problem = problem_from_plain(job["problem"])
+        candidate = candidate_from_plain(job["candidate"])
+        with beating(channel), exclusive(f"core-{core}"):
+            found = evaluator.judge(problem, candidate, timed=job["timed"], seed=job["seed"])
+        answer = {"candidate": candidate.key, "evaluation": to_plain(found)}
+        channel.sendall(json.dumps(answer).encode() + b"\n")
+
+
+def main(config: JudgingConfig | None = None) -> None:
+    core, channel = int(sys.argv[1]), socket.socket(fileno=int(sys.argv[2]))
+    os.sched_setaffinity(0, {core})
+    gpu = gpus()[core % len(gpus())] if gpus() else None
+    evaluator = Evaluator(config or JudgingConfig(), peaks(toolchain_fingerprint()), gpu)
+    try:
+        serve(channel, evaluator, core)
+    except ConnectionError:  # the judge is gone: nobody is left to answer
+        pass
+    except (DeviceLostError, ReferenceGoneError, SandboxLostError) as error:
+        sys.exit(f"judge: the worker on core {core} cannot go on: {error}")
+    evaluator.close()
+
+
+if __name__ == "__main__":
+    main()
