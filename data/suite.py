@@ -10,7 +10,7 @@ from data.fit import Fitted, fit, parse_bytes
 from data.kernelbench import Choice, load_folder
 from data.starter.suite import SPLITS, dropped_operations, load_starter
 from data.suite_check import Job, is_admitted, read_admissions
-from envs.memory import memory_bytes
+from envs.hardware import memory_bytes
 from envs.types import Problem
 
 OPTIONS = ("levels", "ids", "scale", "memory", "admission")

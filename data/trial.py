@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from envs.codec import problem_from_plain, to_plain
+from envs.paths import ROOT
 from envs.reference.module import flatten, load_reference
-from envs.sandbox.toolchain import ROOT
 from envs.types import Case, Problem, content_hash
 
 LIMIT_S = 60.0

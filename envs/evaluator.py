@@ -11,7 +11,7 @@ from envs.abi import UnsupportedDtypeError
 from envs.candidate_process import SandboxedCandidate
 from envs.dialects import WORKSHOPS
 from envs.dialects.base import Built, failed
-from envs.gpus import Gpu
+from envs.hardware import Gpu
 from envs.locks import exclusive
 from envs.referee.roofline import floor_ns, too_fast
 from envs.referee.rounds import CandidateFailedError, compare

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from envs.sandbox.toolchain import cache_folder
+from envs.paths import cache_folder
 
 
 @contextmanager

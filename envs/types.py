@@ -171,7 +171,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where candidates run. A peak is an upper bound (envs/referee/peaks.py), unknown until
+    """Where candidates run. A peak is an upper bound (envs/workers/peaks.py), unknown until
     measured.
 
     `read_bytes_per_s` has a rate for each size of what is read over and over, sizes rising: the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envs.gpus import Gpu
+from envs.hardware import Gpu
 from kernelwright.yaml_tree import KeyPath, Tree, merge
 
 AUTO = "auto"

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from envs.gpus import gpus
+from envs.hardware import gpus
 from kernelwright.estimate import evaluated_answers, sft_steps
 from kernelwright.machine import available_bytes, cores
 from rl.config import Recipe

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from envs.gpus import gpus
+from envs.hardware import gpus
 from envs.sandbox.levels import require_level, sandbox_level
 from envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
 from kernelwright.machine import cores, free_disk_bytes, install_command, is_checkout, memory_bytes

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from envs.gpus import gpus
+from envs.hardware import gpus
 from kernelwright.budget import Budget
 from kernelwright.estimate import estimates
 from kernelwright.recipe import Resolved

@@ -24,9 +24,10 @@ from data.gallery import (
     judge_exhibits,
 )
 from envs.judge import Judge
+from envs.paths import cache_folder
 from envs.sandbox.levels import sandbox_level
 from envs.sandbox.rootfs import python
-from envs.sandbox.toolchain import cache_folder, toolchain_fingerprint
+from envs.sandbox.toolchain import toolchain_fingerprint
 from envs.types import content_hash
 from kernelwright.processes import living_below, still_alive
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from data.suite import SuiteError, load_suite
-from envs.gpus import gpus
+from envs.hardware import gpus
 from envs.sandbox.levels import require_level
 from envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
 from envs.types import Dialect, Problem

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from envs.gpus import gpus
+from envs.hardware import gpus
 from envs.sandbox.toolchain import nvcc_path
 from kernelwright.auto import settle
 from kernelwright.yaml_tree import KeyPath, RecipeError, Tree, merge, parse_value, read_tree

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from data.store import FILE as RECORDS_FILE
-from envs.gpus import gpus
+from envs.hardware import gpus
 from kernelwright.machine import code_commit, cores, memory_bytes, versions
 from rl.config import Recipe
 

@@ -20,7 +20,7 @@ from data.store import FILE as RECORDS_FILE
 from data.store import RecordStore
 from data.suite import Suite, load_suite
 from data.triples import Triple, triples_of
-from envs.gpus import gpus
+from envs.hardware import gpus
 from envs.judge import AnyJudge, Judge, judge_completions
 from envs.prompt import task_prompt
 from envs.remote.ray_judge import RayJudge

@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from envs.sandbox.toolchain import ROOT, cache_folder, write_at_once
+from envs.paths import ROOT, cache_folder, write_at_once
 from envs.types import content_hash
 from rl.config import Recipe
 

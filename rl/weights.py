@@ -24,7 +24,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
-from envs.sandbox.toolchain import cache_folder
+from envs.paths import cache_folder
 
 SECONDS_BETWEEN_LOOKS = 0.2
 

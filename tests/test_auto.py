@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from envs.gpus import Gpu
+from envs.hardware import Gpu
 from kernelwright.auto import settle
 from kernelwright.recipe import resolve
 from kernelwright.yaml_tree import Tree

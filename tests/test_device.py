@@ -18,12 +18,12 @@ from envs.dialects import nvcc
 from envs.dialects.cuda import compiled
 from envs.dialects.cuda import trace as cuda_plan
 from envs.evaluator import Evaluator, JudgingConfig
-from envs.gpus import Gpu, gpus, listed_gpus, visible
+from envs.hardware import DeviceLostError, Gpu, gpus, listed_gpus, visible
 from envs.referee.rounds import CandidateFailedError, compare
 from envs.reference.client import Draws, Loaded, ReferenceProcess
 from envs.replay import client
 from envs.replay.assemble import NoCodeError, assembled, best_for
-from envs.replay.client import DeviceLostError, GpuCandidate
+from envs.replay.client import GpuCandidate
 from envs.replay.plan import Copy, Fill, GpuReplay, Kernel, Launch, Place, Plan, Step
 from envs.sandbox.runtimes import Sandboxes
 from envs.sandbox.toolchain import compiler_path, nvcc_path

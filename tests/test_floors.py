@@ -37,10 +37,10 @@ READ_BY_BOTH = "envs.guest.movement_ops"
 """A list of names, without torch: what is watched inside is read outside, too."""
 
 ROOMS = (
-    ("guest", "memory", "stats"),
-    ("types",),
-    ("abi", "codec", "gpus", "sandbox"),
-    ("locks", "policy", "referee"),
+    ("guest", "memfd", "paths", "stats"),
+    ("locks", "types"),
+    ("abi", "codec", "hardware", "sandbox"),
+    ("policy", "referee"),
     ("replay",),
     ("dialects", "reference"),
     ("answer", "candidate_process", "prompt"),

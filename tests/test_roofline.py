@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from data.gallery import FOLDER
 from data.kernelbench import load_problem
 from envs.evaluator import Evaluator, JudgingConfig
-from envs.referee.peaks import as_target, peaks
 from envs.referee.roofline import TOO_FAST, Work, floor_ns, too_fast
 from envs.reference.least_work import FAST_ALGORITHM, least_share, least_work
 from envs.reference.module import load_reference, rounding_tolerance
 from envs.types import Candidate, Case, Dialect, Evaluation, Problem, Target, Verdict
+from envs.workers.peaks import as_target, peaks
 
 EXPLOITS = FOLDER / "exploits"
 HONEST = """

@@ -10,8 +10,8 @@ from envs.abi import CaseSpec, TensorSpec
 from envs.candidate_process import SandboxedCandidate
 from envs.dialects.base import Built
 from envs.dialects.cpp import CPP
+from envs.memfd import memfd
 from envs.referee.layout import offsets
-from envs.sandbox.memfd import memfd
 from envs.sandbox.rootfs import native
 from envs.sandbox.runtimes import Runtime, Sandboxes
 from envs.sandbox.zygote import BUILD_LIMITS, Zygote

@@ -1,4 +1,4 @@
-// What this core can do at best, for envs/referee/peaks.py: one line for each measurement.
+// What this core can do at best, for envs/workers/peaks.py: one line for each measurement.
 //
 //   read BYTES BYTES_PER_SECOND   summing a buffer of so many bytes again and again
 //   flops FLOPS_PER_SECOND        float32 multiply-adds, counted as two each; not on a core that has

@@ -15,6 +15,7 @@ import socket
 import time
 
 from envs.abi import CaseSpec
+from envs.memfd import FIXED_SIZE, memfd, seal
 from envs.referee.layout import (
     NONCE_BYTES,
     NS_BYTES,
@@ -23,7 +24,6 @@ from envs.referee.layout import (
     read_outputs,
 )
 from envs.referee.tolerance import Expected
-from envs.sandbox.memfd import FIXED_SIZE, memfd, seal
 from envs.types import CaseCheck, Verdict
 
 LAYOUT_AT = 8

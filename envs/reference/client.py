@@ -22,13 +22,13 @@ import numpy as np
 
 from envs.abi import CaseSpec, TensorSpec
 from envs.codec import to_plain
-from envs.gpus import Gpu
+from envs.hardware import Gpu
+from envs.memfd import seal
+from envs.paths import ROOT
 from envs.referee.layout import MESSAGE_BYTES, NUMPY_TYPES
 from envs.referee.roofline import Work
 from envs.referee.rounds import RoundPeer
 from envs.referee.tolerance import Array, Expected
-from envs.sandbox.memfd import seal
-from envs.sandbox.toolchain import ROOT
 from envs.types import Problem, Tolerance
 
 KEPT_BYTES = 512 << 20

@@ -24,6 +24,7 @@ import torch
 
 from envs.abi import CaseSpec, TensorSpec
 from envs.codec import problem_from_plain, to_plain
+from envs.memfd import memfd
 from envs.referee.layout import MESSAGE_BYTES, NONCE_BYTES, NS_BYTES, NUMPY_TYPES, offsets
 from envs.referee.tolerance import Array, overflowed
 from envs.reference.least_work import least_work
@@ -45,7 +46,6 @@ from envs.reference.module import (
 )
 from envs.reference.torch_compile import compile_module
 from envs.replay.torch_clock import DeviceClock
-from envs.sandbox.memfd import memfd
 from envs.types import Tolerance
 
 

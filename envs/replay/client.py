@@ -13,14 +13,14 @@ import tempfile
 from typing import Any, NoReturn
 
 from envs.abi import CaseSpec
-from envs.gpus import Gpu
+from envs.hardware import DeviceLostError, Gpu
+from envs.memfd import memfd
 from envs.referee.layout import GUARD_BYTES, NONCE_BYTES, offsets
 from envs.referee.rounds import CandidateFailedError, RoundPeer
 from envs.replay.assemble import NoCodeError, assembled, best_for
 from envs.replay.exit_codes import DEVICE_LOST, EXITS
 from envs.replay.plan import GpuReplay, Launch, Place, Plan, Step
 from envs.sandbox.build import head
-from envs.sandbox.memfd import memfd
 from envs.sandbox.runtimes import Sandboxes
 from envs.types import Evaluation, Verdict
 
@@ -28,10 +28,6 @@ START_LIMIT_S = 60.0
 END_LIMIT_S = 20.0
 PROGRAM = ("-m", "envs.replay.process")
 INPUTS = "inputs"
-
-
-class DeviceLostError(RuntimeError):
-    """The GPU or its driver failed: this worker is of no more use. Never a verdict."""
 
 
 class GpuCandidate(RoundPeer):

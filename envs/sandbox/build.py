@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from envs.sandbox.memfd import memfd
-from envs.sandbox.toolchain import cache_folder, toolchain_fingerprint, write_at_once
+from envs.memfd import memfd
+from envs.paths import cache_folder, write_at_once
+from envs.sandbox.toolchain import toolchain_fingerprint
 from envs.sandbox.zygote import BUILD_LIMITS, Limits, Zygote
 from envs.types import content_hash
 

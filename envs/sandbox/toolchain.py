@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import platform
 import shutil
 import subprocess
@@ -11,10 +10,9 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
+from envs.paths import cache_folder
 from envs.types import content_hash
 
-ROOT = Path(__file__).resolve().parents[2]
-"""Where our packages are: processes of ours find them here first, whatever folder they start in."""
 NATIVE = Path(__file__).parents[1] / "native"
 KIND = ("model name", "cpu family", "model\t", "stepping", "cache size", "flags")
 """Lines of /proc/cpuinfo that say what a core can do; clouds call many kinds by one name."""
@@ -22,20 +20,6 @@ KIND = ("model name", "cpu family", "model\t", "stepping", "cache size", "flags"
 
 class SandboxUnavailableError(RuntimeError):
     """This machine cannot hold untrusted code at the level asked for. Never a verdict."""
-
-
-def cache_folder() -> Path:
-    """Where built helpers and converted models are kept; `KERNELWRIGHT_CACHE` moves it."""
-    root = os.environ.get("KERNELWRIGHT_CACHE") or Path.home() / ".cache" / "kernelwright"
-    return Path(root)
-
-
-def write_at_once(path: Path, content: bytes) -> None:
-    """A file of the cache, whole or not at all: another process may be reading, or writing it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
-    os.replace(file.name, path)
 
 
 @lru_cache

@@ -27,6 +27,7 @@ from typing import Any
 
 from envs.codec import problem_from_plain, timing_from_plain, to_json
 from envs.locks import exclusive, shared_cores
+from envs.paths import ROOT, cache_folder, write_at_once
 from envs.referee.timing import Pace, Runs, time_in_turns
 from envs.reference.client import (
     Draws,
@@ -35,13 +36,7 @@ from envs.reference.client import (
     ReferenceGoneError,
     ReferenceProcess,
 )
-from envs.sandbox.toolchain import (
-    ROOT,
-    cache_folder,
-    compiler_path,
-    toolchain_fingerprint,
-    write_at_once,
-)
+from envs.sandbox.toolchain import compiler_path, toolchain_fingerprint
 from envs.types import Problem, Timing, content_hash
 from envs.workers.health import fresh_seed
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 
-from envs.gpus import gpus
+from envs.hardware import gpus
 from envs.sandbox.toolchain import nvcc_path
 from envs.types import Candidate, Case, Dialect, Problem, Verdict
 

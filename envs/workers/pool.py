@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from envs.codec import evaluation_from_plain, to_plain
+from envs.paths import ROOT
 from envs.sandbox.cgroup import remove_groups_of
-from envs.sandbox.toolchain import ROOT
 from envs.types import Candidate, Evaluation, Problem
 from envs.workers.health import PROBLEM, fresh_seed, known_jobs
 

@@ -20,13 +20,12 @@ from contextlib import contextmanager
 
 from envs.codec import candidate_from_plain, problem_from_plain, to_plain
 from envs.evaluator import Evaluator, JudgingConfig
-from envs.gpus import gpus
+from envs.hardware import DeviceLostError, gpus
 from envs.locks import exclusive
-from envs.referee.peaks import peaks
 from envs.reference.client import ReferenceGoneError
-from envs.replay.client import DeviceLostError
 from envs.sandbox.toolchain import toolchain_fingerprint
 from envs.sandbox.zygote import SandboxLostError
+from envs.workers.peaks import peaks
 
 BEAT_S = 5.0
 GRACE_S = 5.0

@@ -15,7 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from envs.sandbox.toolchain import NATIVE, cache_folder, compiler_path, write_at_once
+from envs.paths import cache_folder, write_at_once
+from envs.sandbox.toolchain import NATIVE, compiler_path
 from envs.types import Target, content_hash
 
 HEADROOM = 2.0
