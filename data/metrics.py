@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from envs.paths import write_whole
+
 FILE = "metrics.jsonl"
 Row = dict[str, Any]
 
@@ -59,9 +61,7 @@ class MetricsFile:
             self._write(kept)
 
     def _write(self, rows: Iterable[Row]) -> None:
-        partial = self.path.with_suffix(".partial")
-        partial.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        partial.replace(self.path)
+        write_whole(self.path, "".join(json.dumps(row) + "\n" for row in rows))
 
 
 def _known(value: Any) -> Any:

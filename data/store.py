@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from envs.codec import record_from_plain, to_json
+from envs.paths import write_whole
 from envs.types import Record
 
 FILE = "records.jsonl"
@@ -72,15 +73,7 @@ class RecordStore:
         """
         records = self.read()
         kept = [one for one in records if one.stage != stage or one.step < first_lost_step]
-        partial = self.path.with_suffix(".partial")
-        try:
-            with partial.open("w", encoding="utf-8") as file:
-                file.writelines(to_json(one) + "\n" for one in kept)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(self.path)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_whole(self.path, "".join(to_json(one) + "\n" for one in kept))
         return len(records) - len(kept)
 
 

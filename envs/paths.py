@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -16,9 +16,19 @@ def cache_folder() -> Path:
     return Path(root)
 
 
-def write_at_once(path: Path, content: bytes) -> None:
-    """A file of the cache, whole or not at all: another process may be reading, or writing it."""
+def write_whole(path: Path, content: bytes | str) -> None:
+    """Writes a file whole or not at all, whoever reads or writes it meanwhile; makes its folder.
+
+    Text is written as UTF-8, lone surrogates as question marks. After a failure (a full disk) the
+    file is what it was.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
-    os.replace(file.name, path)
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        with partial.open("xb") as file:
+            file.write(content.encode(errors="replace") if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

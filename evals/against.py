@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from envs.codec import to_plain
+from envs.paths import write_whole
 from envs.types import Problem, Speedup
 from envs.workers.compile_baseline import Compiled, compiled_baselines, compiled_from_plain
 from evals.metrics import geomean
@@ -42,9 +43,7 @@ def keep_baselines(
 
 
 def write_baselines(folder: Path, found: Sequence[Known]) -> None:
-    partial = folder / f"{BASELINES_FILE}.partial"
-    partial.write_text(json.dumps(to_plain(found)) + "\n", encoding="utf-8")
-    partial.replace(folder / BASELINES_FILE)
+    write_whole(folder / BASELINES_FILE, json.dumps(to_plain(found)) + "\n")
 
 
 def read_baselines(folder: Path) -> list[Known]:

@@ -21,6 +21,7 @@ from rich.table import Table
 from data.store import RecordStore
 from data.suite import Suite
 from envs.judge import Judge
+from envs.paths import write_whole
 from envs.types import Baseline, Problem, Record, Verdict
 from evals.against import keep_baselines
 from evals.metrics import Scores, scores
@@ -153,9 +154,7 @@ class Attempt:
         """Writes the seconds so far; returns them."""
         seconds = self.spent + time.monotonic() - self.started
         text = json.dumps({"question": self.question, "seconds": seconds}, indent=2)
-        partial = self.path.with_suffix(".partial")
-        partial.write_text(text + "\n", encoding="utf-8")
-        partial.replace(self.path)
+        write_whole(self.path, text + "\n")
         return seconds
 
 

@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from data.metrics import MetricsFile
+from envs.paths import write_whole
 from envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
 from evals.curves import health_charts, learning_charts
 from evals.metrics import relative
@@ -72,9 +73,7 @@ def write_page(run_dir: Path, found: Evidence) -> Path:
         against=_against(found.summary),
     )
     path = run_dir / "report.html"
-    partial = run_dir / "report.html.partial"
-    partial.write_text(page, encoding="utf-8", errors="replace")
-    partial.replace(path)
+    write_whole(path, page)
     return path
 
 

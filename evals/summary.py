@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from data.store import read_records
+from envs.paths import write_whole
 from envs.types import Dialect, Record, Speedup, Verdict
 from evals.against import Known, read_baselines, speedups, summary_of
 from evals.metrics import against_compile, mean_pass_at_k, paired_gain, scores, verdict_counts
@@ -76,7 +77,7 @@ def write_summary(run_dir: Path, facts: RunFacts) -> Path:
     path = run_dir / "summary.json"
     summary = summarise(read_records(run_dir), facts, read_baselines(run_dir))
     text = json.dumps(summary, indent=2, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    write_whole(path, text + "\n")
     return path
 
 

@@ -24,7 +24,7 @@ from data.gallery import (
     judge_exhibits,
 )
 from envs.judge import Judge
-from envs.paths import cache_folder
+from envs.paths import cache_folder, write_whole
 from envs.sandbox.levels import sandbox_level
 from envs.sandbox.rootfs import python
 from envs.sandbox.toolchain import toolchain_fingerprint
@@ -69,10 +69,7 @@ def loose_exploits(judge_workers: int | None, minimum_sandbox: str) -> list[str]
     with Judge(judge_workers, minimum_sandbox) as judge:
         outcome = judged(judge, exhibits, "exploits")
     names = [_name(one.exhibit) for one in outcome.loose_exploits]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_suffix(".partial")
-    partial.write_text(json.dumps(names))
-    partial.replace(file)
+    write_whole(file, json.dumps(names))
     return names
 
 

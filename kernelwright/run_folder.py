@@ -16,6 +16,7 @@ import yaml
 
 from data.store import FILE as RECORDS_FILE
 from envs.hardware import gpus
+from envs.paths import write_whole
 from kernelwright.machine import code_commit, cores, memory_bytes, versions
 from rl.config import Recipe
 
@@ -126,12 +127,7 @@ class RunFolder:
             )
 
     def _write(self, name: str, text: str) -> None:
-        partial = self.path / f"{name}.partial"
-        with partial.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(self.path / name)
+        write_whole(self.path / name, text)
 
     @contextmanager
     def _told(self) -> Iterator[None]:

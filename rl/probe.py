@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from envs.paths import ROOT, cache_folder, write_at_once
+from envs.paths import ROOT, cache_folder, write_whole
 from envs.types import content_hash
 from rl.config import Recipe
 
@@ -75,7 +75,7 @@ def probe(recipe: Recipe) -> Probe:
         lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
         raise ProbeError(lines[-1])
     found = Probe(**json.loads(done.stdout.splitlines()[-1]))
-    write_at_once(kept, json.dumps(asdict(found)).encode())
+    write_whole(kept, json.dumps(asdict(found)))
     return found
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from envs.paths import write_whole
 from envs.types import Record
 from rl.config import Recipe
 from rl.trainer_options import this_process
@@ -86,9 +87,7 @@ class Attempts:
         return self.rows - 1
 
     def _write(self) -> None:
-        partial = self.path.with_suffix(".partial")
-        partial.write_text(json.dumps({"id": self.id, "rows": self.rows}) + "\n", encoding="utf-8")
-        partial.replace(self.path)
+        write_whole(self.path, json.dumps({"id": self.id, "rows": self.rows}) + "\n")
 
 
 _open: dict[Path, Tracker] = {}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from envs.memfd import memfd
-from envs.paths import cache_folder, write_at_once
+from envs.paths import cache_folder, write_whole
 from envs.sandbox.toolchain import toolchain_fingerprint
 from envs.sandbox.zygote import BUILD_LIMITS, Limits, Zygote
 from envs.types import content_hash
@@ -67,7 +67,7 @@ def compile_once(
         return kept
     made = _compile(zygote, mode, command, given, limits, limit_s)
     if made.failure is None:
-        write_at_once(folder / key, json.dumps(made.log).encode() + b"\n" + made.artefact)
+        write_whole(folder / key, json.dumps(made.log).encode() + b"\n" + made.artefact)
     return made
 
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from envs.codec import problem_from_plain, timing_from_plain, to_json
 from envs.locks import exclusive, shared_cores
-from envs.paths import ROOT, cache_folder, write_at_once
+from envs.paths import ROOT, cache_folder, write_whole
 from envs.referee.timing import Pace, Runs, time_in_turns
 from envs.reference.client import (
     Draws,
@@ -121,7 +121,7 @@ def _measured(problem: Problem, core: int, stop: threading.Event) -> Compiled:
     """Measures in a process of its own. Kept only where it was timed: a refusal may pass."""
     found = _ask_process(problem, core, stop)
     if found.timing:
-        write_at_once(cache_file(problem), (to_json(found) + "\n").encode())
+        write_whole(cache_file(problem), to_json(found) + "\n")
     return found
 
 

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from envs.paths import cache_folder, write_at_once
+from envs.paths import cache_folder, write_whole
 from envs.sandbox.toolchain import NATIVE, compiler_path
 from envs.types import Target, content_hash
 
@@ -36,7 +36,7 @@ def peaks(environment: str) -> Target:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
-            write_at_once(path, json.dumps(_probe(folder)).encode())
+            write_whole(path, json.dumps(_probe(folder)))
         measured = json.loads(path.read_text())
     return as_target(environment, measured)
 
