@@ -14,6 +14,7 @@ from typing import Any
 from envs.abi import CaseSpec, glue, signature
 from envs.dialects import nvcc
 from envs.dialects.base import Built, failed, host_failed, too_large
+from envs.referee.exit_codes import NOT_LOADABLE
 from envs.referee.layout import native_layout
 from envs.replay.plan import MOST_STEPS, GpuReplay, Kernel, Plan
 from envs.replay.trace import Addresses, Range, parameter_lines, parameters_of
@@ -28,7 +29,6 @@ LIMITS = Limits(
 )
 LIMIT_S = 60.0
 TRACE_LIMIT_S = 10.0
-NOT_LOADABLE = 65
 FIRST_TENSOR = 0x7F0000000000
 """Where the first tensor lies for host code that is traced (native/recorder.h)."""
 STEM = "glue"

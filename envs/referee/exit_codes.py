@@ -1,15 +1,20 @@
-"""Exit codes of a candidate's process: what each says about the answer.
+"""Exit codes of processes that run answers, and what each says about the answer.
 
-Nothing to its advantage: an answer that ends its own process with one of them only convicts itself.
+A candidate's process ends with a code of `EXITS`, nothing to its advantage: an answer that ends it
+so only convicts itself. The trusted process that replays launches on a GPU ends with one of
+`REPLAY_EXITS`, or with `DEVICE_LOST`. No code means two things.
 """
 
 from __future__ import annotations
 
 from envs.types import Verdict
 
+NOT_LOADABLE, OUT_OF_MEMORY = 65, 67
+"""Stated again in native/harden.h; those from 70 to 76 in guest/compute_guard.py."""
+
 EXITS = {
-    65: (Verdict.CRASHED, "not_loadable"),
-    67: (Verdict.CRASHED, "out_of_memory"),
+    NOT_LOADABLE: (Verdict.CRASHED, "not_loadable"),
+    OUT_OF_MEMORY: (Verdict.CRASHED, "out_of_memory"),
     70: (Verdict.WRONG, "other_parameters"),
     71: (Verdict.WRONG, "not_a_tensor"),
     72: (Verdict.WRONG, "other_shape"),
@@ -18,4 +23,15 @@ EXITS = {
     75: (Verdict.CHEATED, "not_compiled"),
     76: (Verdict.CHEATED, "forbidden_code"),
 }
-"""65 and 67 are native/harden.h's; 70 to 76 are guest/compute_guard.py's."""
+
+DEVICE_LOST = 80
+"""The device or its driver is at fault, and nobody's answer."""
+ILLEGAL_ADDRESS, LAUNCH_FAILED, INPUTS_CHANGED, OUT_OF_BOUNDS = 81, 82, 83, 84
+
+REPLAY_EXITS = {
+    OUT_OF_MEMORY: (Verdict.CRASHED, "out_of_memory"),
+    ILLEGAL_ADDRESS: (Verdict.CRASHED, "illegal_address"),
+    LAUNCH_FAILED: (Verdict.CRASHED, "launch_failed"),
+    INPUTS_CHANGED: (Verdict.WRONG, "inputs_changed"),
+    OUT_OF_BOUNDS: (Verdict.WRONG, "out_of_bounds"),
+}

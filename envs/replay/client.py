@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 from envs.abi import CaseSpec
 from envs.hardware import DeviceLostError, Gpu
 from envs.memfd import memfd
+from envs.referee.exit_codes import DEVICE_LOST, REPLAY_EXITS
 from envs.referee.layout import GUARD_BYTES, NONCE_BYTES, offsets
 from envs.referee.rounds import CandidateFailedError, RoundPeer
 from envs.replay.assemble import NoCodeError, assembled, best_for
-from envs.replay.exit_codes import DEVICE_LOST, EXITS
 from envs.replay.plan import GpuReplay, Launch, Place, Plan, Step
 from envs.sandbox.build import head
 from envs.sandbox.runtimes import Sandboxes
@@ -82,10 +82,10 @@ class GpuCandidate(RoundPeer):
             status = self.process.wait(END_LIMIT_S)
         except subprocess.TimeoutExpired:
             return CandidateFailedError("hung_up")
-        if status not in EXITS:
+        if status not in REPLAY_EXITS:
             why = head(self.log_file.fileno()) if status == DEVICE_LOST else f"status {status}"
             return DeviceLostError(f"{self.gpu.name}: {why}")
-        verdict, reason = EXITS[status]
+        verdict, reason = REPLAY_EXITS[status]
         return CandidateFailedError(reason, verdict)
 
     def close(self) -> str:

@@ -20,16 +20,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
-from envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, POISON
-from envs.replay.driver import OUT_OF_MEMORY, Driver, DriverError
-from envs.replay.exit_codes import (
+from envs.referee.exit_codes import (
     DEVICE_LOST,
     ILLEGAL_ADDRESS,
     INPUTS_CHANGED,
     LAUNCH_FAILED,
-    NO_MEMORY,
     OUT_OF_BOUNDS,
+    OUT_OF_MEMORY,
 )
+from envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, POISON
+from envs.replay.driver import OUT_OF_MEMORY, Driver, DriverError
 from envs.replay.flush import FLUSH_FACTOR, FLUSHES
 
 MESSAGE_BYTES = 1 << 12
@@ -164,7 +164,7 @@ def _map(descriptor: int, writable: bool) -> mmap.mmap:
 def exit_code(name: str) -> int:
     """What the process ends with when a call fails for this reason."""
     if name == OUT_OF_MEMORY:
-        return NO_MEMORY
+        return OUT_OF_MEMORY
     if name in OURS:
         return DEVICE_LOST
     return ILLEGAL_ADDRESS if name in ILLEGAL else LAUNCH_FAILED

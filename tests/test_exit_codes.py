@@ -1,0 +1,50 @@
+"""What C++ and Python both state about a process's end is the same."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from envs.referee.exit_codes import DEVICE_LOST, EXITS, NOT_LOADABLE, OUT_OF_MEMORY, REPLAY_EXITS
+
+ENVS = Path(__file__).parents[1] / "envs"
+
+
+def jail_codes() -> dict[str, int]:
+    header = (ENVS / "native/harden.h").read_text(encoding="utf-8")
+    (body,) = re.findall(r"enum ExitCode \{(.*?)\}", header, re.DOTALL)
+    return {name: int(code) for name, code in re.findall(r"(\w+) = (\d+)", body)}
+
+
+def guest_codes() -> dict[str, int]:
+    tree = ast.parse((ENVS / "guest/compute_guard.py").read_text(encoding="utf-8"))
+    found: dict[str, int] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            (target,) = node.targets
+            names = target.elts if isinstance(target, ast.Tuple) else [target]
+            values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            for name, value in zip(names, values, strict=False):
+                if isinstance(value, ast.Constant) and isinstance(value.value, int):
+                    found[ast.unparse(name)] = value.value
+    return {name: code for name, code in found.items() if code >= NOT_LOADABLE}
+
+
+def test_every_code_of_the_guest_says_its_own_name() -> None:
+    for name, code in guest_codes().items():
+        assert EXITS[code][1] == name.lower()
+    assert len(guest_codes()) == len(EXITS) - 1
+
+
+def test_the_jail_and_the_judge_agree() -> None:
+    assert jail_codes()["kNoKernel"] == NOT_LOADABLE
+    assert jail_codes()["kOutOfMemory"] == OUT_OF_MEMORY
+
+
+def test_no_code_means_two_things() -> None:
+    own_of_jail = set(jail_codes().values()) - {NOT_LOADABLE, OUT_OF_MEMORY}
+    assert not own_of_jail & (EXITS.keys() | REPLAY_EXITS.keys())
+    assert DEVICE_LOST not in EXITS.keys() | REPLAY_EXITS.keys()
+    for code in EXITS.keys() & REPLAY_EXITS.keys():
+        assert EXITS[code] == REPLAY_EXITS[code]
