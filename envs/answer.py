@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from envs.dialects import WORKSHOPS
+from envs.dialects import DIALECTS
 from envs.types import Dialect
 
 _BLOCK = re.compile(r"^```([\w+-]*)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -16,6 +16,6 @@ def extract(completion: str, dialect: Dialect) -> str | None:
     >>> extract("It adds.\\n```cpp\\nint x;\\n```", Dialect.CPP)
     'int x;\\n'
     """
-    fences = WORKSHOPS[dialect].fences
+    fences = DIALECTS[dialect].fences
     blocks = [body for tag, body in _BLOCK.findall(completion) if tag.lower() in fences]
     return blocks[-1] if blocks and blocks[-1].strip() else None

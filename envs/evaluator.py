@@ -9,7 +9,7 @@ from statistics import median
 
 from envs.abi import UnsupportedDtypeError
 from envs.candidate_process import SandboxedCandidate
-from envs.dialects import WORKSHOPS
+from envs.dialects import DIALECTS
 from envs.dialects.base import Built, failed
 from envs.hardware import Gpu
 from envs.locks import exclusive
@@ -122,8 +122,8 @@ class Evaluator:
         if not candidate.source.strip():
             return Evaluation(verdict=Verdict.NO_KERNEL, reason="empty_source")
         loaded = self._load(problem)
-        workshop = WORKSHOPS[candidate.dialect]
-        built = workshop.build(candidate.source, loaded.specs, self.sandboxes)
+        dialect = DIALECTS[candidate.dialect]
+        built = dialect.build(candidate.source, loaded.specs, self.sandboxes)
         if isinstance(built, Evaluation):
             return built
         session = Session(loaded, built, built.runtime, self._draws(seed), [], built.log)

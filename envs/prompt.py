@@ -6,7 +6,7 @@ import ast
 from functools import lru_cache
 
 from envs.abi import CaseSpec, TensorSpec
-from envs.dialects import WORKSHOPS
+from envs.dialects import DIALECTS
 from envs.reference.module import load_reference, sized_code
 from envs.types import Problem, Task
 
@@ -17,11 +17,11 @@ def task_prompt(task: Task) -> str:
     problem = task.problem
     reference = load_reference(problem, problem.timed_case())
     spec = reference.spec()
-    workshop = WORKSHOPS[task.dialect]
-    lines = [workshop.task, "```python", model_source(problem), "```", _shapes(spec)]
+    dialect = DIALECTS[task.dialect]
+    lines = [dialect.task, "```python", model_source(problem), "```", _shapes(spec)]
     if given := ", ".join(map(repr, reference.init())):
         lines.append(f"The module is `Model({given})`.")
-    lines += [workshop.form(spec)]
+    lines += [dialect.form(spec)]
     return "\n".join(lines)
 
 

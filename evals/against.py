@@ -14,7 +14,7 @@ from typing import Any
 from envs.codec import to_plain
 from envs.paths import write_whole
 from envs.types import Problem, Speedup
-from envs.workers.compile_baseline import Compiled, compiled_baselines, compiled_from_plain
+from envs.workers.compile_baseline import CompiledBaseline, compiled_baselines, compiled_from_plain
 from evals.metrics import geomean
 
 BASELINES_FILE = "baselines.json"
@@ -26,7 +26,7 @@ class Known:
 
     problem: str
     problem_key: str
-    compiled: Compiled
+    compiled: CompiledBaseline
 
 
 def keep_baselines(

@@ -21,7 +21,7 @@ from envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
 from evals.curves import health_charts, learning_charts
 from evals.metrics import relative
 from evals.problem_table import filters, problem_rows
-from evals.showcase import held_out_exhibits, training_exhibits
+from evals.showcase import held_out_pairs, training_pairs
 from evals.summary import EXAMPLES, SIDE_NAMES
 from evals.unfinished import Evidence, evidence
 
@@ -105,7 +105,7 @@ def _kernels(found: Evidence) -> dict[str, Any]:
     rows = problem_rows(found.records, found.summary.get("problem_categories", {}))
     place = {one.key: index for index, one in enumerate(rows)}
     held_out = sorted(
-        held_out_exhibits(found.records, HELD_OUT_KERNELS), key=lambda one: place[one.key]
+        held_out_pairs(found.records, HELD_OUT_KERNELS), key=lambda one: place[one.key]
     )
     return {
         "problems": rows,
@@ -113,7 +113,7 @@ def _kernels(found: Evidence) -> dict[str, Any]:
         "filters": filters(rows),
         "held_out": held_out,
         "shown": {one.key for one in held_out},
-        "training": training_exhibits(found.records, TRAINING_KERNELS),
+        "training": training_pairs(found.records, TRAINING_KERNELS),
     }
 
 

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exhibit:
+class Pair:
     """A few records of one problem, each under the name of what it is there for."""
 
     title: str
@@ -41,7 +41,7 @@ class Exhibit:
     diff: tuple[Line, ...] = ()
 
 
-def held_out_exhibits(records: Sequence[Record], limit: int) -> list[Exhibit]:
+def held_out_pairs(records: Sequence[Record], limit: int) -> list[Pair]:
     """Per problem the best kernel of each side, and the worst of the last; at most `limit` records.
 
     All problems where they fit, else some at even distances over the suite, not picked.
@@ -51,7 +51,7 @@ def held_out_exhibits(records: Sequence[Record], limit: int) -> list[Exhibit]:
     return _fit([_sides(rows) for rows in problems], limit)
 
 
-def training_exhibits(records: Sequence[Record], limit: int) -> list[Exhibit]:
+def training_pairs(records: Sequence[Record], limit: int) -> list[Pair]:
     """The best and the worst of the group whose rewards differ most, at even distances over RL."""
     steps = group((one for one in records if one.stage == "grpo"), lambda one: one.step)
     return _fit([_widest(rows) for _, rows in sorted(steps.items())], limit)
@@ -85,7 +85,7 @@ def _rank(record: Record) -> tuple[int, float, float]:
     return LADDER.index(evaluation.verdict), speedup, record.reward.total if record.reward else 0.0
 
 
-def _sides(rows: Sequence[Record]) -> Exhibit:
+def _sides(rows: Sequence[Record]) -> Pair:
     by_stage = group(rows, lambda one: one.stage)
     best: dict[str, Record] = {}
     worst: list[tuple[str, Record]] = []
@@ -95,7 +95,7 @@ def _sides(rows: Sequence[Record]) -> Exhibit:
             best[side] = ends[0]
         worst = [(f"{side} · worst", one) for one in ends[1:]]
     compared, diff = _diff({side: one for side, one in best.items() if one.source is not None})
-    return Exhibit(
+    return Pair(
         title=rows[0].problem,
         prompt=rows[0].prompt,
         shown=(*((f"{side} · best", one) for side, one in best.items()), *worst),
@@ -117,12 +117,12 @@ def _diff(written: Mapping[str, Record]) -> tuple[tuple[str, str], tuple[Line, .
     return (sides[0], sides[-1]), tuple(side_by_side(before, after))
 
 
-def _widest(step: Sequence[Record]) -> Exhibit:
+def _widest(step: Sequence[Record]) -> Pair:
     """The group of a step whose rewards lie furthest apart; the first where several do."""
     groups = group(step, lambda one: one.problem_key).values()
     rows = max(groups, key=_reward_width)
     first = rows[0]
-    return Exhibit(
+    return Pair(
         title=f"step {first.step + 1} · {first.problem}",
         prompt=first.prompt,
         shown=tuple(zip(("best", "worst"), best_and_worst(rows), strict=False)),
@@ -136,8 +136,8 @@ def _reward_width(rows: Sequence[Record]) -> float:
     return max(totals) - min(totals) if totals else -1.0
 
 
-def _fit(exhibits: Sequence[Exhibit], limit: int) -> list[Exhibit]:
-    """As many exhibits, evenly spread, as keep the number of records within `limit`."""
-    full = [one for one in exhibits if one.shown]
+def _fit(pairs: Sequence[Pair], limit: int) -> list[Pair]:
+    """As many pairs, evenly spread, as keep the number of records within `limit`."""
+    full = [one for one in pairs if one.shown]
     largest = max((len(one.shown) for one in full), default=1)
     return spread(full, limit // largest)

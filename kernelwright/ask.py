@@ -9,7 +9,7 @@ import traceback
 from pathlib import Path
 
 from data.kernelbench import load_problem
-from envs.dialects import WORKSHOPS
+from envs.dialects import DIALECTS
 from envs.prompt import task_prompt
 from envs.reference.module import ProblemError, load_reference
 from envs.types import Dialect, Problem, Task
@@ -30,7 +30,7 @@ def ask(path: Path, dialect: Dialect) -> tuple[Problem, str]:
 def expected_form(problem: Problem, dialect: Dialect) -> str:
     """What an answer has to define, as the prompt says it: for `cpp` the C function's signature."""
     spec = load_reference(problem, problem.timed_case()).spec()
-    lines = WORKSHOPS[dialect].form(spec).splitlines()
+    lines = DIALECTS[dialect].form(spec).splitlines()
     return "\n".join(line for line in lines if not line.startswith("```"))
 
 

@@ -21,7 +21,7 @@ EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Check:
     """One thing that was looked at.
 
     `ok` is None where nothing can be right or wrong; `judging` says that the judge needs it.
@@ -34,25 +34,25 @@ class Finding:
     advice: str = ""
 
 
-def examine() -> list[Finding]:
+def examine() -> list[Check]:
     """Everything about this machine that decides what it can run."""
     return [*_packages(), _compiler(), _nvcc(), _sandbox(), *_hardware()]
 
 
-def can_judge(findings: list[Finding]) -> bool:
+def can_judge(checks: list[Check]) -> bool:
     """Whether nothing that the judge needs is amiss."""
-    return not any(one.judging and one.ok is False for one in findings)
+    return not any(one.judging and one.ok is False for one in checks)
 
 
-def _packages() -> list[Finding]:
+def _packages() -> list[Check]:
     try:
         return against(requires("kernelwright") or [])
     except PackageNotFoundError:
         advice = f"run `{install_command()}`"
-        return [Finding(name="kernelwright", found="not installed", ok=False, advice=advice)]
+        return [Check(name="kernelwright", found="not installed", ok=False, advice=advice)]
 
 
-def against(requirements: Sequence[str]) -> list[Finding]:
+def against(requirements: Sequence[str]) -> list[Check]:
     """What is installed of these requirements, and whether it is within their bounds.
 
     Of several extras that bring a package it names the one that brings least besides.
@@ -79,7 +79,7 @@ def _extra(wanted: Requirement) -> str | None:
     return found[1] if found else None
 
 
-def _package(wanted: Requirement) -> Finding:
+def _package(wanted: Requirement) -> Check:
     extra, bounds = _extra(wanted), f"wanted {wanted.specifier}"
     install = f"run `{install_command(extra or '')}`"
     try:
@@ -87,9 +87,9 @@ def _package(wanted: Requirement) -> Finding:
     except PackageNotFoundError:
         found = f"not installed ({f'extra {extra}' if extra else bounds})"
         ok = None if extra else False
-        return Finding(name=wanted.name, found=found, ok=ok, judging=not extra, advice=install)
+        return Check(name=wanted.name, found=found, ok=ok, judging=not extra, advice=install)
     ok = wanted.specifier.contains(present, prereleases=True)
-    return Finding(
+    return Check(
         name=wanted.name,
         found=present if ok else f"{present} ({bounds})",
         ok=ok,
@@ -98,36 +98,36 @@ def _package(wanted: Requirement) -> Finding:
     )
 
 
-def _compiler() -> Finding:
+def _compiler() -> Check:
     try:
-        return Finding(name="g++", found=compiler_path(), ok=True, judging=True)
+        return Check(name="g++", found=compiler_path(), ok=True, judging=True)
     except SandboxUnavailableError as error:
-        return Finding(name="g++", found="missing", ok=False, judging=True, advice=str(error))
+        return Check(name="g++", found="missing", ok=False, judging=True, advice=str(error))
 
 
-def _nvcc() -> Finding:
+def _nvcc() -> Check:
     """CUDA's compiler, without which CUDA answers are not built."""
     found = nvcc_path()
     if found:
-        return Finding(name="nvcc", found=found, ok=True)
+        return Check(name="nvcc", found=found, ok=True)
     advice = f"for CUDA, run `{install_command('cuda')}`"
-    return Finding(name="nvcc", found="missing", advice=advice)
+    return Check(name="nvcc", found="missing", advice=advice)
 
 
-def _sandbox() -> Finding:
+def _sandbox() -> Check:
     try:
-        return Finding(name="sandbox", found=require_level("namespaces"), ok=True, judging=True)
+        return Check(name="sandbox", found=require_level("namespaces"), ok=True, judging=True)
     except SandboxUnavailableError as error:
         level = sandbox_level()
-        return Finding(name="sandbox", found=level, ok=False, judging=True, advice=str(error))
+        return Check(name="sandbox", found=level, ok=False, judging=True, advice=str(error))
 
 
-def _hardware() -> Iterator[Finding]:
-    yield Finding(name="cores", found=str(cores()))
-    yield Finding(name="memory", found=f"{memory_bytes() / GB:.0f} GB")
-    yield Finding(name="disk", found=f"{free_disk_bytes(Path('runs')) / GB:.0f} GB free")
+def _hardware() -> Iterator[Check]:
+    yield Check(name="cores", found=str(cores()))
+    yield Check(name="memory", found=f"{memory_bytes() / GB:.0f} GB")
+    yield Check(name="disk", found=f"{free_disk_bytes(Path('runs')) / GB:.0f} GB free")
     for gpu in gpus():
         memory = f", {gpu.memory_bytes / GB:.0f} GB" if gpu.memory_bytes else ""
-        yield Finding(name="GPU", found=gpu.name + memory)
+        yield Check(name="GPU", found=gpu.name + memory)
     if not gpus():
-        yield Finding(name="GPU", found="none (cpp kernels need none)")
+        yield Check(name="GPU", found="none (cpp kernels need none)")

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from envs.abi import CaseSpec
-from envs.dialects.base import Built, Workshop
+from envs.dialects.base import Built, DialectSpec
 from envs.dialects.cpp import CPP
 from envs.dialects.cuda import CUDA
 from envs.dialects.inline_build import build_extension
@@ -110,8 +110,8 @@ def builds(spec: CaseSpec, sandboxes: Sandboxes) -> dict[str, Callable[[], float
     """Name → a build of something new."""
     fresh = f"\n// {secrets.token_hex(8)}\n"
 
-    def native(workshop: Workshop, source: str) -> None:
-        if not isinstance(workshop.build(source + fresh, [spec], sandboxes), Built):
+    def native(dialect: DialectSpec, source: str) -> None:
+        if not isinstance(dialect.build(source + fresh, [spec], sandboxes), Built):
             sys.exit(f"{source} did not build")
 
     def light(cpp: str, cuda: str = "") -> None:

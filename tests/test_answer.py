@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.answer import extract
-from envs.dialects import WORKSHOPS
+from envs.dialects import DIALECTS
 from envs.types import Dialect
 
 PROSE = st.text(st.characters(blacklist_characters="`", blacklist_categories=["Cs"]))
@@ -18,7 +18,7 @@ CODE = PROSE.filter(str.strip)
 def test_a_block_between_prose_is_found(
     before: str, code: str, after: str, dialect: Dialect, data: st.DataObject
 ) -> None:
-    tag = data.draw(st.sampled_from(WORKSHOPS[dialect].fences))
+    tag = data.draw(st.sampled_from(DIALECTS[dialect].fences))
     assert extract(f"{before}\n```{tag}\n{code}\n```\n{after}", dialect) == code + "\n"
 
 

@@ -16,7 +16,7 @@ import rl.policies
 from data.suite import Suite
 from envs.types import Baseline, Case, Dialect, Problem, Role
 from envs.workers import compile_baseline
-from envs.workers.compile_baseline import Compiled, cache_file, compiled_baselines
+from envs.workers.compile_baseline import CompiledBaseline, cache_file, compiled_baselines
 from evals.against import BASELINES_FILE
 from evals.measure import evaluate_model
 from evals.run import EvalSettings
@@ -65,12 +65,12 @@ OTHERWISE = with_forward("otherwise", WHILE_COMPILED + "x + 1")
 
 
 @pytest.fixture(scope="module")
-def measured() -> Compiled:
+def measured() -> CompiledBaseline:
     cache_file(PROBLEM).unlink(missing_ok=True)
     return compiled_baselines([PROBLEM])[0]
 
 
-def test_a_compiled_module_is_timed_in_turns_with_the_eager_one(measured: Compiled) -> None:
+def test_a_compiled_module_is_timed_in_turns_with_the_eager_one(measured: CompiledBaseline) -> None:
     assert measured.reason is None
     assert measured.timing
     assert measured.timing.block == compile_baseline.PACE.block
@@ -79,7 +79,7 @@ def test_a_compiled_module_is_timed_in_turns_with_the_eager_one(measured: Compil
 
 
 def test_what_was_measured_is_read_again_and_nothing_is_started(
-    measured: Compiled, monkeypatch: pytest.MonkeyPatch
+    measured: CompiledBaseline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a process was started")
@@ -120,7 +120,7 @@ def test_a_measurement_that_is_stopped_leaves_no_process(tmp_path: Path) -> None
     seen = tmp_path / "pid"
     lines = f"import os, time; open({str(seen)!r}, 'w').write(str(os.getpid())); time.sleep(999)"
     hangs = with_forward("hangs", lines)
-    stop, found = threading.Event(), list[Compiled]()
+    stop, found = threading.Event(), list[CompiledBaseline]()
     core = min(os.sched_getaffinity(0))
     thread = threading.Thread(
         target=lambda: found.append(compile_baseline._ask_process(hangs, core, stop))
@@ -158,11 +158,11 @@ def alive(process: int) -> bool:
 )
 def test_a_baseline_is_either_timed_or_has_a_reason(fields: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="reason"):
-        Compiled(**fields)  # type: ignore[arg-type]
+        CompiledBaseline(**fields)  # type: ignore[arg-type]
 
 
 def test_an_evaluation_against_compile_reports_it_beside_eager(
-    measured: Compiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    measured: CompiledBaseline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = rl.policies.ScriptedPolicy([ANSWER])
     monkeypatch.setattr(rl.policies, "load_policy", lambda _: policy)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright import machine
-from kernelwright.doctor import Finding, against, can_judge
+from kernelwright.doctor import Check, against, can_judge
 from kernelwright.machine import install_command
 from tests.command import kernelwright
 
@@ -78,8 +78,8 @@ def test_an_extra_that_is_not_installed_is_no_fault() -> None:
 
 
 def test_only_what_the_judge_needs_stops_judging() -> None:
-    assert can_judge([Finding(name="trl", found="0.1", ok=False)])
-    assert not can_judge([Finding(name="g++", found="missing", ok=False, judging=True)])
+    assert can_judge([Check(name="trl", found="0.1", ok=False)])
+    assert not can_judge([Check(name="g++", found="missing", ok=False, judging=True)])
 
 
 def test_a_user_without_a_home_folder_is_told_what_to_set() -> None:

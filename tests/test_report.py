@@ -23,7 +23,7 @@ from envs.types import (
     Verdict,
     content_hash,
 )
-from envs.workers.compile_baseline import Compiled
+from envs.workers.compile_baseline import CompiledBaseline
 from evals.against import Known, write_baselines
 from evals.charts import Point, curve, moving_mean, nice_ticks
 from evals.report import (
@@ -35,7 +35,7 @@ from evals.report import (
     percent,
     write_report,
 )
-from evals.showcase import best_and_worst, held_out_exhibits, spread, training_exhibits
+from evals.showcase import best_and_worst, held_out_pairs, spread, training_pairs
 from evals.summary import RunFacts, write_summary
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x00'\""
@@ -150,7 +150,10 @@ def test_a_run_without_compiled_baselines_says_nothing_of_them(tmp_path: Path) -
 def test_speeds_against_compile_stand_beside_those_against_eager(tmp_path: Path) -> None:
     timing = Timing(baseline_ns=(400,) * 3, candidate_ns=(100,) * 3)
     reason = f"torch.compile: {HOSTILE}"
-    baselines = {"relu": Compiled(timing=timing, compile_s=1.0), "softmax": Compiled(reason=reason)}
+    baselines = {
+        "relu": CompiledBaseline(timing=timing, compile_s=1.0),
+        "softmax": CompiledBaseline(reason=reason),
+    }
     known = [
         Known(problem=name, problem_key=content_hash(name), compiled=one)
         for name, one in baselines.items()
@@ -246,7 +249,7 @@ def test_best_is_correct_and_fast_and_unjudged_is_neither_best_nor_worst() -> No
 
 def test_exhibits_name_the_side_and_keep_training_apart() -> None:
     rows = [record("eval_before", 1, None), record("eval_after", 1, 3), record("grpo", 1, 2)]
-    (held_out,), (training,) = held_out_exhibits(rows, 10), training_exhibits(rows, 10)
+    (held_out,), (training,) = held_out_pairs(rows, 10), training_pairs(rows, 10)
     assert [label for label, _ in held_out.shown] == [
         "before training · best",
         "after training · best",

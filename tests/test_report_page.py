@@ -19,7 +19,7 @@ from evals.charts import Point, curve, stacked_bars, step_ticks
 from evals.curves import validation_points
 from evals.problem_table import filters, problem_rows
 from evals.report import failed_rounds, write_report
-from evals.showcase import held_out_exhibits, training_exhibits
+from evals.showcase import held_out_pairs, training_pairs
 from evals.side_by_side import LONGEST, side_by_side
 from evals.summary import RunFacts, summarise
 from evals.unfinished import evidence
@@ -135,7 +135,7 @@ def test_triples_are_not_what_it_tried_while_training(tmp_path: Path) -> None:
         judged("grpo", 2, verdict(Verdict.WRONG), "live"),
         judged("grpo", 3, correct(), "live"),
     ]
-    (shown,) = training_exhibits(rows, 40)
+    (shown,) = training_pairs(rows, 40)
     assert shown.title == "step 1 · live"
     assert [label for label, _ in shown.shown] == ["best", "worst"]
     assert shown.verdicts == {"correct": 1, "wrong": 1}
@@ -144,7 +144,7 @@ def test_triples_are_not_what_it_tried_while_training(tmp_path: Path) -> None:
 
 
 def test_kernels_of_two_sides_are_compared_line_by_line() -> None:
-    (shown,) = held_out_exhibits(all_sides(["a"]), 10)
+    (shown,) = held_out_pairs(all_sides(["a"]), 10)
     assert shown.compared == ("after SFT", "after training, greedy")
     assert [(one.before, one.after) for one in shown.diff] == [
         ("int eval_sft_0;", "int eval_greedy_0;"),

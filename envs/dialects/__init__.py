@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from envs.dialects.base import Workshop
+from envs.dialects.base import DialectSpec
 from envs.dialects.cpp import CPP
 from envs.dialects.cuda import CUDA
 from envs.dialects.inline import INLINE
 from envs.dialects.triton import TRITON
 from envs.types import Dialect
 
-WORKSHOPS: dict[Dialect, Workshop] = {
+DIALECTS: dict[Dialect, DialectSpec] = {
     Dialect.CPP: CPP,
     Dialect.CUDA: CUDA,
     Dialect.TRITON: TRITON,

@@ -10,7 +10,7 @@ from typing import Protocol
 from envs.abi import CaseSpec
 from envs.referee.exit_codes import EXITS
 from envs.replay.plan import GpuReplay
-from envs.sandbox.build import Compiled
+from envs.sandbox.build import BuildResult
 from envs.sandbox.runtimes import Runtime, Sandboxes
 from envs.sandbox.zygote import Starts
 from envs.types import Evaluation, Verdict
@@ -37,7 +37,7 @@ class Built:
     starts: Starts = Starts.THREADS
 
 
-class Workshop(Protocol):
+class DialectSpec(Protocol):
     """A dialect. It holds no state."""
 
     task: str
@@ -71,7 +71,7 @@ def too_large(source: str) -> Evaluation | None:
     return failed("source_too_large", log)
 
 
-def import_failed(made: Compiled) -> Evaluation:
+def import_failed(made: BuildResult) -> Evaluation:
     """The evaluation of a Python answer whose module could not be run to learn what it builds."""
     if made.status is None:
         return failed("import_timeout", made.log, Verdict.TIMED_OUT)
@@ -79,7 +79,7 @@ def import_failed(made: Compiled) -> Evaluation:
     return failed(reason, made.log, verdict)
 
 
-def host_failed(made: Compiled) -> Evaluation:
+def host_failed(made: BuildResult) -> Evaluation:
     """The evaluation of an answer whose host code, run without a device to learn what it launches,
     did not come to its end."""
     if made.status is None:

@@ -18,7 +18,7 @@ from envs.referee.exit_codes import NOT_LOADABLE
 from envs.referee.layout import native_layout
 from envs.replay.plan import MOST_STEPS, GpuReplay, Kernel, Plan
 from envs.replay.trace import Addresses, Range, parameter_lines, parameters_of
-from envs.sandbox.build import Compiled, compile_once
+from envs.sandbox.build import BuildResult, compile_once
 from envs.sandbox.runtimes import Runtime, Sandboxes
 from envs.sandbox.toolchain import nvcc_path
 from envs.sandbox.zygote import RUN_LIMITS, Limits, Starts
@@ -75,7 +75,7 @@ class Cuda:
         )
 
 
-def compiled(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> Compiled | None:
+def compiled(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> BuildResult | None:
     """A tar archive of the library, its PTX and the assembler's reports; None without nvcc."""
     compiler = nvcc_path()
     if compiler is None:

@@ -14,7 +14,7 @@ from envs.dialects.inline_extension import RUNTIME, STEM, Extension
 from envs.policy.symbols import foreign
 from envs.replay.plan import Kernel
 from envs.replay.trace import parameter_lines
-from envs.sandbox.build import Compiled, compile_once
+from envs.sandbox.build import BuildResult, compile_once
 from envs.sandbox.runtimes import Runtime, Sandboxes
 from envs.sandbox.toolchain import NATIVE, SandboxUnavailableError, nvcc_path
 from envs.sandbox.zygote import Limits, Starts
@@ -79,7 +79,7 @@ def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library
 
 def build_extension(
     extension: Extension, sandboxes: Sandboxes, limit_s: float = BUILD_LIMIT_S
-) -> tuple[bool, Compiled]:
+) -> tuple[bool, BuildResult]:
     """(whether the light header was enough, what was built), as cheaply as it can be had.
 
     What has CUDA in it can only be traced, and only with the light header.
@@ -98,7 +98,7 @@ def build_extension(
 
 def _runnable(
     extension: Extension, sandboxes: Sandboxes, limit_s: float, *, light: bool
-) -> Compiled:
+) -> BuildResult:
     return compile_once(
         sandboxes.of(Runtime.NATIVE),
         extension.command(light=light),
@@ -108,7 +108,7 @@ def _runnable(
     )
 
 
-def _traceable(extension: Extension, sandboxes: Sandboxes, limit_s: float) -> Compiled:
+def _traceable(extension: Extension, sandboxes: Sandboxes, limit_s: float) -> BuildResult:
     return compile_once(
         sandboxes.of(Runtime.NATIVE),
         extension.traced_command(),

@@ -44,15 +44,15 @@ FAST_ALGORITHM = 0.5
 
 def least_work(reference: Reference, tolerance: Tolerance) -> Work:
     """The least that a kernel has to do for this case, up to `tolerance`."""
-    trial = Trial(reference, tolerance)
+    probing = Probing(reference, tolerance)
     return Work(
-        read_bytes=int(_read_bytes(trial)),
-        written_bytes=sum(one.numel() * one.element_size() for one in trial.exact),
-        multiply_adds=int(FAST_ALGORITHM * _multiply_adds(trial)),
+        read_bytes=int(_read_bytes(probing)),
+        written_bytes=sum(one.numel() * one.element_size() for one in probing.exact),
+        multiply_adds=int(FAST_ALGORITHM * _multiply_adds(probing)),
     )
 
 
-class Trial:
+class Probing:
     """The module and one draw of its inputs, to see what changes its output."""
 
     def __init__(self, reference: Reference, tolerance: Tolerance) -> None:
@@ -97,65 +97,65 @@ def _off(one: torch.Tensor, exact: torch.Tensor, limit: float) -> torch.Tensor:
     return (one - exact).abs() > limit if exact.is_floating_point() else one != exact
 
 
-def _read_bytes(trial: Trial) -> float:
+def _read_bytes(probing: Probing) -> float:
     """The bytes of all inputs that matter; the largest inputs are tried first."""
     sizes = {
         number: one.numel() * one.element_size()
-        for number, one in enumerate(trial.inputs)
+        for number, one in enumerate(probing.inputs)
         if isinstance(one, torch.Tensor) and one.numel()
     }
     ends_s = time.monotonic() + BUDGET_S
     total = 0.0
     for number in sorted(sizes, key=lambda one: -sizes[one]):
-        tries = list(_tries(trial, number, ends_s))
+        tries = list(_tries(probing, number, ends_s))
         share = least_share(sum(tries), len(tries))
-        total += sizes[number] * min(share, variety(trial.inputs[number]))
+        total += sizes[number] * min(share, variety(probing.inputs[number]))
     return total
 
 
-def _tries(trial: Trial, number: int, ends_s: float) -> Iterator[bool]:
+def _tries(probing: Probing, number: int, ends_s: float) -> Iterator[bool]:
     """For sampled elements of an input: does the output change with another value there?
 
     The other values are the input's own largest and smallest, so that it could have had them. What
     another draw has in common is known without reading it.
     """
-    tensor = trial.inputs[number]
-    drawn = (tensor != trial.others[number]).reshape(-1)
+    tensor = probing.inputs[number]
+    drawn = (tensor != probing.others[number]).reshape(-1)
     generator = torch.Generator().manual_seed(number)
     places = torch.randint(tensor.numel(), (SAMPLES,), generator=generator).tolist()
     values = (tensor.max(), tensor.min())
     for place in places:
         if time.monotonic() > ends_s:
             return
-        yield bool(drawn[place]) and any(_matters(trial, number, place, one) for one in values)
+        yield bool(drawn[place]) and any(_matters(probing, number, place, one) for one in values)
 
 
-def _matters(trial: Trial, number: int, place: int, value: torch.Tensor) -> bool:
-    inputs = trial.copies()
+def _matters(probing: Probing, number: int, place: int, value: torch.Tensor) -> bool:
+    inputs = probing.copies()
     inputs[number].view(-1)[place] = value
-    return _shown(lambda: trial.changed(trial.forward(inputs))) > 0
+    return _shown(lambda: probing.changed(probing.forward(inputs))) > 0
 
 
-def _multiply_adds(trial: Trial) -> float:
+def _multiply_adds(probing: Probing) -> float:
     """The multiply-adds of products whose values are returned, each as far as it matters."""
-    inputs = trial.copies()
+    inputs = probing.copies()
     seen = Products(inputs)
     with seen:
-        outputs = trial.forward(inputs)
+        outputs = probing.forward(inputs)
     total = 0.0
     for number in seen.returned(outputs):
         product = seen.found[number]
-        changed = _shown(lambda number=number: _changed_by(trial, number))  # type: ignore[misc]
+        changed = _shown(lambda number=number: _changed_by(probing, number))  # type: ignore[misc]
         total += product.multiply_adds * min(1.0, changed / product.elements)
     return total
 
 
-def _changed_by(trial: Trial, number: int) -> int:
+def _changed_by(probing: Probing, number: int) -> int:
     """How many elements of the output are others when the values of a product are."""
-    inputs = trial.copies()
+    inputs = probing.copies()
     with Products(inputs, shuffled=number):
-        outputs = trial.forward(inputs)
-    return trial.changed(outputs)
+        outputs = probing.forward(inputs)
+    return probing.changed(outputs)
 
 
 def _shown(count: Callable[[], int]) -> int:

@@ -29,7 +29,8 @@ from envs.referee.exit_codes import (
     OUT_OF_MEMORY,
 )
 from envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, POISON
-from envs.replay.driver import OUT_OF_MEMORY, Driver, DriverError
+from envs.replay.driver import OUT_OF_MEMORY as CUDA_OUT_OF_MEMORY
+from envs.replay.driver import Driver, DriverError
 from envs.replay.flush import FLUSH_FACTOR, FLUSHES
 
 MESSAGE_BYTES = 1 << 12
@@ -163,7 +164,7 @@ def _map(descriptor: int, writable: bool) -> mmap.mmap:
 
 def exit_code(name: str) -> int:
     """What the process ends with when a call fails for this reason."""
-    if name == OUT_OF_MEMORY:
+    if name == CUDA_OUT_OF_MEMORY:
         return OUT_OF_MEMORY
     if name in OURS:
         return DEVICE_LOST

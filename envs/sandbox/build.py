@@ -20,7 +20,7 @@ BUILD_LIMIT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compiled:
+class BuildResult:
     """What came of a compiler: its exit status (None: the time was up), its artefact, its log."""
 
     status: int | None
@@ -52,7 +52,7 @@ def compile_once(
     mode: str = "exec",
     limits: Limits = BUILD_LIMITS,
     limit_s: float = BUILD_LIMIT_S,
-) -> Compiled:
+) -> BuildResult:
     """What the command wrote to descriptor 3, run among these files; from the cache if it is there.
 
     `mode` is the jail's: `exec` starts a program, others are what guest/main.py can do. Only what
@@ -78,7 +78,7 @@ def _compile(
     files: Mapping[str, bytes],
     limits: Limits,
     limit_s: float,
-) -> Compiled:
+) -> BuildResult:
     given = [(name, memfd(content)) for name, content in files.items()]
     artefact = memfd()
     try:
@@ -88,7 +88,7 @@ def _compile(
             )
             status = job.wait(limit_s)
             content = os.pread(artefact, os.fstat(artefact).st_size, 0)
-            return Compiled(status=status, artefact=content, log=head(log.fileno()))
+            return BuildResult(status=status, artefact=content, log=head(log.fileno()))
     finally:
         for descriptor in (artefact, *(fd for _, fd in given)):
             os.close(descriptor)
@@ -103,10 +103,10 @@ def head(descriptor: int) -> str:
     return os.pread(descriptor, LOG_LIMIT_BYTES, 0).decode("utf-8", "replace")
 
 
-def _read(path: Path) -> Compiled | None:
+def _read(path: Path) -> BuildResult | None:
     """One file: a line of JSON, then the artefact. A damaged one is made again."""
     try:
         line, _, artefact = path.read_bytes().partition(b"\n")
-        return Compiled(status=0, artefact=artefact, log=json.loads(line))
+        return BuildResult(status=0, artefact=artefact, log=json.loads(line))
     except (FileNotFoundError, ValueError):
         return None

@@ -49,7 +49,7 @@ LONGEST_REASON = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compiled:
+class CompiledBaseline:
     """What torch.compile made of a problem: its rounds beside eager ones, or why there are none.
 
     In `timing` eager PyTorch is the baseline, and the compiled module the candidate.
@@ -66,9 +66,9 @@ class Compiled:
             raise ValueError("either it was compiled and timed, or there is a reason")
 
 
-def compiled_from_plain(plain: Mapping[str, Any]) -> Compiled:
+def compiled_from_plain(plain: Mapping[str, Any]) -> CompiledBaseline:
     timing = plain["timing"]
-    return Compiled(
+    return CompiledBaseline(
         timing=timing_from_plain(timing) if timing else None,
         compile_s=plain["compile_s"],
         reason=plain["reason"],
@@ -77,7 +77,7 @@ def compiled_from_plain(plain: Mapping[str, Any]) -> Compiled:
 
 def compiled_baselines(
     problems: Sequence[Problem], on_done: Callable[[], None] | None = None
-) -> list[Compiled]:
+) -> list[CompiledBaseline]:
     """The compiled baseline of each problem, in order; cores share what was never measured here.
 
     `on_done` is called, from any thread, each time one is known.
@@ -87,7 +87,7 @@ def compiled_baselines(
     for core in cores:
         free.put(core)
 
-    def one(problem: Problem) -> Compiled:
+    def one(problem: Problem) -> CompiledBaseline:
         found = _kept(problem)
         if found is None:
             core = free.get()
@@ -110,14 +110,14 @@ def cache_file(problem: Problem) -> Path:
     return cache_folder() / "baselines" / f"{content_hash(problem.key, *here)}.json"
 
 
-def _kept(problem: Problem) -> Compiled | None:
+def _kept(problem: Problem) -> CompiledBaseline | None:
     try:
         return compiled_from_plain(json.loads(cache_file(problem).read_text(encoding="utf-8")))
     except (FileNotFoundError, ValueError):  # none, or damaged
         return None
 
 
-def _measured(problem: Problem, core: int, stop: threading.Event) -> Compiled:
+def _measured(problem: Problem, core: int, stop: threading.Event) -> CompiledBaseline:
     """Measures in a process of its own. Kept only where it was timed: a refusal may pass."""
     found = _ask_process(problem, core, stop)
     if found.timing:
@@ -125,7 +125,7 @@ def _measured(problem: Problem, core: int, stop: threading.Event) -> Compiled:
     return found
 
 
-def _ask_process(problem: Problem, core: int, stop: threading.Event) -> Compiled:
+def _ask_process(problem: Problem, core: int, stop: threading.Event) -> CompiledBaseline:
     ours = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CXX": compiler_path()}
     others = {name: one for name, one in os.environ.items() if not name.startswith("TORCH")}
     process = subprocess.Popen(
@@ -147,7 +147,7 @@ def _ask_process(problem: Problem, core: int, stop: threading.Event) -> Compiled
                 asked = None  # it has the question, and is asked once
                 continue
             return _answer(process.returncode, answer, printed)
-        return Compiled(reason=f"no result within {LIMIT_S:.0f} s")
+        return CompiledBaseline(reason=f"no result within {LIMIT_S:.0f} s")
     finally:
         if process.returncode is None:  # its number is still its own
             with suppress(ProcessLookupError):
@@ -155,14 +155,14 @@ def _ask_process(problem: Problem, core: int, stop: threading.Event) -> Compiled
             process.communicate()
 
 
-def _answer(status: int, answer: str, printed: str) -> Compiled:
+def _answer(status: int, answer: str, printed: str) -> CompiledBaseline:
     if status == 0:
         return compiled_from_plain(json.loads(answer))
     last = (printed.strip().splitlines() or ["it printed nothing"])[-1]
-    return Compiled(reason=f"measuring ended with {status}: {last[:LONGEST_REASON]}")
+    return CompiledBaseline(reason=f"measuring ended with {status}: {last[:LONGEST_REASON]}")
 
 
-def measure(problem: Problem, core: int) -> Compiled:
+def measure(problem: Problem, core: int) -> CompiledBaseline:
     """Compiles the timed case, and times it in turns with eager PyTorch on this core."""
     reference = ReferenceProcess()
     try:
@@ -178,10 +178,10 @@ def measure(problem: Problem, core: int) -> Compiled:
             draws.close()
     except (ReferenceFailedError, ReferenceGoneError) as error:
         reason = " ".join(str(error).split())[:LONGEST_REASON]
-        return Compiled(reason=f"torch.compile: {reason}")
+        return CompiledBaseline(reason=f"torch.compile: {reason}")
     finally:
         reference.close()
-    return Compiled(timing=timing, compile_s=round(compile_s, 3))
+    return CompiledBaseline(timing=timing, compile_s=round(compile_s, 3))
 
 
 def _runs(loaded: Loaded, case: int, draws: Draws, *, compiled: bool) -> Runs:
