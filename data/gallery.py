@@ -19,16 +19,11 @@ from pathlib import Path
 
 from data.kernelbench import load_problem
 from data.triples import template_triples
+from envs.dialects import DIALECTS
 from envs.judge import Judge
 from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict, content_hash
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "gallery"
-SUFFIXES = {
-    Dialect.CPP: ".cpp",
-    Dialect.INLINE: ".py",
-    Dialect.TRITON: ".triton.py",
-    Dialect.CUDA: ".cu",
-}
 BROKEN = "broken"
 MISSING = ("no_triton", "no_nvcc")
 """Reasons for which this machine cannot try an answer of a dialect at all."""
@@ -167,7 +162,7 @@ def problem_file(file: Path) -> Path:
 
 def files_of(folder: Path, dialect: Dialect) -> list[Path]:
     """The exhibits' files in one dialect."""
-    suffix = SUFFIXES[dialect]
+    suffix = DIALECTS[dialect].suffix
     found = sorted(folder.glob(f"*/*{suffix}"))
     mine = [path for path in found if path.name == _name(path) + suffix]
     return [path for path in mine if path.name != "problem.py"]
@@ -180,7 +175,7 @@ def _name(file: Path) -> str:
 
 def _exhibits(folder: Path) -> Iterator[Exhibit]:
     problems: dict[Path, Problem] = {}
-    for dialect in SUFFIXES:
+    for dialect in DIALECTS:
         for file in files_of(folder, dialect):
             path = problem_file(file)
             problem = problems.setdefault(path, load_problem(path))

@@ -21,7 +21,6 @@ C_TYPES = {
     "bool": "bool",
 }
 CUDA_TYPES = {**C_TYPES, "float16": "__half", "bfloat16": "__nv_bfloat16"}
-SUFFIXES = {Dialect.CPP: "cpp", Dialect.CUDA: "cu"}
 _WORDS = """
 alignas alignof and_eq asm auto bitand bitor bool case catch char char8_t char16_t char32_t co_await
 co_return co_yield compl concept const const_cast consteval constexpr constinit decltype default
@@ -142,10 +141,12 @@ def glue(spec: CaseSpec, dialect: Dialect) -> str:
     calls += [f"sizes[{i}]" for i in range(sizes)]
     calls += [f"({c_type})scalars[{i}]" for i, c_type in enumerate(scalars)]
     rest = ""
+    file = "candidate.cpp"
     if dialect is Dialect.CUDA:
         calls, rest = [*calls, "(cudaStream_t)stream"], ", void* stream"
+        file = "candidate.cu"
     return (
-        f'#include <stdint.h>\n#include "candidate.{SUFFIXES[dialect]}"\n'
+        f'#include <stdint.h>\n#include "{file}"\n'
         f'{signature(spec, dialect)};\nextern "C" void kernelwright_call(void* const* pointers, '
         f"const int64_t* sizes, const double* scalars{rest}) {{\n"
         f"  kernel({', '.join(calls)});\n}}\n"

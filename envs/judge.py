@@ -15,11 +15,10 @@ from types import TracebackType
 from typing import Protocol
 
 from envs.answer import extract
-from envs.locks import shared_cores
 from envs.sandbox.levels import require_level
 from envs.types import Candidate, Evaluation, Problem, Task, Verdict
 from envs.workers.health import fresh_seed
-from envs.workers.pool import Pool, Worker, WorkerLostError
+from envs.workers.pool import Pool, Worker, WorkerLostError, shared_cores
 
 CANDIDATE_LIMIT_S = 180.0
 TRIES = 2

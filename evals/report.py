@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from data.metrics import MetricsFile
+from envs.dialects import DIALECTS
 from envs.paths import write_whole
 from envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
 from evals.curves import health_charts, learning_charts
@@ -35,12 +36,6 @@ LONGEST = 12_000
 FAILED_ROUNDS = 4
 """At most so many failed rounds of a kernel are shown, each of another case."""
 
-LEXERS = {
-    Dialect.CPP: "cpp",
-    Dialect.CUDA: "cuda",
-    Dialect.TRITON: "python",
-    Dialect.INLINE: "python",
-}
 STAGE_NAMES = {
     "triples": "examples for SFT",
     "eval_before": "held out, before training",
@@ -136,7 +131,7 @@ def highlight(source: str, dialect: Dialect) -> Markup:
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name
 
-    lexer = get_lexer_by_name(LEXERS[dialect], stripnl=False)
+    lexer = get_lexer_by_name(DIALECTS[dialect].lexer, stripnl=False)
     return Markup(paint(clip(source), lexer, HtmlFormatter(nowrap=True)))
 
 

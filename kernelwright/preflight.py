@@ -7,9 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from data.suite import SuiteError, load_suite
+from envs.dialects import DIALECTS
 from envs.hardware import gpus
 from envs.sandbox.levels import require_level
-from envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
+from envs.sandbox.toolchain import SandboxUnavailableError, compiler_path
 from envs.types import Dialect, Problem
 from kernelwright.estimate import weight_bytes
 from kernelwright.machine import how_to_install, memory_bytes
@@ -18,11 +19,6 @@ from rl.models import check_name
 from rl.tracking import why_not
 from rl.trainer_options import this_process
 from rl.weights import ModelError
-
-JUDGED = (Dialect.CPP, Dialect.INLINE, Dialect.TRITON)
-"""Dialects whose answers can be run without a GPU."""
-TAUGHT = (Dialect.CPP,)
-"""Dialects that there are triples in."""
 
 
 def preflight(recipe: Recipe) -> list[str]:
@@ -98,18 +94,17 @@ def _dialect(recipe: Recipe) -> str | None:
     dialect = recipe.data.dialect
     if why := not_judged_here(dialect):
         return f"data.dialect {dialect}: {why}"
-    taught = dialect in TAUGHT or "sft" not in recipe.stages
+    taught = DIALECTS[dialect].has_triples or "sft" not in recipe.stages
     return None if taught else f"stages: there are no triples in {dialect}; leave out sft"
 
 
 def not_judged_here(dialect: Dialect) -> str | None:
     """Why answers in this dialect would all be `unjudged` on this machine."""
-    if dialect in JUDGED or (dialect is Dialect.CUDA and gpus() and nvcc_path()):
+    lacks = DIALECTS[dialect].lacking()
+    if lacks is None:
         return None
-    lacks = "nvcc" if gpus() else "a GPU"
-    return (
-        f"the judge cannot run {dialect} answers without {lacks}; here it runs {', '.join(JUDGED)}"
-    )
+    here = ", ".join(name for name, one in DIALECTS.items() if one.lacking() is None)
+    return f"the judge cannot run {dialect} answers without {lacks}; here it runs {here}"
 
 
 def _sandbox(recipe: Recipe) -> str | None:

@@ -20,9 +20,8 @@ from pathlib import Path
 import pytest
 
 from envs.judge import Judge
-from envs.locks import shared_cores
 from envs.types import Candidate, Case, Dialect, Evaluation, Problem, Verdict
-from envs.workers.pool import JudgeError, Worker
+from envs.workers.pool import JudgeError, Worker, shared_cores
 from kernelwright.processes import living_below, still_alive
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -127,7 +126,7 @@ INTERRUPTED = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started us may ignore it
 from envs.judge import Judge
-from envs.locks import shared_cores
+from envs.workers.pool import shared_cores
 from scripts.kernels import mixture, the_problem
 problem = the_problem()
 jobs = [(problem, one) for _, one in mixture(["honest"] * 200, problem)]

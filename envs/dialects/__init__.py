@@ -11,7 +11,7 @@ from envs.types import Dialect
 
 DIALECTS: dict[Dialect, DialectSpec] = {
     Dialect.CPP: CPP,
-    Dialect.CUDA: CUDA,
-    Dialect.TRITON: TRITON,
     Dialect.INLINE: INLINE,
+    Dialect.TRITON: TRITON,
+    Dialect.CUDA: CUDA,
 }

@@ -16,6 +16,8 @@ from envs.sandbox.zygote import Starts
 from envs.types import Evaluation, Verdict
 
 SOURCE_LIMIT_BYTES = 1 << 18
+ANOTHER_KERNEL = "kernel in a ```cpp block, with the same signature"
+ANOTHER_MODULE = "module in a ```python block, with the same `ModelNew`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,19 @@ class DialectSpec(Protocol):
     """The sentence that opens the prompt."""
     fences: tuple[str, ...]
     """The languages that a code block of an answer may be marked with."""
+    mark: str
+    """The one that it is shown and taught with."""
+    another: str
+    """What is asked for when a kernel has been shown: one complete ..."""
+    suffix: str
+    """Of a file with an answer in it."""
+    lexer: str
+    """What Pygments calls the language."""
+    has_triples: bool
+    """Whether there are examples to imitate (data/triples.py)."""
+
+    def lacking(self) -> str | None:
+        """What this machine lacks to run an answer: "a GPU", "nvcc"; None where it can."""
 
     def form(self, spec: CaseSpec) -> str:
         """What the prompt says about the answer's form, below the module and its sizes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from envs.abi import CaseSpec, glue, signature
-from envs.dialects.base import Built, failed, too_large
+from envs.dialects.base import ANOTHER_KERNEL, Built, failed, too_large
 from envs.sandbox.build import compile_once
 from envs.sandbox.runtimes import Runtime, Sandboxes
 from envs.sandbox.toolchain import compiler_path, native_flags
@@ -23,6 +23,12 @@ _SCRIPT = '"$@" && cat kernel.so >&3'
 class Cpp:
     task = "Write a C++ kernel for this PyTorch module."
     fences: tuple[str, ...] = ("cpp", "c++", "c", "cc", "")
+    mark, another = "cpp", ANOTHER_KERNEL
+    suffix, lexer = ".cpp", "cpp"
+    has_triples = True
+
+    def lacking(self) -> str | None:
+        return None
 
     def form(self, spec: CaseSpec) -> str:
         return f"```cpp\n{signature(spec, Dialect.CPP)}\n```"

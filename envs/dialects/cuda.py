@@ -13,7 +13,8 @@ from typing import Any
 
 from envs.abi import CaseSpec, glue, signature
 from envs.dialects import nvcc
-from envs.dialects.base import Built, failed, host_failed, too_large
+from envs.dialects.base import ANOTHER_KERNEL, Built, failed, host_failed, too_large
+from envs.hardware import gpus
 from envs.referee.exit_codes import NOT_LOADABLE
 from envs.referee.layout import native_layout
 from envs.replay.plan import MOST_STEPS, GpuReplay, Kernel, Plan
@@ -37,6 +38,14 @@ STEM = "glue"
 class Cuda:
     task = "Write a CUDA C++ kernel and its launch for this PyTorch module."
     fences: tuple[str, ...] = ("cuda", "cpp", "cu", "c++", "")
+    mark, another = "cpp", ANOTHER_KERNEL
+    suffix, lexer = ".cu", "cuda"
+    has_triples = False
+
+    def lacking(self) -> str | None:
+        if not gpus():
+            return "a GPU"
+        return None if nvcc_path() else "nvcc"
 
     def form(self, spec: CaseSpec) -> str:
         return f"```cpp\n{signature(spec, Dialect.CUDA)}\n```"

@@ -19,7 +19,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from envs.abi import CaseSpec
 from envs.dialects import nvcc
-from envs.dialects.base import Built, failed, host_failed, import_failed, too_large
+from envs.dialects.base import ANOTHER_MODULE, Built, failed, host_failed, import_failed, too_large
 from envs.dialects.inline_build import Library, build_all
 from envs.dialects.inline_extension import Extension
 from envs.policy.python_screen import refused
@@ -53,6 +53,12 @@ class _Recorded(Strict):
 class Inline:
     task = "Rewrite this PyTorch module as `ModelNew`, computing with `load_inline`."
     fences: tuple[str, ...] = ("python", "py", "")
+    mark, another = "python", ANOTHER_MODULE
+    suffix, lexer = ".py", "python"
+    has_triples = False
+
+    def lacking(self) -> str | None:
+        return None
 
     def form(self, spec: CaseSpec) -> str:
         return (

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from envs.abi import CaseSpec
-from envs.dialects.base import Built, failed, import_failed, too_large
+from envs.dialects.base import ANOTHER_MODULE, Built, failed, import_failed, too_large
 from envs.policy.python_screen import parsed, refused
 from envs.referee.layout import python_layout
 from envs.replay.plan import GpuReplay, Plan
@@ -39,6 +39,12 @@ LOG_AT_MOST = 4096
 class Triton:
     task = "Rewrite this PyTorch module as `ModelNew`, computing with Triton kernels."
     fences: tuple[str, ...] = ("python", "py", "triton", "")
+    mark, another = "python", ANOTHER_MODULE
+    suffix, lexer = ".triton.py", "python"
+    has_triples = False
+
+    def lacking(self) -> str | None:
+        return None
 
     def form(self, spec: CaseSpec) -> str:
         return (

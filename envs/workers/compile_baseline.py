@@ -26,7 +26,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from envs.codec import problem_from_plain, timing_from_plain, to_json
-from envs.locks import exclusive, shared_cores
+from envs.locks import exclusive
 from envs.paths import ROOT, cache_folder, write_whole
 from envs.referee.timing import Pace, Runs, time_in_turns
 from envs.reference.client import (
@@ -39,6 +39,7 @@ from envs.reference.client import (
 from envs.sandbox.toolchain import compiler_path, toolchain_fingerprint
 from envs.types import Problem, Timing, content_hash
 from envs.workers.health import fresh_seed
+from envs.workers.pool import shared_cores
 
 PACE = Pace(most_blocks=60, budget_s=5.0)
 """The judge's, with more patience: one measurement is held against every candidate from then on."""

@@ -34,6 +34,12 @@ START_PAUSE_S = 1.0
 END_LIMIT_S = 10.0
 
 
+def shared_cores(which: int, of: int) -> list[int]:
+    """The cores of one of several processes: every core has one owner while there are enough."""
+    cores = sorted(os.sched_getaffinity(0))
+    return cores[which::of] or [cores[which % len(cores)]]
+
+
 class JudgeError(RuntimeError):
     """The judge cannot go on: it was closed, or no worker is left. Never a verdict."""
 

@@ -21,6 +21,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from envs.dialects import DIALECTS
 from envs.prompt import task_prompt
 from envs.types import Candidate, Dialect, Record, Task, Verdict, content_hash
 from rl.methods import base
@@ -31,15 +32,6 @@ REQUEST = (
     "Answer in three parts. Analysis: which of them is faster, and why. Design: how to do better. "
     "Code: one complete {answer}."
 )
-C_ANSWER = ("cpp", "kernel in a ```cpp block, with the same signature")
-PYTHON_ANSWER = ("python", "module in a ```python block, with the same `ModelNew`")
-ANSWERS = {
-    Dialect.CPP: C_ANSWER,
-    Dialect.CUDA: C_ANSWER,
-    Dialect.TRITON: PYTHON_ANSWER,
-    Dialect.INLINE: PYTHON_ANSWER,
-}
-"""Dialect → (how a kernel's block is marked, what is asked for)."""
 
 
 class Options(MethodOptions):
@@ -116,9 +108,11 @@ def draw(
 
 def contrast(asked: str, dialect: Dialect, shown: Sequence[Exemplar]) -> str:
     """The task, the kernels with their speedups, and the request for three parts."""
-    mark, answer = ANSWERS[dialect]
-    blocks = [f"Speedup {one.speedup:.2f}:\n```{mark}\n{one.source.strip()}\n```" for one in shown]
-    return "\n".join([asked, INTRODUCTION, *blocks, REQUEST.format(answer=answer)])
+    spec = DIALECTS[dialect]
+    blocks = [
+        f"Speedup {one.speedup:.2f}:\n```{spec.mark}\n{one.source.strip()}\n```" for one in shown
+    ]
+    return "\n".join([asked, INTRODUCTION, *blocks, REQUEST.format(answer=spec.another)])
 
 
 def three_parts(completion: str, shown: Sequence[Exemplar]) -> str:
