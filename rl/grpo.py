@@ -119,7 +119,7 @@ def _trainer(recipe: Recipe, rollouts: Rollouts, model: Any, tokenizer: Any) -> 
         args=GRPOConfig(**grpo_options(recipe)),
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
-        callbacks=[phases_callback(rollouts), advice_callback(), memory_callback(each_step=True)],
+        callbacks=[phases_callback(rollouts), advice_callback(), memory_callback(every_steps=1)],
     )
     drop_printer(trainer)
     train_in_float32(trainer.model)

@@ -9,11 +9,12 @@ import ctypes
 from typing import Any
 
 
-def memory_callback(*, each_step: bool) -> Any:
-    """A trainer's callback that gives freed memory back when training ends, or `each_step`, too.
+def memory_callback(*, every_steps: int) -> Any:
+    """A trainer's callback that gives freed memory back every so many steps, and at the end.
 
-    A long step makes gigabytes that the judge then needs. A short one uses them again at once, and
-    would wait a third longer for pages that the system has to clear. It does nothing without glibc.
+    What was given back has to be cleared by the system before it is used again: after each step of
+    SFT that took a quarter of its time; never, and 180 steps grew from 2 GB to 5.5 GB. It does
+    nothing without glibc.
     """
     from transformers import TrainerCallback
 
@@ -21,7 +22,7 @@ def memory_callback(*, each_step: bool) -> Any:
 
     class Memory(TrainerCallback):  # type: ignore[misc]
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if trim and each_step:
+            if trim and state.global_step % every_steps == 0:
                 trim(0)
 
         def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:

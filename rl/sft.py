@@ -38,7 +38,7 @@ def run_sft(recipe: Recipe, examples: Sequence[Example], out: Path, *, resume: b
         peft_config=lora_config(recipe),
         callbacks=[
             metrics_callback(recipe, "sft", checkpoint[1] if checkpoint else 0),
-            memory_callback(each_step=False),
+            memory_callback(every_steps=8),
         ],
     )
     drop_printer(trainer)
