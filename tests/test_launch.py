@@ -65,8 +65,7 @@ def test_packages_of_the_same_names_elsewhere_do_not_come_first(tmp_path: Path) 
 
 @pytest.mark.slow
 def test_accelerate_launch_does_what_the_command_does_and_two_ranks_speak_once() -> None:
-    options = ["grpo.steps=3", "sft.batch_size=2", "--dry-run"]
-    words = [str(ROOT / "recipes" / "quickstart.yaml"), *options]
+    words = [str(ROOT / "recipes" / "quickstart.yaml"), "grpo.steps=3", "--dry-run"]
     command = "from kernelwright.cli import main; main()"
     launch = ["-m", "accelerate.commands.launch"]
     ranks = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
@@ -107,7 +106,7 @@ def test_overrides_are_a_tree_of_their_own() -> None:
 def test_rows_must_split_evenly_over_the_processes() -> None:
     recipe = ROOT / "recipes" / "quickstart.yaml"
     done = launched(recipe, "--dry-run", WORLD_SIZE="5")
-    assert "sft.batch_size (1) cannot be split evenly over 5 processes" in done.stdout
+    assert "sft.batch_size (2) cannot be split evenly over 5 processes" in done.stdout
     assert "groups_per_step (4) cannot be split evenly over 5 processes" in done.stdout
 
 
