@@ -68,7 +68,7 @@ class ScriptedPolicy:
 class HFPolicy:
     """A causal language model of transformers, adapted or not, asked in its own chat format."""
 
-    def __init__(self, model: Any, tokenizer: Any, batch_size: int = 96) -> None:
+    def __init__(self, model: Any, tokenizer: Any, batch_size: int = 48) -> None:
         if not tokenizer.chat_template:
             raise ModelError("this model's tokenizer has no chat template: take an instruct model")
         self.model = model
@@ -132,7 +132,7 @@ def load_policy(
     *,
     quantization: Quantization | None = None,
     dtype: Dtype = "auto",
-    batch_size: int = 96,
+    batch_size: int = 48,
 ) -> HFPolicy:
     """The policy of an embedded model, a Hub id, or a folder with a model, an adapter or a run.
 
