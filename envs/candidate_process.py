@@ -50,9 +50,7 @@ class SandboxedCandidate(RoundPeer):
 
     def ready(self) -> None:
         """Returns when the candidate is loaded."""
-        limit_s, self.round_limit_s = self.round_limit_s, START_LIMIT_S
-        self.expect(b"R" + bytes(NONCE_BYTES))
-        self.round_limit_s = limit_s
+        self.expect(b"R" + bytes(NONCE_BYTES), limit_s=START_LIMIT_S)
 
     def prime(self, spec: CaseSpec) -> None:
         """Tells the candidate's process the layout and the sizes of the rounds that follow."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, Self
 
 from envs.answer import extract
 from envs.sandbox.levels import require_level
@@ -40,7 +41,43 @@ class AnyJudge(Protocol):
     ) -> list[Evaluation]: ...
 
 
-class Judge:
+class BatchJudge(ABC):
+    """What both kinds of judge can do once they judge batches: single candidates, `with` blocks."""
+
+    @abstractmethod
+    def evaluate_many(
+        self,
+        jobs: Sequence[tuple[Problem, Candidate]],
+        *,
+        timed: bool = True,
+        on_done: Callable[[], None] | None = None,
+        seed: int | None = None,
+    ) -> list[Evaluation]:
+        """One evaluation for each job, in order."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends all that the judge has started."""
+
+    def evaluate(
+        self, problem: Problem, candidate: Candidate, *, timed: bool = True, seed: int | None = None
+    ) -> Evaluation:
+        """The evaluation of one candidate."""
+        return self.evaluate_many([(problem, candidate)], timed=timed, seed=seed)[0]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Judge(BatchJudge):
     """A pool of workers, one for each core unless told otherwise. Use it as a context manager.
 
     A candidate that takes longer than `candidate_limit_s` is `unjudged`/`candidate_deadline`; one
@@ -65,23 +102,6 @@ class Judge:
         self.workers = workers or len(cores)
         self._pool = Pool([cores[number % len(cores)] for number in range(self.workers)], hire)
         self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="judge")
-
-    def __enter__(self) -> Judge:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def evaluate(
-        self, problem: Problem, candidate: Candidate, *, timed: bool = True, seed: int | None = None
-    ) -> Evaluation:
-        """The evaluation of one candidate."""
-        return self.evaluate_many([(problem, candidate)], timed=timed, seed=seed)[0]
 
     def evaluate_many(
         self,

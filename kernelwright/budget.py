@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from envs.hardware import gpus
+from envs.hardware import available_bytes, gpus
 from kernelwright.estimate import evaluated_answers, sft_steps
-from kernelwright.machine import available_bytes, cores
+from kernelwright.machine import cores
 from rl.config import Recipe
 from rl.probe import Probe, ProbeError, ProbeKilledError, probe
 

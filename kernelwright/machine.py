@@ -9,12 +9,6 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from envs.hardware import available_bytes as available_bytes
-from envs.hardware import cgroup_limit_bytes as cgroup_limit_bytes
-from envs.hardware import memory_bytes as memory_bytes
-from envs.hardware import own_cgroups as own_cgroups
-from envs.hardware import physical_bytes as physical_bytes
-
 CHECKOUT = Path(__file__).resolve().parents[1]
 """The folder that holds the packages: with a pyproject.toml it is a checkout, else a wheel's."""
 EXTRAS = {

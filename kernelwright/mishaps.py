@@ -10,7 +10,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernelwright.machine import free_disk_bytes, memory_bytes
+from envs.hardware import memory_bytes
+from kernelwright.machine import free_disk_bytes
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 FULL_WORDS = ("No space left on device", "Disk quota exceeded")

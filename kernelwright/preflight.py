@@ -8,12 +8,12 @@ from pathlib import Path
 
 from data.suite import SuiteError, load_suite
 from envs.dialects import DIALECTS
-from envs.hardware import gpus
+from envs.hardware import gpus, memory_bytes
 from envs.sandbox.levels import require_level
 from envs.sandbox.toolchain import SandboxUnavailableError, compiler_path
 from envs.types import Dialect, Problem
 from kernelwright.estimate import weight_bytes
-from kernelwright.machine import how_to_install, memory_bytes
+from kernelwright.machine import how_to_install
 from rl.config import Recipe
 from rl.models import check_name
 from rl.tracking import why_not

@@ -9,11 +9,12 @@ bounded by tokens, not by rows. The gradient is that of TRL's own pass up to rou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from rl.attention import attending
 from rl.head import head_scores
 
 if TYPE_CHECKING:
@@ -326,19 +327,10 @@ def _prefix_cache_class() -> type[Any]:
     return PrefixCache
 
 
-@contextmanager
-def _attending_behind_a_prefix(inner: Any) -> Iterator[None]:
-    from transformers import AttentionInterface, AttentionMaskInterface
+def _attending_behind_a_prefix(inner: Any) -> AbstractContextManager[None]:
     from transformers.masking_utils import eager_mask
 
-    before = inner.config._attn_implementation
-    AttentionInterface.register("kernelwright_rows", attend)
-    AttentionMaskInterface.register("kernelwright_rows", eager_mask)
-    inner.set_attn_implementation("kernelwright_rows")
-    try:
-        yield
-    finally:
-        inner.set_attn_implementation(before)
+    return attending(inner, "kernelwright_rows", attend, eager_mask)
 
 
 def attend(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from rl.attention import attending
 
 if TYPE_CHECKING:
     import torch
@@ -117,23 +119,13 @@ def _cache_class() -> type[Any]:
     return SlotCache
 
 
-@contextmanager
-def attending_in_slots(model: Any) -> Iterator[None]:
+def attending_in_slots(model: Any) -> AbstractContextManager[None]:
     """`attend` in place of torch's attention; any other (it may do more) stays."""
-    from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
-    before = model.config._attn_implementation
-    if before != "sdpa":
-        yield
-        return
-    AttentionInterface.register("kernelwright", attend)
-    AttentionMaskInterface.register("kernelwright", sdpa_mask)
-    model.set_attn_implementation("kernelwright")
-    try:
-        yield
-    finally:
-        model.set_attn_implementation(before)
+    if model.config._attn_implementation != "sdpa":
+        return nullcontext()
+    return attending(model, "kernelwright", attend, sdpa_mask)
 
 
 def attend(

@@ -11,7 +11,6 @@ lengths spread from a third of the longest to the longest, no two alike.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import gc
 import os
 import re
@@ -33,6 +32,7 @@ from rl.adapter import fresh_adapter, train_in_float32
 from rl.config import Recipe
 from rl.decode import sample
 from rl.grpo import grpo_options
+from rl.memory import give_back
 from rl.models import hush_libraries, load_tokenizer
 from rl.trl_adapter import kernel_trainer_class
 
@@ -203,9 +203,7 @@ def generated(model: Any, rows: list[list[int]], longest: int) -> int:
 def cost(work: Callable[[], int | None]) -> tuple[Cost, int | None]:
     """Of a piece of work, by this process's CPU time and the kernel's high-water mark."""
     gc.collect()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim:
-        trim(0)
+    give_back()
     Path("/proc/self/clear_refs").write_text("5")
     before = memory("VmRSS")
     started = os.times()

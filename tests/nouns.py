@@ -23,6 +23,28 @@ from envs.types import (
 )
 
 CODE = "class Model: ..."
+RELU_MODULE = """
+import torch
+
+N = 4000
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+def get_inputs():
+    return [torch.randn(N)]
+
+def get_init_inputs():
+    return []
+"""
+RELU_KERNEL = """
+#include <cstdint>
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
+    for (int64_t i = 0; i < x_0; i++) out[i] = x[i] > 0 ? x[i] : 0;
+}
+"""
+"""A user's own module, and a right kernel for it."""
 PASSED = Check(rounds=(CaseCheck(case="a", passed=True, error=0.5),))
 
 

@@ -19,6 +19,7 @@ from kernelwright.machine import own_version
 from kernelwright.preflight import not_judged_here
 from kernelwright.verdicts import verdict_object, verdict_text
 from tests.command import kernelwright
+from tests.nouns import RELU_KERNEL, RELU_MODULE
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
@@ -27,34 +28,13 @@ COMMANDS += ("suite", "suite check", "doctor")
 NOT_FOR_HELP = ("torch", "numpy", "transformers", "trl", "rich", "yaml", "jinja2", "pygments")
 NOT_FOR_HELP += ("rl", "evals", "data", "rewards", "envs.judge", "envs.dialects", "packaging")
 """What takes time to import; typer itself needs pydantic."""
-PROBLEM = """
-import torch
-
-N = 4000
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x)
-
-def get_inputs():
-    return [torch.randn(N)]
-
-def get_init_inputs():
-    return []
-"""
-ANSWER = """
-#include <cstdint>
-extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
-    for (int64_t i = 0; i < x_0; i++) out[i] = x[i] > 0 ? x[i] : 0;
-}
-"""
 
 SIGNATURE = 'extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0)'
 
 
 def judged(folder: Path, answer: str) -> subprocess.CompletedProcess[str]:
     problem, kernel = folder / "problem.py", folder / "answer.cpp"
-    problem.write_text(PROBLEM, encoding="utf-8")
+    problem.write_text(RELU_MODULE, encoding="utf-8")
     kernel.write_text(answer, encoding="utf-8")
     return kernelwright("judge", str(problem), str(kernel), "--dialect", "cpp", "--json")
 
@@ -113,7 +93,7 @@ def test_train_takes_overrides_in_every_spelling(
 
 
 def test_judge_tells_a_correct_kernel_in_json(tmp_path: Path) -> None:
-    done = judged(tmp_path, ANSWER)
+    done = judged(tmp_path, RELU_KERNEL)
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout)
     assert (told["verdict"], told["reason"], told["trust"]) == ("correct", "ok", "refereed")
@@ -124,7 +104,7 @@ def test_judge_tells_a_correct_kernel_in_json(tmp_path: Path) -> None:
 
 
 def test_judge_shows_the_signature_that_it_expected(tmp_path: Path) -> None:
-    (tmp_path / "p.py").write_text(PROBLEM, encoding="utf-8")
+    (tmp_path / "p.py").write_text(RELU_MODULE, encoding="utf-8")
     (tmp_path / "a.cpp").write_text('extern "C" void relu(float* x) {}', encoding="utf-8")
     done = kernelwright("judge", str(tmp_path / "p.py"), str(tmp_path / "a.cpp"))
     assert done.returncode == 1
@@ -134,7 +114,7 @@ def test_judge_shows_the_signature_that_it_expected(tmp_path: Path) -> None:
 
 def test_prompt_is_what_training_asks(tmp_path: Path) -> None:
     path = tmp_path / "p.py"
-    path.write_text(PROBLEM, encoding="utf-8")
+    path.write_text(RELU_MODULE, encoding="utf-8")
     for dialect in (Dialect.CPP, Dialect.INLINE):
         done = kernelwright("prompt", str(path), "--dialect", dialect)
         assert done.returncode == 0, done.stderr
@@ -158,7 +138,7 @@ def test_what_is_wrong_with_a_module_is_told_in_a_line(
     tmp_path: Path, before: str, after: str, said: str
 ) -> None:
     path = tmp_path / "p.py"
-    path.write_text(PROBLEM.replace(before, after), encoding="utf-8")
+    path.write_text(RELU_MODULE.replace(before, after), encoding="utf-8")
     with pytest.raises(ProblemError) as caught:
         ask(path, Dialect.CPP)
     assert str(caught.value).startswith(f"{path}:{said}")
@@ -247,7 +227,7 @@ def test_what_keeps_the_judge_from_starting_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KERNELWRIGHT_CACHE", "/proc/nowhere")
-    done = judged(tmp_path, ANSWER)
+    done = judged(tmp_path, RELU_KERNEL)
     assert (done.returncode, done.stdout) == (1, "")
     assert "/proc/nowhere: No such file or directory" in done.stderr
     assert done.stderr.count("\n") == 1

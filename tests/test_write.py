@@ -17,30 +17,11 @@ from envs.types import CaseCheck, Check, Dialect, Evaluation, Timing, Verdict
 from kernelwright.ask import ask
 from kernelwright.write import Answer, Sampling, best_of, dialect_of, failures, write_kernels
 from rl.policies import ScriptedPolicy
+from tests.nouns import RELU_KERNEL, RELU_MODULE
 from tests.tiny_model import save_tiny
 
 ROOT = Path(__file__).resolve().parents[1]
-MODULE = """
-import torch
-
-N = 4000
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x)
-
-def get_inputs():
-    return [torch.randn(N)]
-
-def get_init_inputs():
-    return []
-"""
-RELU = """```cpp
-#include <cstdint>
-extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
-    for (int64_t i = 0; i < x_0; i++) out[i] = x[i] > 0 ? x[i] : 0;
-}
-```"""
+RELU = f"```cpp{RELU_KERNEL}```"
 
 
 ROUNDS = (CaseCheck(case="given", passed=True, error=0.1),)
@@ -79,7 +60,7 @@ def test_the_commonest_failure_is_said_first() -> None:
 
 def test_the_right_answer_among_wrong_ones_is_found_by_the_real_judge(tmp_path: Path) -> None:
     path = tmp_path / "m.py"
-    path.write_text(MODULE, encoding="utf-8")
+    path.write_text(RELU_MODULE, encoding="utf-8")
     asked = ask(path, Dialect.CPP)
     policy = ScriptedPolicy(["no code", RELU.replace("> 0", "> 1"), RELU])
     with Judge(workers=1) as judge:
@@ -99,7 +80,7 @@ def test_a_run_says_in_which_dialect_its_model_writes(tmp_path: Path) -> None:
 
 def test_a_model_that_writes_no_kernel_is_exit_code_1_with_the_verdicts(tmp_path: Path) -> None:
     model, path = save_tiny(tmp_path / "model"), tmp_path / "m.py"
-    path.write_text(MODULE, encoding="utf-8")
+    path.write_text(RELU_MODULE, encoding="utf-8")
     words = ["write", str(path), "--model", str(model), "-n", "2", "--max-new-tokens", "4"]
     done = subprocess.run(
         [sys.executable, "-m", "kernelwright", *words, "--json"],

@@ -1,7 +1,7 @@
 """What a kernel may not ask: what its names are made of differs once it is interpreted.
 
 Branches that are decided while a kernel is compiled are not compiled. So nothing that decides may
-be another thing to the interpreter, which is Python: constants are compared (interpreted.py), and
+be another thing to the interpreter, which is Python: triton_interpreter.py compares constants, and
 all else that could differ is refused here.
 """
 

@@ -1,7 +1,7 @@
 """The source of a kernel, and the names that it finds: read before Triton compiles it.
 
 What is compiled and what is interpreted later must be one text, and nothing in it may be one thing
-to the compiler and another to Python (questions.py).
+to the compiler and another to Python (kernel_purity.py).
 """
 
 from __future__ import annotations

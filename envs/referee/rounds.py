@@ -104,12 +104,12 @@ class RoundPeer:
             raise CandidateFailedError("clocks_disagree", Verdict.UNJUDGED)
         return device_ns
 
-    def expect(self, message: bytes, more_bytes: int = 0) -> bytes:
+    def expect(self, message: bytes, more_bytes: int = 0, limit_s: float | None = None) -> bytes:
         """Waits for exactly this message, and returns so many bytes that follow it.
 
-        Anything else is not an answer.
+        Anything else is not an answer. It is waited for as long as for a round, or `limit_s`.
         """
-        if not select.select([self.channel], [], [], self.round_limit_s)[0]:
+        if not select.select([self.channel], [], [], limit_s or self.round_limit_s)[0]:
             raise CandidateFailedError("wall_limit", Verdict.TIMED_OUT)
         try:
             got = self.channel.recv(64)

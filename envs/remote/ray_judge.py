@@ -17,11 +17,10 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any
 
 from envs.codec import evaluation_from_plain, to_plain
-from envs.judge import CANDIDATE_LIMIT_S, TRIES, unjudged
+from envs.judge import CANDIDATE_LIMIT_S, TRIES, BatchJudge, unjudged
 from envs.remote.ray_nodes import Fleet, Node, last_line
 from envs.sandbox.levels import LEVELS
 from envs.types import Candidate, Evaluation, Problem
@@ -75,7 +74,7 @@ class Batch:
             self.on_done()
 
 
-class RayJudge:
+class RayJudge(BatchJudge):
     """The same methods as `Judge`; `address` is Ray's: `auto` is the cluster of this machine.
 
     `workers` is how many each node has; None: one a core. `share` is (which, of how many) where
@@ -107,21 +106,6 @@ class RayJudge:
         self._fleet = Fleet(ray, settings, share)
         self._fleet.meet()
         self.level = min((one.level for one in self._fleet.up()), key=LEVELS.index)
-
-    def __enter__(self) -> RayJudge:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def evaluate(self, problem: Problem, candidate: Candidate, *, timed: bool = True) -> Evaluation:
-        """The evaluation of one candidate."""
-        return self.evaluate_many([(problem, candidate)], timed=timed)[0]
 
     def evaluate_many(
         self,

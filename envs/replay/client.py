@@ -56,12 +56,10 @@ class GpuCandidate(RoundPeer):
 
     def ready(self) -> None:
         """Returns when the device is there."""
-        limit_s, self.round_limit_s = self.round_limit_s, START_LIMIT_S
         try:
-            self.expect(b"R" + bytes(NONCE_BYTES))
+            self.expect(b"R" + bytes(NONCE_BYTES), limit_s=START_LIMIT_S)
         except CandidateFailedError as error:
             raise DeviceLostError(f"{self.gpu.name}: {error.reason}") from None
-        self.round_limit_s = limit_s
 
     def prime(self, spec: CaseSpec) -> None:
         """Tells the process what to run for this case."""

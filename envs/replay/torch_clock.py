@@ -1,4 +1,4 @@
-"""The baseline on a GPU: the clock of `replay_process.py`, for what PyTorch itself runs."""
+"""The baseline on a GPU: the clock of `process.py`, for what PyTorch itself runs."""
 
 from __future__ import annotations
 
