@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import TypeVar
 
+from data.starter.blueprint import Blueprint
+from data.starter.ops import UNARY
 from data.starter.suite import in_split
 from data.suite import load_suite
 from envs.types import Dialect, Problem
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +27,8 @@ class Triple:
     source: str
     variant: int = 0
     """Which of the problem's kernels this is; 0 is the one to learn first."""
+    pattern: str = ""
+    """Its composition but for the pointwise operator: what its loops and its plan are made for."""
 
     def completion(self, dialect: Dialect = Dialect.CPP) -> str:
         """What the model is to answer: the reasoning, then one code block, and nothing after it."""
@@ -37,6 +48,7 @@ def template_triples(split: str = "train") -> list[Triple]:
             reasoning=f"Plan: {blueprint.plan} {remark}",
             source=blueprint.source(body),
             variant=variant,
+            pattern=_pattern(blueprint),
         )
         for blueprint, problem in in_split(split)
         for variant, (remark, body) in enumerate(blueprint.bodies)
@@ -47,3 +59,37 @@ def triples_of(suite: str) -> list[Triple]:
     """Those of them whose problems a suite has; none for a suite of others. Raises SuiteError."""
     asked = load_suite(suite).by_key()
     return [one for one in template_triples() if one.problem.key in asked]
+
+
+def balanced(rows: Sequence[Row], pattern_of: Callable[[Row], str], exponent: float) -> list[Row]:
+    """As many rows again, of which a pattern that had n has a share in proportion to n^exponent.
+
+    1 leaves the rows as they are; 0 gives each pattern as many. Small models imitate the commonest
+    loops wherever they are unsure, so rare ones are shown more often and common ones less. A
+    pattern's rows take turns, the first one first. Source: Arivazhagan et al. 2019, "Massively
+    Multilingual Neural Machine Translation in the Wild", arXiv:1907.05019, §4.1 (sampling by
+    temperature 1/exponent).
+    """
+    of_pattern = defaultdict(list)
+    for row in rows:
+        of_pattern[pattern_of(row)].append(row)
+    weights = {pattern: len(its) ** exponent for pattern, its in of_pattern.items()}
+    shares = apportion(weights, len(rows))
+    return [
+        row for pattern, its in of_pattern.items() for row in islice(cycle(its), shares[pattern])
+    ]
+
+
+def apportion(weights: dict[str, float], seats: int) -> Counter[str]:
+    """Whole shares of so many seats in proportion to the weights: largest remainders first."""
+    total = math.fsum(weights.values())
+    exact = {name: seats * weight / total for name, weight in weights.items()}
+    shares = Counter({name: math.floor(share + 1e-9) for name, share in exact.items()})
+    by_remainder = sorted(exact, key=lambda name: shares[name] - exact[name])
+    shares.update(by_remainder[: seats - shares.total()])
+    return shares
+
+
+def _pattern(blueprint: Blueprint) -> str:
+    pointwise = {one.name for one in UNARY}
+    return "_".join(part for part in blueprint.family.split("_") if part not in pointwise)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -57,17 +57,17 @@ def evaluate_model(
     attempt.open(resume)
     kept = store.read()
     console, total = Console(), len(suite.problems) * settings.samples
-    with Judge(workers) as judge, progress(console, settings.stage, total, kept) as advance:
+    with Judge(workers) as judge, progress(console, settings.stage, total, kept) as display:
 
         def keep(records: Sequence[Record]) -> None:
             store.append(records)
             attempt.save()
-            advance(records)
+            display.judged(records)
 
         policy = load_policy(model)
         attempt.save()  # not before: a model that cannot be had leaves nothing to resume
         done = {one.id for one in kept}
-        evaluate(policy, suite.problems, judge, settings, keep, done)
+        evaluate(policy, suite.problems, judge, settings, keep, done, display.written)
     if baseline is Baseline.COMPILE:
         _measure_baselines(console, out_dir, suite.problems)
     records = store.read()
@@ -172,28 +172,43 @@ def target_of(records: Sequence[Record]) -> str:
     return next(named, platform.machine())
 
 
+class EvalDisplay:
+    """A bar that moves with each answer written or, where that is not told, with each batch judged.
+
+    Plain lines where there is no terminal, one for every sixteenth answer.
+    """
+
+    def __init__(self, console: Console, stage: str, total: int, kept: Sequence[Record]) -> None:
+        self.console, self.stage, self.total = console, stage, total
+        self.seen, self.answers = list(kept), len(kept)
+        self.bar = bar_of(console)
+        self.task = self.bar.add_task(stage, total=total, completed=len(kept))
+
+    def written(self) -> None:
+        self.answers += 1
+        self._show("written", self.answers, said=self.answers % 16 == 0)
+
+    def judged(self, records: Sequence[Record]) -> None:
+        self.seen.extend(records)
+        self.answers = max(self.answers, len(self.seen))
+        correct = sum(one.evaluation.verdict is Verdict.CORRECT for one in self.seen)
+        self._show(f"{correct} correct", len(self.seen), said=True)
+
+    def _show(self, what: str, count: int, *, said: bool) -> None:
+        state = f"{self.stage} · {what}"
+        self.bar.update(self.task, completed=count, description=state)
+        if said and not self.console.is_terminal:
+            self.console.print(f"{state} · {count} of {self.total}", highlight=False)
+
+
 @contextmanager
 def progress(
-    console: Console,
-    stage: str,
-    total: int,
-    kept: Sequence[Record],
-) -> Iterator[Callable[[Sequence[Record]], None]]:
-    """Something to call with each batch of records: moves a bar, or prints a plain line."""
-    seen = list(kept)
-    bar = bar_of(console)
-    task = bar.add_task(stage, total=total, completed=len(seen))
-
-    def advance(records: Sequence[Record]) -> None:
-        seen.extend(records)
-        correct = sum(one.evaluation.verdict is Verdict.CORRECT for one in seen)
-        state = f"{stage} · {correct} correct"
-        bar.update(task, completed=len(seen), description=state)
-        if not console.is_terminal:
-            console.print(f"{state} · {len(seen)} of {total}", highlight=False)
-
-    with bar:
-        yield advance
+    console: Console, stage: str, total: int, kept: Sequence[Record]
+) -> Iterator[EvalDisplay]:
+    """What shows how far an evaluation is."""
+    display = EvalDisplay(console, stage, total, kept)
+    with display.bar:
+        yield display
 
 
 def _measure_baselines(console: Console, folder: Path, problems: Sequence[Problem]) -> None:

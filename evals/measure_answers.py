@@ -55,12 +55,12 @@ def evaluate_answers(
     kept = store.read()
     for note in notes:
         console.print(note, highlight=False, markup=False, soft_wrap=True)
-    with Judge(workers) as judge, progress(console, STAGE, len(answers), kept) as advance:
+    with Judge(workers) as judge, progress(console, STAGE, len(answers), kept) as display:
 
         def keep(records: Sequence[Record]) -> None:
             store.append(records)
             attempt.save()
-            advance(records)
+            display.judged(records)
 
         judge_answers(answers, judge, versions, keep, {one.id for one in kept})
     records = sorted(store.read(), key=lambda one: one.row)
@@ -84,8 +84,8 @@ def ask_kernelbench(out_dir: Path, suite: Suite, workers: int | None = None) -> 
     """Asks for KernelBench's own opinion on every record of an evaluation folder; resumable."""
     console, records = Console(), read_records(out_dir)
     done = RecordStore(out_dir / FOLDER).read()
-    with Judge(workers) as judge, progress(console, SECOND_STAGE, len(records), done) as advance:
-        second_opinions(out_dir, suite.problems, judge, advance)
+    with Judge(workers) as judge, progress(console, SECOND_STAGE, len(records), done) as display:
+        second_opinions(out_dir, suite.problems, judge, display.judged)
 
 
 def show_levels(out_dir: Path, suite: Suite) -> None:

@@ -25,7 +25,8 @@ Keep = Callable[[Sequence[Record]], None]
 class EvalSettings:
     """How a policy is asked, and under which stage its answers are kept.
 
-    `temperature` 0 is greedy; `batch` is how many completions are sampled and judged at a time;
+    `temperature` 0 is greedy; `batch` is how many completions are sampled before they are judged
+    and kept: a kill loses at most so many;
     `timed` says whether correct ones are timed; `versions` is stored with every record.
     """
 
@@ -35,10 +36,10 @@ class EvalSettings:
     max_new_tokens: int
     temperature: float
     seed: int
-    batch: int
     reward: str
     versions: Mapping[str, str]
     timed: bool = True
+    batch: int = 128
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.batch < 1:
@@ -60,16 +61,19 @@ def evaluate(
     settings: EvalSettings,
     keep: Keep,
     done: Collection[tuple[str, int, int]] = (),
+    on_answer: Callable[[], None] | None = None,
 ) -> list[Record]:
     """New records, row = problem index · samples + sample; `keep` gets each batch once judged.
 
-    `done` holds the ids of records that exist: their rows are skipped.
+    `done` holds the ids of records that exist: their rows are skipped. `on_answer` is called as
+    each answer is written, before any of its batch is judged.
     """
     new: list[Record] = []
     for batch in _batches(problems, settings):
         left = [row for row in batch if (settings.stage, 0, row.index) not in done]
         if left:
-            records = _play(policy, left, judge, settings, settings.seed + batch[0].index)
+            texts = _ask(policy, left, settings, settings.seed + batch[0].index, on_answer)
+            records = _judged(left, texts, judge, settings)
             keep(records)
             new.extend(records)
     return new
@@ -86,17 +90,30 @@ def _batches(problems: Sequence[Problem], settings: EvalSettings) -> Iterator[li
         yield rows[start : start + settings.batch]
 
 
-def _play(
-    policy: Policy, rows: Sequence[_Row], judge: AnyJudge, settings: EvalSettings, seed: int
-) -> list[Record]:
-    tasks = [Task(problem=row.problem, dialect=settings.dialect) for row in rows]
-    prompts = [task_prompt(task) for task in tasks]
-    completions = policy.complete(
-        prompts,
+def _ask(
+    policy: Policy,
+    rows: Sequence[_Row],
+    settings: EvalSettings,
+    seed: int,
+    on_answer: Callable[[], None] | None,
+) -> list[str]:
+    return policy.complete(
+        [task_prompt(_task(row, settings)) for row in rows],
         max_new_tokens=settings.max_new_tokens,
         temperature=settings.temperature,
         seed=seed,
+        on_answer=on_answer,
     )
+
+
+def _task(row: _Row, settings: EvalSettings) -> Task:
+    return Task(problem=row.problem, dialect=settings.dialect)
+
+
+def _judged(
+    rows: Sequence[_Row], completions: Sequence[str], judge: AnyJudge, settings: EvalSettings
+) -> list[Record]:
+    tasks = [_task(row, settings) for row in rows]
     judged = judge_completions(judge, tasks, completions, timed=settings.timed)
     return [
         Record(
@@ -106,14 +123,14 @@ def _play(
             problem=row.problem.name,
             problem_key=row.problem.key,
             dialect=settings.dialect,
-            prompt=prompt,
+            prompt=task_prompt(task),
             completion=completion,
             source=source,
             evaluation=evaluation,
             reward=price(settings.reward, evaluation),
             versions=settings.versions,
         )
-        for row, prompt, completion, (source, evaluation) in zip(
-            rows, prompts, completions, judged, strict=True
+        for row, task, completion, (source, evaluation) in zip(
+            rows, tasks, completions, judged, strict=True
         )
     ]

@@ -19,7 +19,7 @@ from pathlib import Path
 from data.store import FILE as RECORDS_FILE
 from data.store import RecordStore
 from data.suite import Suite, load_suite
-from data.triples import Triple, triples_of
+from data.triples import Triple, balanced, triples_of
 from envs.hardware import gpus
 from envs.judge import AnyJudge, Judge, judge_completions
 from envs.prompt import task_prompt
@@ -39,8 +39,6 @@ from rl.progress import StageDisplay, plan_run
 from rl.tracking import tracking
 from rl.trainer_options import TIMEOUT_S, Process, this_process
 
-EVAL_BATCH = 128
-"""Answers sampled before they are judged and kept; a kill loses at most so many."""
 GREEDY = {"eval_sft": "eval_greedy_sft", "eval_after": "eval_greedy"}
 """A stage that samples, and its greedy counterpart."""
 
@@ -200,8 +198,12 @@ class Run:
 
         run = RunView(seed=self.recipe.seed, store=self.store)
         method = start_method(self.recipe.grpo.method, run)
+        pattern = {one.problem.key: one.pattern for one in self.triples()}
         triples = [one for one in self.store.read() if one.stage == "triples"]
-        examples = method.examples(sorted(triples, key=lambda one: one.row))
+        triples.sort(key=lambda one: one.row)
+        balance = self.recipe.data.balance
+        rows = balanced(triples, lambda one: pattern[one.problem_key], balance)
+        examples = method.examples(rows)
         run_sft(self.recipe, examples, self.adapters["sft"], resume=self.resume)
 
     def grpo(self) -> None:
@@ -238,7 +240,6 @@ class Run:
             max_new_tokens=self.recipe.eval.max_new_tokens,
             temperature=temperature,
             seed=self.recipe.seed,
-            batch=EVAL_BATCH,
             reward=self.recipe.reward,
             versions=self.versions,
             timed=timed,
@@ -257,14 +258,10 @@ class Run:
             dtype=model.dtype,
         )
         done = {one.id for one in self.store.read()}
-        with _Counted(settings.stage, len(problems) * settings.samples) as advance:
-
-            def keep(records: Sequence[Record]) -> None:
-                self.store.append(records)
-                for _ in records:
-                    advance()
-
-            evaluate(policy, problems, self.judge, settings, keep, done)
+        asked = len(problems) * settings.samples
+        asked -= sum(stage == settings.stage for stage, _, _ in done)
+        with _Counted(settings.stage, asked, every=16) as advance:
+            evaluate(policy, problems, self.judge, settings, self.store.append, done, advance)
 
     def measure_baselines(self) -> None:
         """How fast torch.compile makes the held-out problems, for the summary to compare with."""

@@ -81,6 +81,8 @@ class DataSection(Section):
     """What answers are written in."""
     max_triples: int | None = Field(default=None, ge=1)
     """At most so many triples for SFT; null takes all."""
+    balance: float = Field(default=1.0, ge=0, le=1)
+    """A loop pattern with n triples gets a share of the rows that goes with n^balance."""
 
     @property
     def taught_suite(self) -> str:

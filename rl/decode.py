@@ -83,8 +83,7 @@ def sample(
         return []
     finished: dict[int, Sampled] = {}
     with _ready(model) as inner:
-        longest = max(map(len, prompts)) + max_new_tokens
-        batch = _Batch(inner, prompts, min(options.get("rows", ROWS), len(prompts)), longest)
+        batch = _Batch(inner, prompts, min(options.get("rows", ROWS), len(prompts)))
         while batch.active or batch.waiting:
             batch.admit(seed if temperature > 0 else None, max_new_tokens)
             tokens, logprobs = _choose(batch.logits(), batch.uniforms(), temperature)
@@ -130,13 +129,11 @@ def _ready(model: Any) -> Iterator[Any]:
 class _Batch:
     """The rows being written: `active[slot]` belongs to row `slot` of the cache."""
 
-    def __init__(
-        self, model: Any, prompts: Sequence[Sequence[int]], slots: int, longest: int
-    ) -> None:
+    def __init__(self, model: Any, prompts: Sequence[Sequence[int]], slots: int) -> None:
         self.model = model
         self.prompts = [tuple(prompt) for prompt in prompts]
         self.slots = slots
-        self.kept = Slots(slots, longest, model.device)
+        self.kept = Slots(slots, model.device)
         self.cache = as_cache(self.kept)
         self.active: list[_Row] = []
         self.waiting = list(reversed(range(len(prompts))))
@@ -173,11 +170,9 @@ class _Batch:
                 known = prompt[:-1] or prompt
                 ids[place, : len(known)] = torch.tensor(known)
             cache = DynamicCache()
-            self.model(
-                input_ids=ids.to(self.model.device),
-                past_key_values=cache,
-                use_cache=True,
-                logits_to_keep=1,
+            # Without the head: of one position a row it would be copied for every row.
+            self.model.get_decoder()(
+                input_ids=ids.to(self.model.device), past_key_values=cache, use_cache=True
             )
             for place, prompt in enumerate(group):
                 known_length = len(prompt) - 1

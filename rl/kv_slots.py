@@ -12,8 +12,12 @@ from rl.attention import attending
 if TYPE_CHECKING:
     import torch
 
-ROOM = 1024
-"""Room for so many tokens is made at first, where rows may become as long; then twice as much."""
+ROOM = 64
+"""There is room for a multiple of so many tokens, the longest row's and no more.
+
+All of it takes part in each product, because oneDNN first copies what is not contiguous: slices of
+a larger room took two thirds of an evaluation's time.
+"""
 
 
 class Slots:
@@ -23,13 +27,12 @@ class Slots:
     several times faster so in bfloat16.
     """
 
-    def __init__(self, count: int, longest: int, device: torch.device) -> None:
+    def __init__(self, count: int, device: torch.device) -> None:
         self.count = count
-        self.longest = longest
         self.turned = device.type == "cpu"
         self.keys: list[torch.Tensor] = []
         self.values: list[torch.Tensor] = []
-        self.room = self.width = 0
+        self.room = 0
         self.rows: torch.Tensor
         self.positions: torch.Tensor
 
@@ -38,7 +41,7 @@ class Slots:
     ) -> None:
         """Puts the keys and values of a prompt of this length into a slot."""
         if not self.keys:
-            self.room = min(self.longest, max(ROOM, length))
+            self.room = _rounded(length)
             for keys_KTD, values_KTD in known:
                 keys, values = (self._empty(one) for one in (keys_KTD, values_KTD))
                 self.keys.append(keys.transpose(2, 3).contiguous() if self.turned else keys)
@@ -61,7 +64,7 @@ class Slots:
         from torch.nn.functional import pad
 
         if width > self.room:
-            more = min(self.longest, max(width, 2 * self.room)) - self.room
+            more = _rounded(width) - self.room
             self.room += more
             for layer in range(len(self.keys)):
                 ends = (0, more) if self.turned else (0, 0, 0, more)
@@ -75,13 +78,13 @@ class Slots:
             values[target, :, :length] = values[source, :, :length]
 
     def begin_step(self, positions: torch.Tensor, width: int) -> torch.Tensor:
-        """The mask (rows, 1, 1, width) for one new token a row at these positions."""
+        """The mask (rows, 1, 1, room) for one new token a row at these positions below width."""
         import torch
 
         self._grow(width)
-        self.width, self.positions = width, positions
+        self.positions = positions
         self.rows = torch.arange(len(positions), device=positions.device)
-        late = torch.arange(width, device=positions.device) > positions[:, None]
+        late = torch.arange(self.room, device=positions.device) > positions[:, None]
         mask = torch.zeros(late.shape, device=positions.device)
         return mask.masked_fill_(late, -torch.inf)[:, None, None]
 
@@ -93,7 +96,11 @@ class Slots:
         keys[self.rows, :, self.positions] = key_BK1D[:, :, 0]
         values[self.rows, :, self.positions] = value_BK1D[:, :, 0]
         count = len(self.rows)
-        return keys[:count, :, : self.width], values[:count, :, : self.width]
+        return keys[:count], values[:count]
+
+
+def _rounded(length: int) -> int:
+    return -(-max(length, 1) // ROOM) * ROOM
 
 
 def as_cache(slots: Slots) -> Any:
@@ -114,7 +121,7 @@ def _cache_class() -> type[Any]:
             return self.slots.step(keys, values, layer_idx)
 
         def get_seq_length(self, layer_idx: int = 0) -> int:
-            return self.slots.width
+            return self.slots.room
 
     return SlotCache
 

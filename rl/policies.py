@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,10 +34,11 @@ class Policy(Protocol):
         max_new_tokens: int,
         temperature: float,
         seed: int,
+        on_answer: Callable[[], None] | None = None,
     ) -> list[str]:
         """One completion per prompt, in order; temperature 0 is greedy.
 
-        The same arguments give the same completions.
+        The same arguments give the same completions. `on_answer` is called as each is complete.
         """
         ...
 
@@ -58,8 +59,12 @@ class ScriptedPolicy:
         max_new_tokens: int,
         temperature: float,
         seed: int,
+        on_answer: Callable[[], None] | None = None,
     ) -> list[str]:
         """The next completions of the script, whatever is asked."""
+        if on_answer:
+            for _ in prompts:
+                on_answer()
         places = range(self._given, self._given + len(prompts))
         self._given = places.stop
         return [self._completions[place % len(self._completions)] for place in places]
@@ -82,6 +87,7 @@ class HFPolicy:
         max_new_tokens: int,
         temperature: float,
         seed: int,
+        on_answer: Callable[[], None] | None = None,
     ) -> list[str]:
         """Samples from the model's own distribution: no top-k, no top-p, no penalties."""
         found = sample(
@@ -92,6 +98,7 @@ class HFPolicy:
             end_token_ids=end_token_ids(self.model, self.tokenizer),
             seed=seed,
             rows=self.batch_size,
+            on_finished=(lambda *_: on_answer()) if on_answer else None,
         )
         return [self.tokenizer.decode(one.token_ids, skip_special_tokens=True) for one in found]
 

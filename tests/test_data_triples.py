@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 import subprocess
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from data.suite import load_suite
-from data.triples import Triple, template_triples
+from data.triples import Triple, apportion, balanced, template_triples
 from envs.abi import signature
 from envs.answer import extract
 from envs.referee.tolerance import Expected
@@ -129,3 +134,67 @@ def test_a_kernel_has_the_exact_signature_and_is_right_on_every_case(
     tolerance = rounding_tolerance(problem, references[0].draw(1))
     failed: list[Case] = [one.case for one in references if not passes(kernel, one, tolerance)]
     assert not failed
+
+
+# Rows of SFT, balanced over patterns
+
+
+PATTERNS = st.lists(st.integers(0, 5), min_size=1, max_size=60)
+
+
+def pattern_of(row: tuple[int, int]) -> str:
+    return str(row[0])
+
+
+@given(PATTERNS, st.floats(0, 1))
+def test_balance_changes_how_often_rows_come_and_not_how_many(
+    patterns: list[int], exponent: float
+) -> None:
+    rows = [(pattern, place) for place, pattern in enumerate(patterns)]
+    found = balanced(rows, pattern_of, exponent)
+    assert len(found) == len(rows)
+    assert set(found) <= set(rows)
+    repeats = Counter(found)
+    for pattern in set(patterns):
+        counts = [repeats[row] for row in rows if row[0] == pattern]
+        assert counts == sorted(counts, reverse=True)
+        assert counts[0] - counts[-1] <= 1
+
+
+@given(PATTERNS)
+def test_balance_1_shows_every_row_once(patterns: list[int]) -> None:
+    rows = [(pattern, place) for place, pattern in enumerate(patterns)]
+    assert Counter(balanced(rows, pattern_of, 1.0)) == Counter(rows)
+
+
+@given(PATTERNS, st.floats(0, 1))
+def test_a_commoner_pattern_never_gets_fewer_rows_nor_more_than_it_had(
+    patterns: list[int], exponent: float
+) -> None:
+    rows = [(pattern, place) for place, pattern in enumerate(patterns)]
+    had = Counter(patterns)
+    got = Counter(pattern for pattern, _ in balanced(rows, pattern_of, exponent))
+    ordered = sorted(had, key=lambda one: had[one])
+    for rarer, commoner in pairwise(ordered):
+        assert got[rarer] <= got[commoner] + 1
+    assert got[ordered[-1]] <= had[ordered[-1]] + 1
+    assert got[ordered[0]] >= had[ordered[0]] - 1
+
+
+@given(
+    st.dictionaries(st.text(), st.floats(1e-3, 1e3), min_size=1, max_size=20), st.integers(0, 500)
+)
+def test_shares_are_whole_sum_up_and_are_less_than_one_off(
+    weights: dict[str, float], seats: int
+) -> None:
+    shares = apportion(weights, seats)
+    assert shares.total() == seats
+    for name, weight in weights.items():
+        assert abs(shares[name] - seats * weight / math.fsum(weights.values())) < 1 + 1e-6
+
+
+def test_patterns_are_compositions_without_their_pointwise_operator() -> None:
+    patterns = {one.problem.family: one.pattern for one in TRIPLES}
+    assert patterns["weights_linear_abs"] == patterns["weights_linear_clamp"] == "weights_linear"
+    assert patterns["matmul_relu_mul_b"] == "matmul_mul_b"
+    assert all(patterns.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -64,9 +64,17 @@ class ScriptedPolicy:
         self.asked: list[tuple[int, int, int, float]] = []
 
     def complete(
-        self, prompts: Sequence[str], *, max_new_tokens: int, temperature: float, seed: int
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int,
+        temperature: float,
+        seed: int,
+        on_answer: Callable[[], None] | None = None,
     ) -> list[str]:
         self.asked.append((len(prompts), seed, max_new_tokens, temperature))
+        for _ in prompts if on_answer else ():
+            on_answer()
         return [ANSWERS[(seed + i) % len(ANSWERS)] for i in range(len(prompts))]
 
 
@@ -97,6 +105,19 @@ def test_every_row_is_asked_judged_and_priced(judge: Judge) -> None:
     assert records[1].evaluation.reason == "no_code_block"
     assert records[0].versions == {"torch": "2"}
     assert policy.asked == [(2, 0, 64, 0.7), (2, 2, 64, 0.7), (2, 4, 64, 0.7)]
+
+
+def test_each_answer_is_told_before_its_batch_is_judged(judge: Judge) -> None:
+    told: list[str] = []
+    evaluate(
+        ScriptedPolicy(),
+        PROBLEMS,
+        judge,
+        SETTINGS,
+        lambda records: told.append(f"{len(records)} judged"),
+        on_answer=lambda: told.append("answer"),
+    )
+    assert told == ["answer", "answer", "2 judged"] * 3
 
 
 def test_an_interrupted_evaluation_ends_with_the_same_records(judge: Judge) -> None:

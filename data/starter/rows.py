@@ -138,7 +138,7 @@ def _difference(op: Unary) -> Blueprint:
         "  for (int64_t i = 0; i < out_0; ++i) {\n    for (int64_t j = 0; j < out_1; ++j) {\n"
         f"{steps(chain, 6, load)}      out[i * out_1 + j] = v;\n    }}\n  }}\n"
     )
-    words = f"v = x[j + 1] - x[j]; {op.name}: {op.c}"
+    words = f"v = {load}; {op.name}: {op.c}"
     return _sliding(chain.label, op.torch.format(chain.torch), chain, body, (chain.torch,), words)
 
 

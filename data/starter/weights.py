@@ -198,7 +198,7 @@ def _convolution(op: Unary) -> Blueprint:
         layers=(CONV,),
         expression=op.torch.format("self.conv(x)"),
         output_dims=(3,),
-        plan=f"conv1d: v += x * conv_weight; {op.name}: {op.c}",
+        plan=f"conv1d: v += {term}; {op.name}: {op.c}",
         bodies=(("Each output sums over k.", body),),
         sizes=("B", "L"),
         dropped=("self.conv(x)",),

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from data.suite import Suite
 
 MODEL = "Embedded name, Hub id, or folder (also a run's)."
-EVAL_BATCH = 8
-"""Answers sampled and judged at a time."""
 
 app = typer.Typer()
 
@@ -85,7 +83,6 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
             max_new_tokens=max_new_tokens,
             temperature=temperature,
             seed=0,
-            batch=EVAL_BATCH,
             reward="default",
             versions=versions(),
         )
