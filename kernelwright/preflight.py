@@ -195,7 +195,7 @@ def _overlap(
 def _split(recipe: Recipe, processes: int) -> list[str]:
     """Each process gets the same number of rows of a step, and whole groups of them."""
     rows = {
-        "sft.batch_size": recipe.sft.batch_size,
+        "sft.batch_size": recipe.sft.batch_size if recipe.sft.batch_size > 1 else processes,
         "grpo.groups_per_step": recipe.grpo.groups_per_step,
     }
     return [

@@ -98,7 +98,7 @@ class SftSection(Section):
     learning_rate: float = Field(default=5e-4, gt=0, lt=1)
     """Peak learning rate."""
     batch_size: int = Field(default=8, ge=1)
-    """Triples in an optimiser step, over all processes."""
+    """Triples in an optimiser step, over all processes; each takes one at least."""
     micro_batch_size: int = Field(default=8, ge=1, validate_default=True)
     """Triples in one forward pass of one process; lower it to save memory."""
     max_length: int = Field(default=768, ge=16)

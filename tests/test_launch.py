@@ -105,9 +105,10 @@ def test_overrides_are_a_tree_of_their_own() -> None:
 
 def test_rows_must_split_evenly_over_the_processes() -> None:
     recipe = ROOT / "recipes" / "quickstart.yaml"
-    done = launched(recipe, "--dry-run", WORLD_SIZE="5")
+    done = launched(recipe, "--dry-run", "sft.batch_size=2", WORLD_SIZE="5")
     assert "sft.batch_size (2) cannot be split evenly over 5 processes" in done.stdout
     assert "groups_per_step (4) cannot be split evenly over 5 processes" in done.stdout
+    assert "split evenly" not in launched(recipe, "--dry-run", WORLD_SIZE="2").stdout
 
 
 @pytest.mark.parametrize(
