@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 
 from envs.referee.tolerance import Array, Expected
+from envs.reference.derive_tolerance import output_spreads, rounding_tolerance
 from envs.reference.module import (
     Reference,
     flatten,
     forward,
     forward_float64,
     load_reference,
-    output_spreads,
     refuse_random,
-    rounding_tolerance,
 )
 from envs.types import Problem, Tolerance, content_hash
 
@@ -40,6 +39,8 @@ class Admission:
     tried: tuple[str, ...]
     accepted: tuple[str, ...]
     failed: str = ""
+    rules: str = ""
+    """By which rules it was checked (`data.suite_check.rules`)."""
 
     @property
     def admitted(self) -> bool:

@@ -6,6 +6,7 @@ others go on. A suite that carries such a file contains only what was admitted.
 
 from __future__ import annotations
 
+import ast
 import json
 import multiprocessing
 import os
@@ -13,13 +14,17 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from data import admission
 from data.admission import Admission, check_problem, fingerprint
 from envs.codec import to_plain
-from envs.types import Problem
+from envs.referee import tolerance
+from envs.reference import derive_tolerance
+from envs.types import Problem, content_hash
 
 Job = tuple[Problem, Sequence[str]]
 """A problem, and its code less one operation, in every way that is known."""
@@ -29,7 +34,34 @@ PROBLEMS_PER_PROCESS = 16
 
 
 class StaleAdmissionError(ValueError):
-    """A problem is not one that was checked."""
+    """A problem is not one that was checked, or the rules have changed since."""
+
+
+@cache
+def rules() -> str:
+    """What decides an admission, as a hash: how tolerances are made and held, and the battery.
+
+    Of the code without its comments and docstrings, so that words can be mended.
+    """
+    files = (Path(str(one.__file__)) for one in (admission, derive_tolerance, tolerance))
+    return content_hash(*(_code(file.read_text("utf-8")) for file in files))
+
+
+def _code(text: str) -> str:
+    """A module without what only people read."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [one for one in node.body if not _is_text(one)] or [ast.Pass()]
+    return ast.unparse(tree)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def check_many(jobs: Sequence[Job], workers: int | None = None) -> Iterator[Admission]:
@@ -63,10 +95,18 @@ def write_admissions(path: Path, admissions: Sequence[Admission]) -> None:
 
 
 def is_admitted(problem: Problem, admissions: dict[str, Admission]) -> bool:
-    """Whether every trivial answer failed on it. Raises StaleAdmissionError if none was tried."""
+    """Whether every trivial answer failed on it.
+
+    Raises StaleAdmissionError if none was tried on it as it is, by the rules as they are.
+    """
     found = admissions.get(problem.name)
     if found is None or found.key != problem.key:
         raise StaleAdmissionError(f"{problem.name} was never checked in this form: check it again")
+    if found.rules != rules():
+        raise StaleAdmissionError(
+            f"{problem.name} was checked with other tolerances or other trivial answers than "
+            "today's: check it again"
+        )
     return found.admitted
 
 
@@ -77,8 +117,8 @@ def read_admissions(path: Path) -> dict[str, Admission]:
     return {one.problem: one for one in found}
 
 
-def _row(admission: Admission) -> dict[str, Any]:
-    plain: dict[str, Any] = to_plain(admission)
+def _row(found: Admission) -> dict[str, Any]:
+    plain: dict[str, Any] = to_plain(found)
     return {name: value for name, value in plain.items() if name != "failed" or value}
 
 
@@ -114,11 +154,18 @@ def _check(job: Job) -> tuple[Admission, str]:
     """(the result, what the problem computes or '' where it computes nothing)."""
     problem, dropped = job
     try:
-        return check_problem(problem, dropped), fingerprint(problem)
+        return replace(check_problem(problem, dropped), rules=rules()), fingerprint(problem)
     except Exception as error:  # noqa: BLE001  the named boundary: a problem's own code ran
         return _failed(problem, f"{type(error).__name__}: {error}"), ""
 
 
 def _failed(problem: Problem, why: str) -> Admission:
     line = " ".join(why.split())[:300]
-    return Admission(problem=problem.name, key=problem.key, tried=(), accepted=(), failed=line)
+    return Admission(
+        problem=problem.name,
+        key=problem.key,
+        tried=(),
+        accepted=(),
+        failed=line,
+        rules=rules(),
+    )

@@ -28,7 +28,7 @@ from envs.paths import cache_folder, write_whole
 from envs.sandbox.levels import sandbox_level
 from envs.sandbox.rootfs import python
 from envs.sandbox.toolchain import toolchain_fingerprint
-from envs.types import content_hash
+from envs.types import Dialect, content_hash
 from kernelwright.processes import living_below, still_alive
 
 JUDGE = Path(__file__).resolve().parents[1] / "envs"
@@ -52,18 +52,18 @@ def judged(judge: Judge, exhibits: Sequence[Exhibit], what: str) -> Outcome:
         return judge_exhibits(judge, exhibits, on_done=lambda: progress.advance(task))
 
 
-def loose_exploits(judge_workers: int | None, minimum_sandbox: str) -> list[str]:
-    """Names of the exploits that this machine's judge does not stop.
+def loose_exploits(judge_workers: int | None, minimum_sandbox: str, dialect: Dialect) -> list[str]:
+    """Names of the exploits in a dialect that this machine's judge does not stop.
 
-    Tried once per machine and version; the answer is kept in the cache folder.
+    Tried once per machine, version and dialect; the answer is kept in the cache folder.
     """
-    file = cache_folder() / "gallery" / f"{_key()}.json"
+    file = cache_folder() / "gallery" / f"{_key()}-{dialect}.json"
     if file.exists():
         return list(json.loads(file.read_text()))
-    exhibits = [one for one in exploits() if one.is_exploit]
+    exhibits = [one for one in exploits() if one.is_exploit and one.candidate.dialect == dialect]
     print(
-        f"first training with this version on this machine: {len(exhibits)} exploits are tried "
-        "on its judge, and none may pass",
+        f"first training in {dialect} with this version on this machine: {len(exhibits)} exploits "
+        "are tried on its judge, and none may pass",
         file=sys.stderr,
     )
     with Judge(judge_workers, minimum_sandbox) as judge:

@@ -121,15 +121,17 @@ def _sandbox(recipe: Recipe) -> str | None:
 def fooled(recipe: Recipe) -> list[str]:
     """A reason not to train where an exploit passes the judge; takes a while the first time.
 
-    A judge that can be fooled must not teach. Tried once per machine and version.
+    A judge that can be fooled must not teach. Tried once per machine, version and dialect: what
+    an answer in another one could do is never asked of it.
     """
     if not this_process().leads:
         return []
     from data.gallery import GalleryError
     from kernelwright.gallery import loose_exploits
 
+    section = recipe.judge
     try:
-        loose = loose_exploits(recipe.judge.workers, recipe.judge.minimum_sandbox)
+        loose = loose_exploits(section.workers, section.minimum_sandbox, recipe.data.dialect)
     except GalleryError as error:
         return [str(error)]
     named = f"the judge does not stop {', '.join(loose)}; see `kernelwright gallery`"

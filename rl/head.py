@@ -30,7 +30,7 @@ def head_scores(
 ) -> Scores:
     """Scores of targets under softmax(head(hidden) / temperature), computed in float32.
 
-    The derivative of a log-probability by its hidden state, W[target] - softmax·W, is made in the
+    The derivative of a log-probability by its hidden state, (1[target] - softmax)·W, is made in the
     forward pass: two products with the head in place of three. The head itself learns nothing.
     """
     return Scores(*_function().apply(hidden_NH, head.weight, head.bias, target_N, temperature))
@@ -46,7 +46,7 @@ def _function() -> type[Any]:
             ctx: Any, hidden: Any, weight: Any, bias: Any, target: Any, temperature: float
         ) -> Any:
             ctx.set_materialize_grads(False)
-            weight = weight.float()
+            stored, weight = weight, weight.float()
             wanted = ctx.needs_input_grad[0]
             count = len(hidden)
             logprob, entropy = hidden.new_empty(2, count, dtype=torch.float32)
@@ -68,10 +68,10 @@ def _function() -> type[Any]:
                 logprob[piece] = chosen - top - total.log()
                 entropy[piece] = total.log() - torch.linalg.vecdot(shares, logits) / total
                 if wanted:
-                    torch.mm(shares, weight, out=slope[piece])
-                    slope[piece] /= -total[:, None]
-                    slope[piece] += weight[aim[:, 0]]
-                    slope[piece] /= temperature
+                    # In the head's own type, so the target's 1 is taken off before that rounds it.
+                    shares.scatter_add_(1, aim, -total[:, None])
+                    slope[piece] = torch.mm(shares.to(stored.dtype), stored)
+                    slope[piece] /= -total[:, None] * temperature
             ctx.save_for_backward(slope)
             ctx.dtype = hidden.dtype
             ctx.mark_non_differentiable(entropy, is_top1)

@@ -21,12 +21,12 @@ from data.triples import Triple, apportion, balanced, template_triples
 from envs.abi import signature
 from envs.answer import extract
 from envs.referee.tolerance import Expected
+from envs.reference.derive_tolerance import rounding_tolerance
 from envs.reference.module import (
     Reference,
     flatten,
     forward_float64,
     load_reference,
-    rounding_tolerance,
 )
 from envs.types import Case, Dialect, Tolerance
 

@@ -227,10 +227,12 @@ def test_the_exploits_are_tried_once_and_what_passes_is_named_each_time(
         (EXPLOITS / "broken" / "does_nothing.cpp").read_text()
     )
     monkeypatch.setattr(gallery, "exploits", lambda: exploits(folder))
-    assert gallery.loose_exploits(1, "namespaces") == ["replay/honest"]
+    assert gallery.loose_exploits(1, "namespaces", Dialect.CPP) == ["replay/honest"]
     assert "2 exploits" in capsys.readouterr().err
-    assert gallery.loose_exploits(1, "namespaces") == ["replay/honest"]
+    assert gallery.loose_exploits(1, "namespaces", Dialect.CPP) == ["replay/honest"]
     assert capsys.readouterr().err == ""
+    assert gallery.loose_exploits(1, "namespaces", Dialect.TRITON) == []
+    assert "0 exploits" in capsys.readouterr().err
 
 
 def test_training_does_not_start_where_an_exploit_is_not_stopped(

@@ -14,8 +14,9 @@ from data.gallery import FOLDER
 from data.kernelbench import load_problem
 from envs.evaluator import Evaluator, JudgingConfig
 from envs.referee.roofline import TOO_FAST, Work, floor_ns, too_fast
+from envs.reference.derive_tolerance import rounding_tolerance
 from envs.reference.least_work import FAST_ALGORITHM, least_share, least_work
-from envs.reference.module import load_reference, rounding_tolerance
+from envs.reference.module import load_reference
 from envs.types import Candidate, Case, Dialect, Evaluation, Problem, Target, Verdict
 from envs.workers.peaks import as_target, peaks
 

@@ -12,7 +12,7 @@ import pytest
 
 from data.admission import Admission
 from data.suite import SuiteError, jobs_of, load_suite
-from data.suite_check import check_many, read_admissions, write_admissions
+from data.suite_check import _code, check_many, read_admissions, rules, write_admissions
 from envs.types import Case, Problem, Role
 
 ROOT = Path(__file__).parents[1]
@@ -158,10 +158,19 @@ def test_an_unknown_suite_is_wrong_use() -> None:
 def test_a_problem_that_changed_since_it_was_checked_is_not_loaded(tmp_path: Path) -> None:
     folder = folder_of("good", root=tmp_path)
     (one,) = load_suite(f"kernelbench:{folder}").problems
-    row = Admission(problem=one.name, key=one.key, tried=("zeros",), accepted=())
+    row = Admission(problem=one.name, key=one.key, tried=("zeros",), accepted=(), rules=rules())
     out = tmp_path / "admission.json"
     write_admissions(out, [row])
     assert load_suite(f"kernelbench:{folder}?admission={out}").problems == (one,)
     write_admissions(out, [replace(row, key="0")])
     with pytest.raises(SuiteError, match="level1/0_good was never checked in this form"):
         load_suite(f"kernelbench:{folder}?admission={out}")
+    write_admissions(out, [replace(row, rules="")])
+    with pytest.raises(SuiteError, match="checked with other tolerances"):
+        load_suite(f"kernelbench:{folder}?admission={out}")
+
+
+def test_rules_are_code_and_not_the_words_about_it() -> None:
+    said = '"""Why."""\nBASE = 2\n"""Its unit."""\ndef f():\n    """What."""\n'
+    assert _code(said) == _code("BASE = 2  # a comment\n\n\ndef f():\n    pass\n")
+    assert _code(said) != _code(said.replace("2", "3"))

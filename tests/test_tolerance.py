@@ -6,7 +6,8 @@ import numpy as np
 
 from data.suite import load_suite
 from envs.referee.tolerance import Array, Expected
-from envs.reference.module import case_tolerance, load_reference
+from envs.reference.derive_tolerance import case_tolerance
+from envs.reference.module import load_reference
 
 DRAWS = 300
 

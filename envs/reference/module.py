@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from envs.abi import CPP_WORDS, CaseSpec, TensorSpec, free_name
-from envs.referee.tolerance import derive_tolerance, overflowed, spread_of
-from envs.types import Case, Problem, Tolerance
+from envs.types import Case, Problem
 
 DISTRIBUTIONS = {
     "given": (1.0, 0.0),
@@ -26,18 +22,6 @@ DISTRIBUTIONS = {
     "shifted": (1.0, 0.5),
 }
 """name → (factor, offset) that a case's floating-point inputs are changed by."""
-
-NUDGE = 4 * 2.0**-23
-"""Four units in the last place of float32."""
-
-NUDGES = 3
-"""How often inputs are moved: a small output shows little of what rounding can do to it."""
-
-FEW_OUTPUTS, SMALL_INPUTS, MOST_DRAWS = 512, 1 << 16, 16
-"""A case with fewer elements than these is drawn several times to derive its tolerance."""
-
-FEW, DRAWS = 32, 16
-"""An output with fewer elements does not show how far it varies; so many draws together do."""
 
 EXACT_INT = 1 << 53
 """Scalars reach a kernel through doubles."""
@@ -69,7 +53,7 @@ class Reference:
         model = self.namespace["Model"](*self.init()).eval()
         factor, offset = DISTRIBUTIONS[self.case.distribution]
         arguments = [
-            one * factor + offset if _is_float(one) else one
+            one * factor + offset if is_float(one) else one
             for one in self.namespace["get_inputs"]()
         ]
         arguments = [
@@ -181,17 +165,8 @@ def works_in_place(model: Any, state: dict[str, Any], arguments: list[Any]) -> b
 
 def forward_float64(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
     """The same in float64: what the answer should be, with rounding out of the way."""
-    state64 = {name: one.double() if _is_float(one) else one for name, one in state.items()}
-    return forward(model, state64, [one.double() if _is_float(one) else one for one in arguments])
-
-
-def nudge(tensors: list[Any], relative: float) -> list[Any]:
-    """The arguments with every float moved by a random relative amount of this size."""
-    import torch
-
-    return [
-        one * (1 + relative * torch.randn_like(one)) if _is_float(one) else one for one in tensors
-    ]
+    state64 = {name: one.double() if is_float(one) else one for name, one in state.items()}
+    return forward(model, state64, [one.double() if is_float(one) else one for one in arguments])
 
 
 def refuse_random(reference: Reference) -> None:
@@ -203,52 +178,6 @@ def refuse_random(reference: Reference) -> None:
             "the problem's module is random: it gives other outputs for the same inputs, "
             "so no kernel can be checked against it"
         )
-
-
-def output_spreads(reference: Reference, outputs: Sequence[TensorSpec]) -> list[float]:
-    """For each output at least how far it varies: 0 where every draw shows it by itself."""
-    spreads = [0.0] * len(outputs)
-    few = [i for i, one in enumerate(outputs) if 0 < math.prod(one.shape) < FEW]
-    if few:
-        drawn = [flatten(forward_float64(*reference.draw(1 + n))) for n in range(DRAWS)]
-        for i in few:
-            spreads[i] = spread_of(np.concatenate([one[i].numpy().reshape(-1) for one in drawn]))
-    return spreads
-
-
-def rounding_tolerance(
-    problem: Problem, drawn: tuple[Any, dict[str, Any], list[Any]], spreads: Sequence[float] = ()
-) -> Tolerance:
-    """The problem's own tolerance, else the one derived from what rounding does to this draw."""
-    if problem.tolerance is not None:
-        return problem.tolerance
-    model, state, arguments = drawn
-    exactly = [one.double() if _is_float(one) else one for one in arguments]
-    moved = [forward_float64(model, state, nudge(exactly, NUDGE)) for _ in range(NUDGES)]
-    outputs = [forward_float64(*drawn), forward(*drawn), *moved]
-    exact, *others = [[one.numpy() for one in flatten(output)] for output in outputs]
-    exact = [
-        overflowed(one, own.dtype) if own.dtype.kind == "f" else one
-        for one, own in zip(exact, others[0], strict=True)
-    ]
-    return derive_tolerance(problem.dtype, exact, others, spreads)
-
-
-def case_tolerance(
-    problem: Problem, reference: Reference, spec: CaseSpec, spreads: Sequence[float] = ()
-) -> Tolerance:
-    """The tolerance of a case: the widest of several draws, where one shows and costs little.
-
-    Of the few outputs of a small case, one draw may have them all where rounding does nothing (at
-    the ends of a clamp), and the next may not.
-    """
-    outputs = sum(math.prod(one.shape) for one in spec.outputs)
-    small = sum(math.prod(one.shape) for one in spec.inputs) <= SMALL_INPUTS
-    draws = min(MOST_DRAWS, -(-FEW_OUTPUTS // max(1, outputs))) if small else 1
-    found = [
-        rounding_tolerance(problem, reference.draw(1 + number), spreads) for number in range(draws)
-    ]
-    return max(found, key=lambda one: one.of_spread)
 
 
 def flatten(output: Any) -> list[Any]:
@@ -290,7 +219,7 @@ def _dims(value: Any) -> int:
     return len(value.shape) if hasattr(value, "shape") else 0
 
 
-def _is_float(value: Any) -> bool:
+def is_float(value: Any) -> bool:
     return hasattr(value, "is_floating_point") and bool(value.is_floating_point())
 
 

@@ -27,19 +27,16 @@ from envs.codec import problem_from_plain, to_plain
 from envs.memfd import memfd
 from envs.referee.layout import MESSAGE_BYTES, NONCE_BYTES, NS_BYTES, NUMPY_TYPES, offsets
 from envs.referee.tolerance import Array, overflowed
+from envs.reference.derive_tolerance import NUDGE, case_tolerance, nudge, output_spreads
 from envs.reference.least_work import least_work
 from envs.reference.module import (
-    NUDGE,
     ProblemError,
     Reference,
-    case_tolerance,
     copies,
     flatten,
     forward,
     forward_float64,
     load_reference,
-    nudge,
-    output_spreads,
     refuse_random,
     run,
     works_in_place,

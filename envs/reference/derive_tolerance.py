@@ -1,0 +1,94 @@
+"""How far a right kernel may be off: derived from what rounding does to the problem's own module.
+
+Trusted code: it runs the module on moved inputs, never a candidate. How an answer is then held
+against it is `envs/referee/tolerance.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from envs.abi import CaseSpec, TensorSpec
+from envs.referee.tolerance import derive_tolerance, overflowed, spread_of
+from envs.reference.module import Reference, flatten, forward, forward_float64, is_float
+from envs.types import Problem, Tolerance
+
+NUDGE = 4 * 2.0**-23
+"""Four units in the last place of float32."""
+
+NUDGES = 3
+"""How often inputs are moved: a small output shows little of what rounding can do to it."""
+
+FEW_OUTPUTS = 512
+"""A case with fewer elements of outputs is drawn until so many were seen."""
+
+SMALL_INPUTS = 1 << 16
+"""Elements of inputs up to which a case is drawn more than once: more would cost too much."""
+
+MOST_DRAWS = 16
+"""How often a case is drawn at most."""
+
+FEW = 32
+"""An output with fewer elements does not show by itself how far it varies."""
+
+DRAWS = 16
+"""So many draws together show it."""
+
+
+def nudge(tensors: list[Any], relative: float) -> list[Any]:
+    """The arguments with every float moved by a random relative amount of this size."""
+    import torch
+
+    return [
+        one * (1 + relative * torch.randn_like(one)) if is_float(one) else one for one in tensors
+    ]
+
+
+def output_spreads(reference: Reference, outputs: Sequence[TensorSpec]) -> list[float]:
+    """For each output at least how far it varies: 0 where every draw shows it by itself."""
+    spreads = [0.0] * len(outputs)
+    few = [i for i, one in enumerate(outputs) if 0 < math.prod(one.shape) < FEW]
+    if few:
+        drawn = [flatten(forward_float64(*reference.draw(1 + n))) for n in range(DRAWS)]
+        for i in few:
+            spreads[i] = spread_of(np.concatenate([one[i].numpy().reshape(-1) for one in drawn]))
+    return spreads
+
+
+def rounding_tolerance(
+    problem: Problem, drawn: tuple[Any, dict[str, Any], list[Any]], spreads: Sequence[float] = ()
+) -> Tolerance:
+    """The problem's own tolerance, else the one derived from what rounding does to this draw."""
+    if problem.tolerance is not None:
+        return problem.tolerance
+    model, state, arguments = drawn
+    exactly = [one.double() if is_float(one) else one for one in arguments]
+    moved = [forward_float64(model, state, nudge(exactly, NUDGE)) for _ in range(NUDGES)]
+    outputs = [forward_float64(*drawn), forward(*drawn), *moved]
+    exact, *others = [[one.numpy() for one in flatten(output)] for output in outputs]
+    exact = [
+        overflowed(one, own.dtype) if own.dtype.kind == "f" else one
+        for one, own in zip(exact, others[0], strict=True)
+    ]
+    return derive_tolerance(problem.dtype, exact, others, spreads)
+
+
+def case_tolerance(
+    problem: Problem, reference: Reference, spec: CaseSpec, spreads: Sequence[float] = ()
+) -> Tolerance:
+    """The tolerance of a case: the widest of several draws, where one shows and costs little.
+
+    Of the few outputs of a small case, one draw may have them all where rounding does nothing (at
+    the ends of a clamp), and the next may not.
+    """
+    outputs = sum(math.prod(one.shape) for one in spec.outputs)
+    small = sum(math.prod(one.shape) for one in spec.inputs) <= SMALL_INPUTS
+    draws = min(MOST_DRAWS, -(-FEW_OUTPUTS // max(1, outputs))) if small else 1
+    found = [
+        rounding_tolerance(problem, reference.draw(1 + number), spreads) for number in range(draws)
+    ]
+    return max(found, key=lambda one: one.of_spread)
