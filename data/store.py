@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from envs.codec import record_from_plain, to_json
+from envs.codec import from_plain, to_json
 from envs.paths import write_whole
 from envs.types import Record
 
@@ -46,12 +46,9 @@ class RecordStore:
 
     def _record(self, line: bytes, number: int) -> Record:
         try:
-            return record_from_plain(json.loads(line))
-        except KeyError as error:
-            why = f"a record of another version, without {error}"
-        except (ValueError, TypeError, AttributeError) as error:
-            why = f"not a record ({error})"
-        raise StoreError(f"{self.path}:{number}: {why}")
+            return from_plain(Record, json.loads(line))
+        except ValueError as error:
+            raise StoreError(f"{self.path}:{number}: not a record ({error})") from None
 
     def cut_unfinished(self) -> int:
         """Removes what a kill left of a last line, before others append to it; gives its bytes.

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envs.codec import problem_from_plain, to_plain
+from envs.codec import from_plain, to_plain
 from envs.paths import ROOT
 from envs.reference.module import flatten, load_reference
 from envs.types import Case, Problem, content_hash
@@ -103,6 +103,6 @@ def _tensors(values: Iterable[Any]) -> list[Any]:
 def main() -> None:
     """Reads problems, prints a line for each with what came of its cases."""
     answers, sys.stdout = sys.stdout, sys.stderr  # a problem may print
-    for problem in [problem_from_plain(one) for one in json.load(sys.stdin)]:
+    for problem in [from_plain(Problem, one) for one in json.load(sys.stdin)]:
         cases = [_try(problem, case) for case in problem.cases]
         print(json.dumps(to_plain(cases)), file=answers, flush=True)

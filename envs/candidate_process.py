@@ -13,11 +13,11 @@ from envs.abi import CaseSpec
 from envs.dialects.base import Built
 from envs.memfd import memfd
 from envs.referee.exit_codes import EXITS
-from envs.referee.layout import NONCE_BYTES, native_layout, python_layout
-from envs.referee.rounds import LAYOUT_AT, CandidateFailedError, RoundPeer
+from envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout, python_layout
+from envs.referee.rounds import CandidateFailedError, RoundPeer
 from envs.sandbox.build import head
+from envs.sandbox.limits import PYTHON_LIMITS, RUN_LIMITS
 from envs.sandbox.runtimes import Runtime, Sandboxes
-from envs.sandbox.zygote import PYTHON_LIMITS, RUN_LIMITS
 from envs.types import Verdict
 
 START_LIMIT_S = 10.0

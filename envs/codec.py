@@ -5,24 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
-from envs.types import (
-    Candidate,
-    Case,
-    CaseCheck,
-    Check,
-    Dialect,
-    Evaluation,
-    Problem,
-    Record,
-    Reward,
-    Role,
-    Timing,
-    Tolerance,
-    Trust,
-    Verdict,
-)
+from pydantic import TypeAdapter, ValidationError
+
+Noun = TypeVar("Noun")
 
 
 def to_plain(value: Any) -> Any:
@@ -41,77 +29,21 @@ def to_json(noun: Any) -> str:
     return json.dumps(to_plain(noun), separators=(",", ":"))
 
 
-def problem_from_plain(plain: Mapping[str, Any]) -> Problem:
-    tolerance = plain["tolerance"]
-    cases = tuple(
-        Case(
-            name=case["name"],
-            sizes=tuple((name, size) for name, size in case["sizes"]),
-            distribution=case["distribution"],
-            role=Role(case["role"]),
-        )
-        for case in plain["cases"]
-    )
-    rest = {key: plain[key] for key in ("name", "code", "dtype", "category", "family", "source")}
-    return Problem(
-        **rest,
-        licence=plain["licence"],
-        tags=tuple(plain["tags"]),
-        cases=cases,
-        tolerance=Tolerance(**tolerance) if tolerance else None,
-    )
+def from_plain(noun: type[Noun], plain: Any) -> Noun:
+    """The noun that `to_plain` was given; fields that it lacks have their defaults.
+
+    Raises ValueError, naming the first field that is wrong. Of Python's values, not of JSON text:
+    pydantic's own reader of JSON refuses half of a surrogate pair.
+    """
+    try:
+        found: Noun = _adapter(noun).validate_python(plain)
+        return found
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(": ".join(part for part in (place, first["msg"]) if part)) from None
 
 
-def candidate_from_plain(plain: Mapping[str, Any]) -> Candidate:
-    return Candidate(
-        problem_key=plain["problem_key"],
-        dialect=Dialect(plain["dialect"]),
-        source=plain["source"],
-    )
-
-
-def evaluation_from_plain(plain: Mapping[str, Any]) -> Evaluation:
-    check, timing = plain["check"], plain["timing"]
-    return Evaluation(
-        verdict=Verdict(plain["verdict"]),
-        reason=plain["reason"],
-        sandbox_level=plain["sandbox_level"],
-        trust=Trust(plain["trust"]),
-        check=Check(rounds=tuple(CaseCheck(**one) for one in check["rounds"])) if check else None,
-        timing=timing_from_plain(timing) if timing else None,
-        facts=tuple((name, value) for name, value in plain["facts"]),
-        binary=plain.get("binary"),  # records of earlier versions have none
-        seed=plain["seed"],
-        environment=plain["environment"],
-        log=plain["log"],
-        seconds=plain["seconds"],
-    )
-
-
-def timing_from_plain(plain: Mapping[str, Any]) -> Timing:
-    return Timing(
-        baseline_ns=tuple(plain["baseline_ns"]),
-        candidate_ns=tuple(plain["candidate_ns"]),
-        block=plain["block"],
-    )
-
-
-SINCE_ROLLOUTS = ("trajectory", "turn", "parent", "credit")
-"""Fields of a record that older ones lack; they have defaults."""
-
-
-def record_from_plain(plain: Mapping[str, Any]) -> Record:
-    reward = plain["reward"]
-    rest = {key: plain[key] for key in ("stage", "step", "row", "problem", "problem_key")}
-    return Record(
-        **rest,
-        dialect=Dialect(plain["dialect"]),
-        prompt=plain["prompt"],
-        completion=plain["completion"],
-        source=plain["source"],
-        evaluation=evaluation_from_plain(plain["evaluation"]),
-        reward=Reward(parts=reward["parts"]) if reward else None,
-        exemplars=tuple(plain["exemplars"]),
-        versions=plain["versions"],
-        **{key: plain[key] for key in SINCE_ROLLOUTS if key in plain},
-    )
+@cache
+def _adapter(noun: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(noun)

@@ -63,7 +63,7 @@ class Baseline(StrEnum):
 
 
 class Role(StrEnum):
-    """What a case is for: shown in the prompt, kept from it, or timed."""
+    """What a case is for. Every case is checked; the prompt shows the sizes of the timed one."""
 
     TRAIN = "train"
     HELD_OUT = "held_out"
@@ -179,7 +179,6 @@ class Target:
     """
 
     name: str
-    cores: int
     read_bytes_per_s: tuple[tuple[int, float], ...] = ()
     flops_per_s: float | None = None
 

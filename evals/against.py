@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from envs.codec import to_plain
+from envs.codec import from_plain, to_plain
 from envs.paths import write_whole
 from envs.types import Problem, Speedup
-from envs.workers.compile_baseline import CompiledBaseline, compiled_baselines, compiled_from_plain
+from envs.workers.compile_baseline import CompiledBaseline, compiled_baselines
 from evals.metrics import geomean
 
 BASELINES_FILE = "baselines.json"
@@ -50,14 +50,7 @@ def read_baselines(folder: Path) -> list[Known]:
     """What `write_baselines` wrote; empty where it wrote nothing."""
     path = folder / BASELINES_FILE
     rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    return [
-        Known(
-            problem=row["problem"],
-            problem_key=row["problem_key"],
-            compiled=compiled_from_plain(row["compiled"]),
-        )
-        for row in rows
-    ]
+    return [from_plain(Known, row) for row in rows]
 
 
 def speedups(known: Sequence[Known]) -> dict[str, Speedup]:

@@ -18,7 +18,7 @@ import yaml
 
 from data.store import FILE as RECORDS_FILE
 from data.suite import SuiteError, load_suite
-from envs.codec import record_from_plain
+from envs.codec import from_plain
 from envs.types import Dialect, Record
 from evals.against import read_baselines
 from evals.summary import RunFacts, read_summary, summarise
@@ -106,8 +106,8 @@ def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
 
 def _record(line: bytes) -> Record | None:
     try:
-        return record_from_plain(json.loads(line))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return from_plain(Record, json.loads(line))
+    except ValueError:
         return None
 
 

@@ -7,7 +7,6 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -27,11 +26,9 @@ from envs.judge import Judge
 from envs.paths import cache_folder, write_whole
 from envs.sandbox.levels import sandbox_level
 from envs.sandbox.rootfs import python
-from envs.sandbox.toolchain import toolchain_fingerprint
+from envs.sandbox.toolchain import code_version, toolchain_fingerprint
 from envs.types import Dialect, content_hash
 from kernelwright.processes import living_below, still_alive
-
-JUDGE = Path(__file__).resolve().parents[1] / "envs"
 
 
 def run_gallery() -> tuple[Outcome, int]:
@@ -118,10 +115,8 @@ def is_just(outcome: Outcome, leftovers: int) -> bool:
 
 
 def _key() -> str:
-    files = sorted(path for path in JUDGE.rglob("*") if path.suffix in (".py", ".h", ".cpp"))
-    code = [path.read_text(encoding="utf-8") for path in files]
     return content_hash(
-        toolchain_fingerprint(), python().identity, sandbox_level(), gallery_hash(), *code
+        toolchain_fingerprint(), python().identity, sandbox_level(), gallery_hash(), code_version()
     )
 
 

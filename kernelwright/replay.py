@@ -70,8 +70,11 @@ def replay(run: Path, place: str, versions: dict[str, str]) -> Replay:
     """Judges the record at `STAGE/STEP/ROW` of a run again. `versions` are those installed now."""
     record = find_record(run, place)
     before = record.evaluation
-    if record.source is None or before.seed is None:
+    without_rounds = before.verdict in (Verdict.NO_KERNEL, Verdict.UNJUDGED)
+    if record.source is None or (before.seed is None and without_rounds):
         raise ReplayError(f"{place} was never run: {before.verdict} ({before.reason})")
+    if before.seed is None:
+        raise ReplayError(f"{place} is of a version that did not keep the seed of its inputs")
     problem = find_problem(run, record)
     candidate = Candidate(problem_key=problem.key, dialect=record.dialect, source=record.source)
     # A kernel that failed may have failed while it was timed.

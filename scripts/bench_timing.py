@@ -60,7 +60,7 @@ def main() -> None:
     options = parser.parse_args()
     other = next((one for one in os.sched_getaffinity(0) if one != options.core), options.core)
     os.sched_setaffinity(0, {options.core})
-    evaluator = TwinEvaluator(JudgingConfig(), Target(name="bench", cores=1))
+    evaluator = TwinEvaluator(JudgingConfig(), Target(name="bench"))
     problem = replace(the_problem(), cases=(CASE,))
     seed = fresh_seed()
     candidates = [one for _, one in mixture(["honest"] * options.trials, problem)]

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from envs.sandbox.cgroup import Cgroup
+from envs.sandbox.limits import FIRST_UID
 from envs.sandbox.toolchain import NATIVE, bwrap_path, nvcc_path
-from envs.sandbox.zygote import FIRST_UID
 
 GALLERY = Path(__file__).parent / "gallery"
 SECRET_FILE = "root:planted-secret-5f1e:19000:0:99999:7:::\n"

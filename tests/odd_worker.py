@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from envs.codec import candidate_from_plain, to_plain
+from envs.codec import from_plain, to_plain
 from envs.types import Candidate, Evaluation, Verdict
 from envs.workers.health import known_jobs
 from tests.nouns import correct
@@ -25,7 +25,7 @@ KNOWN = {candidate.key: verdict for candidate, verdict in known_jobs()}
 def main() -> None:
     channel = socket.socket(fileno=int(sys.argv[2]))
     for line in channel.makefile("rb"):
-        candidate = candidate_from_plain(json.loads(line)["candidate"])
+        candidate = from_plain(Candidate, json.loads(line)["candidate"])
         answer(channel, candidate)
 
 

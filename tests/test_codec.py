@@ -8,13 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.codec import (
-    candidate_from_plain,
-    evaluation_from_plain,
-    problem_from_plain,
-    record_from_plain,
-    to_json,
-)
+from envs.codec import from_plain, to_json
 from envs.types import Candidate, Dialect, Evaluation, Problem, Record
 from tests import nouns
 
@@ -27,20 +21,20 @@ def plain(noun: Any) -> Any:
 
 @given(nouns.PROBLEMS)
 def test_a_problem_survives_the_wire(problem: Problem) -> None:
-    assert problem_from_plain(plain(problem)) == problem
+    assert from_plain(Problem, plain(problem)) == problem
 
 
 @given(nouns.EVALUATIONS)
 def test_an_evaluation_survives_the_wire(evaluation: Evaluation) -> None:
-    assert evaluation_from_plain(plain(evaluation)) == evaluation
+    assert from_plain(Evaluation, plain(evaluation)) == evaluation
 
 
 @given(nouns.RECORDS)
 def test_a_record_survives_the_wire(record: Record) -> None:
-    assert record_from_plain(plain(record)) == record
+    assert from_plain(Record, plain(record)) == record
 
 
 @given(st.text(), st.sampled_from(Dialect))
 def test_a_candidate_survives_the_wire_byte_for_byte(source: str, dialect: Dialect) -> None:
     candidate = Candidate(problem_key="k", dialect=dialect, source=source)
-    assert candidate_from_plain(plain(candidate)) == candidate
+    assert from_plain(Candidate, plain(candidate)) == candidate

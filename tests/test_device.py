@@ -261,7 +261,7 @@ def test_a_device_without_room_for_the_problem_is_our_fault(
 
 
 def judged(problem: Problem, gpu: Gpu, dialect: Dialect, source: str) -> Any:
-    evaluator = Evaluator(JudgingConfig(), Target(name="here", cores=1), gpu)
+    evaluator = Evaluator(JudgingConfig(), Target(name="here"), gpu)
     try:
         candidate = Candidate(problem_key=problem.key, dialect=dialect, source=source)
         return evaluator.judge(problem, candidate, timed=False, seed=1)
@@ -349,7 +349,7 @@ def test_only_gpus_that_are_ours_are_used() -> None:
 def test_on_a_gpu_an_honest_kernel_is_correct_and_timed(dialect: Dialect, problem: Problem) -> None:
     if not gpus():
         pytest.skip("needs a CUDA device")
-    evaluator = Evaluator(JudgingConfig(), Target(name="here", cores=1), gpus()[0])
+    evaluator = Evaluator(JudgingConfig(), Target(name="here"), gpus()[0])
     try:
         candidate = Candidate(problem_key=problem.key, dialect=dialect, source=ANSWERS[dialect])
         found = evaluator.judge(problem, candidate, timed=True, seed=1)

@@ -36,7 +36,7 @@ class WatchedReference(ReferenceProcess):
 
 def test_no_candidate_lives_while_the_baseline_is_timed() -> None:
     problem = load_problem(EXPLOITS / "problem.py")
-    evaluator = Evaluator(JudgingConfig(), Target(name="test", cores=1))
+    evaluator = Evaluator(JudgingConfig(), Target(name="test"))
     evaluator.reference.close()
     evaluator.reference = evaluator.draws.reference = watched = WatchedReference(
         evaluator.sandboxes.of(Runtime.NATIVE)

@@ -19,9 +19,10 @@ from envs.policy.elf import ERRORS, wanted
 from envs.policy.python_allowlist import MODULES, may_use
 from envs.policy.python_screen import refused
 from envs.policy.symbols import foreign, runtime
+from envs.sandbox.limits import BUILD_LIMITS
 from envs.sandbox.rootfs import native
 from envs.sandbox.toolchain import compiler_path
-from envs.sandbox.zygote import BUILD_LIMITS, Zygote
+from envs.sandbox.zygote import Zygote
 
 ROOT = Path(__file__).parent.parent
 OPTIONAL = "triton"

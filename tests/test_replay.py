@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from data.store import RecordStore, StoreError
+from data.store import RecordStore
 from data.suite import load_suite
 from envs.judge import NO_CODE_BLOCK, Judge
 from envs.types import Candidate, Dialect, Evaluation, Problem, Record, Verdict
@@ -151,12 +151,14 @@ def test_what_cannot_be_replayed_is_said(run: Path, place: str, said: str) -> No
         replay(run, place, versions())
 
 
-def test_records_of_an_older_version_are_said_to_be_so(run: Path, tmp_path: Path) -> None:
+def test_a_record_of_a_version_without_seeds_is_read_and_cannot_be_replayed(
+    run: Path, tmp_path: Path
+) -> None:
     lines = (run / "records.jsonl").read_text(encoding="utf-8").splitlines()
     plain = json.loads(lines[RIGHT])
     del plain["evaluation"]["seed"]
     (tmp_path / "records.jsonl").write_text(json.dumps(plain) + "\n", encoding="utf-8")
-    with pytest.raises(StoreError, match="jsonl:1: a record of another version, without 'seed'"):
+    with pytest.raises(ReplayError, match="did not keep the seed"):
         replay(tmp_path, f"eval/0/{RIGHT}", versions())
 
 

@@ -56,7 +56,6 @@ TARGETS = SIZES.flatmap(
     lambda sizes: st.builds(
         Target,
         name=st.just("t"),
-        cores=st.just(1),
         read_bytes_per_s=st.tuples(*(st.tuples(st.just(s), st.floats(1e6, 1e13)) for s in sizes)),
         flops_per_s=st.none() | st.floats(1e6, 1e13),
     )
@@ -193,7 +192,7 @@ def test_more_data_never_comes_faster(target: Target, one: int, other: int) -> N
 
 def test_without_peaks_there_is_no_floor_and_nothing_is_too_fast() -> None:
     work = Work(read_bytes=1 << 30, written_bytes=1 << 30, multiply_adds=1 << 40)
-    assert floor_ns(work, Target(name="unknown", cores=1)) is None
+    assert floor_ns(work, Target(name="unknown")) is None
     assert not too_fast(1.0, None)
 
 
@@ -236,7 +235,7 @@ def judged() -> Iterator[Callable[[Target], Evaluation]]:
 
 
 def test_a_duration_below_the_floor_is_cheated(judged: Callable[[Target], Evaluation]) -> None:
-    found = judged(Target(name="slow", cores=1, read_bytes_per_s=((1, 1e3),)))
+    found = judged(Target(name="slow", read_bytes_per_s=((1, 1e3),)))
     assert (found.verdict, found.reason) == (Verdict.CHEATED, "too_fast")
     assert found.timing is None
     facts = dict(found.facts)
@@ -255,6 +254,6 @@ def test_an_honest_kernel_is_far_above_the_floor_of_this_machine(
 def test_without_peaks_a_kernel_is_judged_without_a_floor(
     judged: Callable[[Target], Evaluation],
 ) -> None:
-    found = judged(Target(name="unknown", cores=1))
+    found = judged(Target(name="unknown"))
     assert found.verdict is Verdict.CORRECT
     assert "floor_ns" not in dict(found.facts)

@@ -12,9 +12,10 @@ from envs.dialects.base import Built
 from envs.dialects.cpp import CPP
 from envs.memfd import memfd
 from envs.referee.layout import offsets
+from envs.sandbox.limits import BUILD_LIMITS
 from envs.sandbox.rootfs import native
 from envs.sandbox.runtimes import Runtime, Sandboxes
-from envs.sandbox.zygote import BUILD_LIMITS, Zygote
+from envs.sandbox.zygote import Zygote
 from kernelwright.processes import living_below
 
 SPEC = CaseSpec(

@@ -11,8 +11,8 @@ from envs.abi import CaseSpec
 from envs.referee.exit_codes import EXITS
 from envs.replay.plan import GpuReplay
 from envs.sandbox.build import BuildResult
+from envs.sandbox.limits import Starts
 from envs.sandbox.runtimes import Runtime, Sandboxes
-from envs.sandbox.zygote import Starts
 from envs.types import Evaluation, Verdict
 
 SOURCE_LIMIT_BYTES = 1 << 18

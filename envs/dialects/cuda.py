@@ -20,14 +20,11 @@ from envs.referee.layout import native_layout
 from envs.replay.plan import MOST_STEPS, GpuReplay, Kernel, Plan
 from envs.replay.trace import Addresses, Range, parameter_lines, parameters_of
 from envs.sandbox.build import BuildResult, compile_once
+from envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from envs.sandbox.runtimes import Runtime, Sandboxes
 from envs.sandbox.toolchain import nvcc_path
-from envs.sandbox.zygote import RUN_LIMITS, Limits, Starts
 from envs.types import Dialect, Evaluation, Verdict
 
-LIMITS = Limits(
-    memory_bytes=4 << 30, file_bytes=64 << 20, processes=64, cpu_seconds=60, starts=Starts.PROCESSES
-)
 LIMIT_S = 60.0
 TRACE_LIMIT_S = 10.0
 FIRST_TENSOR = 0x7F0000000000
@@ -93,7 +90,7 @@ def compiled(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> BuildResult |
         sandboxes.of(Runtime.NATIVE),
         nvcc.command(compiler, ["-std=c++17"], [f"{STEM}.cu"]),
         {"candidate.cu": source, f"{STEM}.cu": glue(spec, Dialect.CUDA)},
-        limits=LIMITS,
+        limits=NVCC_LIMITS,
         limit_s=LIMIT_S,
     )
 

@@ -27,14 +27,12 @@ from envs.referee.layout import python_layout
 from envs.replay.plan import MOST_STEPS, Count, GpuReplay, Kernel, Place, Plan, Strict
 from envs.replay.trace import Addresses, parameters_of
 from envs.sandbox.build import compile_once
+from envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS, Starts
 from envs.sandbox.runtimes import Runtime, Sandboxes
 from envs.sandbox.toolchain import nvcc_path
-from envs.sandbox.zygote import PYTHON_LIMITS, Starts
 from envs.types import Evaluation, Verdict
 
 RECORD_LIMIT_S = 20.0
-RECORD_LIMITS = replace(PYTHON_LIMITS, file_bytes=1 << 20, starts=Starts.NOTHING)
-TRACE_LIMITS = replace(PYTHON_LIMITS, starts=Starts.NOTHING)
 EXTENSIONS_AT_MOST = 8
 LOG_AT_MOST = 4096
 _Calls = TypeAdapter(Annotated[list[Extension], Field(max_length=EXTENSIONS_AT_MOST)])

@@ -15,9 +15,9 @@ from envs.policy.symbols import foreign
 from envs.replay.plan import Kernel
 from envs.replay.trace import parameter_lines
 from envs.sandbox.build import BuildResult, compile_once
+from envs.sandbox.limits import EXTENSION_LIMITS
 from envs.sandbox.runtimes import Runtime, Sandboxes
 from envs.sandbox.toolchain import NATIVE, SandboxUnavailableError, nvcc_path
-from envs.sandbox.zygote import Limits, Starts
 from envs.types import Evaluation, Verdict
 
 BUILD_LIMIT_S = 100.0
@@ -25,13 +25,6 @@ BUILD_LIMIT_S = 100.0
 LIGHT_LIMIT_S = 60.0
 TORCHS_OWN = re.compile(r"torch|\bat::|\bc10|ATen|\bAT_|TORCH_|C10_|pybind|\bpy\b|\bstd\b")
 """What the light header might have had, and has not."""
-LIMITS = Limits(
-    memory_bytes=4 << 30,
-    file_bytes=256 << 20,
-    processes=64,
-    cpu_seconds=240,
-    starts=Starts.PROCESSES,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +96,7 @@ def _runnable(
         sandboxes.of(Runtime.NATIVE),
         extension.command(light=light),
         extension.files(light=light),
-        limits=LIMITS,
+        limits=EXTENSION_LIMITS,
         limit_s=limit_s,
     )
 
@@ -113,7 +106,7 @@ def _traceable(extension: Extension, sandboxes: Sandboxes, limit_s: float) -> Bu
         sandboxes.of(Runtime.NATIVE),
         extension.traced_command(),
         {**extension.files(light=True), RUNTIME: _runtime(sandboxes)},
-        limits=LIMITS,
+        limits=EXTENSION_LIMITS,
         limit_s=limit_s,
     )
 

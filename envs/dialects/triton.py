@@ -20,18 +20,11 @@ from envs.referee.layout import python_layout
 from envs.replay.plan import GpuReplay, Plan
 from envs.replay.ptx import ARCHITECTURES
 from envs.sandbox.build import compile_once
+from envs.sandbox.limits import TRITON_LIMITS, Starts
 from envs.sandbox.runtimes import Runtime, Sandboxes
 from envs.sandbox.toolchain import triton_tools
-from envs.sandbox.zygote import Limits, Starts
 from envs.types import Evaluation, Verdict
 
-LIMITS = Limits(
-    memory_bytes=6 << 30,
-    file_bytes=64 << 20,
-    processes=64,
-    cpu_seconds=120,
-    starts=Starts.PROCESSES,
-)
 LIMIT_S = 120.0
 LOG_AT_MOST = 4096
 
@@ -103,7 +96,7 @@ def trace(
         [json.dumps(architectures)],
         {"candidate.py": source, "layouts.json": json.dumps(layouts)},
         mode="trace",
-        limits=LIMITS,
+        limits=TRITON_LIMITS,
         limit_s=LIMIT_S,
     )
     if made.failure:

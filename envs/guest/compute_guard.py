@@ -1,4 +1,13 @@
-"""Ends the process when PyTorch itself is asked to compute; and the ways in which it can end."""
+"""Ends the process when PyTorch itself is asked to compute; and the ways in which it can end.
+
+A kernel is registered for every computing operator under a dispatch key that is active while an
+answer runs, and that kernel ends the process: operators that only move tensors have none.
+
+Holds: operators called from Python or C++ in the answer's own thread, values read one by one
+(`Looks`), and libraries that would switch the key off. Does not hold: other threads (`Starts` and
+policy/symbols.py keep them from Python), Python's own arithmetic on up to `LOOKS` values a round,
+and kernels called by address.
+"""
 
 from __future__ import annotations
 

@@ -21,8 +21,10 @@ from envs.guest.compute_guard import (
     only_moves,
 )
 
-HEAD_BYTES = 17
-"""One letter and the nonce; where a message has a body, that begins at byte 8."""
+NONCE_BYTES, LAYOUT_AT = 16, 8
+"""The referee's (envs/referee/layout.py), which cannot be imported in here."""
+HEAD_BYTES = 1 + NONCE_BYTES
+"""One letter and the nonce."""
 MESSAGE_BYTES = 1 << 16
 
 
@@ -38,13 +40,13 @@ class Rounds:
 
     def serve(self) -> None:
         channel = socket.socket(fileno=self.channel)
-        channel.send(b"R" + bytes(HEAD_BYTES - 1))
+        channel.send(b"R" + bytes(NONCE_BYTES))
         while True:
             message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 2)
             if not message:
                 leave(0)
             if message[:1] == b"P":
-                self.prepare(json.loads(message[8:]))
+                self.prepare(json.loads(message[LAYOUT_AT:]))
                 channel.send(message[:HEAD_BYTES])
             else:
                 with only_moves():  # until it is said: a finaliser of the answer's runs late

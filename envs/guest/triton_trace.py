@@ -46,7 +46,8 @@ class NoDevice:
 
     def __init__(self) -> None:
         self.tape: Tape | None = None
-        self.architecture, self.utils = 90, Utils()
+        self.architecture = 10 * PROPERTIES.major + PROPERTIES.minor
+        self.utils = Utils()
 
     def launcher_cls(self, source: Any, metadata: Any) -> Any:
         def launch(*given: Any) -> None:

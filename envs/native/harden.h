@@ -2,6 +2,12 @@
 //
 // Order matters: mounts need root of the namespace, the uid drop ends that; Landlock and seccomp come
 // last because they also bind this code. Nothing here can be undone by the process itself.
+//
+// Holds: the system calls of kDenied, new namespaces, sockets, starting programs (unless it is a
+// compiler); files outside the system's folders and /scratch; rlimits; capabilities; the user where we are root.
+// Does not hold: system calls that are not listed (a deny-list: it bounds what can be reached, the
+// namespaces bound what it reaches); reading the system's folders; without Landlock in this kernel,
+// paths are bound by the empty root alone, and envs/sandbox/levels.py says so.
 #pragma once
 
 #include <errno.h>
@@ -101,7 +107,7 @@ inline void filter_system_calls(Starts starts) {
     refuse(EPERM);
   }
   unless_equal_skip(SYS_clone3, 1);
-  refuse(ENOSYS);  // its flags are behind a pointer; the C library falls back to clone
+  refuse(ENOSYS);  // a filter sees registers only: its flags are behind a pointer; the C library falls back to clone
   unless_equal_skip(SYS_clone, 5);
   load(offsetof(seccomp_data, args[0]));
   code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kNewNamespaces, 1, 0));

@@ -15,7 +15,7 @@
 #include "harden.h"
 
 constexpr int kChannel = 3;
-constexpr size_t kNonceBytes = 16;
+constexpr size_t kNonceBytes = 16, kLayoutAt = 8;  // envs/referee/layout.py
 constexpr size_t kMessageBytes = 1 << 16;
 
 // What the referee says before the clock starts: where each tensor lies, all sizes, all scalars.
@@ -68,7 +68,7 @@ inline void run_once(Call call, const Layout& layout, int input, int output) {
     iovec part = {message, sizeof message};
     msghdr header = {nullptr, 0, &part, 1, control, sizeof control, 0};
     if (recvmsg(kChannel, &header, MSG_CMSG_CLOEXEC) <= 0) _exit(0);
-    if (message[0] == 'P') layout = read_layout(message + 8);
+    if (message[0] == 'P') layout = read_layout(message + kLayoutAt);
     if (message[0] == 'G') {
       int files[2];
       memcpy(files, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof files);

@@ -4,6 +4,10 @@ It is policy, not safety: the sandbox holds an answer, and the referee cannot be
 an answer could switch off the watch that `forward` runs under (guest/compute_guard.py), and let
 PyTorch compute. A module is only ever the left side of a dot here, so each step through one can be
 read.
+
+Holds: names of modules outside `python_allowlist.py`, attributes that lead out of what was read
+(dunders, frames, code objects), and text that would become code. Does not hold: what allowed names
+compute at run time, which the guard watches; and native code, whose names `symbols.py` reads.
 """
 
 from __future__ import annotations

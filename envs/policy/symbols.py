@@ -2,8 +2,11 @@
 
 Python is watched where it calls an operator (guest/compute_guard.py). C++ has other doors:
 PyTorch's kernels by their own names, the BLAS within it, another thread, `dlsym`. All of them have
-names that the loader binds, and here they are read. Code that goes to an address without a name is
-not seen.
+names that the loader binds, and here they are read.
+
+Holds: every name that a library asks the loader for. Does not hold: code that goes to an address
+without a name (computed, or found in memory), and system calls made without the C library, which
+the sandbox bounds.
 """
 
 from __future__ import annotations

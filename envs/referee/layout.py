@@ -21,6 +21,8 @@ POISON = 0xFF
 
 NONCE_BYTES = 16
 """Of the number that a message carries behind its first letter, and its answer back."""
+LAYOUT_AT = 8
+"""Where the body of a message begins that has one: its head is part of the nonce."""
 NS_BYTES = 8
 """A device's duration, behind the answer of a process of ours."""
 

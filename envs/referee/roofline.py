@@ -35,7 +35,7 @@ def floor_ns(work: Work, target: Target) -> float | None:
 
     Reading, writing and arithmetic overlap, and writing is as fast as reading.
 
-    >>> core = Target(name="c", cores=1, read_bytes_per_s=((1024, 1e9),), flops_per_s=4e9)
+    >>> core = Target(name="c", read_bytes_per_s=((1024, 1e9),), flops_per_s=4e9)
     >>> floor_ns(Work(read_bytes=8000, written_bytes=5000, multiply_adds=10_000), core)
     8000.0
     >>> floor_ns(Work(read_bytes=8000, written_bytes=5000, multiply_adds=20_000), core)

@@ -3,6 +3,11 @@
 Rule: the clock starts before the inputs are revealed and stops only when the referee holds its own
 copy of the outputs. So an early "done", a late write, a patched clock or a background thread in the
 candidate's process gains nothing, and none of them has to be detected.
+
+Holds: time and outputs, whatever the candidate's process does to itself; inputs are new in each
+round, so nothing can be remembered from an earlier one. Does not hold: work done by others for the
+candidate (the sandbox and the policy see to that), and noise of the machine, which `timing.py`
+measures and never hides.
 """
 
 from __future__ import annotations
@@ -25,9 +30,6 @@ from envs.referee.layout import (
 )
 from envs.referee.tolerance import Expected
 from envs.types import CaseCheck, Verdict
-
-LAYOUT_AT = 8
-"""Where the body of a message begins that has one: its head is part of the nonce."""
 
 
 class CandidateFailedError(Exception):

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from envs.abi import CaseSpec, TensorSpec
-from envs.codec import problem_from_plain, to_plain
+from envs.codec import from_plain, to_plain
 from envs.memfd import memfd
 from envs.referee.layout import MESSAGE_BYTES, NONCE_BYTES, NS_BYTES, NUMPY_TYPES, offsets
 from envs.referee.tolerance import Array, overflowed
@@ -43,7 +43,7 @@ from envs.reference.module import (
 )
 from envs.reference.torch_compile import compile_module
 from envs.replay.torch_clock import DeviceClock
-from envs.types import Tolerance
+from envs.types import Problem, Tolerance
 
 
 class ReferenceServer:
@@ -80,7 +80,7 @@ class ReferenceServer:
 
     def load(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         """The spec and the tolerance of every case."""
-        noun = problem_from_plain(problem)
+        noun = from_plain(Problem, problem)
         references = [load_reference(noun, case) for case in noun.cases]
         pairs = [(one, one.spec()) for one in references]
         for _, spec in pairs:

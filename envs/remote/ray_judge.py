@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.codec import evaluation_from_plain, to_plain
+from envs.codec import from_plain, to_plain
 from envs.judge import CANDIDATE_LIMIT_S, TRIES, BatchJudge, unjudged
 from envs.remote.ray_nodes import Fleet, Node, last_line
 from envs.sandbox.levels import LEVELS
@@ -173,7 +173,7 @@ class RayJudge(BatchJudge):
             if errand is None:
                 continue
             try:
-                found = evaluation_from_plain(json.loads(self._ray.get(reference)))
+                found = from_plain(Evaluation, json.loads(self._ray.get(reference)))
             except (self._ray.exceptions.RayError, ValueError, KeyError, TypeError) as error:
                 self._lost(batch, errand, str(error))
             else:

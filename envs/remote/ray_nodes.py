@@ -6,13 +6,12 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from envs.codec import candidate_from_plain, problem_from_plain, to_json
+from envs.codec import from_plain, to_json
 from envs.judge import Judge
-from envs.sandbox.toolchain import toolchain_fingerprint
-from envs.types import content_hash
+from envs.sandbox.toolchain import code_version, toolchain_fingerprint
+from envs.types import Candidate, Problem
 from envs.workers.pool import JudgeError
 
 STARTS = 3
@@ -23,13 +22,6 @@ RESOURCE = "judge"
 """`ray start --resources='{"judge": 1}'` keeps judging to such nodes, away from the trainer's."""
 CALLS = 1000
 """So many candidates an actor may hold at a time; far more than a node has workers."""
-
-
-def code_version() -> str:
-    """Names the judge's own code: two nodes with other code may disagree on a verdict."""
-    files = sorted(Path(__file__).parents[1].rglob("*"))
-    sources = [one for one in files if one.suffix in (".py", ".h", ".cpp")]
-    return content_hash(*(one.read_text(encoding="utf-8") for one in sources))
 
 
 class NodeJudge:
@@ -48,7 +40,7 @@ class NodeJudge:
 
     def evaluate(self, line: str) -> str:
         job = json.loads(line)
-        nouns = (problem_from_plain(job["problem"]), candidate_from_plain(job["candidate"]))
+        nouns = (from_plain(Problem, job["problem"]), from_plain(Candidate, job["candidate"]))
         (found,) = self.judge.evaluate_many(
             [nouns], timed=job["timed"], seed=job["seed"], limit_s=job["limit_s"]
         )

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from envs.memfd import memfd
 from envs.paths import cache_folder, write_whole
+from envs.sandbox.limits import BUILD_LIMITS, Limits
 from envs.sandbox.toolchain import toolchain_fingerprint
-from envs.sandbox.zygote import BUILD_LIMITS, Limits, Zygote
+from envs.sandbox.zygote import Zygote
 from envs.types import content_hash
 
 LOG_LIMIT_BYTES = 16 << 10

@@ -1,7 +1,8 @@
 """A control group for each worker's sandbox, where this machine allows one: version 2, 1, or none.
 
-Rlimits hold for one process; a cgroup holds for a compiler with its children, for shared memory
-and for the scratch folder as well.
+Holds: the memory and the number of processes of a worker's jobs together, a compiler's children,
+shared memory and the scratch folder included; rlimits hold for one process. Does not hold: where no
+group can be made (`cgroup_kind()` is None) it does nothing, and the sandbox's level says so.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-MEMORY_BYTES = 4 << 30
-PROCESSES = 128
+from envs.sandbox.limits import CGROUP_MEMORY_BYTES, CGROUP_PROCESSES
+
 PREFIX = "kernelwright"
 MOUNT = Path("/sys/fs/cgroup")
 CLOSE_LIMIT_S = 5.0
@@ -64,10 +65,10 @@ def remove_groups_of(process_id: int) -> None:
 
 
 _V1 = {
-    "memory": {"memory.limit_in_bytes": MEMORY_BYTES},
-    "pids": {"pids.max": PROCESSES},
+    "memory": {"memory.limit_in_bytes": CGROUP_MEMORY_BYTES},
+    "pids": {"pids.max": CGROUP_PROCESSES},
 }
-_V2 = {"": {"memory.max": MEMORY_BYTES, "pids.max": PROCESSES}}
+_V2 = {"": {"memory.max": CGROUP_MEMORY_BYTES, "pids.max": CGROUP_PROCESSES}}
 
 
 def _make(limits: dict[str, dict[str, int]]) -> list[Path]:

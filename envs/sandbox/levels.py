@@ -1,4 +1,8 @@
-"""How well this machine holds untrusted code, found by trying; refused where that is too little."""
+"""How well this machine holds untrusted code, found by trying; refused where that is too little.
+
+Holds: no level is claimed that a job did not just reach here. Does not hold: it tries the layers,
+not the kernel's own faults, and once a process: a limit that is taken away later is not seen.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,10 @@ import tempfile
 from functools import lru_cache
 
 from envs.sandbox.cgroup import cgroup_kind
+from envs.sandbox.limits import BUILD_LIMITS
 from envs.sandbox.rootfs import native
 from envs.sandbox.toolchain import SandboxUnavailableError, landlock_version
-from envs.sandbox.zygote import BUILD_LIMITS, START_LIMIT_S, SandboxLostError, Zygote
+from envs.sandbox.zygote import START_LIMIT_S, SandboxLostError, Zygote
 
 LEVELS = ("none", "namespaces", "landlock", "cgroup")
 """Weakest first, each with all before it. `namespaces`: own pid, mount, ipc, net and uts

@@ -1,6 +1,10 @@
 """What untrusted code sees of this machine: an almost empty root, and the program that starts jobs.
 
 Every folder is read-only. A job's own /scratch is mounted later, by the jail (native/harden.h).
+
+Holds: no home, nothing of /etc but the loader's, nothing of /proc but the processor's description,
+no devices but bubblewrap's own few; nothing of the host is writable. Does not hold: what is shown
+can be read, so nothing secret may lie in the folders of the interpreter, torch and the compilers.
 """
 
 from __future__ import annotations

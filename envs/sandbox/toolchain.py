@@ -92,6 +92,12 @@ def triton_tools() -> Path | None:
     return folder if folder and folder.is_dir() else None
 
 
+def code_version() -> str:
+    """Names the judge's own code: with other code it may come to other verdicts."""
+    sources = [one for one in NATIVE.parent.rglob("*") if one.suffix in (".py", ".h", ".cpp")]
+    return content_hash(*(one.read_text(encoding="utf-8") for one in sorted(sources)))
+
+
 @lru_cache
 def toolchain_fingerprint() -> str:
     """Names this kind of core and the compilers: what they make or run compares within one."""

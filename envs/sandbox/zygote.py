@@ -2,8 +2,11 @@
 
 Bubblewrap is started once for a worker and makes an almost empty root (`rootfs.py`). In it the
 jail, our zygote (native/zygote.h), starts every job in namespaces of its own and takes all rights
-from it. No folder of the host is writable inside: what comes out comes through descriptors that we
-made.
+from it (native/harden.h). What comes out comes through descriptors that we made.
+
+Holds: files, processes, network, other jobs' memory and time (`limits.py`); a job's whole tree dies
+with it, and what it wrote with it. Does not hold: a fault of the kernel or of bubblewrap; what two
+jobs can learn from sharing a machine (caches, load); a GPU, which no job may open.
 """
 
 from __future__ import annotations
@@ -15,14 +18,12 @@ import socket
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import Enum
 
 from envs.sandbox.cgroup import Cgroup
+from envs.sandbox.limits import Limits
 from envs.sandbox.rootfs import Inside
 from envs.sandbox.toolchain import bwrap_path
 
-FIRST_UID = 100_000
 START_LIMIT_S = 20.0
 KILL_LIMIT_S = 20.0
 MESSAGE_BYTES = 1 << 16
@@ -33,47 +34,6 @@ NO_SANDBOX = 66
 
 class SandboxLostError(RuntimeError):
     """The zygote died or did not answer: this worker is of no more use. Never a verdict."""
-
-
-class Starts(Enum):
-    """What a job may start: a compiler processes, a kernel threads. A thread in which Python can
-    run would be out of sight of what watches PyTorch (guest/compute_guard.py)."""
-
-    NOTHING = 0
-    THREADS = 1
-    PROCESSES = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Hard limits of one job; memory, CPU time and file size hold for each of its processes."""
-
-    memory_bytes: int
-    file_bytes: int
-    processes: int
-    cpu_seconds: int
-    scratch_bytes: int = 256 << 20
-    starts: Starts = Starts.THREADS
-
-    def words(self) -> list[str]:
-        """The same for the jail (native/zygote.h)."""
-        uid = [f"uid={FIRST_UID + os.getpid()}"] if os.geteuid() == 0 else []
-        return [
-            *uid,
-            f"memory={self.memory_bytes}",
-            f"fsize={self.file_bytes}",
-            f"processes={self.processes}",
-            f"cpu={self.cpu_seconds}",
-            f"scratch={self.scratch_bytes}",
-            f"starts={self.starts.value}",
-        ]
-
-
-BUILD_LIMITS = Limits(
-    memory_bytes=2 << 30, file_bytes=64 << 20, processes=32, cpu_seconds=30, starts=Starts.PROCESSES
-)
-RUN_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)
-PYTHON_LIMITS = Limits(memory_bytes=4 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)
 
 
 class Job:

@@ -16,16 +16,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
 
-from envs.codec import problem_from_plain, timing_from_plain, to_json
+from envs.codec import from_plain, to_json
 from envs.locks import exclusive
 from envs.paths import ROOT, cache_folder, write_whole
 from envs.referee.timing import Pace, Runs, time_in_turns
@@ -67,15 +66,6 @@ class CompiledBaseline:
             raise ValueError("either it was compiled and timed, or there is a reason")
 
 
-def compiled_from_plain(plain: Mapping[str, Any]) -> CompiledBaseline:
-    timing = plain["timing"]
-    return CompiledBaseline(
-        timing=timing_from_plain(timing) if timing else None,
-        compile_s=plain["compile_s"],
-        reason=plain["reason"],
-    )
-
-
 def compiled_baselines(
     problems: Sequence[Problem], on_done: Callable[[], None] | None = None
 ) -> list[CompiledBaseline]:
@@ -113,7 +103,7 @@ def cache_file(problem: Problem) -> Path:
 
 def _kept(problem: Problem) -> CompiledBaseline | None:
     try:
-        return compiled_from_plain(json.loads(cache_file(problem).read_text(encoding="utf-8")))
+        return from_plain(CompiledBaseline, json.loads(cache_file(problem).read_text("utf-8")))
     except (FileNotFoundError, ValueError):  # none, or damaged
         return None
 
@@ -158,7 +148,7 @@ def _ask_process(problem: Problem, core: int, stop: threading.Event) -> Compiled
 
 def _answer(status: int, answer: str, printed: str) -> CompiledBaseline:
     if status == 0:
-        return compiled_from_plain(json.loads(answer))
+        return from_plain(CompiledBaseline, json.loads(answer))
     last = (printed.strip().splitlines() or ["it printed nothing"])[-1]
     return CompiledBaseline(reason=f"measuring ended with {status}: {last[:LONGEST_REASON]}")
 
@@ -200,7 +190,7 @@ def main() -> None:
     os.sched_setaffinity(0, {core})
     answer = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a problem that prints is no answer
-    found = measure(problem_from_plain(json.load(sys.stdin)), core)
+    found = measure(from_plain(Problem, json.load(sys.stdin)), core)
     with open(answer, "w", encoding="utf-8") as file:
         file.write(to_json(found) + "\n")
 

@@ -46,7 +46,6 @@ def as_target(name: str, measured: dict[str, Any]) -> Target:
     flops = measured["flops"]
     return Target(
         name=name,
-        cores=1,
         read_bytes_per_s=tuple((size, HEADROOM * rate) for size, rate in measured["read"]),
         flops_per_s=HEADROOM * HALF_PRECISION * flops if flops else None,
     )

@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from envs.codec import evaluation_from_plain, to_plain
+from envs.codec import from_plain, to_plain
 from envs.paths import ROOT
 from envs.sandbox.cgroup import remove_groups_of
 from envs.types import Candidate, Evaluation, Problem
@@ -84,7 +84,7 @@ class Worker:
             answer = json.loads(self._hear(ends))
             if answer["candidate"] != candidate.key:
                 raise ValueError("it answered another question")
-            return evaluation_from_plain(answer["evaluation"])
+            return from_plain(Evaluation, answer["evaluation"])
         except TimeoutError:
             raise
         except ConnectionError:

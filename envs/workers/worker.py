@@ -18,13 +18,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from envs.codec import candidate_from_plain, problem_from_plain, to_plain
+from envs.codec import from_plain, to_plain
 from envs.evaluator import Evaluator, JudgingConfig
 from envs.hardware import DeviceLostError, gpus
 from envs.locks import exclusive
 from envs.reference.client import ReferenceGoneError
 from envs.sandbox.toolchain import toolchain_fingerprint
 from envs.sandbox.zygote import SandboxLostError
+from envs.types import Candidate, Problem
 from envs.workers.peaks import peaks
 
 BEAT_S = 5.0
@@ -58,8 +59,8 @@ def serve(channel: socket.socket, evaluator: Evaluator, core: int) -> None:
     """Answers until the judge hangs up."""
     for line in channel.makefile("rb"):
         job = json.loads(line)
-        problem = problem_from_plain(job["problem"])
-        candidate = candidate_from_plain(job["candidate"])
+        problem = from_plain(Problem, job["problem"])
+        candidate = from_plain(Candidate, job["candidate"])
         with beating(channel), exclusive(f"core-{core}"):
             found = evaluator.judge(problem, candidate, timed=job["timed"], seed=job["seed"])
         answer = {"candidate": candidate.key, "evaluation": to_plain(found)}

@@ -1,0 +1,90 @@
+"""Hard limits of everything that runs in the sandbox: memory, files, processes, CPU time.
+
+Holds: each process by rlimits, which every machine has, and a worker's whole sandbox by a control
+group where this machine gives one (`cgroup.py`). Does not hold: without a control group, the sum
+over a job's processes, which may be `processes` times as much; wall-clock time, which is the
+caller's to watch (`Job.wait`).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from enum import Enum
+
+FIRST_UID = 100_000
+"""Where the judge is root, a worker's jobs run as this user plus the worker's process id."""
+CGROUP_MEMORY_BYTES = 4 << 30
+"""Memory of all of a worker's jobs together, scratch folders and shared memory included."""
+CGROUP_PROCESSES = 128
+
+
+class Starts(Enum):
+    """What a job may spawn: compilers need processes, native kernels threads, Python nothing.
+
+    A thread in which Python can run would be out of sight of what watches PyTorch
+    (guest/compute_guard.py).
+    """
+
+    NOTHING = 0
+    THREADS = 1
+    PROCESSES = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Hard limits of one job; memory, CPU time and file size hold for each of its processes."""
+
+    memory_bytes: int
+    file_bytes: int
+    processes: int
+    cpu_seconds: int
+    scratch_bytes: int = 256 << 20
+    starts: Starts = Starts.THREADS
+
+    def words(self) -> list[str]:
+        """The same for the jail (native/zygote.h)."""
+        uid = [f"uid={FIRST_UID + os.getpid()}"] if os.geteuid() == 0 else []
+        return [
+            *uid,
+            f"memory={self.memory_bytes}",
+            f"fsize={self.file_bytes}",
+            f"processes={self.processes}",
+            f"cpu={self.cpu_seconds}",
+            f"scratch={self.scratch_bytes}",
+            f"starts={self.starts.value}",
+        ]
+
+
+BUILD_LIMITS = Limits(
+    memory_bytes=2 << 30, file_bytes=64 << 20, processes=32, cpu_seconds=30, starts=Starts.PROCESSES
+)
+"""g++ on one file."""
+NVCC_LIMITS = Limits(
+    memory_bytes=4 << 30, file_bytes=64 << 20, processes=64, cpu_seconds=60, starts=Starts.PROCESSES
+)
+"""nvcc on one file, with the compilers that it starts."""
+TRITON_LIMITS = Limits(
+    memory_bytes=6 << 30,
+    file_bytes=64 << 20,
+    processes=64,
+    cpu_seconds=120,
+    starts=Starts.PROCESSES,
+)
+"""A module run once, with Triton's compilers for each of its kernels."""
+EXTENSION_LIMITS = Limits(
+    memory_bytes=4 << 30,
+    file_bytes=256 << 20,
+    processes=64,
+    cpu_seconds=240,
+    starts=Starts.PROCESSES,
+)
+"""A PyTorch extension: its headers alone take a compiler a minute."""
+RUN_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)
+"""A native kernel, all of its rounds."""
+PYTHON_LIMITS = Limits(memory_bytes=4 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)
+"""A Python answer, all of its rounds; torch alone maps more than a gigabyte."""
+TRACE_LIMITS = replace(PYTHON_LIMITS, starts=Starts.NOTHING)
+"""A Python answer's host code, run once to learn what it launches."""
+RECORD_LIMITS = replace(TRACE_LIMITS, file_bytes=1 << 20)
+"""A Python answer's module, run once to learn which extensions it builds."""

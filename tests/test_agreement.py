@@ -1,0 +1,76 @@
+"""What C++ and Python both state is the same: wire, first addresses, the pretended GPU.
+
+Neither side can read the other's: one is compiled, and the other runs where nothing of ours is.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+from envs.dialects.cuda import FIRST_TENSOR
+from envs.referee.layout import LAYOUT_AT, NONCE_BYTES
+
+ENVS = Path(__file__).parents[1] / "envs"
+OF_THE_GPU = {
+    "kMajor": "major",
+    "kProcessors": "multi_processor_count",
+    "kWarp": "warp_size",
+    "kThreads": "max_threads_per_block",
+    "kThreadsOfProcessor": "max_threads_per_multi_processor",
+    "kRegisters": "regs_per_multiprocessor",
+    "kShared": "shared_memory_per_block",
+    "kSharedOptIn": "shared_memory_per_block_optin",
+    "kSharedOfProcessor": "shared_memory_per_multiprocessor",
+    "kL2Bytes": "L2_cache_size",
+}
+
+
+def in_cpp(file: str) -> dict[str, int]:
+    """Every `constexpr … name = number` of a header."""
+    found = {}
+    for line in re.findall(r"constexpr \w+ ([^;]+);", (ENVS / "native" / file).read_text("utf-8")):
+        for name, value in re.findall(r"(k\w+) = ([0-9a-fx]+(?: << \d+)?)", line):
+            found[name] = eval(value)
+    return found
+
+
+def in_python(file: str) -> dict[str, Any]:
+    """Every constant that a module of the guest sets, at its top or in a class, by name."""
+    found: dict[str, Any] = {}
+    for node in ast.walk(ast.parse((ENVS / "guest" / file).read_text("utf-8"))):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            names = target.elts if isinstance(target, ast.Tuple) else [target]
+            values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            for name, value in zip(names, values, strict=False):
+                text = ast.unparse(value)
+                if re.fullmatch(r"\d+( << \d+)?|'[^']*'", text):
+                    found[ast.unparse(name)] = eval(text)
+    return found
+
+
+def test_a_message_of_a_round_has_the_same_parts_on_all_three_sides() -> None:
+    player, guest = in_cpp("player.h"), in_python("rounds.py")
+    assert player["kNonceBytes"] == guest["NONCE_BYTES"] == NONCE_BYTES
+    assert player["kLayoutAt"] == guest["LAYOUT_AT"] == LAYOUT_AT
+    assert player["kMessageBytes"] == guest["MESSAGE_BYTES"]
+    assert LAYOUT_AT % 8 == 0, "its words are read in place"
+
+
+def test_traced_host_code_finds_tensors_at_the_addresses_that_are_looked_up() -> None:
+    recorder = in_cpp("recorder.h")
+    assert recorder["kFirstTensor"] == FIRST_TENSOR
+    assert recorder["kFirstNew"] == in_python("inline_trace.py")["FIRST_NEW"]
+
+
+def test_the_gpu_that_there_is_not_is_the_same_in_cpp_and_in_python() -> None:
+    cpp, python = in_cpp("recorder.h"), in_python("fake_cuda.py")
+    assert {name: cpp[name] for name in OF_THE_GPU} == {
+        name: python[theirs] for name, theirs in OF_THE_GPU.items()
+    }
+    recording = (ENVS / "native" / "recording.cpp").read_text("utf-8")
+    assert f'"{python["name"]}"' in recording
+    assert f"totalGlobalMem = {python['total_memory'] >> 30}ULL << 30" in recording
