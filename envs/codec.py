@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -36,7 +36,7 @@ def from_plain(noun: type[Noun], plain: Any) -> Noun:
     pydantic's own reader of JSON refuses half of a surrogate pair.
     """
     try:
-        found: Noun = _adapter(noun).validate_python(plain)
+        found: Noun = _adapter(cast("Any", noun)).validate_python(plain)
         return found
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
