@@ -204,7 +204,7 @@ def _learned_from() -> Iterator[Exhibit]:
             name=f"{problem.name}/{one.variant}",
             family="triples",
             problem=problem,
-            candidate=Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=source),
+            candidate=Candidate(problem_key=problem.key, dialect="cpp", source=source),
             verdict=Verdict.CORRECT,
             reason="ok",
         )

@@ -30,7 +30,7 @@ class Triple:
     pattern: str = ""
     """Its composition but for the pointwise operator: what its loops and its plan are made for."""
 
-    def completion(self, dialect: Dialect = Dialect.CPP) -> str:
+    def completion(self, dialect: Dialect = "cpp") -> str:
         """What the model is to answer: the reasoning, then one code block, and nothing after it."""
         return f"{self.reasoning}\n\n```{dialect}\n{self.source}```"
 

@@ -1,4 +1,4 @@
-"""The native ABI of `cpp` and `cuda` answers: one C function, its arguments set by the problem.
+"""The native ABI (`cpp`, `cuda`): one C function, its arguments set by the problem.
 
 `extern "C" void kernel(...)` takes, in this order: a pointer for each tensor argument of `forward`,
 one for each parameter and buffer, one for each output; then every size of those tensors; then the
@@ -8,9 +8,8 @@ kernel is judged on several shapes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-from envs.types import Dialect
 
 C_TYPES = {
     "float32": "float",
@@ -20,7 +19,6 @@ C_TYPES = {
     "int32": "int32_t",
     "bool": "bool",
 }
-CUDA_TYPES = {**C_TYPES, "float16": "__half", "bfloat16": "__nv_bfloat16"}
 _WORDS = """
 alignas alignof and_eq asm auto bitand bitor bool case catch char char8_t char16_t char32_t co_await
 co_return co_yield compl concept const const_cast consteval constexpr constinit decltype default
@@ -103,13 +101,30 @@ class UnsupportedDtypeError(ValueError):
     """A tensor's dtype has no C type in this dialect."""
 
 
-def parameters(spec: CaseSpec, dialect: Dialect) -> list[tuple[str, str]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeAbi:
+    """How a native kernel is called: what tensors are of, and what follows the scalars.
+
+    `last` are (C type, name) of arguments that are the caller's own, each handed on as a pointer.
+    """
+
+    name: str
+    file: str
+    """What the candidate's source is called where it is built."""
+    types: Mapping[str, str]
+    last: tuple[tuple[str, str], ...] = ()
+
+
+C_ABI = NativeAbi(name="cpp", file="candidate.cpp", types=C_TYPES)
+
+
+def parameters(spec: CaseSpec, abi: NativeAbi) -> list[tuple[str, str]]:
     """(C type, name) of each argument of `kernel`, in order."""
-    types = CUDA_TYPES if dialect is Dialect.CUDA else C_TYPES
+    types = abi.types
     for tensor in spec.tensors:
         if tensor.dtype not in types:
             raise UnsupportedDtypeError(
-                f"{tensor.name} is {tensor.dtype}: not in the {dialect} ABI"
+                f"{tensor.name} is {tensor.dtype}: not in the {abi.name} ABI"
             )
     rows = [(f"const {types[tensor.dtype]}*", tensor.name) for tensor in spec.inputs]
     rows += [(f"{types[tensor.dtype]}*", tensor.name) for tensor in spec.outputs]
@@ -119,35 +134,32 @@ def parameters(spec: CaseSpec, dialect: Dialect) -> list[tuple[str, str]]:
         for dim in range(len(tensor.shape))
     ]
     rows += [(SCALAR_TYPES[type(value).__name__], name) for name, value in spec.scalars]
-    return rows + ([("cudaStream_t", "stream")] if dialect is Dialect.CUDA else [])
+    return [*rows, *abi.last]
 
 
-def signature(spec: CaseSpec, dialect: Dialect) -> str:
+def signature(spec: CaseSpec, abi: NativeAbi) -> str:
     """The one line that an answer must define, without a semicolon."""
-    arguments = ", ".join(f"{c_type} {name}" for c_type, name in parameters(spec, dialect))
+    arguments = ", ".join(f"{c_type} {name}" for c_type, name in parameters(spec, abi))
     return f'extern "C" void kernel({arguments})'
 
 
-def glue(spec: CaseSpec, dialect: Dialect) -> str:
-    """C++ that unpacks (pointers, sizes, scalars) and calls `kernel`; for cuda also a stream.
+def glue(spec: CaseSpec, abi: NativeAbi) -> str:
+    """C++ that unpacks (pointers, sizes, scalars) and calls `kernel`, for CUDA with a stream.
 
     It includes the candidate, so a kernel with other arguments is a compile error that names both
     declarations, not a crash.
     """
-    names = [row[0] for row in parameters(spec, dialect)]
+    names = [row[0] for row in parameters(spec, abi)]
     tensors, sizes = len(spec.tensors), len(spec.sizes)
     scalars = names[tensors + sizes : tensors + sizes + len(spec.scalars)]
     calls = [f"({c_type})pointers[{i}]" for i, c_type in enumerate(names[:tensors])]
     calls += [f"sizes[{i}]" for i in range(sizes)]
     calls += [f"({c_type})scalars[{i}]" for i, c_type in enumerate(scalars)]
-    rest = ""
-    file = "candidate.cpp"
-    if dialect is Dialect.CUDA:
-        calls, rest = [*calls, "(cudaStream_t)stream"], ", void* stream"
-        file = "candidate.cu"
+    calls += [f"({c_type}){name}" for c_type, name in abi.last]
+    rest = "".join(f", void* {name}" for _, name in abi.last)
     return (
-        f'#include <stdint.h>\n#include "{file}"\n'
-        f'{signature(spec, dialect)};\nextern "C" void kernelwright_call(void* const* pointers, '
+        f'#include <stdint.h>\n#include "{abi.file}"\n'
+        f'{signature(spec, abi)};\nextern "C" void kernelwright_call(void* const* pointers, '
         f"const int64_t* sizes, const double* scalars{rest}) {{\n"
         f"  kernel({', '.join(calls)});\n}}\n"
     )

@@ -13,7 +13,7 @@ _BLOCK = re.compile(r"^```([\w+-]*)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MUL
 def extract(completion: str, dialect: Dialect) -> str | None:
     """Source of the last closed code block in this dialect's language; None where there is none.
 
-    >>> extract("It adds.\\n```cpp\\nint x;\\n```", Dialect.CPP)
+    >>> extract("It adds.\\n```cpp\\nint x;\\n```", "cpp")
     'int x;\\n'
     """
     fences = DIALECTS[dialect].fences

@@ -34,13 +34,8 @@ class Verdict(StrEnum):
     UNJUDGED = "unjudged"
 
 
-class Dialect(StrEnum):
-    """What an answer is written in; `envs/dialects/` says how each one is built and run."""
-
-    CPP = "cpp"
-    CUDA = "cuda"
-    TRITON = "triton"
-    INLINE = "inline"
+Dialect = str
+"""The name of what an answer is written in; `envs/dialects/` has the list of them."""
 
 
 class Trust(StrEnum):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.kernelbench import place
+from envs.dialects import DIALECTS
 from envs.judge import NO_CODE_BLOCK, AnyJudge
 from envs.types import Candidate, Dialect, Evaluation, Problem, Record
 from rewards.price import price
@@ -21,8 +22,6 @@ BATCH = 8
 """Answers judged, and kept, at a time."""
 LAYOUT = "level_1_problem_1_sample_0_kernel.py"
 FILE = re.compile(r"level_(\d+)_problem_(\d+)_sample_(\d+)_kernel\.(py|cpp|cu)")
-BY_ENDING = {"cpp": Dialect.CPP, "cu": Dialect.CUDA}
-TRITON = re.compile(r"^\s*@\s*(?:triton\.)?jit\b", re.MULTILINE)
 
 
 class AnswersError(ValueError):
@@ -77,23 +76,15 @@ def read_answers(
 
 def guess_dialect(path: Path) -> Dialect:
     """What a file is written in. Raises AnswersError where nothing says so."""
-    if by_ending := BY_ENDING.get(path.suffix[1:]):
-        return by_ending
+    for name, one in DIALECTS.items():
+        if one.sign is None and one.suffix == path.suffix:
+            return name
     source = path.read_text(encoding="utf-8", errors="replace")
-    said = [
-        dialect
-        for dialect, told in (
-            (Dialect.INLINE, "load_inline" in source),
-            (Dialect.TRITON, TRITON.search(source)),
-        )
-        if told
-    ]
+    said = [name for name, one in DIALECTS.items() if one.sign and one.sign.search(source)]
     if len(said) == 1 or not source.strip():
-        return said[0] if said else Dialect.INLINE
-    why = "both load_inline and @triton.jit" if said else "neither load_inline nor @triton.jit"
-    raise AnswersError(
-        f"{path}: {why}; remove it, or say what all of them are in with --dialect inline or triton"
-    )
+        return said[0] if said else "inline"
+    why = f"it looks like {' and '.join(said)}" if said else "it does not say what it is written in"
+    raise AnswersError(f"{path}: {why}; remove it, or say what all of them are in with --dialect")
 
 
 def judge_answers(

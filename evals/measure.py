@@ -160,7 +160,7 @@ class Attempt:
 
 def _question(model: str, suite: Suite, settings: EvalSettings) -> dict[str, Any]:
     """Everything that decides the answers, as plain JSON."""
-    asked = {**asdict(settings), "dialect": settings.dialect.value}
+    asked = {**asdict(settings), "dialect": settings.dialect}
     del asked["versions"]
     keys = [problem.key for problem in suite.problems]
     return {"model": model, "suite": suite.spec, "problems": keys, **asked}

@@ -131,7 +131,8 @@ def highlight(source: str, dialect: Dialect) -> Markup:
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name
 
-    lexer = get_lexer_by_name(DIALECTS[dialect].lexer, stripnl=False)
+    language = DIALECTS[dialect].lexer if dialect in DIALECTS else "text"  # a later version's
+    lexer = get_lexer_by_name(language, stripnl=False)
     return Markup(paint(clip(source), lexer, HtmlFormatter(nowrap=True)))
 
 

@@ -102,7 +102,7 @@ def summarise(
     held_out = {side: stages[stage] for stage, side in SIDES.items() if stage in stages}
     return {
         "model": facts.model,
-        "dialect": facts.dialect.value,
+        "dialect": facts.dialect,
         "target": facts.target,
         "suite": facts.suite,
         "date": facts.date,

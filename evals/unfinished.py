@@ -19,7 +19,7 @@ import yaml
 from data.store import FILE as RECORDS_FILE
 from data.suite import SuiteError, load_suite
 from envs.codec import from_plain
-from envs.types import Dialect, Record
+from envs.types import Record
 from evals.against import read_baselines
 from evals.summary import RunFacts, read_summary, summarise
 
@@ -87,7 +87,7 @@ def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
     data, env = _section(recipe, "data"), _mapping(run_dir / "env.json")
     suite = str(data.get("held_out_suite") or question.get("suite") or "unknown suite")
     name = _section(recipe, "model").get("name") or question.get("model") or "unknown model"
-    dialect = records[0].dialect if records else data.get("dialect", Dialect.CPP)
+    dialect = records[0].dialect if records else data.get("dialect", "cpp")
     seconds = {
         stage: float(one)
         for stage, one in _mapping(run_dir / "stages.json").items()
@@ -95,7 +95,7 @@ def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
     }
     return RunFacts(
         model=str(name),
-        dialect=Dialect(dialect),
+        dialect=str(dialect),
         target=f"{env.get('system', 'unknown machine')}, {env.get('cores', '?')} cores",
         suite=suite,
         date=datetime.now(UTC).date().isoformat(),

@@ -6,7 +6,7 @@ python examples/judge_one_kernel.py
 from __future__ import annotations
 
 from envs.judge import Judge
-from envs.types import Candidate, Case, Dialect, Problem, Role
+from envs.types import Candidate, Case, Problem, Role
 
 MODULE = """
 import torch
@@ -46,7 +46,7 @@ def main() -> None:
     )
     with Judge(workers=1) as judge:
         for source in (RIGHT, WRONG):
-            candidate = Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=source)
+            candidate = Candidate(problem_key=problem.key, dialect="cpp", source=source)
             evaluation = judge.evaluate(problem, candidate)
             print(f"{evaluation.verdict}: {evaluation.reason}")
             if evaluation.timing:

@@ -7,7 +7,6 @@ from typing import Any
 
 from envs.dialects import DIALECTS
 from envs.hardware import Gpu
-from envs.types import Dialect
 from kernelwright.yaml_tree import KeyPath, Tree, merge
 
 AUTO = "auto"
@@ -32,7 +31,7 @@ def settle(tree: Tree, gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[Tree, list[s
     if _value(tree.values, DIALECT) == AUTO:
         found[DIALECT] = dialect, why = _dialect(gpus, nvcc=nvcc)
         stages = tree.values.get("stages", ["sft", "grpo", "eval"])
-        if not DIALECTS[Dialect(dialect)].has_triples and "sft" in stages:
+        if not DIALECTS[dialect].has_triples and "sft" in stages:
             left = [one for one in stages if one != "sft"]
             found[STAGES] = left, f"there are no examples in {dialect} to imitate ({why})"
     for path, (value, _) in found.items():

@@ -19,9 +19,10 @@ from typing import Any
 
 from data.store import RecordStore
 from data.suite import load_suite
+from envs.dialects import known_dialect
 from envs.judge import AnyJudge, Judge, judge_completions
 from envs.prompt import task_prompt
-from envs.types import Dialect, Problem, Record, Task, Verdict
+from envs.types import Problem, Record, Task, Verdict
 from rewards.price import PRESETS, price
 
 
@@ -34,7 +35,7 @@ def kernel_dataset(suite: str, dialect: str = "cpp") -> Any:
             "prompt": [
                 {
                     "role": "user",
-                    "content": task_prompt(Task(problem=problem, dialect=Dialect(dialect))),
+                    "content": task_prompt(Task(problem=problem, dialect=known_dialect(dialect))),
                 }
             ],
             "problem": problem.key,
@@ -67,7 +68,8 @@ class KernelReward:
         if preset not in PRESETS:
             known = ", ".join(sorted(PRESETS))
             raise ValueError(f"no reward preset {preset!r}; there are: {known}")
-        self.suite, self.dialect, self.preset, self.timed = suite, Dialect(dialect), preset, timed
+        self.suite, self.dialect = suite, known_dialect(dialect)
+        self.preset, self.timed = preset, timed
         self.problems = load_suite(suite).by_key()
         self.store = _store(Path(records)) if records else None
         self.__name__ = "kernel"
@@ -137,7 +139,7 @@ class KernelReward:
         if len(keys) != count or not self.problems.keys() >= set(keys):
             raise ValueError(
                 f"the data set's column `problem` does not hold problems of {self.suite}: "
-                f"take kernel_dataset({self.suite!r}, {self.dialect.value!r})"
+                f"take kernel_dataset({self.suite!r}, {self.dialect!r})"
             )
         return [self.problems[key] for key in keys]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from envs.dialects import known_dialect
 from envs.judge import AnyJudge, judge_completions
 from envs.types import Dialect, Evaluation, Problem, Task, Verdict
 from kernelwright.verdicts import verdict_object
@@ -117,10 +118,10 @@ def dialect_of(model: str) -> Dialect:
     """What a run's model was taught to write in; `cpp` for what is no run's folder."""
     recipe = Path(model) / "recipe.resolved.yaml"
     if not recipe.is_file():
-        return Dialect.CPP
+        return "cpp"
     try:
         data = yaml.safe_load(recipe.read_text(encoding="utf-8"))["data"]
-        return Dialect(data.get("dialect", Dialect.CPP))
+        return known_dialect(data.get("dialect", "cpp"))
     except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
         why = " ".join(str(error).split())
         raise ValueError(f"{recipe}: it names no dialect ({why}): give --dialect") from None

@@ -18,8 +18,9 @@ from pydantic import (
     model_validator,
 )
 
+from envs.dialects import known_dialect
 from envs.sandbox.levels import LEVELS
-from envs.types import Baseline, Dialect
+from envs.types import Baseline
 from rewards.price import PRESETS
 from rl.methods.base import MethodOptions
 from rl.methods.find import method_options
@@ -77,7 +78,7 @@ class DataSection(Section):
     """Suite that the eval stage measures on; never trained on."""
     train_on_held_out: bool = False
     """Allows the two suites to share problems: what is measured then says nothing about others."""
-    dialect: Dialect = Dialect.CPP
+    dialect: Annotated[str, AfterValidator(known_dialect)] = "cpp"
     """What answers are written in."""
     max_triples: int | None = Field(default=None, ge=1)
     """At most so many triples for SFT; null takes all."""

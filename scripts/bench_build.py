@@ -25,9 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from envs.abi import CaseSpec
+from envs.dialects import DIALECTS
 from envs.dialects.base import Built, DialectSpec
-from envs.dialects.cpp import CPP
-from envs.dialects.cuda import CUDA
 from envs.dialects.inline_build import build_extension
 from envs.dialects.inline_extension import Extension
 from envs.reference.client import ReferenceProcess
@@ -126,13 +125,13 @@ def builds(spec: CaseSpec, sandboxes: Sandboxes) -> dict[str, Callable[[], float
             sys.exit(made.log)
 
     found: dict[str, Callable[[], float | None]] = {
-        "cpp": lambda: native(CPP, sources()["honest"]),
+        "cpp": lambda: native(DIALECTS["cpp"], sources()["honest"]),
         "inline, C++": lambda: light(CPP_INLINE),
         "load_inline, C++": lambda: torchs_own(CPP_INLINE + fresh),
     }
     if nvcc_path():
         found |= {
-            "cuda, three generations": lambda: native(CUDA, CUDA_NATIVE),
+            "cuda, three generations": lambda: native(DIALECTS["cuda"], CUDA_NATIVE),
             "inline, CUDA": lambda: light(DECLARATION, CUDA_INLINE),
             "load_inline, CUDA": lambda: torchs_own(DECLARATION, CUDA_INLINE + fresh),
         }

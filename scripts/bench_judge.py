@@ -28,7 +28,7 @@ from rich.table import Table
 from envs.dialects.cpp import FLAGS
 from envs.judge import Judge
 from envs.sandbox.toolchain import compiler_path, native_flags
-from envs.types import Candidate, Case, Dialect, Problem, Verdict
+from envs.types import Candidate, Case, Problem, Verdict
 from scripts.kernels import sources, the_problem
 
 ROUNDS = 10
@@ -93,7 +93,7 @@ def main() -> None:
 
 def judged(judge: Judge, problem: Problem, source: str, *, timed: bool) -> float:
     """Seconds that one candidate kept the caller waiting; all of them share their inputs."""
-    candidate = Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=source)
+    candidate = Candidate(problem_key=problem.key, dialect="cpp", source=source)
     started = time.perf_counter()
     (found,) = judge.evaluate_many([(problem, candidate)], timed=timed, seed=SEED)
     if found.verdict is not Verdict.CORRECT:

@@ -26,7 +26,7 @@ from rich.table import Table
 
 from data.suite import load_suite
 from envs.prompt import task_prompt
-from envs.types import Dialect, Task
+from envs.types import Task
 from kernelwright.recipe import resolve
 from rl.adapter import fresh_adapter, train_in_float32
 from rl.config import Recipe
@@ -119,7 +119,7 @@ def prompt_ids(recipe: Recipe, count: int) -> list[list[int]]:
     for problem in list(load_suite(recipe.data.train_suite).by_key().values())[:count]:
         message = {
             "role": "user",
-            "content": task_prompt(Task(problem=problem, dialect=Dialect.CPP)),
+            "content": task_prompt(Task(problem=problem, dialect="cpp")),
         }
         text = tokenizer.apply_chat_template([message], tokenize=False, add_generation_prompt=True)
         found.append(tokenizer(text, add_special_tokens=False).input_ids)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from data.gallery import FOLDER
 from data.kernelbench import load_problem
-from envs.types import Candidate, Dialect, Evaluation, Problem
+from envs.types import Candidate, Evaluation, Problem
 
 EXPLOITS = FOLDER / "exploits"
 FAULTY = (
@@ -44,7 +44,7 @@ def mixture(kinds: Sequence[str], problem: Problem) -> list[tuple[str, Candidate
     """(kind, candidate) in this order; no two are the same."""
     texts = sources()
     return [
-        (kind, Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=source))
+        (kind, Candidate(problem_key=problem.key, dialect="cpp", source=source))
         for number, kind in enumerate(kinds)
         for source in [f"{texts[kind]}\n// {number}\n"]
     ]

@@ -6,11 +6,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from envs import dialects
 from envs.types import (
     Case,
     CaseCheck,
     Check,
-    Dialect,
     Evaluation,
     Problem,
     Record,
@@ -66,7 +66,7 @@ def record(stage: str = "grpo", step: int = 0, row: int = 0, **changed: Any) -> 
     fields: dict[str, Any] = {
         "problem": "p",
         "problem_key": "k",
-        "dialect": Dialect.CPP,
+        "dialect": "cpp",
         "prompt": "do",
         "completion": "done",
         "source": "int x;",
@@ -162,7 +162,7 @@ def _records(evaluation: Evaluation) -> st.SearchStrategy[Record]:
         row=st.integers(0, 1 << 40),
         problem=NAMES,
         problem_key=NAMES,
-        dialect=st.sampled_from(Dialect),
+        dialect=st.sampled_from(dialects.NAMES),
         prompt=TEXTS,
         completion=TEXTS,
         source=st.none() if no_kernel else TEXTS,

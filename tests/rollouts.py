@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from envs.types import Case, Dialect, Evaluation, Problem, Reward, Task, Verdict
+from envs.types import Case, Evaluation, Problem, Reward, Task, Verdict
 from rl.decode import Sampled
 from rl.methods.base import Ask, Prompt, Row
 from rl.player import JudgedPlayer
@@ -17,7 +17,7 @@ from tests import nouns
 def task(name: str = "p") -> Task:
     code = f"class Model: '''{name}'''"
     problem = Problem(name=name, code=code, cases=(Case(name="a", sizes=()),))
-    return Task(problem=problem, dialect=Dialect.CPP)
+    return Task(problem=problem, dialect="cpp")
 
 
 def ask(name: str = "p", trajectory: int = 0) -> Ask:

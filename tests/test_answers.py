@@ -74,7 +74,7 @@ def test_every_answer_is_judged_in_the_dialect_of_its_file(done: Done) -> None:
         "level_2_problem_1_sample_0_kernel.cpp": "correct",
         "level_2_problem_2_sample_0_kernel.cpp": "correct",
     }
-    assert records["level_1_problem_1_sample_0_kernel.py"].dialect is Dialect.INLINE
+    assert records["level_1_problem_1_sample_0_kernel.py"].dialect == "inline"
     assert all(one.source == ANSWERS[name] for name, one in records.items() if one.source)
 
 
@@ -170,9 +170,9 @@ def test_a_second_opinion_is_asked_once(done: Done) -> None:
 @pytest.mark.parametrize(
     ("source", "dialect"),
     [
-        ("from torch.utils.cpp_extension import load_inline", Dialect.INLINE),
-        ("import triton\n\n@triton.jit\ndef f(): pass", Dialect.TRITON),
-        ("from triton import jit\n@jit\ndef f(): pass", Dialect.TRITON),
+        ("from torch.utils.cpp_extension import load_inline", "inline"),
+        ("import triton\n\n@triton.jit\ndef f(): pass", "triton"),
+        ("from triton import jit\n@jit\ndef f(): pass", "triton"),
     ],
 )
 def test_a_python_file_says_what_it_is_in(tmp_path: Path, source: str, dialect: Dialect) -> None:
@@ -184,8 +184,8 @@ def test_a_python_file_says_what_it_is_in(tmp_path: Path, source: str, dialect: 
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        ("class ModelNew: pass", "neither load_inline nor @triton.jit"),
-        ("@triton.jit\ndef f(): load_inline()", "both load_inline and @triton.jit"),
+        ("class ModelNew: pass", "does not say what it is written in"),
+        ("@triton.jit\ndef f(): load_inline()", "it looks like inline and triton"),
     ],
 )
 def test_a_file_that_does_not_say_is_refused_by_name(
@@ -205,8 +205,8 @@ def test_a_dialect_that_is_named_is_taken_for_every_file(tmp_path: Path) -> None
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / "level_1_problem_1_sample_0_kernel.py").write_text("class ModelNew: pass")
-    found, notes = read_answers(folder, problems(tmp_path / "suite"), Dialect.INLINE)
-    assert [one.dialect for one in found] == [Dialect.INLINE]
+    found, notes = read_answers(folder, problems(tmp_path / "suite"), "inline")
+    assert [one.dialect for one in found] == ["inline"]
     assert notes[0].startswith("3 of 4 problems have no answer: level1/2_Norm, ")
 
 

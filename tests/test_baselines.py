@@ -14,7 +14,7 @@ import pytest
 
 import rl.policies
 from data.suite import Suite
-from envs.types import Baseline, Case, Dialect, Problem, Role
+from envs.types import Baseline, Case, Problem, Role
 from envs.workers import compile_baseline
 from envs.workers.compile_baseline import CompiledBaseline, cache_file, compiled_baselines
 from evals.against import BASELINES_FILE
@@ -168,7 +168,7 @@ def test_an_evaluation_against_compile_reports_it_beside_eager(
     monkeypatch.setattr(rl.policies, "load_policy", lambda _: policy)
     settings = EvalSettings(
         stage="eval",
-        dialect=Dialect.CPP,
+        dialect="cpp",
         samples=1,
         max_new_tokens=64,
         temperature=0.0,

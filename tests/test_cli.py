@@ -13,7 +13,7 @@ from data.kernelbench import load_problem
 from envs.prompt import task_prompt
 from envs.reference.module import ProblemError
 from envs.sandbox.levels import LEVELS
-from envs.types import CaseCheck, Check, Dialect, Evaluation, Task, Timing, Verdict
+from envs.types import CaseCheck, Check, Evaluation, Task, Timing, Verdict
 from kernelwright.ask import ask
 from kernelwright.machine import own_version
 from kernelwright.preflight import not_judged_here
@@ -115,11 +115,11 @@ def test_judge_shows_the_signature_that_it_expected(tmp_path: Path) -> None:
 def test_prompt_is_what_training_asks(tmp_path: Path) -> None:
     path = tmp_path / "p.py"
     path.write_text(RELU_MODULE, encoding="utf-8")
-    for dialect in (Dialect.CPP, Dialect.INLINE):
+    for dialect in ("cpp", "inline"):
         done = kernelwright("prompt", str(path), "--dialect", dialect)
         assert done.returncode == 0, done.stderr
         assert done.stdout == task_prompt(Task(problem=load_problem(path), dialect=dialect)) + "\n"
-        assert (SIGNATURE in done.stdout) == (dialect is Dialect.CPP)
+        assert (SIGNATURE in done.stdout) == (dialect == "cpp")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_what_is_wrong_with_a_module_is_told_in_a_line(
     path = tmp_path / "p.py"
     path.write_text(RELU_MODULE.replace(before, after), encoding="utf-8")
     with pytest.raises(ProblemError) as caught:
-        ask(path, Dialect.CPP)
+        ask(path, "cpp")
     assert str(caught.value).startswith(f"{path}:{said}")
     assert "\n" not in str(caught.value)
 
@@ -242,7 +242,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 
 
 def test_eval_refuses_a_dialect_that_this_machine_cannot_judge() -> None:
-    why = not_judged_here(Dialect.CUDA)
+    why = not_judged_here("cuda")
     if why is None:
         pytest.skip("this machine judges CUDA")
     done = kernelwright("eval", "m", "--suite", "starter:held_out", "--dialect", "cuda")

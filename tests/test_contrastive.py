@@ -16,7 +16,6 @@ from envs.prompt import task_prompt
 from envs.types import (
     CaseCheck,
     Check,
-    Dialect,
     Evaluation,
     Problem,
     Record,
@@ -28,7 +27,7 @@ from rl.methods.base import RunView
 from rl.methods.contrastive import Exemplar, Method, Options, draw, exemplars_before
 
 PROBLEM = load_starter("train")[0]
-TASK = Task(problem=PROBLEM, dialect=Dialect.CPP)
+TASK = Task(problem=PROBLEM, dialect="cpp")
 
 
 def record(step: int, row: int, speedup: float, problem: Problem = PROBLEM) -> Record:
@@ -38,7 +37,7 @@ def record(step: int, row: int, speedup: float, problem: Problem = PROBLEM) -> R
         row=row,
         problem=problem.name,
         problem_key=problem.key,
-        dialect=Dialect.CPP,
+        dialect="cpp",
         prompt="p",
         completion="c",
         source=f"int kernel_{step}_{row};",
@@ -112,8 +111,8 @@ def test_the_prompt_prints_the_measured_speedups_of_what_it_shows(tmp_path: Path
 
 
 def test_python_is_shown_and_asked_for_as_python(tmp_path: Path) -> None:
-    task = replace(TASK, dialect=Dialect.INLINE)
-    shown = [replace(one, dialect=Dialect.INLINE) for one in (record(0, 0, 0.5), record(0, 1, 4.0))]
+    task = replace(TASK, dialect="inline")
+    shown = [replace(one, dialect="inline") for one in (record(0, 0, 0.5), record(0, 1, 4.0))]
     asked = method(tmp_path, shown).prompt(task, 1)
     assert "Speedup 0.50:\n```python\nint kernel_0_0;" in asked.text
     assert asked.text.endswith(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from data.suite import load_suite
 from data.triples import Triple, apportion, balanced, template_triples
-from envs.abi import signature
+from envs.abi import C_ABI, signature
 from envs.answer import extract
 from envs.referee.tolerance import Expected
 from envs.reference.derive_tolerance import rounding_tolerance
@@ -28,7 +28,7 @@ from envs.reference.module import (
     forward_float64,
     load_reference,
 )
-from envs.types import Case, Dialect, Tolerance
+from envs.types import Case, Tolerance
 
 TRIPLES = template_triples()
 C_TYPES = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_bool}
@@ -86,7 +86,7 @@ def test_no_completion_is_there_twice() -> None:
 
 def test_extracting_a_completion_gives_its_source_back() -> None:
     for triple in TRIPLES:
-        assert extract(triple.completion(), Dialect.CPP) == triple.source
+        assert extract(triple.completion(), "cpp") == triple.source
 
 
 def test_a_completion_is_the_reasoning_then_one_block_and_nothing_else() -> None:
@@ -119,7 +119,7 @@ def test_every_operator_of_a_reasoning_is_a_line_of_its_code() -> None:
 def test_a_signature_is_the_one_that_the_prompt_prints() -> None:
     for triple in [one for one in TRIPLES if one.variant == 0][::4]:
         spec = load_reference(triple.problem, triple.problem.cases[0]).spec()
-        assert f"{signature(spec, Dialect.CPP)} {{" in triple.source
+        assert f"{signature(spec, C_ABI)} {{" in triple.source
 
 
 @pytest.mark.parametrize("triple", sample(), ids=lambda one: one.problem.name)
@@ -128,7 +128,7 @@ def test_a_kernel_has_the_exact_signature_and_is_right_on_every_case(
 ) -> None:
     problem = triple.problem
     references = [load_reference(problem, case) for case in problem.cases]
-    line = signature(references[0].spec(), Dialect.CPP)
+    line = signature(references[0].spec(), C_ABI)
     assert f"{line} {{" in triple.source
     kernel = built(triple, tmp_path)
     tolerance = rounding_tolerance(problem, references[0].draw(1))

@@ -31,17 +31,17 @@ from envs.types import Candidate, CaseCheck, Dialect, Problem, Target, Trust, Ve
 
 HERE = Path(__file__).parent
 RIGHT_ANSWERS = {
-    Dialect.CUDA: "cuda.cu",
-    Dialect.INLINE: "inline_cuda.py",
-    Dialect.TRITON: "triton.py",
+    "cuda": "cuda.cu",
+    "inline": "inline_cuda.py",
+    "triton": "triton.py",
 }
 ANSWERS = {
     dialect: (HERE / "dialects" / name).read_text() for dialect, name in RIGHT_ANSWERS.items()
 }
 KERNELS = {
-    Dialect.CUDA: ("_Z1fPKfS0_S0_Pflllf", "int64_t"),
-    Dialect.INLINE: ("_Z1fPKfS0_S0_Pfiiif", "int32_t"),
-    Dialect.TRITON: ("fused", "int32_t"),
+    "cuda": ("_Z1fPKfS0_S0_Pflllf", "int64_t"),
+    "inline": ("_Z1fPKfS0_S0_Pfiiif", "int32_t"),
+    "triton": ("fused", "int32_t"),
 }
 """The kernel's name in each, and the type of its whole numbers."""
 RIGHT = """
@@ -279,7 +279,7 @@ def test_with_a_device_what_an_answer_launches_is_judged_and_its_host_code_is_no
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if dialect is Dialect.TRITON:
+    if dialect == "triton":
         pytest.importorskip("triton", reason="triton is not installed")
     elif nvcc_path() is None:
         pytest.skip("no nvcc on the PATH")
@@ -310,7 +310,7 @@ def test_the_best_code_is_the_newest_that_runs_there() -> None:
 
 def test_ptx_is_assembled_for_the_device(bench: Bench) -> None:
     spec, sandboxes = bench.loaded.specs[0], bench.sandboxes
-    made = compiled(ANSWERS[Dialect.CUDA], spec, sandboxes)
+    made = compiled(ANSWERS["cuda"], spec, sandboxes)
     compiler = nvcc_path()
     if made is None or compiler is None:
         pytest.skip("no nvcc on the PATH")

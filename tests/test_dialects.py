@@ -46,11 +46,11 @@ def sandboxes() -> Iterator[Sandboxes]:
 
 def judged(judge: Judge, problem: Problem, dialect: Dialect, source: str) -> Evaluation:
     candidate = Candidate(problem_key=problem.key, dialect=dialect, source=source)
-    return judge.evaluate(problem, candidate, timed=dialect is Dialect.INLINE)
+    return judge.evaluate(problem, candidate, timed=dialect == "inline")
 
 
 def test_an_inline_answer_in_cpp_is_checked_and_timed(judge: Judge, problem: Problem) -> None:
-    found = judged(judge, problem, Dialect.INLINE, INLINE)
+    found = judged(judge, problem, "inline", INLINE)
     assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
     assert found.timing is not None
     assert dict(found.facts)["fused_ext.light_header"] == 1
@@ -60,7 +60,7 @@ def test_a_triton_answer_is_checked_and_compiled_but_not_timed(
     judge: Judge, problem: Problem
 ) -> None:
     pytest.importorskip("triton", reason="triton is not installed")
-    found = judged(judge, problem, Dialect.TRITON, TRITON)
+    found = judged(judge, problem, "triton", TRITON)
     assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
     assert found.timing is None
     facts = dict(found.facts)
@@ -72,7 +72,7 @@ def test_a_triton_answer_is_checked_and_compiled_but_not_timed(
 def test_a_cuda_answer_is_built_for_three_generations_without_a_device(
     judge: Judge, problem: Problem
 ) -> None:
-    found = judged(judge, problem, Dialect.CUDA, CUDA)
+    found = judged(judge, problem, "cuda", CUDA)
     if found.reason == "no_nvcc":
         pytest.skip(found.log)
     assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "built_only"), found.log
@@ -86,7 +86,7 @@ def test_a_cuda_answer_is_built_for_three_generations_without_a_device(
 def test_an_inline_answer_in_cuda_is_built_and_its_launches_are_known(
     judge: Judge, problem: Problem
 ) -> None:
-    found = judged(judge, problem, Dialect.INLINE, INLINE_CUDA)
+    found = judged(judge, problem, "inline", INLINE_CUDA)
     if found.reason == "no_nvcc":
         pytest.skip(found.log)
     assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "built_only"), found.log
@@ -174,13 +174,13 @@ FORGED = [
     r'dprintf(3, "{\"allocated\":1}");',
 ]
 DIALECTS = {
-    INLINE: Dialect.INLINE,
-    INLINE_CUDA: Dialect.INLINE,
-    TRITON: Dialect.TRITON,
-    CUDA: Dialect.CUDA,
+    INLINE: "inline",
+    INLINE_CUDA: "inline",
+    TRITON: "triton",
+    CUDA: "cuda",
 }
 JOBS = [
-    *((Dialect.CUDA, forged(one), Verdict.CHEATED, "protocol_violation") for one in FORGED),
+    *(("cuda", forged(one), Verdict.CHEATED, "protocol_violation") for one in FORGED),
     *(
         (DIALECTS[right], changed(right, old, new), verdict, reason)
         for right, rows in WRONG.items()
@@ -234,7 +234,7 @@ def test_a_triton_kernel_that_only_one_case_launches_has_to_compile(
 ) -> None:
     pytest.importorskip("triton", reason="triton is not installed")
     source = with_a_kernel_for_one_case(problem, body)
-    found = judged(judge, problem, Dialect.TRITON, source)
+    found = judged(judge, problem, "triton", source)
     assert (found.verdict, found.reason) == (Verdict.BUILD_FAILED, "import_error"), found.log
 
 
@@ -243,7 +243,7 @@ def test_which_triton_kernel_is_launched_may_depend_on_the_shape(
 ) -> None:
     pytest.importorskip("triton", reason="triton is not installed")
     source = with_a_kernel_for_one_case(problem, "tl.store(out_ptr, tl.load(x_ptr) * n)")
-    found = judged(judge, problem, Dialect.TRITON, source)
+    found = judged(judge, problem, "triton", source)
     assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from envs.judge import Judge
-from envs.types import Case, Dialect, Problem, Record, Role, Verdict
+from envs.types import Case, Problem, Record, Role, Verdict
 from evals.run import EvalSettings, evaluate
 
 CODE = """
@@ -46,7 +46,7 @@ PROBLEMS = tuple(
 )
 SETTINGS = EvalSettings(
     stage="eval_after",
-    dialect=Dialect.CPP,
+    dialect="cpp",
     samples=3,
     max_new_tokens=64,
     temperature=0.7,

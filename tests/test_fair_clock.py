@@ -13,7 +13,7 @@ from envs.evaluator import Evaluator, JudgingConfig
 from envs.reference.client import ReferenceProcess
 from envs.sandbox.runtimes import Runtime
 from envs.sandbox.zygote import Zygote
-from envs.types import Candidate, Dialect, Target, Verdict
+from envs.types import Candidate, Target, Verdict
 from kernelwright.processes import living_below
 
 EXPLOITS = FOLDER / "exploits"
@@ -41,7 +41,7 @@ def test_no_candidate_lives_while_the_baseline_is_timed() -> None:
     evaluator.reference = evaluator.draws.reference = watched = WatchedReference(
         evaluator.sandboxes.of(Runtime.NATIVE)
     )
-    candidate = Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=HONEST)
+    candidate = Candidate(problem_key=problem.key, dialect="cpp", source=HONEST)
     found = evaluator.judge(problem, candidate, timed=True, seed=1)
     evaluator.close()
     assert found.verdict is Verdict.CORRECT

@@ -9,7 +9,7 @@ import pytest
 from data.admission import check_problem
 from data.kernelbench import load_problem
 from envs.judge import Judge
-from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
+from envs.types import Candidate, Evaluation, Problem, Verdict
 
 HONEST = Path(__file__).parent / "gallery" / "honest"
 FILES = sorted(HONEST.glob("*/*.cpp"))
@@ -51,4 +51,4 @@ def test_there_are_enough_honest_kernels_and_each_is_another_one() -> None:
 
 
 def _answer(problem: Problem, file: Path) -> Candidate:
-    return Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=file.read_text())
+    return Candidate(problem_key=problem.key, dialect="cpp", source=file.read_text())

@@ -37,7 +37,7 @@ def findings(judge: Judge) -> dict[str, Finding]:
     return {one.exhibit.name: one for one in judge_exhibits(judge, EXHIBITS).findings}
 
 
-def answer(problem: Problem, source: str, dialect: Dialect = Dialect.CPP) -> Candidate:
+def answer(problem: Problem, source: str, dialect: Dialect = "cpp") -> Candidate:
     return Candidate(problem_key=problem.key, dialect=dialect, source=source)
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from data.store import RecordStore
 from envs.referee.tolerance import Expected
-from envs.types import Case, Dialect, Evaluation, Problem, Verdict
+from envs.types import Case, Evaluation, Problem, Verdict
 from evals.answers import Answer
 from evals.eval_results import entry, write_eval_results
 from evals.kernelbench_protocol import official, says_correct
@@ -23,7 +23,7 @@ from tests.nouns import CODE, correct, record, timing, verdict
 
 FACTS = RunFacts(
     model="answers of run",
-    dialect=Dialect.INLINE,
+    dialect="inline",
     target="here",
     suite="kernelbench:suite",
     date="2026-01-01",
@@ -114,7 +114,7 @@ def test_a_line_says_why_samples_were_not_judged() -> None:
 
 def test_one_level_has_its_file_where_kernelbench_looks_for_it(tmp_path: Path) -> None:
     answer = Answer(
-        file="a", sample=3, problem=PROBLEMS[0], dialect=Dialect.INLINE, source="import torch"
+        file="a", sample=3, problem=PROBLEMS[0], dialect="inline", source="import torch"
     )
     unjudged = verdict(Verdict.UNJUDGED)
     (path,) = write_eval_results(tmp_path, [(answer, correct(timing())), (answer, unjudged)])

@@ -10,7 +10,7 @@ import pytest
 from envs.judge import Judge
 from envs.prompt import task_prompt
 from envs.reference.module import ProblemError, load_reference, refuse_random, works_in_place
-from envs.types import Candidate, Case, Dialect, Problem, Task, Verdict
+from envs.types import Candidate, Case, Problem, Task, Verdict
 
 SIZE = 24
 IN_PLACE = {
@@ -68,7 +68,7 @@ def test_a_module_that_works_in_place_is_judged_and_timed(judge: Judge, kind: st
     odd = problem(methods, inputs)
     source = f'extern "C" void kernel({arguments}) {{ for (int64_t i = 0; i < n; ++i) '
     source += f"out[i] = {value}; }}"
-    candidate = Candidate(problem_key=odd.key, dialect=Dialect.CPP, source=source)
+    candidate = Candidate(problem_key=odd.key, dialect="cpp", source=source)
     found = judge.evaluate(odd, candidate)
     assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
     assert found.timing is not None
@@ -81,7 +81,7 @@ def test_an_input_without_values_is_judged_and_timed(judge: Judge) -> None:
     )
     source = 'extern "C" void kernel(const float* x, const float* y, float* out, int64_t, int64_t n'
     source += ", int64_t) { for (int64_t i = 0; i < n; ++i) out[i] = y[i] * 2; }"
-    candidate = Candidate(problem_key=odd.key, dialect=Dialect.CPP, source=source)
+    candidate = Candidate(problem_key=odd.key, dialect="cpp", source=source)
     found = judge.evaluate(odd, candidate)
     assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
     assert found.timing is not None
@@ -89,7 +89,7 @@ def test_an_input_without_values_is_judged_and_timed(judge: Judge) -> None:
 
 def test_an_output_that_cannot_be_compared_is_said_to_be_one(judge: Judge) -> None:
     odd = problem(["def forward(self, x):", "    return x.to(torch.complex64)"], "torch.randn(N)")
-    candidate = Candidate(problem_key=odd.key, dialect=Dialect.CPP, source="int a;")
+    candidate = Candidate(problem_key=odd.key, dialect="cpp", source="int a;")
     found = judge.evaluate(odd, candidate)
     assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "reference_failed")
     assert "output out is complex64; it can be float32, " in found.log
@@ -121,7 +121,7 @@ def test_the_prompt_tells_all_that_decides_the_output_and_no_size_of_inputs() ->
     plain = problem(methods, "torch.randn(N)")
     code = f"FACTOR = 0.125\nTWICE = 2 * FACTOR\nUNUSED = 7\n{plain.code}\n"
     code += "def get_init_inputs():\n    return [0.3, (2, 3)]\n"
-    prompt = task_prompt(Task(problem=replace(plain, code=code), dialect=Dialect.CPP))
+    prompt = task_prompt(Task(problem=replace(plain, code=code), dialect="cpp"))
     assert "```python\nFACTOR = 0.125\nTWICE = 2 * FACTOR\nclass Model" in prompt
     assert "\nThe module is `Model(0.3, (2, 3))`.\n" in prompt
     assert "UNUSED" not in prompt
@@ -137,7 +137,7 @@ def test_a_module_that_is_random_is_the_problems_fault_and_said_in_a_line(
 ) -> None:
     odd = problem(["def forward(self, x):", f"    return {value}"], "torch.randn(N)")
     source = 'extern "C" void kernel(const float* x, float* out) { out[0] = x[0]; }'
-    candidate = Candidate(problem_key=odd.key, dialect=Dialect.CPP, source=source)
+    candidate = Candidate(problem_key=odd.key, dialect="cpp", source=source)
     found = judge.evaluate(odd, candidate)
     assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "reference_failed")
     assert found.log.startswith("ProblemError: the problem's module is random")

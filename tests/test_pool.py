@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from envs.judge import Judge
-from envs.types import Candidate, Case, Dialect, Evaluation, Problem, Verdict
+from envs.types import Candidate, Case, Evaluation, Problem, Verdict
 from envs.workers.pool import JudgeError, Worker, shared_cores
 from kernelwright.processes import living_below, still_alive
 
@@ -46,7 +46,7 @@ def judge() -> Iterator[Judge]:
 
 
 def words(source: str) -> tuple[Problem, Candidate]:
-    return PROBLEM, Candidate(problem_key=PROBLEM.key, dialect=Dialect.CPP, source=source)
+    return PROBLEM, Candidate(problem_key=PROBLEM.key, dialect="cpp", source=source)
 
 
 def outcome(evaluation: Evaluation) -> tuple[Verdict, str]:

@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM
 
 import rl.merge
 from data.store import RecordStore, read_records
-from envs.types import Dialect, Evaluation, Record, Reward, Verdict
+from envs.types import Evaluation, Record, Reward, Verdict
 from evals.publish import PublishError, publish
 from evals.report import write_report
 from evals.summary import RunFacts, write_summary
@@ -39,7 +39,7 @@ def run_folder(folder: Path, model: str = "smollm2-135m") -> Path:
             row=row,
             problem=f"p{row}",
             problem_key=f"key{row}",
-            dialect=Dialect.CPP,
+            dialect="cpp",
             prompt=PROMPT,
             completion="",
             source="int x;",
@@ -63,7 +63,7 @@ def run_folder(folder: Path, model: str = "smollm2-135m") -> Path:
     (folder / "env.json").write_text(json.dumps({"cpu": "Zen 4", "versions": {"torch": "2.13"}}))
     facts = RunFacts(
         model=model,
-        dialect=Dialect.CPP,
+        dialect="cpp",
         target="2 cores",
         suite="starter",
         date="2026-11-21",

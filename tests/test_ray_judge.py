@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from envs.judge import Judge
-from envs.types import Candidate, Dialect, Problem, Verdict
+from envs.types import Candidate, Problem, Verdict
 from envs.workers.pool import JudgeError
 from kernelwright.processes import living_below, name_of, still_alive
 from scripts.kernels import is_right, mixture, the_problem
@@ -111,7 +111,7 @@ def test_a_batch_ends_at_its_deadline(cluster: Any, problem: Problem) -> None:
 
 def test_what_cannot_be_run_is_unjudged(judge: Any, problem: Problem) -> None:
     broken = replace(problem, name="broken", code=problem.code.replace("relu", "no_such"))
-    candidate = Candidate(problem_key=broken.key, dialect=Dialect.CPP, source="\ud800")
+    candidate = Candidate(problem_key=broken.key, dialect="cpp", source="\ud800")
     found = judge.evaluate(broken, candidate)
     assert (found.verdict, found.reason) == (Verdict.UNJUDGED, "reference_failed")
 

@@ -13,7 +13,7 @@ import pytest
 from data.store import RecordStore
 from data.suite import load_suite
 from envs.judge import NO_CODE_BLOCK, Judge
-from envs.types import Candidate, Dialect, Evaluation, Problem, Record, Verdict
+from envs.types import Candidate, Evaluation, Problem, Record, Verdict
 from kernelwright.machine import versions
 from kernelwright.replay import ReplayError, find_problem, find_record, replay, text
 
@@ -42,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, problem: Problem) -> Path:
     with Judge(workers=1) as judge:
 
         def judged(one: str, *, timed: bool = True) -> Evaluation:
-            candidate = Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=one)
+            candidate = Candidate(problem_key=problem.key, dialect="cpp", source=one)
             return judge.evaluate(problem, candidate, timed=timed)
 
         answers: list[tuple[str | None, Evaluation]] = [
@@ -59,7 +59,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, problem: Problem) -> Path:
             row=row,
             problem=problem.name,
             problem_key=problem.key,
-            dialect=Dialect.CPP,
+            dialect="cpp",
             prompt="",
             completion="",
             source=one,
@@ -179,7 +179,7 @@ def test_a_training_run_names_its_suites_in_its_recipe(tmp_path: Path, problem: 
             row=0,
             problem="p",
             problem_key=key,
-            dialect=Dialect.CPP,
+            dialect="cpp",
             prompt="",
             completion="",
             source="",

@@ -15,7 +15,6 @@ from data.store import RecordStore
 from envs.types import (
     CaseCheck,
     Check,
-    Dialect,
     Evaluation,
     Record,
     Reward,
@@ -41,7 +40,7 @@ from evals.summary import RunFacts, write_summary
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x00'\""
 FACTS = RunFacts(
     model="smollm2-135m",
-    dialect=Dialect.CPP,
+    dialect="cpp",
     target="2 cores",
     suite="starter",
     date="2026-11-21",
@@ -69,7 +68,7 @@ def record(stage: str, row: int, speedup: int | None, step: int = 0, text: str =
         row=row,
         problem=name,
         problem_key=content_hash(name),
-        dialect=Dialect.CPP,
+        dialect="cpp",
         prompt=f"Write {name}.{text}",
         completion=f"{text}```cpp\n{source}```",
         source=source,
@@ -235,7 +234,7 @@ def test_best_is_correct_and_fast_and_unjudged_is_neither_best_nor_worst() -> No
         row=7,
         problem="softmax",
         problem_key=slow.problem_key,
-        dialect=Dialect.CPP,
+        dialect="cpp",
         prompt="",
         completion="",
         source="",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from data.metrics import MetricsFile
 from data.store import RecordStore
-from envs.types import CaseCheck, Check, Dialect, Evaluation, Record, Reward, Verdict
+from envs.types import CaseCheck, Check, Evaluation, Record, Reward, Verdict
 from evals.charts import Point, curve, stacked_bars, step_ticks
 from evals.curves import validation_points
 from evals.problem_table import filters, problem_rows
@@ -93,7 +93,7 @@ def test_a_kernel_stands_beside_the_command_that_judges_it_again(tmp_path: Path)
 def test_greedy_sides_stand_beside_the_sampled_ones_under_their_own_names() -> None:
     facts = RunFacts(
         model="m",
-        dialect=Dialect.CPP,
+        dialect="cpp",
         target="t",
         suite="s",
         date="2026-11-22",

@@ -17,7 +17,7 @@ from envs.referee.roofline import TOO_FAST, Work, floor_ns, too_fast
 from envs.reference.derive_tolerance import rounding_tolerance
 from envs.reference.least_work import FAST_ALGORITHM, least_share, least_work
 from envs.reference.module import load_reference
-from envs.types import Candidate, Case, Dialect, Evaluation, Problem, Target, Verdict
+from envs.types import Candidate, Case, Evaluation, Problem, Target, Verdict
 from envs.workers.peaks import as_target, peaks
 
 EXPLOITS = FOLDER / "exploits"
@@ -222,7 +222,7 @@ def test_a_core_with_a_matrix_unit_has_no_arithmetic_peak() -> None:
 def judged() -> Iterator[Callable[[Target], Evaluation]]:
     """The verdict on an honest kernel on a machine with these peaks."""
     problem = load_problem(EXPLOITS / "problem.py")
-    candidate = Candidate(problem_key=problem.key, dialect=Dialect.CPP, source=HONEST)
+    candidate = Candidate(problem_key=problem.key, dialect="cpp", source=HONEST)
     evaluators = []
 
     def judge(target: Target) -> Evaluation:

@@ -8,8 +8,8 @@ import tempfile
 
 from envs.abi import CaseSpec, TensorSpec
 from envs.candidate_process import SandboxedCandidate
+from envs.dialects import DIALECTS
 from envs.dialects.base import Built
-from envs.dialects.cpp import CPP
 from envs.memfd import memfd
 from envs.referee.layout import offsets
 from envs.sandbox.limits import BUILD_LIMITS
@@ -35,7 +35,7 @@ def test_nothing_of_a_candidate_lives_once_it_is_closed() -> None:
     sandboxes = Sandboxes()
     zygote = sandboxes.of(Runtime.NATIVE)
     alone = living_below(zygote.process.pid)
-    built = CPP.build(SLOW_TO_DIE, [SPEC], sandboxes)
+    built = DIALECTS["cpp"].build(SLOW_TO_DIE, [SPEC], sandboxes)
     assert isinstance(built, Built)
     inputs = memfd(bytes(offsets(SPEC.inputs)[1]))
     player = SandboxedCandidate(built, Runtime.NATIVE, sandboxes, 20.0)

@@ -15,7 +15,6 @@ from envs.types import (
     Case,
     CaseCheck,
     Check,
-    Dialect,
     Evaluation,
     Problem,
     Reward,
@@ -151,10 +150,10 @@ def test_a_content_hash_names_its_parts_and_their_order(one: list[str], other: l
 
 
 def test_a_candidate_is_named_by_its_problem_its_dialect_and_its_source() -> None:
-    one = Candidate(problem_key="k", dialect=Dialect.CPP, source="int x;")
+    one = Candidate(problem_key="k", dialect="cpp", source="int x;")
     others = (
         replace(one, problem_key="l"),
-        replace(one, dialect=Dialect.CUDA),
+        replace(one, dialect="cuda"),
         replace(one, source="int y;"),
     )
     assert len({one.key, *(other.key for other in others)}) == 4

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.judge import NO_CODE_BLOCK, Judge
-from envs.types import CaseCheck, Check, Dialect, Evaluation, Timing, Verdict
+from envs.types import CaseCheck, Check, Evaluation, Timing, Verdict
 from kernelwright.ask import ask
 from kernelwright.write import Answer, Sampling, best_of, dialect_of, failures, write_kernels
 from rl.policies import ScriptedPolicy
@@ -61,18 +61,18 @@ def test_the_commonest_failure_is_said_first() -> None:
 def test_the_right_answer_among_wrong_ones_is_found_by_the_real_judge(tmp_path: Path) -> None:
     path = tmp_path / "m.py"
     path.write_text(RELU_MODULE, encoding="utf-8")
-    asked = ask(path, Dialect.CPP)
+    asked = ask(path, "cpp")
     policy = ScriptedPolicy(["no code", RELU.replace("> 0", "> 1"), RELU])
     with Judge(workers=1) as judge:
-        answers = write_kernels(policy, judge, asked, Dialect.CPP, Sampling(samples=3))
+        answers = write_kernels(policy, judge, asked, "cpp", Sampling(samples=3))
     assert [one.evaluation.verdict for one in answers] == ["no_kernel", "wrong", "correct"]
     assert best_of(answers) == 2
 
 
 def test_a_run_says_in_which_dialect_its_model_writes(tmp_path: Path) -> None:
-    assert dialect_of("smollm2-135m") is Dialect.CPP
+    assert dialect_of("smollm2-135m") == "cpp"
     (tmp_path / "recipe.resolved.yaml").write_text("data: {dialect: triton}\n")
-    assert dialect_of(str(tmp_path)) is Dialect.TRITON
+    assert dialect_of(str(tmp_path)) == "triton"
     (tmp_path / "recipe.resolved.yaml").write_text("- broken\n")
     with pytest.raises(ValueError, match="give --dialect"):
         dialect_of(str(tmp_path))

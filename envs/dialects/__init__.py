@@ -1,17 +1,40 @@
-"""What answers may be written in. Each dialect is one file; this is the list of them."""
+"""What answers may be written in: the list of dialects. Each is one file, named as it is.
+
+A dialect is loaded when it is first asked for: their names alone cost nothing, and a dialect's
+tools are not needed to read a recipe.
+"""
 
 from __future__ import annotations
 
-from envs.dialects.base import DialectSpec
-from envs.dialects.cpp import CPP
-from envs.dialects.cuda import CUDA
-from envs.dialects.inline import INLINE
-from envs.dialects.triton import TRITON
-from envs.types import Dialect
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-DIALECTS: dict[Dialect, DialectSpec] = {
-    Dialect.CPP: CPP,
-    Dialect.INLINE: INLINE,
-    Dialect.TRITON: TRITON,
-    Dialect.CUDA: CUDA,
-}
+if TYPE_CHECKING:
+    from envs.dialects.base import DialectSpec
+
+NAMES = ("cpp", "inline", "triton", "cuda")
+
+
+class _Dialects(Mapping[str, "DialectSpec"]):
+    def __getitem__(self, name: str) -> DialectSpec:
+        if name not in NAMES:
+            raise KeyError(name)
+        found: DialectSpec = import_module(f"envs.dialects.{name}").DIALECT
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NAMES)
+
+    def __len__(self) -> int:
+        return len(NAMES)
+
+
+DIALECTS = _Dialects()
+
+
+def known_dialect(name: str) -> str:
+    """The name, if it is a dialect's. Raises ValueError, with those that there are."""
+    if name not in NAMES:
+        raise ValueError(f"no dialect {name!r}; there are {', '.join(NAMES)}")
+    return name

@@ -52,6 +52,8 @@ class DialectSpec(Protocol):
     """What is asked for when a kernel has been shown: one complete ..."""
     suffix: str
     """Of a file with an answer in it."""
+    sign: re.Pattern[str] | None
+    """What a Python file has in it that is written in this dialect; None where a suffix tells."""
     lexer: str
     """What Pygments calls the language."""
     has_triples: bool

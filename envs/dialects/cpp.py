@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from envs.abi import CaseSpec, glue, signature
+from envs.abi import C_ABI, CaseSpec, glue, signature
 from envs.dialects.base import ANOTHER_KERNEL, Built, failed, too_large
 from envs.sandbox.build import compile_once
 from envs.sandbox.runtimes import Runtime, Sandboxes
 from envs.sandbox.toolchain import compiler_path, native_flags
-from envs.types import Dialect, Evaluation
+from envs.types import Evaluation
 
 FLAGS = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs")
 """No -ffast-math: it would change what NaN and infinity mean behind the candidate's back."""
@@ -25,13 +25,14 @@ class Cpp:
     fences: tuple[str, ...] = ("cpp", "c++", "c", "cc", "")
     mark, another = "cpp", ANOTHER_KERNEL
     suffix, lexer = ".cpp", "cpp"
+    sign = None
     has_triples = True
 
     def lacking(self) -> str | None:
         return None
 
     def form(self, spec: CaseSpec) -> str:
-        return f"```cpp\n{signature(spec, Dialect.CPP)}\n```"
+        return f"```cpp\n{signature(spec, C_ABI)}\n```"
 
     def build(
         self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
@@ -50,7 +51,7 @@ class Cpp:
         made = compile_once(
             sandboxes.of(Runtime.NATIVE),
             ["/bin/sh", "-c", _SCRIPT, "sh", *compiler],
-            {"candidate.cpp": source, "glue.cpp": glue(specs[0], Dialect.CPP)},
+            {C_ABI.file: source, "glue.cpp": glue(specs[0], C_ABI)},
         )
         if made.failure:
             missing = "undefined reference to `kernel'" in made.log
@@ -63,4 +64,4 @@ class Cpp:
         )
 
 
-CPP = Cpp()
+DIALECT = Cpp()

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from envs.abi import CaseSpec, glue, signature
+from envs.abi import C_TYPES, CaseSpec, NativeAbi, glue, signature
 from envs.dialects import nvcc
 from envs.dialects.base import ANOTHER_KERNEL, Built, failed, host_failed, too_large
 from envs.hardware import gpus
@@ -23,10 +23,16 @@ from envs.sandbox.build import BuildResult, compile_once
 from envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from envs.sandbox.runtimes import Runtime, Sandboxes
 from envs.sandbox.toolchain import nvcc_path
-from envs.types import Dialect, Evaluation, Verdict
+from envs.types import Evaluation, Verdict
 
 LIMIT_S = 60.0
 TRACE_LIMIT_S = 10.0
+ABI = NativeAbi(
+    name="cuda",
+    file="candidate.cu",
+    types={**C_TYPES, "float16": "__half", "bfloat16": "__nv_bfloat16"},
+    last=(("cudaStream_t", "stream"),),
+)
 FIRST_TENSOR = 0x7F0000000000
 """Where the first tensor lies for host code that is traced (native/recorder.h)."""
 STEM = "glue"
@@ -37,6 +43,7 @@ class Cuda:
     fences: tuple[str, ...] = ("cuda", "cpp", "cu", "c++", "")
     mark, another = "cpp", ANOTHER_KERNEL
     suffix, lexer = ".cu", "cuda"
+    sign = None
     has_triples = False
 
     def lacking(self) -> str | None:
@@ -45,7 +52,7 @@ class Cuda:
         return None if nvcc_path() else "nvcc"
 
     def form(self, spec: CaseSpec) -> str:
-        return f"```cpp\n{signature(spec, Dialect.CUDA)}\n```"
+        return f"```cpp\n{signature(spec, ABI)}\n```"
 
     def build(
         self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
@@ -89,7 +96,7 @@ def compiled(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> BuildResult |
     return compile_once(
         sandboxes.of(Runtime.NATIVE),
         nvcc.command(compiler, ["-std=c++17"], [f"{STEM}.cu"]),
-        {"candidate.cu": source, f"{STEM}.cu": glue(spec, Dialect.CUDA)},
+        {ABI.file: source, f"{STEM}.cu": glue(spec, ABI)},
         limits=NVCC_LIMITS,
         limit_s=LIMIT_S,
     )
@@ -147,4 +154,4 @@ def plan_of(events: Sequence[Any], spec: CaseSpec, kernels: list[Kernel]) -> Pla
     return Plan(steps=steps, buffers=buffers, kernels=kernels, left_out=left_out)
 
 
-CUDA = Cuda()
+DIALECT = Cuda()

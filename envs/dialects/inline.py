@@ -11,6 +11,7 @@ learn what it launches, and that is replayed where there is a GPU.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
@@ -53,6 +54,7 @@ class Inline:
     fences: tuple[str, ...] = ("python", "py", "")
     mark, another = "python", ANOTHER_MODULE
     suffix, lexer = ".py", "python"
+    sign = re.compile("load_inline")
     has_triples = False
 
     def lacking(self) -> str | None:
@@ -183,4 +185,4 @@ def record(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> list[Extension]
         return failed("load_inline_misused", str(error)[:LOG_AT_MOST])
 
 
-INLINE = Inline()
+DIALECT = Inline()

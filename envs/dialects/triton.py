@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,6 +35,7 @@ class Triton:
     fences: tuple[str, ...] = ("python", "py", "triton", "")
     mark, another = "python", ANOTHER_MODULE
     suffix, lexer = ".triton.py", "python"
+    sign = re.compile(r"^\s*@\s*(?:triton\.)?jit\b", re.MULTILINE)
     has_triples = False
 
     def lacking(self) -> str | None:
@@ -126,4 +128,4 @@ def jitted(source: str) -> list[str]:
     ]
 
 
-TRITON = Triton()
+DIALECT = Triton()

@@ -10,7 +10,7 @@ import secrets
 
 from envs.hardware import gpus
 from envs.sandbox.toolchain import nvcc_path
-from envs.types import Candidate, Case, Dialect, Problem, Verdict
+from envs.types import Candidate, Case, Problem, Verdict
 
 PROBLEM = Problem(
     name="health",
@@ -58,9 +58,9 @@ SEED_BITS = 62
 
 def known_jobs() -> list[tuple[Candidate, Verdict]]:
     """Each kernel with the verdict that a healthy worker gives it."""
-    sources = {Dialect.CPP: _SOURCE}
+    sources = {"cpp": _SOURCE}
     if gpus() and nvcc_path():
-        sources[Dialect.CUDA] = _CUDA_SOURCE
+        sources["cuda"] = _CUDA_SOURCE
     return [
         (
             Candidate(problem_key=PROBLEM.key, dialect=dialect, source=source.format(added=added)),

@@ -1,24 +1,21 @@
-"""What options of `kernelwright eval` may say."""
+"""What options of the commands may say."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from envs.types import Dialect
+from envs.dialects import NAMES
 
+DEFAULT, AUTO = "cpp", "auto"
+"""`auto`: what a model writes by default, and for stored answers each file's own dialect."""
 
-class AskedDialect(StrEnum):
-    """A dialect, or `auto`: what a model writes by default, and for stored answers each file's."""
-
-    AUTO = "auto"
-    CPP = "cpp"
-    CUDA = "cuda"
-    TRITON = "triton"
-    INLINE = "inline"
-
-    @property
-    def dialect(self) -> Dialect | None:
-        return None if self is AskedDialect.AUTO else Dialect(self.value)
+if TYPE_CHECKING:
+    AskedDialect = str
+    AskedDialectOrAuto = str
+else:  # what an option may be is told to typer by an enum
+    AskedDialect = StrEnum("AskedDialect", [(name, name) for name in NAMES])
+    AskedDialectOrAuto = StrEnum("AskedDialectOrAuto", [(name, name) for name in (AUTO, *NAMES)])
 
 
 class Rule(StrEnum):

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from envs.types import Dialect, Verdict
+from envs.types import Verdict
+from kernelwright.commands.asked import DEFAULT, AskedDialect
 from kernelwright.commands.shared import FAILED, RunFolder, judging, told
 from kernelwright.verdicts import verdict_object, verdict_text
 
@@ -23,7 +24,7 @@ app.add_typer(suites, name="suite")
 @app.command()
 def prompt(
     problem: ProblemFile,
-    dialect: Annotated[Dialect, typer.Option(help="What it asks for.")] = Dialect.CPP,
+    dialect: Annotated[AskedDialect, typer.Option(help="What it asks for.")] = DEFAULT,
 ) -> None:
     """Print what a model is asked: the module, its shapes, and the form of an answer."""
     from kernelwright.ask import ask
@@ -38,7 +39,7 @@ def judge(
     answer: Annotated[
         Path, typer.Argument(metavar="ANSWER", help="File with the kernel's source.")
     ],
-    dialect: Annotated[Dialect, typer.Option(help="What the answer is written in.")] = Dialect.CPP,
+    dialect: Annotated[AskedDialect, typer.Option(help="What the answer is written in.")] = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Judge one kernel: build it, check it, time it, all in a sandbox. Exit code 0 if correct."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from envs.types import Baseline, Dialect
-from kernelwright.commands.asked import AskedDialect, Rule
+from kernelwright.commands.asked import AUTO, AskedDialectOrAuto, Rule
 from kernelwright.commands.shared import FAILED, RunFolder, judging, told
 
 if TYPE_CHECKING:
@@ -54,8 +54,9 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     problems: Annotated[int | None, typer.Option(min=1, help="Only the first so many.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write; runs/eval-MODEL.")] = None,
     dialect: Annotated[
-        AskedDialect, typer.Option(help="What answers are written in; auto: cpp, or by file.")
-    ] = AskedDialect.AUTO,
+        AskedDialectOrAuto,
+        typer.Option(help="What answers are written in; auto: cpp, or by file."),
+    ] = AUTO,
     baseline: Annotated[
         Baseline, typer.Option(help="What speed is held against; compile is slow the first time.")
     ] = Baseline.EAGER,
@@ -73,12 +74,13 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     from kernelwright.machine import versions
     from rl.weights import ModelError
 
-    _refuse(model, answers, baseline, dialect.dialect)
+    asked = None if dialect == AUTO else dialect
+    _refuse(model, answers, baseline, asked)
     with told(ValueError):
         chosen = _chosen(suite, problems, protocol)
         settings = EvalSettings(
             stage="eval",
-            dialect=dialect.dialect or Dialect.CPP,
+            dialect=asked or "cpp",
             samples=samples,
             max_new_tokens=max_new_tokens,
             temperature=temperature,
@@ -91,7 +93,6 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     with judging(), told(EvalError, ModelError, StoreError, AnswersError, OSError):
         if answers:
             known = settings.versions
-            asked = dialect.dialect
             evaluate_answers(answers, chosen, folder, known, dialect=asked, resume=resume)
         elif model:
             evaluate_model(model, chosen, settings, folder, resume=resume, baseline=baseline)

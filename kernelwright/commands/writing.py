@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from envs.types import Dialect
+from kernelwright.commands.asked import AskedDialect
 from kernelwright.commands.shared import FAILED, MISUSED, judging, told
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def write(  # noqa: PLR0913  one parameter for each option
     model: Annotated[str, typer.Option(help="Run's folder, embedded name, Hub id, or folder.")],
     samples: Annotated[int, typer.Option("-n", min=1, help="Answers to choose from.")] = 8,
     dialect: Annotated[
-        Dialect | None, typer.Option(help="What it is written in; the run's own, else cpp.")
+        AskedDialect | None, typer.Option(help="What it is written in; the run's own, else cpp.")
     ] = None,
     temperature: Annotated[float, typer.Option(min=0, help="0 is greedy.")] = 0.8,
     max_new_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer.")] = 512,
