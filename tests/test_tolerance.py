@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 
 from data.suite import load_suite
 from envs.referee.tolerance import Array, Expected
 from envs.reference.derive_tolerance import case_tolerance
-from envs.reference.module import load_reference
+from envs.reference.module import forward, forward_float64, load_reference
+from envs.types import Case, Problem
 
 DRAWS = 300
 
@@ -33,3 +35,29 @@ def test_a_small_clamped_product_passes_in_draws_that_saturate_and_in_those_that
         assert error is not None, note
         worst = max(worst, error)
     assert worst < 0.5
+
+
+THRESHOLD = """
+import torch
+
+N = 64
+
+
+class Model(torch.nn.Module):
+    def forward(self, x, limit):
+        return torch.where(x > limit, x + 1, x)
+
+
+def get_inputs():
+    return [torch.full((N,), 0.1), 0.1]
+"""
+
+
+def test_a_threshold_that_float32_does_not_have_is_the_same_in_float64() -> None:
+    problem = Problem(name="where", code=THRESHOLD, cases=(Case(name="a", sizes=()),))
+    reference = load_reference(problem, problem.cases[0])
+    drawn = reference.draw(1)
+    assert drawn[2][1] == float(np.float32(0.1))
+    assert torch.equal(forward(*drawn), forward_float64(*drawn).float())
+    ((_, given),) = reference.spec().scalars
+    assert given == drawn[2][1]
