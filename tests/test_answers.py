@@ -184,7 +184,7 @@ def test_a_python_file_says_what_it_is_in(tmp_path: Path, source: str, dialect: 
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        ("class ModelNew: pass", "does not say what it is written in"),
+        ("class ModelNew: pass", "it does not say what it is written in"),
         ("@triton.jit\ndef f(): load_inline()", "it looks like inline and triton"),
     ],
 )
@@ -193,7 +193,7 @@ def test_a_file_that_does_not_say_is_refused_by_name(
 ) -> None:
     path = tmp_path / "level_1_problem_1_sample_0_kernel.py"
     path.write_text(source)
-    with pytest.raises(AnswersError, match=f"{path}: {says}; .*--dialect inline"):
+    with pytest.raises(AnswersError, match=f"{path}: {says}; .*--dialect"):
         guess_dialect(path)
 
 

@@ -26,7 +26,7 @@ FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
 COMMANDS = ("train", "eval", "report", "publish", "write", "prompt", "judge", "replay", "gallery")
 COMMANDS += ("suite", "suite check", "doctor")
 NOT_FOR_HELP = ("torch", "numpy", "transformers", "trl", "rich", "yaml", "jinja2", "pygments")
-NOT_FOR_HELP += ("rl", "evals", "data", "rewards", "envs.judge", "envs.dialects", "packaging")
+NOT_FOR_HELP += ("rl", "evals", "data", "rewards", "envs.judge", "envs.dialects.base", "packaging")
 """What takes time to import; typer itself needs pydantic."""
 
 SIGNATURE = 'extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0)'

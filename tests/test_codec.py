@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.codec import from_plain, to_json
@@ -20,21 +20,25 @@ def plain(noun: Any) -> Any:
     return json.loads(line)
 
 
+@settings(deadline=None)  # the first of a kind builds its reader
 @given(nouns.PROBLEMS)
 def test_a_problem_survives_the_wire(problem: Problem) -> None:
     assert from_plain(Problem, plain(problem)) == problem
 
 
+@settings(deadline=None)  # the first of a kind builds its reader
 @given(nouns.EVALUATIONS)
 def test_an_evaluation_survives_the_wire(evaluation: Evaluation) -> None:
     assert from_plain(Evaluation, plain(evaluation)) == evaluation
 
 
+@settings(deadline=None)  # the first of a kind builds its reader
 @given(nouns.RECORDS)
 def test_a_record_survives_the_wire(record: Record) -> None:
     assert from_plain(Record, plain(record)) == record
 
 
+@settings(deadline=None)  # the first of a kind builds its reader
 @given(st.text(), st.sampled_from(NAMES))
 def test_a_candidate_survives_the_wire_byte_for_byte(source: str, dialect: Dialect) -> None:
     candidate = Candidate(problem_key="k", dialect=dialect, source=source)

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.store import FILE, RecordStore, StoreError, read_records
@@ -32,6 +32,7 @@ def store(tmp_path: Path) -> RecordStore:
     return RecordStore(tmp_path)
 
 
+@settings(deadline=None)  # files are synced
 @given(batches=st.lists(st.lists(nouns.RECORDS, max_size=2), max_size=3))
 def test_what_was_appended_is_read_in_order(
     tmp_path_factory: pytest.TempPathFactory, batches: list[list[Record]]

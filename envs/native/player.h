@@ -16,7 +16,7 @@
 
 constexpr int kChannel = 3;
 constexpr size_t kNonceBytes = 16, kLayoutAt = 8;  // envs/referee/layout.py
-constexpr size_t kMessageBytes = 1 << 16;
+constexpr size_t kMessageBytes = 1 << 16, kGapBytes = 1 << 16;
 
 // What the referee says before the clock starts: where each tensor lies, all sizes, all scalars.
 struct Layout {
@@ -38,16 +38,22 @@ inline Layout read_layout(const char* bytes) {
   return layout;
 }
 
+// A file between two gaps that nothing else can be mapped into: who runs over its ends crashes.
 struct Mapping {
-  char* base;
-  size_t bytes;
-  Mapping(int descriptor, int protection) : bytes(lseek(descriptor, 0, SEEK_END)) {
-    void* at = mmap(nullptr, bytes, protection, MAP_SHARED | MAP_POPULATE, descriptor, 0);
-    if (at == MAP_FAILED) die(kMapFailed, "mmap");
-    base = static_cast<char*>(at);
+  char *whole, *base;
+  size_t total;
+  Mapping(int descriptor, int protection) {
+    const size_t bytes = lseek(descriptor, 0, SEEK_END);
+    total = (bytes + kGapBytes - 1) / kGapBytes * kGapBytes + 2 * kGapBytes;
+    void* gap = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (gap == MAP_FAILED) die(kMapFailed, "mmap");
+    whole = static_cast<char*>(gap);
+    base = whole + kGapBytes;
+    const int how = MAP_SHARED | MAP_POPULATE | MAP_FIXED;
+    if (mmap(base, bytes, protection, how, descriptor, 0) == MAP_FAILED) die(kMapFailed, "mmap");
     close(descriptor);
   }
-  ~Mapping() { munmap(base, bytes); }
+  ~Mapping() { munmap(whole, total); }
 };
 
 using Call = void (*)(void* const*, const int64_t*, const double*);
