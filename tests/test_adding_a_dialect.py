@@ -18,6 +18,8 @@ from envs.prompt import task_prompt
 from envs.types import Candidate, Evaluation, Problem, Target, Task, Verdict
 from tests.nouns import RELU_KERNEL, RELU_MODULE
 
+pytestmark = pytest.mark.sandbox
+
 PAGE = Path(__file__).parents[1] / "docs" / "adding-a-dialect.md"
 THROWS = RELU_KERNEL.replace("out[i] =", "if (i < 0) throw 1; out[i] =")
 

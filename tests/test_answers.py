@@ -21,6 +21,8 @@ from evals.measure import EvalError
 from evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
 from tests.stored_answers import ANSWERS, write_answers, write_suite
 
+pytestmark = pytest.mark.sandbox
+
 ROOT = Path(__file__).parents[1]
 
 

@@ -22,6 +22,8 @@ from evals.measure import evaluate_model
 from evals.run import EvalSettings
 from tests.nouns import timing
 
+pytestmark = pytest.mark.sandbox
+
 CODE = """
 import torch
 import torch.nn as nn

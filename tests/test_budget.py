@@ -14,6 +14,8 @@ from rl.config import Recipe
 from rl.probe import Probe, ProbeError, ProbeKilledError, probe
 from tests.tiny_model import save_tiny
 
+pytestmark = pytest.mark.model
+
 PROBE = Probe(
     sft_step_s=2.0, trained_token_s=0.01, decoding_step_s=0.1, rows=8, peak_bytes=6_000_000_000
 )

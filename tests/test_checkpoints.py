@@ -21,6 +21,8 @@ from rl.config import Recipe
 from rl.trainer_options import last_checkpoint
 from tests.tiny_model import save_tiny
 
+pytestmark = pytest.mark.model
+
 ROOT = Path(__file__).parents[1]
 RECIPE = ROOT / "tests" / "fixtures" / "recipes" / "tiny.yaml"
 FILES = ("adapter_model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth")

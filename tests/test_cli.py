@@ -21,6 +21,8 @@ from kernelwright.verdicts import verdict_object, verdict_text
 from tests.command import kernelwright
 from tests.nouns import RELU_KERNEL, RELU_MODULE
 
+pytestmark = pytest.mark.sandbox
+
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
 COMMANDS = ("train", "eval", "report", "publish", "write", "prompt", "judge", "replay", "gallery")

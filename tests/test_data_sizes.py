@@ -15,6 +15,8 @@ from data.suite import SuiteError, load_suite
 from envs.reference.module import load_reference, sized_code
 from envs.types import Problem
 
+pytestmark = pytest.mark.sandbox
+
 HEAD = "import torch\nimport torch.nn as nn\n"
 RELU = """class Model(nn.Module):
     def forward(self, x):

@@ -30,6 +30,8 @@ from envs.reference.module import (
 )
 from envs.types import Case, Tolerance
 
+pytestmark = pytest.mark.sandbox
+
 TRIPLES = template_triples()
 C_TYPES = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_bool}
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd")

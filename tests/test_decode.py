@@ -13,6 +13,8 @@ from rl.decode import Sampled, _choose, sample
 from rl.models import load_base
 from tests.tiny_model import save_tiny
 
+pytestmark = pytest.mark.model
+
 KINDS = ("llama", "qwen2")
 ENDS = {2, 77}
 

@@ -29,6 +29,8 @@ from envs.sandbox.runtimes import Sandboxes
 from envs.sandbox.toolchain import compiler_path, nvcc_path
 from envs.types import Candidate, CaseCheck, Dialect, Problem, Target, Trust, Verdict
 
+pytestmark = pytest.mark.sandbox
+
 HERE = Path(__file__).parent
 RIGHT_ANSWERS = {
     "cuda": "cuda.cu",

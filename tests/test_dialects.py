@@ -20,6 +20,8 @@ from envs.replay.ptx import ARCHITECTURES
 from envs.sandbox.runtimes import Sandboxes
 from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
 
+pytestmark = pytest.mark.sandbox
+
 FOLDER = Path(__file__).parent / "dialects"
 INLINE, INLINE_CUDA, TRITON, CUDA = (
     (FOLDER / name).read_text() for name in ("inline.py", "inline_cuda.py", "triton.py", "cuda.cu")

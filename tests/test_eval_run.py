@@ -12,6 +12,8 @@ from envs.judge import Judge
 from envs.types import Case, Problem, Record, Role, Verdict
 from evals.run import EvalSettings, evaluate
 
+pytestmark = pytest.mark.sandbox
+
 CODE = """
 import torch
 import torch.nn as nn

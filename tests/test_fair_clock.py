@@ -6,6 +6,8 @@ that burns the shared core did) and so earn a speedup that it does not have.
 
 from __future__ import annotations
 
+import pytest
+
 from data.gallery import FOLDER
 from data.kernelbench import load_problem
 from envs.abi import CaseSpec
@@ -15,6 +17,8 @@ from envs.sandbox.runtimes import Runtime
 from envs.sandbox.zygote import Zygote
 from envs.types import Candidate, Target, Verdict
 from kernelwright.processes import living_below
+
+pytestmark = pytest.mark.sandbox
 
 EXPLOITS = FOLDER / "exploits"
 HONEST = (EXPLOITS / "honest.cpp").read_text()

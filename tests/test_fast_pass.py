@@ -21,6 +21,8 @@ from rl.models import load_base, load_tokenizer
 from rl.trl_adapter import kernel_trainer_class
 from tests.tiny_model import save_tiny
 
+pytestmark = pytest.mark.model
+
 KINDS = ("llama", "qwen2")
 LENGTH = 24
 ROOT = Path(__file__).resolve().parent.parent

@@ -31,6 +31,8 @@ from kernelwright.recipe import resolve
 from tests import nouns
 from tests.naive_box import controls
 
+pytestmark = pytest.mark.sandbox
+
 EXPLOITS = FOLDER / "exploits"
 ALL = {
     dialect: [file for file in files_of(EXPLOITS, dialect) if file.parent.name != BROKEN]

@@ -10,6 +10,8 @@ from data.kernelbench import load_problem
 from envs.judge import Judge
 from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
 
+pytestmark = pytest.mark.sandbox
+
 FOLDER = Path(__file__).parent / "dialects"
 HONEST = FOLDER / "honest"
 NEED_TORCHS_HEADERS = {"slices_need_torch"}

@@ -11,6 +11,8 @@ from data.kernelbench import load_problem
 from envs.judge import Judge
 from envs.types import Candidate, Evaluation, Problem, Verdict
 
+pytestmark = pytest.mark.sandbox
+
 HONEST = Path(__file__).parent / "gallery" / "honest"
 FILES = sorted(HONEST.glob("*/*.cpp"))
 FOLDERS = sorted({file.parent for file in FILES})

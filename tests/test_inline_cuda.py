@@ -18,7 +18,10 @@ from envs.sandbox.toolchain import nvcc_path
 
 FOLDER = Path(__file__).parent / "dialects"
 INLINE_CUDA = (FOLDER / "inline_cuda.py").read_text()
-pytestmark = pytest.mark.skipif(nvcc_path() is None, reason="no nvcc on the PATH")
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.skipif(nvcc_path() is None, reason="no nvcc on the PATH"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,8 @@ from envs.sandbox.levels import sandbox_level
 from envs.types import Candidate, Case, Dialect, Problem, Trust, Verdict
 from kernelwright.processes import living_below, name_of, parent_of, still_alive
 
+pytestmark = pytest.mark.sandbox
+
 EXHIBITS = exploits()
 HONEST = (FOLDER / "exploits" / "honest.cpp").read_text()
 

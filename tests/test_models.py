@@ -26,6 +26,8 @@ from rl.quantize import cache_dequantized, matrix_of, nf4_config
 from rl.weights import EMBEDDED, ModelError, assemble, ensure
 from tests.tiny_model import save_tiny, tiny_model
 
+pytestmark = pytest.mark.model
+
 ROOT = Path(__file__).resolve().parent.parent
 KINDS = ("llama", "qwen2")
 CPU = Path("/proc/cpuinfo")

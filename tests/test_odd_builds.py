@@ -13,6 +13,8 @@ from envs.replay.plan import Fill, Place
 from envs.replay.ptx import ARCHITECTURES, static_facts
 from envs.replay.trace import ARGUMENT_BYTES, Addresses, parameters_of
 
+pytestmark = pytest.mark.sandbox
+
 PTX = ".visible .entry f(.param .u64 f_param_0, .param .align 8 .b8 f_param_1[24]) {\n  ret;\n}\n"
 
 

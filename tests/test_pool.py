@@ -24,6 +24,8 @@ from envs.types import Candidate, Case, Evaluation, Problem, Verdict
 from envs.workers.pool import JudgeError, Worker, shared_cores
 from kernelwright.processes import living_below, still_alive
 
+pytestmark = pytest.mark.sandbox
+
 ROOT = Path(__file__).resolve().parents[1]
 PROBLEM = Problem(name="p", code="class Model: ...", cases=(Case(name="a", sizes=()),))
 LOSSES = ["die", "stop", "nonsense", "half", "flood", "impossible", "another"]

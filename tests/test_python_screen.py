@@ -24,6 +24,8 @@ from envs.sandbox.rootfs import native
 from envs.sandbox.toolchain import compiler_path
 from envs.sandbox.zygote import Zygote
 
+pytestmark = pytest.mark.sandbox
+
 ROOT = Path(__file__).parent.parent
 OPTIONAL = "triton"
 

@@ -18,7 +18,7 @@ from kernelwright.processes import living_below, name_of, still_alive
 from scripts.kernels import is_right, mixture, the_problem
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'kernelwright[ray]'")
-pytestmark = pytest.mark.filterwarnings("default")  # Ray's own
+pytestmark = [pytest.mark.sandbox, pytest.mark.filterwarnings("default")]  # Ray's own
 
 KINDS = ("honest", "scaled_result", "does_not_compile", "null_pointer", "honest")
 

@@ -17,6 +17,8 @@ from envs.types import Candidate, Evaluation, Problem, Record, Verdict
 from kernelwright.machine import versions
 from kernelwright.replay import ReplayError, find_problem, find_record, replay, text
 
+pytestmark = pytest.mark.sandbox
+
 ROOT = Path(__file__).parents[1]
 SUITE = f"kernelbench:{Path(__file__).parent / 'fixtures' / 'kernelbench'}?levels=1&ids=1"
 KERNEL = """#include <stdint.h>

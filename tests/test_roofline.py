@@ -20,6 +20,8 @@ from envs.reference.module import load_reference
 from envs.types import Candidate, Case, Evaluation, Problem, Target, Verdict
 from envs.workers.peaks import as_target, peaks
 
+pytestmark = pytest.mark.sandbox
+
 EXPLOITS = FOLDER / "exploits"
 HONEST = """
 extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0) {

@@ -15,6 +15,8 @@ from data.suite import SuiteError, jobs_of, load_suite
 from data.suite_check import _code, check_many, read_admissions, rules, write_admissions
 from envs.types import Case, Problem, Role
 
+pytestmark = pytest.mark.sandbox
+
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(__file__).parent / "fixtures" / "kernelbench"
 CODE = """import os

@@ -24,6 +24,8 @@ from rl.tracking import SAMPLES, Attempts, samples, sends_samples, tracker_of, t
 from tests.nouns import correct, record, timing, verdict
 from tests.wandb_file import OfflineRun, offline_runs
 
+pytestmark = pytest.mark.model
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

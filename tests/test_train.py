@@ -29,6 +29,8 @@ from rl.trainer_options import Process
 from scripts.check_card import compare
 from tests.tiny_model import save_tiny
 
+pytestmark = pytest.mark.model
+
 ROOT = Path(__file__).resolve().parents[1]
 RECIPE = Path(__file__).parent / "fixtures" / "recipes" / "tiny.yaml"
 PAID_BY_HASH = Path(__file__).parent / "fixtures" / "paid_by_hash"

@@ -20,6 +20,8 @@ from kernelwright.trl_reward import KernelReward
 from rewards.price import price
 from tests.tiny_model import save_tiny
 
+pytestmark = pytest.mark.model
+
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = "starter:held_out"
 BLOCK = "```cpp\nint x;\n```"

@@ -20,6 +20,8 @@ from rl.policies import ScriptedPolicy
 from tests.nouns import RELU_KERNEL, RELU_MODULE
 from tests.tiny_model import save_tiny
 
+pytestmark = pytest.mark.sandbox
+
 ROOT = Path(__file__).resolve().parents[1]
 RELU = f"```cpp{RELU_KERNEL}```"
 
