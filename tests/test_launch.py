@@ -11,6 +11,8 @@ import pytest
 
 from kernelwright.recipe import RecipeError, parse_overrides, resolve
 
+pytestmark = pytest.mark.sandbox
+
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
 SHIPPED = sorted((ROOT / "recipes").glob("*.yaml"))

@@ -14,6 +14,8 @@ import pytest
 from kernelwright.again import resume_command
 from kernelwright.supervisor import death_line
 
+pytestmark = pytest.mark.sandbox
+
 ROOT = Path(__file__).parents[1]
 PROGRAM = """
 import os, signal, sys, time
