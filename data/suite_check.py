@@ -82,7 +82,7 @@ def check_many(jobs: Sequence[Job], workers: int | None = None) -> Iterator[Admi
                     found = replace(found, accepted=(*found.accepted, f"same_as_{twin}"))
                 elif found.admitted:
                     seen[function] = found.problem
-                yield found
+                yield replace(found, rules=rules())
     finally:
         while not pools.empty():
             pools.get().shutdown(cancel_futures=True)
@@ -154,18 +154,11 @@ def _check(job: Job) -> tuple[Admission, str]:
     """(the result, what the problem computes or '' where it computes nothing)."""
     problem, dropped = job
     try:
-        return replace(check_problem(problem, dropped), rules=rules()), fingerprint(problem)
+        return check_problem(problem, dropped), fingerprint(problem)
     except Exception as error:  # noqa: BLE001  the named boundary: a problem's own code ran
         return _failed(problem, f"{type(error).__name__}: {error}"), ""
 
 
 def _failed(problem: Problem, why: str) -> Admission:
     line = " ".join(why.split())[:300]
-    return Admission(
-        problem=problem.name,
-        key=problem.key,
-        tried=(),
-        accepted=(),
-        failed=line,
-        rules=rules(),
-    )
+    return Admission(problem=problem.name, key=problem.key, tried=(), accepted=(), failed=line)

@@ -31,19 +31,6 @@ class AnyJudge(Protocol):
 
     level: str
 
-    def evaluate_many(
-        self,
-        jobs: Sequence[tuple[Problem, Candidate]],
-        *,
-        timed: bool = True,
-        on_done: Callable[[], None] | None = None,
-        seed: int | None = None,
-    ) -> list[Evaluation]: ...
-
-
-class BatchJudge(ABC):
-    """What both kinds of judge can do once they judge batches: single candidates, `with` blocks."""
-
     @abstractmethod
     def evaluate_many(
         self,
@@ -54,6 +41,10 @@ class BatchJudge(ABC):
         seed: int | None = None,
     ) -> list[Evaluation]:
         """One evaluation for each job, in order."""
+
+
+class BatchJudge(AnyJudge, ABC):
+    """What both kinds of judge can do once they judge batches: single candidates, `with` blocks."""
 
     @abstractmethod
     def close(self) -> None:

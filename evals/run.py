@@ -26,8 +26,8 @@ class EvalSettings:
     """How a policy is asked, and under which stage its answers are kept.
 
     `temperature` 0 is greedy; `batch` is how many completions are sampled before they are judged
-    and kept: a kill loses at most so many;
-    `timed` says whether correct ones are timed; `versions` is stored with every record.
+    and kept: a kill loses at most so many; `timed` says whether correct ones are timed; `versions`
+    is stored with every record.
     """
 
     stage: str
@@ -72,8 +72,8 @@ def evaluate(
     for batch in _batches(problems, settings):
         left = [row for row in batch if (settings.stage, 0, row.index) not in done]
         if left:
-            texts = _ask(policy, left, settings, settings.seed + batch[0].index, on_answer)
-            records = _judged(left, texts, judge, settings)
+            seed = settings.seed + batch[0].index
+            records = _play(policy, left, judge, settings, seed, on_answer)
             keep(records)
             new.extend(records)
     return new
@@ -90,30 +90,23 @@ def _batches(problems: Sequence[Problem], settings: EvalSettings) -> Iterator[li
         yield rows[start : start + settings.batch]
 
 
-def _ask(
+def _play(
     policy: Policy,
     rows: Sequence[_Row],
+    judge: AnyJudge,
     settings: EvalSettings,
     seed: int,
     on_answer: Callable[[], None] | None,
-) -> list[str]:
-    return policy.complete(
-        [task_prompt(_task(row, settings)) for row in rows],
+) -> list[Record]:
+    tasks = [Task(problem=row.problem, dialect=settings.dialect) for row in rows]
+    prompts = [task_prompt(task) for task in tasks]
+    completions = policy.complete(
+        prompts,
         max_new_tokens=settings.max_new_tokens,
         temperature=settings.temperature,
         seed=seed,
         on_answer=on_answer,
     )
-
-
-def _task(row: _Row, settings: EvalSettings) -> Task:
-    return Task(problem=row.problem, dialect=settings.dialect)
-
-
-def _judged(
-    rows: Sequence[_Row], completions: Sequence[str], judge: AnyJudge, settings: EvalSettings
-) -> list[Record]:
-    tasks = [_task(row, settings) for row in rows]
     judged = judge_completions(judge, tasks, completions, timed=settings.timed)
     return [
         Record(
@@ -123,14 +116,14 @@ def _judged(
             problem=row.problem.name,
             problem_key=row.problem.key,
             dialect=settings.dialect,
-            prompt=task_prompt(task),
+            prompt=prompt,
             completion=completion,
             source=source,
             evaluation=evaluation,
             reward=price(settings.reward, evaluation),
             versions=settings.versions,
         )
-        for row, task, completion, (source, evaluation) in zip(
-            rows, tasks, completions, judged, strict=True
+        for row, prompt, completion, (source, evaluation) in zip(
+            rows, prompts, completions, judged, strict=True
         )
     ]

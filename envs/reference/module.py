@@ -237,6 +237,7 @@ def _dims(value: Any) -> int:
 
 
 def is_float(value: Any) -> bool:
+    """Whether it is a tensor of floats."""
     return hasattr(value, "is_floating_point") and bool(value.is_floating_point())
 
 
