@@ -15,7 +15,7 @@ from data.store import read_records
 from envs.types import Record, Verdict
 from evals.report import clock, flat, percent, speedup
 from evals.summary import SIDE_NAMES, SIDES
-from rl.config import Recipe
+from rl.config import ModelSection, Recipe
 from rl.weights import EMBEDDED
 
 if TYPE_CHECKING:
@@ -179,13 +179,11 @@ def _data_rows(recipe: Recipe, records: Sequence[Record]) -> list[tuple[str, str
 def _hyper_parameters(recipe: Recipe) -> list[tuple[str, str]]:
     """What decides the training, as it was resolved, of the stages that were run."""
     model, sft, grpo = recipe.model, recipe.sft, recipe.grpo
-    lora = model.lora
-    targets = lora.targets if isinstance(lora.targets, str) else ", ".join(lora.targets)
     rows = [
         ("seed", str(recipe.seed)),
         ("stages", ", ".join(recipe.stages)),
         ("base weights", f"{model.quantization}, computing in {model.dtype}"),
-        ("LoRA", f"rank {lora.rank}, alpha {lora.alpha}, dropout {lora.dropout:g}, {targets}"),
+        ("LoRA", _adapter(model)),
     ]
     if "sft" in recipe.stages:
         rows.append(
@@ -197,6 +195,15 @@ def _hyper_parameters(recipe: Recipe) -> list[tuple[str, str]]:
         rows.append((grpo.method.name, f"{grpo.steps} steps, {groups}, {rate}"))
         rows.append(("reward", recipe.reward))
     return rows
+
+
+def _adapter(model: ModelSection) -> str:
+    """A new adapter's shape, or which one was trained further."""
+    if model.adapter:
+        return f"goes on from {Path(model.adapter).name}"
+    lora = model.lora
+    targets = lora.targets if isinstance(lora.targets, str) else ", ".join(lora.targets)
+    return f"rank {lora.rank}, alpha {lora.alpha}, dropout {lora.dropout:g}, {targets}"
 
 
 def _code(env: Mapping[str, Any]) -> str:

@@ -89,8 +89,8 @@ def write_tree(run_dir: Path, repo: str, *, merged: bool = False) -> Path:
 
 def _write_merged(run_dir: Path, tree: Path) -> Merged:
     """The whole weights, tried on prompts of this run and what was answered to them."""
+    from rl.adapter import find_adapter
     from rl.merge import MergedDtype, MergeError, write_merged
-    from rl.policies import find_adapter
 
     adapter = find_adapter(str(run_dir))
     if adapter is None:

@@ -61,10 +61,16 @@ def _options(recipe: Recipe) -> list[str]:
 
 
 def _unloadable(recipe: Recipe) -> str | None:
+    from rl.adapter import find_adapter, start_adapter
     from rl.checkpoints import ADAPTER, is_whole_safetensors
     from rl.models import check_loadable
-    from rl.policies import find_adapter
 
+    try:
+        start = start_adapter(recipe)
+        if start and not is_whole_safetensors(start / ADAPTER):
+            return f"model.adapter: {start / ADAPTER} is damaged"
+    except ModelError as error:
+        return f"model.adapter: {error}"
     try:
         adapter = find_adapter(recipe.model.name) if recipe.stages == ("eval",) else None
         if adapter and not is_whole_safetensors(adapter.folder / ADAPTER):

@@ -32,6 +32,7 @@ from evals.summary import RunFacts, read_summary, write_summary
 from kernelwright.machine import cores, versions
 from kernelwright.run_folder import RunFolder
 from kernelwright.tracked import send_stage, send_summary, stage_names
+from rl.adapter import start_adapter
 from rl.config import JudgeSection, Recipe
 from rl.methods.base import RunView
 from rl.methods.find import start_method
@@ -128,7 +129,7 @@ class Run:
         if trained:
             self.stage("triples", self.judge_triples, alone=True)
         if measured and section.before:
-            self.measure("eval_before", None)
+            self.measure("eval_before", start_adapter(self.recipe))
         if "sft" in stages:
             self.stage("sft", self.sft)
             if measured and section.after_sft and "grpo" in stages:
@@ -213,7 +214,7 @@ class Run:
             self.recipe,
             load_suite(self.recipe.data.train_suite),
             self.judge,
-            self.adapters["sft"] if "sft" in self.recipe.stages else None,
+            self.adapters["sft"] if "sft" in self.recipe.stages else start_adapter(self.recipe),
             self.adapters["grpo"],
             resume=self.resume,
             versions=self.versions,
@@ -223,11 +224,11 @@ class Run:
         """The held-out suite with the base model or an adapter, as a stage; greedily as another."""
         section = self.recipe.eval
         problems = self.held_out.problems
-        if adapter is None:
+        if stage == "eval_before":
             problems = _first(self.held_out, section.before_problems).problems
         settings = self.settings(stage, section.temperature, section.samples, section.timed)
         self.stage(stage, lambda: self.ask(adapter, problems, settings), alone=True)
-        if section.greedy and adapter is not None and section.temperature > 0:
+        if section.greedy and stage in GREEDY and section.temperature > 0:
             name = GREEDY[stage]
             greedy = self.settings(name, 0.0, 1, timed=True)
             self.stage(name, lambda: self.ask(adapter, problems, greedy), alone=True)

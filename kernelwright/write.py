@@ -15,8 +15,8 @@ from envs.dialects import known_dialect
 from envs.judge import AnyJudge, judge_completions
 from envs.types import Dialect, Evaluation, Problem, Task, Verdict
 from kernelwright.verdicts import verdict_object
+from rl.adapter import find_adapter
 from rl.models import check_name
-from rl.policies import find_adapter
 
 if TYPE_CHECKING:
     from rl.policies import Policy

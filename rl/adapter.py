@@ -3,13 +3,68 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rl.config import Recipe
-from rl.models import errors_in_one_line, hub_id, load_base, load_tokenizer, resolve
+from rl.models import (
+    Quantization,
+    errors_in_one_line,
+    hub_id,
+    load_base,
+    load_tokenizer,
+    resolve,
+)
+from rl.weights import EMBEDDED, ModelError
 
-SIDECAR = "kernelwright.json"
+ADAPTER_CONFIG, SIDECAR = "adapter_config.json", "kernelwright.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter:
+    """A folder that PEFT wrote, the base model it belongs to, and how that was held in training."""
+
+    folder: Path
+    base: str
+    quantization: Quantization
+
+
+def find_adapter(model: str) -> Adapter | None:
+    """The adapter in a folder or at the end of a run's; None where the name means a whole model."""
+    for folder in (Path(model), Path(model) / "checkpoints" / "final"):
+        if (folder / ADAPTER_CONFIG).is_file():
+            config = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
+            sidecar = folder / SIDECAR
+            known = json.loads(sidecar.read_text(encoding="utf-8")) if sidecar.is_file() else {}
+            return Adapter(
+                folder=folder,
+                base=known.get("base") or _embedded_name(config["base_model_name_or_path"]),
+                quantization=known.get("quantization", "none"),
+            )
+    if (Path(model) / "recipe.resolved.yaml").is_file():
+        raise ModelError(f"{model} is a run that has not finished: no checkpoints/final in it")
+    return None
+
+
+def start_adapter(recipe: Recipe) -> Path | None:
+    """The folder of the adapter that the recipe goes on from. Raises ModelError if it cannot."""
+    name = recipe.model.adapter
+    if name is None:
+        return None
+    found = find_adapter(name)
+    if found is None:
+        raise ModelError(f"no adapter in {name!r}: give a run, or a folder with {ADAPTER_CONFIG}")
+    if found.base != recipe.model.name:
+        raise ModelError(f"{name} was trained over {found.base}: set model.name to that")
+    return found.folder
+
+
+def _embedded_name(hub_id: str) -> str:
+    """The embedded model with this Hub id, else the id itself."""
+    return next((name for name, one in EMBEDDED.items() if one.hub_id == hub_id), hub_id)
 
 
 def lora_config(recipe: Recipe) -> Any:
@@ -26,46 +81,42 @@ def lora_config(recipe: Recipe) -> Any:
     )
 
 
-def load_policy_model(recipe: Recipe, adapter: Path | None) -> Any:
-    """The base model, with this adapter ready to be trained on if one is given."""
-    base = load_base(
-        recipe.model.name, quantization=recipe.model.quantization, dtype=recipe.model.dtype
-    )
-    if adapter is None:
-        return base
-    from peft import PeftModel
+def policy_model(recipe: Recipe, adapter: Path | None) -> Any:
+    """The base model with this adapter, or with a new one, ready to be trained on."""
+    from peft import PeftModel, get_peft_model
 
+    known = recipe.model
+    base = load_base(known.name, quantization=known.quantization, dtype=known.dtype)
+    if adapter is None:
+        return get_peft_model(base, lora_config(recipe))
     with errors_in_one_line(str(adapter)):
         model = PeftModel.from_pretrained(base, str(adapter), is_trainable=True)
     # Checkpoints ask this name for its vocabulary; a Hub id would be asked over the network.
-    model.peft_config["default"].base_model_name_or_path = resolve(recipe.model.name)
+    model.peft_config["default"].base_model_name_or_path = resolve(known.name)
     return model
 
 
-def fresh_adapter(recipe: Recipe) -> Any:
-    """The base model with a new adapter, for a run that starts with GRPO."""
-    from peft import get_peft_model
-
-    return get_peft_model(load_policy_model(recipe, None), lora_config(recipe))
-
-
-def train_in_float32(model: Any) -> None:
-    """Makes every trained parameter float32 again; call it once a trainer has been made.
+@contextmanager
+def float32_kept(model: Any) -> Iterator[None]:
+    """Trained parameters leave the block as they entered it, in float32; make trainers in it.
 
     TRL casts the adapter of a quantised base to bfloat16, and Adam's moments with it. Steps of
     1e-4 then round to nothing for most weights, and the second moment stops growing (0.001 of it is
-    less than half a unit in the last place). A resumed run loaded float32 and trained differently.
+    less than half a unit in the last place). A resumed run loaded float32 and trained differently,
+    and a stage began with the adapter of the one before it rounded to 8 bits.
     """
-    for parameter in model.parameters():
-        if parameter.requires_grad:
-            parameter.data = parameter.data.float()
+    trained = [one for one in model.parameters() if one.requires_grad]
+    values = [one.detach().float().clone() for one in trained]
+    yield
+    for parameter, value in zip(trained, values, strict=True):
+        parameter.data = value.to(parameter.device)
 
 
 def save_adapter(model: Any, recipe: Recipe, folder: Path) -> Path:
     """Writes adapter, tokenizer and what they were trained over; `rl.policies` reads it back."""
     model.save_pretrained(str(folder))
     load_tokenizer(recipe.model.name).save_pretrained(str(folder))
-    config_path = folder / "adapter_config.json"
+    config_path = folder / ADAPTER_CONFIG
     config = json.loads(config_path.read_text())
     config["base_model_name_or_path"] = hub_id(recipe.model.name)
     config_path.write_text(json.dumps(config, indent=2) + "\n")

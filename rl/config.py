@@ -63,8 +63,10 @@ class ModelSection(Section):
     """How the frozen base weights are held: 4 bits each (QLoRA), or in `dtype`."""
     dtype: Literal["auto", "bfloat16", "float32"] = "auto"
     """What the model computes in; `auto` takes what this machine is fast at."""
+    adapter: str | None = Field(default=None, min_length=1)
+    """A run, or the folder of an adapter, to go on from; null starts a new adapter."""
     lora: LoraSection = LoraSection()
-    """The adapter."""
+    """A new adapter's shape."""
 
 
 class DataSection(Section):
@@ -248,9 +250,9 @@ class EvalSection(Section):
     greedy: bool = False
     """Whether trained models are also measured greedily: one timed answer to each problem."""
     before: bool = True
-    """Whether the untrained model is measured too."""
+    """Whether the model that training starts from is measured too."""
     before_problems: int | None = Field(default=None, ge=1)
-    """At most so many problems for the untrained model; null takes as many as for the others."""
+    """At most so many problems for that one; null takes as many as for the others."""
     after_sft: bool = True
     """Whether the model between SFT and GRPO is measured too."""
     baseline: Baseline = Baseline.EAGER

@@ -11,7 +11,7 @@ from data.store import RecordStore
 from data.suite import Suite
 from envs.judge import AnyJudge
 from envs.types import Task
-from rl.adapter import fresh_adapter, load_policy_model, save_adapter, train_in_float32
+from rl.adapter import float32_kept, policy_model, save_adapter
 from rl.config import Recipe
 from rl.grpo_callbacks import (
     advice_callback,
@@ -87,8 +87,9 @@ def run_grpo(
         rank=process.rank,
         versions=versions,
     )
-    model = load_policy_model(recipe, adapter) if adapter else fresh_adapter(recipe)
-    trainer = _trainer(recipe, rollouts, model, tokenizer)
+    model = policy_model(recipe, adapter)
+    with float32_kept(model):
+        trainer = _trainer(recipe, rollouts, model, tokenizer)
     trainer.add_callback(metrics_callback(recipe, "grpo", first_step))
     if recipe.grpo.validate_every and process.leads:
         validation = Validation(
@@ -122,7 +123,6 @@ def _trainer(recipe: Recipe, rollouts: Rollouts, model: Any, tokenizer: Any) -> 
         callbacks=[phases_callback(rollouts), advice_callback(), memory_callback(every_steps=1)],
     )
     drop_printer(trainer)
-    train_in_float32(trainer.model)
     return trainer
 
 

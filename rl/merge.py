@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from rl.adapter import Adapter
 from rl.models import hush_libraries, load_base, load_tokenizer
-from rl.policies import Adapter
 
 if TYPE_CHECKING:
     import torch

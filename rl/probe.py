@@ -99,15 +99,14 @@ def measure(recipe: Recipe) -> Probe:
     """Runs the steps here and now."""
     import torch
 
-    from rl.adapter import fresh_adapter, train_in_float32
+    from rl.adapter import policy_model
     from rl.head import score_learned_positions
     from rl.models import hush_libraries, load_tokenizer
 
     hush_libraries()
     torch.set_num_threads(len(os.sched_getaffinity(0)))  # accelerate leaves a process with one
     tokenizer = load_tokenizer(recipe.model.name)
-    model = fresh_adapter(recipe)
-    train_in_float32(model)
+    model = policy_model(recipe, None)
     decoding_s, rows = _decode(recipe, model, len(tokenizer))
     model.train()
     trained_s = _train(recipe, model, len(tokenizer))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rl.adapter import load_policy_model, lora_config, save_adapter, train_in_float32
+from rl.adapter import float32_kept, policy_model, save_adapter, start_adapter
 from rl.config import Recipe
 from rl.head import score_learned_positions
 from rl.memory import memory_callback
@@ -23,27 +23,27 @@ from rl.trainer_options import (
 
 
 def run_sft(recipe: Recipe, examples: Sequence[Example], out: Path, *, resume: bool) -> Path:
-    """Trains a new adapter on the examples' completions and saves it to `out`."""
+    """Trains an adapter (the recipe's, or a new one) on the examples; saves it to `out`."""
     hush_libraries()
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
     checkpoint = last_checkpoint(recipe, "sft") if resume else None
     tokenizer = load_tokenizer(recipe.model.name)
-    trainer = SFTTrainer(
-        model=load_policy_model(recipe, None),
-        args=SFTConfig(**sft_options(recipe)),
-        train_dataset=Dataset.from_list(_rows(examples, tokenizer, recipe.sft.max_length)),
-        processing_class=tokenizer,
-        peft_config=lora_config(recipe),
-        callbacks=[
-            metrics_callback(recipe, "sft", checkpoint[1] if checkpoint else 0),
-            memory_callback(every_steps=8),
-        ],
-    )
+    model = policy_model(recipe, start_adapter(recipe))
+    with float32_kept(model):
+        trainer = SFTTrainer(
+            model=model,
+            args=SFTConfig(**sft_options(recipe)),
+            train_dataset=Dataset.from_list(_rows(examples, tokenizer, recipe.sft.max_length)),
+            processing_class=tokenizer,
+            callbacks=[
+                metrics_callback(recipe, "sft", checkpoint[1] if checkpoint else 0),
+                memory_callback(every_steps=8),
+            ],
+        )
     drop_printer(trainer)
     score_learned_positions(trainer.model)
-    train_in_float32(trainer.model)
     trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
     if this_process().leads:
         save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, out)

@@ -28,7 +28,7 @@ from data.suite import load_suite
 from envs.prompt import task_prompt
 from envs.types import Task
 from kernelwright.recipe import resolve
-from rl.adapter import fresh_adapter, train_in_float32
+from rl.adapter import float32_kept, policy_model
 from rl.config import Recipe
 from rl.decode import sample
 from rl.grpo import grpo_options
@@ -98,15 +98,16 @@ def trainers(recipe: Recipe) -> tuple[Any, Any]:
 
     def made(kind: Any, **options: Any) -> Any:
         known = {**grpo_options(recipe), "report_to": []}
-        trainer = kind(
-            model=fresh_adapter(recipe),
-            args=GRPOConfig(**known),
-            reward_funcs=lambda **_: [],
-            train_dataset=Dataset.from_list([{"prompt": "a"}]),
-            processing_class=load_tokenizer(recipe.model.name),
-            **options,
-        )
-        train_in_float32(trainer.model)
+        model = policy_model(recipe, None)
+        with float32_kept(model):
+            trainer = kind(
+                model=model,
+                args=GRPOConfig(**known),
+                reward_funcs=lambda **_: [],
+                train_dataset=Dataset.from_list([{"prompt": "a"}]),
+                processing_class=load_tokenizer(recipe.model.name),
+                **options,
+            )
         trainer.current_gradient_accumulation_steps = 1
         return trainer
 

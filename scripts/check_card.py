@@ -18,8 +18,9 @@ from rich.progress import track
 
 from data.store import read_records
 from evals.publish import write_tree
+from rl.adapter import find_adapter
 from rl.config import Recipe
-from rl.policies import find_adapter, load_policy
+from rl.policies import load_policy
 from rl.weights import EMBEDDED, ensure
 
 REPO = "name/of-the-repository"

@@ -11,8 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rl.adapter import find_adapter
 from rl.models import load_base, load_tokenizer
-from rl.policies import HFPolicy, ScriptedPolicy, find_adapter, load_policy
+from rl.policies import HFPolicy, ScriptedPolicy, load_policy
 from rl.weights import EMBEDDED, ModelError
 from tests.tiny_model import save_tiny
 

@@ -144,6 +144,36 @@ def test_accelerate_launch_trains_as_the_command_does(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("stage", ["sft", "grpo"])
+def test_a_run_goes_on_from_the_adapter_of_another(
+    stage: str, model: Path, whole: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    barely = f"{stage}.learning_rate=1e-9"
+    finish(start(*words(model, run), f"model.adapter={whole}", f"stages=[{stage}, eval]", barely))
+    answers = [
+        [one.completion for one in read_records(folder) if one.stage == measured]
+        for folder, measured in ((run, "eval_before"), (whole, "eval_after"))
+    ]
+    assert answers[0] == answers[1]
+    before, after = (
+        load_file(folder / "checkpoints" / "final" / "adapter_model.safetensors")
+        for folder in (whole, run)
+    )
+    assert before.keys() == after.keys()
+    assert all((before[name] - after[name]).abs().max() < 1e-6 for name in before)
+
+
+def test_an_adapter_that_is_not_there_or_of_another_model_is_told_before_any_stage(
+    whole: Path, tmp_path: Path
+) -> None:
+    absent = start("stages=[sft]", f"run_dir={tmp_path}", f"model.adapter={tmp_path}")
+    assert f"model.adapter: no adapter in '{tmp_path}'" in finish(absent, code=1)
+    other = start("stages=[sft]", f"run_dir={tmp_path}", f"model.adapter={whole}")
+    assert f"model.adapter: {whole} was trained over" in finish(other, code=1)
+
+
+@pytest.mark.slow
 def test_a_run_killed_during_grpo_resumes_as_if_it_had_not_been(
     model: Path, whole: Path, tmp_path: Path
 ) -> None:
