@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from envs.referee.tolerance import Array, Expected
-from envs.reference.derive_tolerance import output_spreads, rounding_tolerance
-from envs.reference.module import (
+from kernelwright.envs.referee.tolerance import Array, Expected
+from kernelwright.envs.reference.derive_tolerance import output_spreads, rounding_tolerance
+from kernelwright.envs.reference.module import (
     Reference,
     flatten,
     forward,
@@ -22,7 +22,7 @@ from envs.reference.module import (
     load_reference,
     refuse_random,
 )
-from envs.types import Problem, Tolerance, content_hash
+from kernelwright.envs.types import Problem, Tolerance, content_hash
 
 Answer = tuple[str, list[Array]]
 
@@ -40,7 +40,7 @@ class Admission:
     accepted: tuple[str, ...]
     failed: str = ""
     rules: str = ""
-    """By which rules it was checked (`data.suite_check.rules`)."""
+    """By which rules it was checked (`rules` of data/suite_check.py)."""
 
     @property
     def admitted(self) -> bool:

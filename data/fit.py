@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from data.trial import Tried, tried
-from envs.types import Case, Problem
+from kernelwright.data.trial import Tried, tried
+from kernelwright.envs.types import Case, Problem
 
 JUDGING_COPIES = 13
 """Judging takes so many times the bytes of inputs, weights and outputs: most of them are float64.

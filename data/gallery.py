@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.kernelbench import load_problem
-from data.triples import template_triples
-from envs.dialects import DIALECTS
-from envs.judge import Judge
-from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict, content_hash
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.triples import template_triples
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Verdict, content_hash
 
-FOLDER = Path(__file__).resolve().parents[1] / "tests" / "gallery"
+FOLDER = Path(__file__).with_name("exhibits")
 BROKEN = "broken"
 MISSING = ("no_triton", "no_nvcc")
 """Reasons for which this machine cannot try an answer of a dialect at all."""
@@ -136,7 +136,7 @@ def exploits(folder: Path = FOLDER / "exploits") -> list[Exhibit]:
     """The exploits and the honest mistakes, by family and name; raises GalleryError if none."""
     found = list(_exhibits(folder))
     if not found:
-        raise GalleryError(f"no exploits in {folder}: run from a checkout that has its tests")
+        raise GalleryError(f"no exploits in {folder}: this installation is not whole")
     return found
 
 

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from data.sizes import Sizes, sizes_of
-from envs.reference.module import ProblemError
-from envs.types import Case, Problem, Role
+from kernelwright.data.sizes import Sizes, sizes_of
+from kernelwright.envs.reference.module import ProblemError
+from kernelwright.envs.types import Case, Problem, Role
 
 FILE = re.compile(r"(\d+)_(.+)\.py")
 LEVEL = re.compile(r"level(\d+)")
@@ -102,7 +102,7 @@ def load_problem(path: Path, *, scale: float = 1.0, level: str = "") -> Problem:
 def place(problem: Problem) -> tuple[int, int] | None:
     """(level, number) of a problem in KernelBench's layout; None of any other.
 
-    >>> from envs.types import Case
+    >>> from kernelwright.envs.types import Case
     >>> case = Case(name="time", sizes=())
     >>> place(Problem(name="level2/17_Gelu", code="class Model: 0", cases=(case,)))
     (2, 17)

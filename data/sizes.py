@@ -13,7 +13,7 @@ import symtable
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from envs.reference.module import is_settable
+from kernelwright.envs.reference.module import is_settable
 
 INPUTS, MODULE = "get_inputs", ("Model", "get_init_inputs")
 SEES_ALL = {"globals", "locals", "vars", "eval", "exec", "__import__", "sys", "inspect"}

@@ -8,9 +8,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from envs.codec import from_plain, to_json
-from envs.paths import write_whole
-from envs.types import Record
+from kernelwright.envs.codec import from_plain, to_json
+from kernelwright.envs.paths import write_whole
+from kernelwright.envs.types import Record
 
 FILE = "records.jsonl"
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from data.fit import Fitted, fit, parse_bytes
-from data.kernelbench import Choice, load_folder
-from data.starter.suite import SPLITS, dropped_operations, load_starter
-from data.suite_check import Job, is_admitted, read_admissions
-from envs.hardware import memory_bytes
-from envs.types import Problem
+from kernelwright.data.fit import Fitted, fit, parse_bytes
+from kernelwright.data.kernelbench import Choice, load_folder
+from kernelwright.data.starter.suite import SPLITS, dropped_operations, load_starter
+from kernelwright.data.suite_check import Job, is_admitted, read_admissions
+from kernelwright.envs.hardware import memory_bytes
+from kernelwright.envs.types import Problem
 
 OPTIONS = ("levels", "ids", "scale", "memory", "admission")
 

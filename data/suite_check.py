@@ -19,12 +19,12 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from data import admission
-from data.admission import Admission, check_problem, fingerprint
-from envs.codec import to_plain
-from envs.referee import tolerance
-from envs.reference import derive_tolerance
-from envs.types import Problem, content_hash
+from kernelwright.data import admission
+from kernelwright.data.admission import Admission, check_problem, fingerprint
+from kernelwright.envs.codec import to_plain
+from kernelwright.envs.referee import tolerance
+from kernelwright.envs.reference import derive_tolerance
+from kernelwright.envs.types import Problem, content_hash
 
 Job = tuple[Problem, Sequence[str]]
 """A problem, and its code less one operation, in every way that is known."""
@@ -41,27 +41,26 @@ class StaleAdmissionError(ValueError):
 def rules() -> str:
     """What decides an admission, as a hash: how tolerances are made and held, and the battery.
 
-    Of the code without its comments and docstrings, so that words can be mended.
+    Of the code without comments, docstrings and imports: words can be mended, and modules moved.
     """
     files = (Path(str(one.__file__)) for one in (admission, derive_tolerance, tolerance))
     return content_hash(*(_code(file.read_text("utf-8")) for file in files))
 
 
 def _code(text: str) -> str:
-    """A module without what only people read."""
+    """A module without what decides nothing."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            node.body = [one for one in node.body if not _is_text(one)] or [ast.Pass()]
+            node.body = [one for one in node.body if not _decides_nothing(one)] or [ast.Pass()]
     return ast.unparse(tree)
 
 
-def _is_text(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+def _decides_nothing(node: ast.AST) -> bool:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return True
+    text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return text and isinstance(node.value.value, str)  # type: ignore[attr-defined]
 
 
 def check_many(jobs: Sequence[Job], workers: int | None = None) -> Iterator[Admission]:

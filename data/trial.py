@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envs.codec import from_plain, to_plain
-from envs.paths import ROOT
-from envs.reference.module import flatten, load_reference
-from envs.types import Case, Problem, content_hash
+from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.paths import SEARCHED
+from kernelwright.envs.reference.module import flatten, load_reference
+from kernelwright.envs.types import Case, Problem, content_hash
 
 LIMIT_S = 60.0
 """After so long the problem in hand is unknown, and the others get another process."""
@@ -63,12 +63,12 @@ def _answers(problems: Sequence[Problem]) -> list[tuple[Tried, ...]]:
     """What a process says of the first of these problems, as far as it comes."""
     try:
         printed = subprocess.run(
-            [sys.executable, "-P", "-c", "from data.trial import main; main()"],
+            [sys.executable, "-P", "-c", "from kernelwright.data.trial import main; main()"],
             input=json.dumps(to_plain(problems)).encode(),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": ""},
+            cwd=SEARCHED,
+            env={**os.environ, "PYTHONPATH": str(SEARCHED), "CUDA_VISIBLE_DEVICES": ""},
             timeout=LIMIT_S,
             check=False,
         ).stdout

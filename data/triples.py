@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import TypeVar
 
-from data.starter.blueprint import Blueprint
-from data.starter.ops import UNARY
-from data.starter.suite import in_split
-from data.suite import load_suite
-from envs.types import Dialect, Problem
+from kernelwright.data.starter.blueprint import Blueprint
+from kernelwright.data.starter.ops import UNARY
+from kernelwright.data.starter.suite import in_split
+from kernelwright.data.suite import load_suite
+from kernelwright.envs.types import Dialect, Problem
 
 Row = TypeVar("Row")
 

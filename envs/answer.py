@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from envs.dialects import DIALECTS
-from envs.types import Dialect
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.types import Dialect
 
 _BLOCK = re.compile(r"^```([\w+-]*)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 

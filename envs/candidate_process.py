@@ -9,16 +9,16 @@ import socket
 import tempfile
 from dataclasses import replace
 
-from envs.abi import CaseSpec
-from envs.dialects.base import Built
-from envs.memfd import memfd
-from envs.referee.exit_codes import EXITS
-from envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout, python_layout
-from envs.referee.rounds import CandidateFailedError, RoundPeer
-from envs.sandbox.build import head
-from envs.sandbox.limits import PYTHON_LIMITS, RUN_LIMITS
-from envs.sandbox.runtimes import Runtime, Sandboxes
-from envs.types import Verdict
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.memfd import memfd
+from kernelwright.envs.referee.exit_codes import EXITS
+from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout, python_layout
+from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
+from kernelwright.envs.sandbox.build import head
+from kernelwright.envs.sandbox.limits import PYTHON_LIMITS, RUN_LIMITS
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.types import Verdict
 
 START_LIMIT_S = 10.0
 

@@ -7,21 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from envs.abi import UnsupportedDtypeError
-from envs.candidate_process import SandboxedCandidate
-from envs.dialects import DIALECTS
-from envs.dialects.base import Built, failed
-from envs.hardware import Gpu
-from envs.locks import exclusive
-from envs.referee.roofline import floor_ns, too_fast
-from envs.referee.rounds import CandidateFailedError, compare
-from envs.referee.timing import Pace, time_in_turns
-from envs.reference.client import Draws, Loaded, ReferenceFailedError, ReferenceProcess
-from envs.replay.client import GpuCandidate
-from envs.replay.plan import GpuReplay
-from envs.sandbox.levels import sandbox_level
-from envs.sandbox.runtimes import Runtime, Sandboxes
-from envs.types import (
+from kernelwright.envs.abi import UnsupportedDtypeError
+from kernelwright.envs.candidate_process import SandboxedCandidate
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.dialects.base import Built, failed
+from kernelwright.envs.hardware import Gpu
+from kernelwright.envs.locks import exclusive
+from kernelwright.envs.referee.roofline import floor_ns, too_fast
+from kernelwright.envs.referee.rounds import CandidateFailedError, compare
+from kernelwright.envs.referee.timing import Pace, time_in_turns
+from kernelwright.envs.reference.client import Draws, Loaded, ReferenceFailedError, ReferenceProcess
+from kernelwright.envs.replay.client import GpuCandidate
+from kernelwright.envs.replay.plan import GpuReplay
+from kernelwright.envs.sandbox.levels import sandbox_level
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.types import (
     Candidate,
     CaseCheck,
     Check,

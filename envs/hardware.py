@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from envs.types import content_hash
+from kernelwright.envs.types import content_hash
 
 QUERY = (
     "--query-gpu=uuid,name,driver_version,compute_cap,memory.total",

@@ -15,11 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Protocol, Self
 
-from envs.answer import extract
-from envs.sandbox.levels import require_level
-from envs.types import Candidate, Evaluation, Problem, Task, Verdict
-from envs.workers.health import fresh_seed
-from envs.workers.pool import Pool, Worker, WorkerLostError, shared_cores
+from kernelwright.envs.answer import extract
+from kernelwright.envs.sandbox.levels import require_level
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Task, Verdict
+from kernelwright.envs.workers.health import fresh_seed
+from kernelwright.envs.workers.pool import Pool, Worker, WorkerLostError, shared_cores
 
 CANDIDATE_LIMIT_S = 180.0
 TRIES = 2

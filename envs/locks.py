@@ -6,7 +6,7 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from envs.paths import cache_folder
+from kernelwright.envs.paths import cache_folder
 
 
 @contextmanager

@@ -6,8 +6,10 @@ import os
 import secrets
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-"""Where our packages are: processes of ours find them here first, whatever folder they start in."""
+PACKAGE = Path(__file__).absolute().parents[1]
+"""The package `kernelwright`. Not resolved: its folders may be links to those of a repository."""
+SEARCHED = PACKAGE.parent
+"""What goes on PYTHONPATH, so that processes of ours find us first wherever they start."""
 
 
 def cache_folder() -> Path:

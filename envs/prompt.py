@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from envs.abi import CaseSpec, TensorSpec
-from envs.dialects import DIALECTS
-from envs.reference.module import load_reference, sized_code
-from envs.types import Problem, Task
+from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.reference.module import load_reference, sized_code
+from kernelwright.envs.types import Problem, Task
 
 
 @lru_cache(maxsize=4096)

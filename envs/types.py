@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import median
 
-from envs.stats import signed_rank_interval
+from kernelwright.envs.stats import signed_rank_interval
 
 
 class Verdict(StrEnum):

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from envs.codec import from_plain, to_plain
-from envs.paths import write_whole
-from envs.types import Problem, Speedup
-from envs.workers.compile_baseline import CompiledBaseline, compiled_baselines
-from evals.metrics import geomean
+from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.paths import write_whole
+from kernelwright.envs.types import Problem, Speedup
+from kernelwright.envs.workers.compile_baseline import CompiledBaseline, compiled_baselines
+from kernelwright.evals.metrics import geomean
 
 BASELINES_FILE = "baselines.json"
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.kernelbench import place
-from envs.dialects import DIALECTS
-from envs.judge import NO_CODE_BLOCK, AnyJudge
-from envs.types import Candidate, Dialect, Evaluation, Problem, Record
-from rewards.price import price
+from kernelwright.data.kernelbench import place
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.judge import NO_CODE_BLOCK, AnyJudge
+from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Record
+from kernelwright.rewards.price import price
 
 STAGE = "eval"
 BATCH = 8

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from data.store import read_records
-from envs.types import Record, Verdict
-from evals.report import clock, flat, percent, speedup
-from evals.summary import SIDE_NAMES, SIDES
-from rl.config import ModelSection, Recipe
-from rl.weights import EMBEDDED
+from kernelwright.data.store import read_records
+from kernelwright.envs.types import Record, Verdict
+from kernelwright.evals.report import clock, flat, percent, speedup
+from kernelwright.evals.summary import SIDE_NAMES, SIDES
+from kernelwright.rl.config import ModelSection, Recipe
+from kernelwright.rl.weights import EMBEDDED
 
 if TYPE_CHECKING:
-    from rl.merge import Merged
+    from kernelwright.rl.merge import Merged
 
 PRIVATE = ("run_dir", "report_to", "judge.ray_address")
 """Keys of a recipe that mean something on one machine only."""

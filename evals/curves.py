@@ -9,10 +9,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from envs.types import Record
-from evals.charts import Point, curve, stacked_bars
-from evals.metrics import scores
-from evals.summary import CURVE_STAGE, group, mean_reward
+from kernelwright.envs.types import Record
+from kernelwright.evals.charts import Point, curve, stacked_bars
+from kernelwright.evals.metrics import scores
+from kernelwright.evals.summary import CURVE_STAGE, group, mean_reward
 
 Metrics = Sequence[Mapping[str, Any]]
 

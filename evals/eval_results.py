@@ -13,10 +13,10 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from data.kernelbench import place
-from envs.types import Evaluation, Timing, Verdict
-from evals.answers import Answer
-from evals.levels import compiled
+from kernelwright.data.kernelbench import place
+from kernelwright.envs.types import Evaluation, Timing, Verdict
+from kernelwright.evals.answers import Answer
+from kernelwright.evals.levels import compiled
 
 FILE = "eval_results.json"
 NS_PER_MS = 1e6

@@ -19,9 +19,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from data.store import RecordStore, read_records
-from envs.judge import AnyJudge
-from envs.types import Candidate, Evaluation, Problem, Record, Tolerance, Verdict
+from kernelwright.data.store import RecordStore, read_records
+from kernelwright.envs.judge import AnyJudge
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Record, Tolerance, Verdict
 
 STAGE = "kernelbench"
 FOLDER = "protocol-kernelbench"

@@ -14,11 +14,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from data.kernelbench import place
-from envs.types import Evaluation, Problem, Record, Verdict
-from evals.metrics import judged, mean_pass_at_k, surely_fast_p
-from evals.report import percent
-from evals.summary import group
+from kernelwright.data.kernelbench import place
+from kernelwright.envs.types import Evaluation, Problem, Record, Verdict
+from kernelwright.evals.metrics import judged, mean_pass_at_k, surely_fast_p
+from kernelwright.evals.report import percent
+from kernelwright.evals.summary import group
 
 FAST_AT = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
 

@@ -18,16 +18,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from data.store import RecordStore
-from data.suite import Suite
-from envs.judge import Judge
-from envs.paths import write_whole
-from envs.types import Baseline, Problem, Record, Verdict
-from evals.against import keep_baselines
-from evals.metrics import Scores, scores
-from evals.report import clock, percent, speedup, write_report
-from evals.run import EvalSettings, evaluate
-from evals.summary import RunFacts, write_summary
+from kernelwright.data.store import RecordStore
+from kernelwright.data.suite import Suite
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.paths import write_whole
+from kernelwright.envs.types import Baseline, Problem, Record, Verdict
+from kernelwright.evals.against import keep_baselines
+from kernelwright.evals.metrics import Scores, scores
+from kernelwright.evals.report import clock, percent, speedup, write_report
+from kernelwright.evals.run import EvalSettings, evaluate
+from kernelwright.evals.summary import RunFacts, write_summary
 
 
 class EvalError(ValueError):
@@ -50,7 +50,7 @@ def evaluate_model(
     `model` is an embedded name, a Hub id, or a folder with a model, an adapter or a run. A folder
     that is not empty is refused unless `resume`, and resumed only under the same question.
     """
-    from rl.policies import load_policy
+    from kernelwright.rl.policies import load_policy
 
     store = RecordStore(out_dir)
     attempt = Attempt(out_dir / "eval.json", _question(model, suite, settings))

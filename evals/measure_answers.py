@@ -10,20 +10,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from data.kernelbench import place
-from data.store import RecordStore, read_records
-from data.suite import Suite
-from envs.judge import Judge
-from envs.types import Dialect, Record, content_hash
-from evals.answers import STAGE, Answer, judge_answers, read_answers
-from evals.eval_results import write_eval_results
-from evals.kernelbench_protocol import FOLDER, read_opinions, second_opinions
-from evals.kernelbench_protocol import STAGE as SECOND_STAGE
-from evals.levels import by_level, plain, print_levels, unjudged_lines
-from evals.measure import Attempt, conclude, progress, target_of
-from evals.metrics import Scores
-from evals.report import write_report
-from evals.summary import RunFacts, read_summary
+from kernelwright.data.kernelbench import place
+from kernelwright.data.store import RecordStore, read_records
+from kernelwright.data.suite import Suite
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.types import Dialect, Record, content_hash
+from kernelwright.evals.answers import STAGE, Answer, judge_answers, read_answers
+from kernelwright.evals.eval_results import write_eval_results
+from kernelwright.evals.kernelbench_protocol import FOLDER, read_opinions, second_opinions
+from kernelwright.evals.kernelbench_protocol import STAGE as SECOND_STAGE
+from kernelwright.evals.levels import by_level, plain, print_levels, unjudged_lines
+from kernelwright.evals.measure import Attempt, conclude, progress, target_of
+from kernelwright.evals.metrics import Scores
+from kernelwright.evals.report import write_report
+from kernelwright.evals.summary import RunFacts, read_summary
 
 SECOND_RULE = (
     "KernelBench's rule: its tolerance, five trials, training mode, on outputs of the sandboxed "

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from envs.types import Evaluation, Speedup, Verdict
+from kernelwright.envs.types import Evaluation, Speedup, Verdict
 
 RESAMPLES = 4000
 Z_95 = 1.959963984540054

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from envs.types import Record, Verdict
-from evals.metrics import judged
-from evals.showcase import best_and_worst
-from evals.summary import SIDE_NAMES, SIDES, group
+from kernelwright.envs.types import Record, Verdict
+from kernelwright.evals.metrics import judged
+from kernelwright.evals.showcase import best_and_worst
+from kernelwright.evals.summary import SIDE_NAMES, SIDES, group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from markupsafe import escape
 
-from data.store import read_records
-from evals.card import PublishError, model_card, public_suite, read_recipe
-from evals.summary import SIDES, read_summary
-from rl.models import hub_id
-from rl.weights import EMBEDDED
+from kernelwright.data.store import read_records
+from kernelwright.evals.card import PublishError, model_card, public_suite, read_recipe
+from kernelwright.evals.summary import SIDES, read_summary
+from kernelwright.rl.models import hub_id
+from kernelwright.rl.weights import EMBEDDED
 
 if TYPE_CHECKING:
-    from rl.merge import Merged
+    from kernelwright.rl.merge import Merged
 
 REQUIRED = ("adapter_model.safetensors", "adapter_config.json", "tokenizer_config.json")
 COPIED = (
@@ -89,8 +89,8 @@ def write_tree(run_dir: Path, repo: str, *, merged: bool = False) -> Path:
 
 def _write_merged(run_dir: Path, tree: Path) -> Merged:
     """The whole weights, tried on prompts of this run and what was answered to them."""
-    from rl.adapter import find_adapter
-    from rl.merge import MergedDtype, MergeError, write_merged
+    from kernelwright.rl.adapter_folder import find_adapter
+    from kernelwright.rl.merge import MergedDtype, MergeError, write_merged
 
     adapter = find_adapter(str(run_dir))
     if adapter is None:

@@ -15,16 +15,16 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from data.metrics import MetricsFile
-from envs.dialects import DIALECTS
-from envs.paths import write_whole
-from envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
-from evals.curves import health_charts, learning_charts
-from evals.metrics import relative
-from evals.problem_table import filters, problem_rows
-from evals.showcase import held_out_pairs, training_pairs
-from evals.summary import EXAMPLES, SIDE_NAMES
-from evals.unfinished import Evidence, evidence
+from kernelwright.data.metrics import MetricsFile
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.paths import write_whole
+from kernelwright.envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
+from kernelwright.evals.curves import health_charts, learning_charts
+from kernelwright.evals.metrics import relative
+from kernelwright.evals.problem_table import filters, problem_rows
+from kernelwright.evals.showcase import held_out_pairs, training_pairs
+from kernelwright.evals.summary import EXAMPLES, SIDE_NAMES
+from kernelwright.evals.unfinished import Evidence, evidence
 
 HELD_OUT_KERNELS = 640
 TRAINING_KERNELS = 40

@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from envs.judge import AnyJudge, judge_completions
-from envs.prompt import task_prompt
-from envs.types import Dialect, Problem, Record, Task
-from rewards.price import price
+from kernelwright.envs.judge import AnyJudge, judge_completions
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.types import Dialect, Problem, Record, Task
+from kernelwright.rewards.price import price
 
 if TYPE_CHECKING:
-    from rl.policies import Policy
+    from kernelwright.rl.policies import Policy
 
 Keep = Callable[[Sequence[Record]], None]
 

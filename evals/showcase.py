@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from envs.types import Record, Verdict
-from evals.metrics import verdict_counts
-from evals.side_by_side import Line, side_by_side
-from evals.summary import SIDE_NAMES, SIDES, group
+from kernelwright.envs.types import Record, Verdict
+from kernelwright.evals.metrics import verdict_counts
+from kernelwright.evals.side_by_side import Line, side_by_side
+from kernelwright.evals.summary import SIDE_NAMES, SIDES, group
 
 LADDER = (
     Verdict.CHEATED,

@@ -14,11 +14,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from data.store import read_records
-from envs.paths import write_whole
-from envs.types import Dialect, Record, Speedup, Verdict
-from evals.against import Known, read_baselines, speedups, summary_of
-from evals.metrics import against_compile, mean_pass_at_k, paired_gain, scores, verdict_counts
+from kernelwright.data.store import read_records
+from kernelwright.envs.paths import write_whole
+from kernelwright.envs.types import Dialect, Record, Speedup, Verdict
+from kernelwright.evals.against import Known, read_baselines, speedups, summary_of
+from kernelwright.evals.metrics import (
+    against_compile,
+    mean_pass_at_k,
+    paired_gain,
+    scores,
+    verdict_counts,
+)
 
 SIDES = {
     "eval_before": "before",

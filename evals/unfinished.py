@@ -16,12 +16,12 @@ from typing import Any
 
 import yaml
 
-from data.store import FILE as RECORDS_FILE
-from data.suite import SuiteError, load_suite
-from envs.codec import from_plain
-from envs.types import Record
-from evals.against import read_baselines
-from evals.summary import RunFacts, read_summary, summarise
+from kernelwright.data.store import FILE as RECORDS_FILE
+from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.envs.codec import from_plain
+from kernelwright.envs.types import Record
+from kernelwright.evals.against import read_baselines
+from kernelwright.evals.summary import RunFacts, read_summary, summarise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

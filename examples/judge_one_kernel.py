@@ -5,8 +5,8 @@ python examples/judge_one_kernel.py
 
 from __future__ import annotations
 
-from envs.judge import Judge
-from envs.types import Candidate, Case, Problem, Role
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.types import Candidate, Case, Problem, Role
 
 MODULE = """
 import torch

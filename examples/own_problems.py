@@ -12,8 +12,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from data.suite import jobs_of, load_suite
-from data.suite_check import check_many
+from kernelwright.data.suite import jobs_of, load_suite
+from kernelwright.data.suite_check import check_many
 
 MODULE = """
 import torch

@@ -1,12 +1,5 @@
-"""The doorbell: everything a user starts comes through this package.
+"""Trains language models that write fast, correct kernels.
 
-The flat package names of this project (`data`, `envs`, `evals`, `rl`, ...) also exist on package
-indexes. Whatever is installed beside it, this checkout is looked at first.
+The folders of the repository are packages of this one, by links that lie beside this file: `rl/` is
+`kernelwright.rl`. Whatever else is called `data` or `rl` is neither ours nor in our way.
 """
-
-import sys
-from pathlib import Path
-
-_CHECKOUT = str(Path(__file__).resolve().parents[1])
-if sys.path[:1] != [_CHECKOUT]:
-    sys.path.insert(0, _CHECKOUT)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
-from data.kernelbench import load_problem
-from envs.dialects import DIALECTS
-from envs.prompt import task_prompt
-from envs.reference.module import ProblemError, load_reference
-from envs.types import Dialect, Problem, Task
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.reference.module import ProblemError, load_reference
+from kernelwright.envs.types import Dialect, Problem, Task
 
 
 def ask(path: Path, dialect: Dialect) -> tuple[Problem, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envs.dialects import DIALECTS
-from envs.hardware import Gpu
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.hardware import Gpu
 from kernelwright.yaml_tree import KeyPath, Tree, merge
 
 AUTO = "auto"

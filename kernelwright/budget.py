@@ -9,11 +9,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from envs.hardware import available_bytes, gpus
+from kernelwright.envs.hardware import available_bytes, gpus
 from kernelwright.estimate import evaluated_answers, sft_steps
 from kernelwright.machine import cores
-from rl.config import Recipe
-from rl.probe import Probe, ProbeError, ProbeKilledError, probe
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.probe import Probe, ProbeError, ProbeKilledError, probe
 
 JUDGE_BYTES = 500 << 20
 """Of each worker with its reference process, in the largest of the starter problems."""

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from envs.hardware import gpus, memory_bytes
-from envs.sandbox.levels import require_level, sandbox_level
-from envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
+from kernelwright.envs.hardware import gpus, memory_bytes
+from kernelwright.envs.sandbox.levels import require_level, sandbox_level
+from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
 from kernelwright.machine import cores, free_disk_bytes, install_command, is_checkout
 
 GB = 1e9

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from envs.hardware import gpus
 from kernelwright.budget import Budget
+from kernelwright.envs.hardware import gpus
 from kernelwright.estimate import estimates
 from kernelwright.recipe import Resolved
 from kernelwright.yaml_tree import KeyPath

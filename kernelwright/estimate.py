@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 
-from data.suite import SuiteError, load_suite
-from data.triples import triples_of
-from envs.types import Baseline
-from rl.config import Recipe
+from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.data.triples import triples_of
+from kernelwright.envs.types import Baseline
+from kernelwright.rl.config import Recipe
 
 BYTES_PER_WEIGHT = {"bfloat16": 2.0, "float32": 4.0}
 NF4_BYTES_PER_WEIGHT = 0.55

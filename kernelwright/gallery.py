@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from data.gallery import (
+from kernelwright.data.gallery import (
     Exhibit,
     Finding,
     Outcome,
@@ -22,12 +22,12 @@ from data.gallery import (
     honest,
     judge_exhibits,
 )
-from envs.judge import Judge
-from envs.paths import cache_folder, write_whole
-from envs.sandbox.levels import sandbox_level
-from envs.sandbox.rootfs import python
-from envs.sandbox.toolchain import code_version, toolchain_fingerprint
-from envs.types import Dialect, content_hash
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.paths import cache_folder, write_whole
+from kernelwright.envs.sandbox.levels import sandbox_level
+from kernelwright.envs.sandbox.rootfs import python
+from kernelwright.envs.sandbox.toolchain import code_version, toolchain_fingerprint
+from kernelwright.envs.types import Dialect, content_hash
 from kernelwright.processes import living_below, still_alive
 
 

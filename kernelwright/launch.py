@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from kernelwright.again import resume_command
 from kernelwright.mishaps import explained
 from kernelwright.recipe import RecipeError, Resolved, resolve
+from kernelwright.rl.config import Recipe
 from kernelwright.supervisor import end_launcher, supervised
-from rl.config import Recipe
 
 if TYPE_CHECKING:
     from kernelwright.budget import Budget
@@ -74,7 +74,7 @@ def _dry_run(resolved: Resolved, reasons: list[str]) -> int:
     """
     from kernelwright.budget import Budget, budget
     from kernelwright.dry_run import dry_run_text
-    from rl.models import is_here
+    from kernelwright.rl.models import is_here
 
     if not _speaks():
         return FAILED if reasons else DONE
@@ -100,16 +100,16 @@ def _fitted(recipe: Recipe) -> Budget:
 
 def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
     """Everything that is slow or heavy: the folder, the model, the judge, then the stages."""
-    from data.store import StoreError
-    from envs.sandbox.toolchain import SandboxUnavailableError
-    from envs.workers.pool import JudgeError
     from kernelwright.budget import Budget
+    from kernelwright.data.store import StoreError
+    from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError
+    from kernelwright.envs.workers.pool import JudgeError
     from kernelwright.preflight import fooled, unprepared
+    from kernelwright.rl.tracking import TrackerError
+    from kernelwright.rl.trainer_options import this_process
+    from kernelwright.rl.weights import ModelError
     from kernelwright.run_folder import NotEmptyError, RunError, RunFolder
     from kernelwright.train import join, train
-    from rl.tracking import TrackerError
-    from rl.trainer_options import this_process
-    from rl.weights import ModelError
 
     folder, process = RunFolder(recipe.run_dir), this_process()
     try:

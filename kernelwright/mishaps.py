@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from envs.hardware import memory_bytes
+from kernelwright.envs.hardware import memory_bytes
 from kernelwright.machine import free_disk_bytes
 
 FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from data.suite import SuiteError, load_suite
-from envs.dialects import DIALECTS
-from envs.hardware import gpus, memory_bytes
-from envs.sandbox.levels import require_level
-from envs.sandbox.toolchain import SandboxUnavailableError, compiler_path
-from envs.types import Dialect, Problem
+from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.hardware import gpus, memory_bytes
+from kernelwright.envs.sandbox.levels import require_level
+from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path
+from kernelwright.envs.types import Dialect, Problem
 from kernelwright.estimate import weight_bytes
 from kernelwright.machine import how_to_install
-from rl.config import Recipe
-from rl.models import check_name
-from rl.tracking import why_not
-from rl.trainer_options import this_process
-from rl.weights import ModelError
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.models import check_name
+from kernelwright.rl.tracking import why_not
+from kernelwright.rl.trainer_options import this_process
+from kernelwright.rl.weights import ModelError
 
 
 def preflight(recipe: Recipe) -> list[str]:
@@ -45,9 +45,9 @@ def _options(recipe: Recipe) -> list[str]:
         return []
     from trl import GRPOConfig, SFTConfig
 
-    from rl.grpo import grpo_options
-    from rl.models import hush_libraries
-    from rl.sft import sft_options
+    from kernelwright.rl.grpo import grpo_options
+    from kernelwright.rl.models import hush_libraries
+    from kernelwright.rl.sft import sft_options
 
     hush_libraries()
     makers = {"sft": (SFTConfig, sft_options), "grpo": (GRPOConfig, grpo_options)}
@@ -61,9 +61,9 @@ def _options(recipe: Recipe) -> list[str]:
 
 
 def _unloadable(recipe: Recipe) -> str | None:
-    from rl.adapter import find_adapter, start_adapter
-    from rl.checkpoints import ADAPTER, is_whole_safetensors
-    from rl.models import check_loadable
+    from kernelwright.rl.adapter_folder import find_adapter, start_adapter
+    from kernelwright.rl.checkpoints import ADAPTER, is_whole_safetensors
+    from kernelwright.rl.models import check_loadable
 
     try:
         start = start_adapter(recipe)
@@ -132,7 +132,7 @@ def fooled(recipe: Recipe) -> list[str]:
     """
     if not this_process().leads:
         return []
-    from data.gallery import GalleryError
+    from kernelwright.data.gallery import GalleryError
     from kernelwright.gallery import loose_exploits
 
     section = recipe.judge

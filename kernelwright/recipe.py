@@ -15,12 +15,12 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from envs.hardware import gpus
-from envs.sandbox.toolchain import nvcc_path
 from kernelwright.auto import settle
+from kernelwright.envs.hardware import gpus
+from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.trl_options import did_you_mean, trl_fields
 from kernelwright.yaml_tree import KeyPath, RecipeError, Tree, merge, parse_value, read_tree
-from rl.config import Recipe
-from rl.trl_options import did_you_mean, trl_fields
 
 __all__ = ["RecipeError", "Resolved", "resolve"]
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import yaml
 
-from data.store import read_records
-from data.suite import SuiteError, load_suite
-from envs.judge import Judge
-from envs.types import Candidate, Evaluation, Problem, Record, Verdict
+from kernelwright.data.store import read_records
+from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Record, Verdict
 
 ALWAYS_LOOKED_IN = ("starter",)
 """Suites whose triples any run may hold, whatever it was trained on."""

@@ -14,11 +14,11 @@ from typing import Any
 
 import yaml
 
-from data.store import FILE as RECORDS_FILE
-from envs.hardware import gpus, memory_bytes
-from envs.paths import write_whole
+from kernelwright.data.store import FILE as RECORDS_FILE
+from kernelwright.envs.hardware import gpus, memory_bytes
+from kernelwright.envs.paths import write_whole
 from kernelwright.machine import code_commit, cores, versions
-from rl.config import Recipe
+from kernelwright.rl.config import Recipe
 
 RECIPE_FILE, ENV_FILE, STAGES_FILE = "recipe.resolved.yaml", "env.json", "stages.json"
 LOCK_FILE = ".lock"

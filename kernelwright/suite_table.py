@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from data.admission import Admission
-from data.suite_check import Job, check_many
+from kernelwright.data.admission import Admission
+from kernelwright.data.suite_check import Job, check_many
 
 
 def checked(jobs: Sequence[Job]) -> Iterator[Admission]:

@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
-from envs.hardware import cgroup_limit_bytes, own_cgroups, physical_bytes
 from kernelwright.again import launcher_words
+from kernelwright.envs.hardware import cgroup_limit_bytes, own_cgroups, physical_bytes
 
 FAILED, INTERRUPTED = 1, 130
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)

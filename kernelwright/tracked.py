@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from data.metrics import MetricsFile
-from data.store import read_records
-from envs.types import Baseline
-from evals.metrics import scores
-from evals.summary import SIDES, mean_reward
-from rl.config import Recipe
-from rl.tracking import finite, samples, tracker_of
+from kernelwright.data.metrics import MetricsFile
+from kernelwright.data.store import read_records
+from kernelwright.envs.types import Baseline
+from kernelwright.evals.metrics import scores
+from kernelwright.evals.summary import SIDES, mean_reward
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.tracking import finite, samples, tracker_of
 
 FIGURES = ("correct_rate", "fast_1", "geomean_speedup", "mean_reward")
 

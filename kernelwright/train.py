@@ -16,29 +16,29 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
-from data.store import FILE as RECORDS_FILE
-from data.store import RecordStore
-from data.suite import Suite, load_suite
-from data.triples import Triple, balanced, triples_of
-from envs.hardware import gpus
-from envs.judge import AnyJudge, Judge, judge_completions
-from envs.prompt import task_prompt
-from envs.remote.ray_judge import RayJudge
-from envs.types import Baseline, Problem, Record, Task
-from evals.against import keep_baselines
-from evals.report import write_report
-from evals.run import EvalSettings, evaluate
-from evals.summary import RunFacts, read_summary, write_summary
+from kernelwright.data.store import FILE as RECORDS_FILE
+from kernelwright.data.store import RecordStore
+from kernelwright.data.suite import Suite, load_suite
+from kernelwright.data.triples import Triple, balanced, triples_of
+from kernelwright.envs.hardware import gpus
+from kernelwright.envs.judge import AnyJudge, Judge, judge_completions
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.remote.ray_judge import RayJudge
+from kernelwright.envs.types import Baseline, Problem, Record, Task
+from kernelwright.evals.against import keep_baselines
+from kernelwright.evals.report import write_report
+from kernelwright.evals.run import EvalSettings, evaluate
+from kernelwright.evals.summary import RunFacts, read_summary, write_summary
 from kernelwright.machine import cores, versions
+from kernelwright.rl.adapter_folder import start_adapter
+from kernelwright.rl.config import JudgeSection, Recipe
+from kernelwright.rl.methods.base import RunView
+from kernelwright.rl.methods.find import start_method
+from kernelwright.rl.progress import StageDisplay, plan_run
+from kernelwright.rl.tracking import tracking
+from kernelwright.rl.trainer_options import TIMEOUT_S, Process, this_process
 from kernelwright.run_folder import RunFolder
 from kernelwright.tracked import send_stage, send_summary, stage_names
-from rl.adapter import start_adapter
-from rl.config import JudgeSection, Recipe
-from rl.methods.base import RunView
-from rl.methods.find import start_method
-from rl.progress import StageDisplay, plan_run
-from rl.tracking import tracking
-from rl.trainer_options import TIMEOUT_S, Process, this_process
 
 GREEDY = {"eval_sft": "eval_greedy_sft", "eval_after": "eval_greedy"}
 """A stage that samples, and its greedy counterpart."""
@@ -195,7 +195,7 @@ class Run:
         return triples[: self.recipe.data.max_triples]
 
     def sft(self) -> None:
-        from rl.sft import run_sft
+        from kernelwright.rl.sft import run_sft
 
         run = RunView(seed=self.recipe.seed, store=self.store)
         method = start_method(self.recipe.grpo.method, run)
@@ -208,7 +208,7 @@ class Run:
         run_sft(self.recipe, examples, self.adapters["sft"], resume=self.resume)
 
     def grpo(self) -> None:
-        from rl.grpo import run_grpo
+        from kernelwright.rl.grpo import run_grpo
 
         run_grpo(
             self.recipe,
@@ -250,7 +250,7 @@ class Run:
         self, adapter: Path | None, problems: Sequence[Problem], settings: EvalSettings
     ) -> None:
         """Samples and judges what is not on disk yet."""
-        from rl.policies import load_policy
+        from kernelwright.rl.policies import load_policy
 
         model = self.recipe.model
         policy = load_policy(

@@ -17,13 +17,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from data.store import RecordStore
-from data.suite import load_suite
-from envs.dialects import known_dialect
-from envs.judge import AnyJudge, Judge, judge_completions
-from envs.prompt import task_prompt
-from envs.types import Problem, Record, Task, Verdict
-from rewards.price import PRESETS, price
+from kernelwright.data.store import RecordStore
+from kernelwright.data.suite import load_suite
+from kernelwright.envs.dialects import known_dialect
+from kernelwright.envs.judge import AnyJudge, Judge, judge_completions
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.types import Problem, Record, Task, Verdict
+from kernelwright.rewards.price import PRESETS, price
 
 
 def kernel_dataset(suite: str, dialect: str = "cpp") -> Any:

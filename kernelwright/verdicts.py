@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from envs.types import Evaluation
+from kernelwright.envs.types import Evaluation
 
 
 def verdict_object(evaluation: Evaluation) -> dict[str, Any]:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from envs.dialects import known_dialect
-from envs.judge import AnyJudge, judge_completions
-from envs.types import Dialect, Evaluation, Problem, Task, Verdict
+from kernelwright.envs.dialects import known_dialect
+from kernelwright.envs.judge import AnyJudge, judge_completions
+from kernelwright.envs.types import Dialect, Evaluation, Problem, Task, Verdict
+from kernelwright.rl.adapter_folder import find_adapter
+from kernelwright.rl.models import check_name
 from kernelwright.verdicts import verdict_object
-from rl.adapter import find_adapter
-from rl.models import check_name
 
 if TYPE_CHECKING:
-    from rl.policies import Policy
+    from kernelwright.rl.policies import Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ def _low(evaluation: Evaluation) -> float:
 def failures(answers: Sequence[Answer]) -> str:
     """What kept the answers from being correct, the commonest first.
 
-    >>> from envs.judge import NO_CODE_BLOCK
+    >>> from kernelwright.envs.judge import NO_CODE_BLOCK
     >>> one = Answer(completion="", source=None, evaluation=NO_CODE_BLOCK)
     >>> failures([one, one])
     '2 no_kernel (no_code_block)'

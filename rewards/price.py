@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from envs.types import Evaluation, Reward, Verdict
+from kernelwright.envs.types import Evaluation, Reward, Verdict
 
 Preset = Callable[[Evaluation], dict[str, float]]
 

@@ -5,66 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rl.config import Recipe
-from rl.models import (
-    Quantization,
+from kernelwright.rl.adapter_folder import ADAPTER_CONFIG, SIDECAR
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.models import (
     errors_in_one_line,
     hub_id,
     load_base,
     load_tokenizer,
     resolve,
 )
-from rl.weights import EMBEDDED, ModelError
-
-ADAPTER_CONFIG, SIDECAR = "adapter_config.json", "kernelwright.json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adapter:
-    """A folder that PEFT wrote, the base model it belongs to, and how that was held in training."""
-
-    folder: Path
-    base: str
-    quantization: Quantization
-
-
-def find_adapter(model: str) -> Adapter | None:
-    """The adapter in a folder or at the end of a run's; None where the name means a whole model."""
-    for folder in (Path(model), Path(model) / "checkpoints" / "final"):
-        if (folder / ADAPTER_CONFIG).is_file():
-            config = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
-            sidecar = folder / SIDECAR
-            known = json.loads(sidecar.read_text(encoding="utf-8")) if sidecar.is_file() else {}
-            return Adapter(
-                folder=folder,
-                base=known.get("base") or _embedded_name(config["base_model_name_or_path"]),
-                quantization=known.get("quantization", "none"),
-            )
-    if (Path(model) / "recipe.resolved.yaml").is_file():
-        raise ModelError(f"{model} is a run that has not finished: no checkpoints/final in it")
-    return None
-
-
-def start_adapter(recipe: Recipe) -> Path | None:
-    """The folder of the adapter that the recipe goes on from. Raises ModelError if it cannot."""
-    name = recipe.model.adapter
-    if name is None:
-        return None
-    found = find_adapter(name)
-    if found is None:
-        raise ModelError(f"no adapter in {name!r}: give a run, or a folder with {ADAPTER_CONFIG}")
-    if found.base != recipe.model.name:
-        raise ModelError(f"{name} was trained over {found.base}: set model.name to that")
-    return found.folder
-
-
-def _embedded_name(hub_id: str) -> str:
-    """The embedded model with this Hub id, else the id itself."""
-    return next((name for name, one in EMBEDDED.items() if one.hub_id == hub_id), hub_id)
 
 
 def lora_config(recipe: Recipe) -> Any:
@@ -113,7 +65,7 @@ def float32_kept(model: Any) -> Iterator[None]:
 
 
 def save_adapter(model: Any, recipe: Recipe, folder: Path) -> Path:
-    """Writes adapter, tokenizer and what they were trained over; `rl.policies` reads it back."""
+    """Writes adapter, tokenizer and what they were trained over; `rl/policies.py` reads it back."""
     model.save_pretrained(str(folder))
     load_tokenizer(recipe.model.name).save_pretrained(str(folder))
     config_path = folder / ADAPTER_CONFIG

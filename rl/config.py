@@ -18,15 +18,15 @@ from pydantic import (
     model_validator,
 )
 
-from envs.dialects import known_dialect
-from envs.sandbox.levels import LEVELS
-from envs.types import Baseline
-from rewards.price import PRESETS
-from rl.methods.base import MethodOptions
-from rl.methods.find import method_options
-from rl.methods.grpo import Options as GrpoOptions
-from rl.section import Section
-from rl.trl_options import did_you_mean, grpo_option, sft_option, typed
+from kernelwright.envs.dialects import known_dialect
+from kernelwright.envs.sandbox.levels import LEVELS
+from kernelwright.envs.types import Baseline
+from kernelwright.rewards.price import PRESETS
+from kernelwright.rl.methods.base import MethodOptions
+from kernelwright.rl.methods.find import method_options
+from kernelwright.rl.methods.grpo import Options as GrpoOptions
+from kernelwright.rl.section import Section
+from kernelwright.rl.trl_options import did_you_mean, grpo_option, sft_option, typed
 
 VLLM_NEEDS_PLAIN_WEIGHTS = (
     "generation 'vllm' cannot follow a model in nf4: TRL sends vLLM the merged 4-bit weights, and "

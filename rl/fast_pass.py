@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from rl.attention import attending
-from rl.head import head_scores
+from kernelwright.rl.attention import attending
+from kernelwright.rl.head import head_scores
 
 if TYPE_CHECKING:
     import torch

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean
 
-from rl.methods.base import Row
+from kernelwright.rl.methods.base import Row
 
 SAME = 1e-9
 """Credits nearer to each other than this are alike."""

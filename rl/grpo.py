@@ -7,34 +7,34 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from data.store import RecordStore
-from data.suite import Suite
-from envs.judge import AnyJudge
-from envs.types import Task
-from rl.adapter import float32_kept, policy_model, save_adapter
-from rl.config import Recipe
-from rl.grpo_callbacks import (
+from kernelwright.data.store import RecordStore
+from kernelwright.data.suite import Suite
+from kernelwright.envs.judge import AnyJudge
+from kernelwright.envs.types import Task
+from kernelwright.rl.adapter import float32_kept, policy_model, save_adapter
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.grpo_callbacks import (
     advice_callback,
     best_folder,
     phases_callback,
     validation_callback,
 )
-from rl.memory import memory_callback
-from rl.methods.base import RunView
-from rl.methods.find import start_method
-from rl.metrics import metrics_callback
-from rl.models import hush_libraries, load_tokenizer
-from rl.rollout import Rollouts
-from rl.sampling import players
-from rl.trainer_options import (
+from kernelwright.rl.memory import memory_callback
+from kernelwright.rl.methods.base import RunView
+from kernelwright.rl.methods.find import start_method
+from kernelwright.rl.metrics import metrics_callback
+from kernelwright.rl.models import hush_libraries, load_tokenizer
+from kernelwright.rl.rollout import Rollouts
+from kernelwright.rl.sampling import players
+from kernelwright.rl.trainer_options import (
     common_options,
     drop_printer,
     last_checkpoint,
     this_process,
 )
-from rl.trl_adapter import kernel_trainer_class
-from rl.validation import STAGE as VALIDATION
-from rl.validation import Validation, reserve
+from kernelwright.rl.trl_adapter import kernel_trainer_class
+from kernelwright.rl.validation import STAGE as VALIDATION
+from kernelwright.rl.validation import Validation, reserve
 
 TRAINED_BY_TRL = {
     "beta",

@@ -7,12 +7,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from rl.adapter import save_adapter
-from rl.advice import Adviser
-from rl.config import Recipe
-from rl.metrics import log_metrics
-from rl.rollout import Rollouts
-from rl.validation import Validation, best_step
+from kernelwright.rl.adapter import save_adapter
+from kernelwright.rl.advice import Adviser
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.metrics import log_metrics
+from kernelwright.rl.rollout import Rollouts
+from kernelwright.rl.validation import Validation, best_step
 
 
 def advice_callback() -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from data.metrics import MetricsFile
-from data.store import read_records
-from envs.types import Record
-from rl.config import Recipe
-from rl.progress import StageDisplay
-from rl.tracking import finite, samples, sends_samples, tracker_of
-from rl.trainer_options import this_process
+from kernelwright.data.metrics import MetricsFile
+from kernelwright.data.store import read_records
+from kernelwright.envs.types import Record
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.progress import StageDisplay
+from kernelwright.rl.tracking import finite, samples, sends_samples, tracker_of
+from kernelwright.rl.trainer_options import this_process
 
 
 def log_metrics(recipe: Recipe, stage: str, step: int, values: Mapping[str, Any]) -> None:

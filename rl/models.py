@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rl.checkpoints import is_whole_safetensors
-from rl.weights import EMBEDDED, ModelError, ensure, is_cached
+from kernelwright.rl.checkpoints import is_whole_safetensors
+from kernelwright.rl.weights import EMBEDDED, ModelError, ensure, is_cached
 
 if TYPE_CHECKING:
     import torch
@@ -119,7 +119,7 @@ def load_base(
     import torch
     from transformers import AutoModelForCausalLM
 
-    from rl.quantize import cache_dequantized, nf4_config
+    from kernelwright.rl.quantize import cache_dequantized, nf4_config
 
     hush_libraries()
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
-from envs.answer import extract
-from envs.judge import NO_CODE_BLOCK, AnyJudge
-from envs.types import Candidate, Evaluation, Problem, Verdict
-from envs.workers.health import fresh_seed
-from rewards.price import price
-from rl.decode import Sampled
-from rl.methods.base import Ask, Row
-from rl.models import chat_ids
+from kernelwright.envs.answer import extract
+from kernelwright.envs.judge import NO_CODE_BLOCK, AnyJudge
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
+from kernelwright.envs.workers.health import fresh_seed
+from kernelwright.rewards.price import price
+from kernelwright.rl.decode import Sampled
+from kernelwright.rl.methods.base import Ask, Row
+from kernelwright.rl.models import chat_ids
 
 TRUNCATED = Evaluation(verdict=Verdict.NO_KERNEL, reason="truncated")
 """No answer: what was cut off at the limit would be paid for not ending."""

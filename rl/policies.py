@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from rl.adapter import find_adapter
-from rl.decode import sample
-from rl.models import (
+from kernelwright.rl.adapter_folder import find_adapter
+from kernelwright.rl.decode import sample
+from kernelwright.rl.models import (
     Dtype,
     Quantization,
     chat_ids,
@@ -16,7 +16,7 @@ from rl.models import (
     load_base,
     load_tokenizer,
 )
-from rl.weights import ModelError
+from kernelwright.rl.weights import ModelError
 
 
 class Policy(Protocol):

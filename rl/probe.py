@@ -20,9 +20,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from envs.paths import ROOT, cache_folder, write_whole
-from envs.types import content_hash
-from rl.config import Recipe
+from kernelwright.envs.paths import SEARCHED, cache_folder, write_whole
+from kernelwright.envs.types import content_hash
+from kernelwright.rl.config import Recipe
 
 DECODING_STEPS = 12
 PROMPT_TOKENS = 256
@@ -62,11 +62,11 @@ def probe(recipe: Recipe) -> Probe:
         return Probe(**json.loads(kept.read_text(encoding="utf-8")))
     print("a step of this recipe is tried, to tell its memory and minutes", file=sys.stderr)
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "rl.probe"],
+        [sys.executable, "-P", "-m", "kernelwright.rl.probe"],
         input=recipe.model_dump_json(),
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(SEARCHED)},
         check=False,
     )
     if done.returncode < 0:
@@ -99,9 +99,9 @@ def measure(recipe: Recipe) -> Probe:
     """Runs the steps here and now."""
     import torch
 
-    from rl.adapter import policy_model
-    from rl.head import score_learned_positions
-    from rl.models import hush_libraries, load_tokenizer
+    from kernelwright.rl.adapter import policy_model
+    from kernelwright.rl.head import score_learned_positions
+    from kernelwright.rl.models import hush_libraries, load_tokenizer
 
     hush_libraries()
     torch.set_num_threads(len(os.sched_getaffinity(0)))  # accelerate leaves a process with one
@@ -124,7 +124,7 @@ def measure(recipe: Recipe) -> Probe:
 
 
 def _decode(recipe: Recipe, model: Any, vocabulary: int) -> tuple[float, int]:
-    from rl.decode import sample
+    from kernelwright.rl.decode import sample
 
     rows = min(48, recipe.grpo.rollouts_per_step)
     prompts = [_ids(PROMPT_TOKENS, vocabulary).tolist() for _ in range(rows)]
@@ -155,7 +155,7 @@ def _decode(recipe: Recipe, model: Any, vocabulary: int) -> tuple[float, int]:
 def _train(recipe: Recipe, model: Any, vocabulary: int) -> float:
     import torch
 
-    from rl.fast_pass import Clip, backward_pass
+    from kernelwright.rl.fast_pass import Clip, backward_pass
 
     length = recipe.grpo.max_completion_length
     prompt, answers = _ids(PROMPT_TOKENS, vocabulary), [_ids(length, vocabulary)] * ANSWERS

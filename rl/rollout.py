@@ -15,11 +15,11 @@ from statistics import fmean
 from time import monotonic
 from typing import Any
 
-from data.store import RecordStore
-from envs.types import Record, Task, Verdict
-from rl.groups import Credits, chosen, group_metrics, is_live
-from rl.methods.base import Method, Row
-from rl.player import JudgedPlayer
+from kernelwright.data.store import RecordStore
+from kernelwright.envs.types import Record, Task, Verdict
+from kernelwright.rl.groups import Credits, chosen, group_metrics, is_live
+from kernelwright.rl.methods.base import Method, Row
+from kernelwright.rl.player import JudgedPlayer
 
 PlayerAt = Callable[[Any, int], JudgedPlayer]
 """(TRL's trainer, optimiser step) → what plays that step."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from envs.judge import AnyJudge
-from envs.types import content_hash
-from rl.config import Recipe
-from rl.decode import Sampled, sample
-from rl.models import end_token_ids
-from rl.player import JudgedPlayer, OnFinished, Sampler
-from rl.rollout import PlayerAt
-from rl.trl_adapter import vllm_sample
+from kernelwright.envs.judge import AnyJudge
+from kernelwright.envs.types import content_hash
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.decode import Sampled, sample
+from kernelwright.rl.models import end_token_ids
+from kernelwright.rl.player import JudgedPlayer, OnFinished, Sampler
+from kernelwright.rl.rollout import PlayerAt
+from kernelwright.rl.trl_adapter import vllm_sample
 
 
 def players(recipe: Recipe, judge: AnyJudge, tokenizer: Any, rank: int) -> PlayerAt:

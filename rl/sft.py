@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rl.adapter import float32_kept, policy_model, save_adapter, start_adapter
-from rl.config import Recipe
-from rl.head import score_learned_positions
-from rl.memory import memory_callback
-from rl.methods.base import Example
-from rl.metrics import metrics_callback
-from rl.models import hush_libraries, load_tokenizer
-from rl.trainer_options import (
+from kernelwright.rl.adapter import float32_kept, policy_model, save_adapter
+from kernelwright.rl.adapter_folder import start_adapter
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.head import score_learned_positions
+from kernelwright.rl.memory import memory_callback
+from kernelwright.rl.methods.base import Example
+from kernelwright.rl.metrics import metrics_callback
+from kernelwright.rl.models import hush_libraries, load_tokenizer
+from kernelwright.rl.trainer_options import (
     common_options,
     drop_printer,
     last_checkpoint,

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from rl.config import Recipe
-from rl.tracking import Attempts, Table, Tracker, TrackerError
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.tracking import Attempts, Table, Tracker, TrackerError
 
 FLUSH_S = 1.0
 """A killed run loses at most so many seconds of its offline file; wandb's own default is 15."""

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from envs.paths import write_whole
-from envs.types import Record
-from rl.config import Recipe
-from rl.trainer_options import this_process
+from kernelwright.envs.paths import write_whole
+from kernelwright.envs.types import Record
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.trainer_options import this_process
 
 FILE = "tracker.json"
 SAMPLE_STEPS = 8
@@ -99,7 +99,7 @@ def tracking(recipe: Recipe) -> Iterator[Tracker]:
 
     Raises TrackerError where it cannot be opened.
     """
-    from rl.trackers import open_tracker
+    from kernelwright.rl.trackers import open_tracker
 
     leads = this_process().leads and recipe.report_to != "none"
     tracker = open_tracker(recipe, Attempts(recipe.run_dir)) if leads else NoTracker()
@@ -123,7 +123,7 @@ def why_not(recipe: Recipe) -> str | None:
 
     Asks nobody and sends nothing: a missing login is found before the first stage.
     """
-    from rl.trackers import READY
+    from kernelwright.rl.trackers import READY
 
     ready: Callable[[], str | None] | None = READY.get(recipe.report_to)
     return ready() if ready and this_process().leads else None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rl.checkpoints import STATE, damaged_file
-from rl.config import Recipe
+from kernelwright.rl.checkpoints import STATE, damaged_file
+from kernelwright.rl.config import Recipe
 
 TIMEOUT_S = 7 * 24 * 3600
 """How long processes wait for one that judges or evaluates alone; one that dies ends the launch."""
@@ -48,7 +48,7 @@ def common_options(recipe: Recipe, stage: str, micro_batch_size: int, rows: int)
     """
     import torch
 
-    from rl.models import compute_dtype
+    from kernelwright.rl.models import compute_dtype
 
     on_gpu = torch.cuda.is_available()
     share = max(1, rows // this_process().world)

@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
-from rl.decode import Sampled
-from rl.fast_pass import Clip, backward_pass, finish_gradients, pass_metrics
-from rl.head import has_plain_head, score_learned_positions
+from kernelwright.rl.decode import Sampled
+from kernelwright.rl.fast_pass import Clip, backward_pass, finish_gradients, pass_metrics
+from kernelwright.rl.head import has_plain_head, score_learned_positions
 
 LOG = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from data.store import RecordStore
-from envs.types import Record, Task, Verdict, content_hash
-from rl.methods.base import Ask, Method
-from rl.player import JudgedPlayer
-from rl.rollout import PlayerAt, record_of
+from kernelwright.data.store import RecordStore
+from kernelwright.envs.types import Record, Task, Verdict, content_hash
+from kernelwright.rl.methods.base import Ask, Method
+from kernelwright.rl.player import JudgedPlayer
+from kernelwright.rl.rollout import PlayerAt, record_of
 
 STAGE = "validation"
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
-from envs.paths import cache_folder
+from kernelwright.envs.paths import cache_folder
 
 SECONDS_BETWEEN_LOOKS = 0.2
 
@@ -129,7 +129,7 @@ def _lock(path: Path) -> Iterator[None]:
 
 def _make(name: str, model: EmbeddedModel, work: Path) -> Path:
     """The converted model in a folder below `work`."""
-    from rl.convert import convert
+    from kernelwright.rl.convert import convert
 
     console = Console(stderr=True)
     wheels = download(name, model, work, console)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from rich.progress import track
 
-from data.starter.families import blueprints
-from data.starter.split import is_held_out
-from data.starter.suite import ADMISSION_FILE, job
-from data.suite_check import check_many, read_admissions, write_admissions
+from kernelwright.data.starter.families import blueprints
+from kernelwright.data.starter.split import is_held_out
+from kernelwright.data.starter.suite import ADMISSION_FILE, job
+from kernelwright.data.suite_check import check_many, read_admissions, write_admissions
 
 
 def main() -> None:

@@ -24,14 +24,14 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
-from envs.abi import CaseSpec
-from envs.dialects import DIALECTS
-from envs.dialects.base import Built, DialectSpec
-from envs.dialects.inline_build import build_extension
-from envs.dialects.inline_extension import Extension
-from envs.reference.client import ReferenceProcess
-from envs.sandbox.runtimes import Runtime, Sandboxes
-from envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.dialects.base import Built, DialectSpec
+from kernelwright.envs.dialects.inline_build import build_extension
+from kernelwright.envs.dialects.inline_extension import Extension
+from kernelwright.envs.reference.client import ReferenceProcess
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.toolchain import nvcc_path
 from scripts.kernels import sources, the_problem
 
 SIGNATURE = "(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0"

@@ -25,10 +25,10 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
-from envs.dialects.cpp import FLAGS
-from envs.judge import Judge
-from envs.sandbox.toolchain import compiler_path, native_flags
-from envs.types import Candidate, Case, Problem, Verdict
+from kernelwright.envs.dialects.cpp import FLAGS
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
+from kernelwright.envs.types import Candidate, Case, Problem, Verdict
 from scripts.kernels import sources, the_problem
 
 ROUNDS = 10

@@ -24,17 +24,17 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from data.suite import load_suite
-from envs.prompt import task_prompt
-from envs.types import Task
+from kernelwright.data.suite import load_suite
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.types import Task
 from kernelwright.recipe import resolve
-from rl.adapter import float32_kept, policy_model
-from rl.config import Recipe
-from rl.decode import sample
-from rl.grpo import grpo_options
-from rl.memory import give_back
-from rl.models import hush_libraries, load_tokenizer
-from rl.trl_adapter import kernel_trainer_class
+from kernelwright.rl.adapter import float32_kept, policy_model
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.decode import sample
+from kernelwright.rl.grpo import grpo_options
+from kernelwright.rl.memory import give_back
+from kernelwright.rl.models import hush_libraries, load_tokenizer
+from kernelwright.rl.trl_adapter import kernel_trainer_class
 
 SEED = 1
 

@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from statistics import median
 
-from envs.evaluator import Evaluator, JudgingConfig, Session
-from envs.referee.timing import time_in_turns
-from envs.types import Case, Evaluation, Role, Speedup, Target, Verdict
-from envs.workers.health import fresh_seed
+from kernelwright.envs.evaluator import Evaluator, JudgingConfig, Session
+from kernelwright.envs.referee.timing import time_in_turns
+from kernelwright.envs.types import Case, Evaluation, Role, Speedup, Target, Verdict
+from kernelwright.envs.workers.health import fresh_seed
 from scripts.kernels import EXPLOITS, mixture, the_problem
 
 COMPILES = """

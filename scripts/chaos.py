@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from envs.judge import Judge
-from envs.types import Verdict
-from envs.workers.pool import JudgeError, Worker
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.types import Verdict
+from kernelwright.envs.workers.pool import JudgeError, Worker
 from kernelwright.processes import living_below, name_of, still_alive
 from scripts.kernels import is_right, mixture, the_problem
 
@@ -41,7 +41,7 @@ class LowWorker(Worker):
     def __init__(self, core: int) -> None:
         name, value = self.LIMIT
         limited = f"import resource; resource.setrlimit(resource.{name}, ({value}, {value}))\n"
-        self.PROGRAM = ("-c", f"{limited}from envs.workers.worker import main; main()")
+        self.PROGRAM = ("-c", f"{limited}from kernelwright.envs.workers.worker import main; main()")
         super().__init__(core)
 
 
@@ -148,10 +148,10 @@ def hiring(kind: type[Worker]) -> Iterator[type[Worker]]:
 
 
 SCENARIOS = {
-    "kill a worker": lambda: killing(runs("envs.workers.worker")),
+    "kill a worker": lambda: killing(runs("kernelwright.envs.workers.worker")),
     "kill a zygote's bubblewrap": lambda: killing(is_called("bwrap")),
     "kill a jail": lambda: killing(is_called("jail")),
-    "kill a reference process": lambda: killing(runs("envs.reference.process")),
+    "kill a reference process": lambda: killing(runs("kernelwright.envs.reference.process")),
     "full disk": full_disk,
     "few descriptors": lambda: hiring(LowWorker),
     "little memory": lambda: hiring(LowOnMemory),

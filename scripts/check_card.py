@@ -16,12 +16,12 @@ from typing import Any
 import yaml
 from rich.progress import track
 
-from data.store import read_records
-from evals.publish import write_tree
-from rl.adapter import find_adapter
-from rl.config import Recipe
-from rl.policies import load_policy
-from rl.weights import EMBEDDED, ensure
+from kernelwright.data.store import read_records
+from kernelwright.evals.publish import write_tree
+from kernelwright.rl.adapter_folder import find_adapter
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.policies import load_policy
+from kernelwright.rl.weights import EMBEDDED, ensure
 
 REPO = "name/of-the-repository"
 BASE = re.compile(r'(?<=AutoModelForCausalLM\.from_pretrained\(\n    )"[^"]+"')

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from data.gallery import FOLDER
-from data.kernelbench import load_problem
-from envs.types import Candidate, Evaluation, Problem
+from kernelwright.data.gallery import FOLDER
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.types import Candidate, Evaluation, Problem
 
 EXPLOITS = FOLDER / "exploits"
 FAULTY = (

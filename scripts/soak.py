@@ -22,9 +22,9 @@ from statistics import quantiles
 
 from rich.progress import Progress
 
-from envs.judge import Judge
-from envs.types import Candidate, Evaluation, Verdict
-from envs.workers.pool import Worker
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.types import Candidate, Evaluation, Verdict
+from kernelwright.envs.workers.pool import Worker
 from kernelwright.processes import living_below, still_alive
 from scripts.kernels import FAULTY, is_right, mixture, the_problem
 
@@ -39,7 +39,8 @@ class ShortWorker(Worker):
 
     PROGRAM = (
         "-c",
-        "from envs.evaluator import JudgingConfig; from envs.workers.worker import main\n"
+        "from kernelwright.envs.evaluator import JudgingConfig\n"
+        "from kernelwright.envs.workers.worker import main\n"
         "main(JudgingConfig(round_limit_s=1.0))",
     )
 

@@ -11,11 +11,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from envs.sandbox.cgroup import Cgroup
-from envs.sandbox.limits import FIRST_UID
-from envs.sandbox.toolchain import NATIVE, bwrap_path, nvcc_path
+from kernelwright.data.gallery import FOLDER
+from kernelwright.envs.sandbox.cgroup import Cgroup
+from kernelwright.envs.sandbox.limits import FIRST_UID
+from kernelwright.envs.sandbox.toolchain import NATIVE, bwrap_path, nvcc_path
 
-GALLERY = Path(__file__).parent / "gallery"
+GALLERY, HARNESS = FOLDER, Path(__file__).with_name("naive.py")
 SECRET_FILE = "root:planted-secret-5f1e:19000:0:99999:7:::\n"
 SCRATCH_BYTES = 256 << 20
 WALL_S = 1800
@@ -33,7 +34,7 @@ def controls(jobs: Sequence[tuple[Path, Path, Path | None]]) -> dict[Path, Mappi
         secret.flush()
         os.lseek(secret.fileno(), 0, os.SEEK_SET)
         with subprocess.Popen(
-            [bwrap_path(), *_walls(secret.fileno()), sys.executable, "-I", str(_HARNESS)],
+            [bwrap_path(), *_walls(secret.fileno()), sys.executable, "-I", str(HARNESS)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=[secret.fileno()],
@@ -47,9 +48,6 @@ def controls(jobs: Sequence[tuple[Path, Path, Path | None]]) -> dict[Path, Mappi
     cgroup.close()
     rows = [json.loads(line) for line in output.splitlines()]
     return {Path(row["candidate"]): row for row in rows}
-
-
-_HARNESS = GALLERY / "naive.py"
 
 
 def _walls(secret: int) -> list[str]:
@@ -87,7 +85,7 @@ def _path() -> str:
 
 def _folders() -> list[Path]:
     """What the harness reads: Python with its packages, the cases, and a CUDA runtime's source."""
-    wanted = [Path(sys.base_prefix), Path(sys.prefix), GALLERY, NATIVE]
+    wanted = [Path(sys.base_prefix), Path(sys.prefix), GALLERY, HARNESS.parent, NATIVE]
     return [one for one in dict.fromkeys(wanted) if not one.is_relative_to("/usr")]
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from envs import dialects
-from envs.types import (
+from kernelwright.envs import dialects
+from kernelwright.envs.types import (
     Case,
     CaseCheck,
     Check,

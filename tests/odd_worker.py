@@ -14,9 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-from envs.codec import from_plain, to_plain
-from envs.types import Candidate, Evaluation, Verdict
-from envs.workers.health import known_jobs
+from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.types import Candidate, Evaluation, Verdict
+from kernelwright.envs.workers.health import known_jobs
 from tests.nouns import correct
 
 KNOWN = {candidate.key: verdict for candidate, verdict in known_jobs()}

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from envs.types import Case, Evaluation, Problem, Reward, Task, Verdict
-from rl.decode import Sampled
-from rl.methods.base import Ask, Prompt, Row
-from rl.player import JudgedPlayer
+from kernelwright.envs.types import Case, Evaluation, Problem, Reward, Task, Verdict
+from kernelwright.rl.decode import Sampled
+from kernelwright.rl.methods.base import Ask, Prompt, Row
+from kernelwright.rl.player import JudgedPlayer
 from tests import nouns
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import envs.dialects
-from data.kernelbench import load_problem
-from envs.answer import extract
-from envs.evaluator import Evaluator, JudgingConfig
-from envs.prompt import task_prompt
-from envs.types import Candidate, Evaluation, Problem, Target, Task, Verdict
+import kernelwright.envs.dialects
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.answer import extract
+from kernelwright.envs.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Task, Verdict
 from tests.nouns import RELU_KERNEL, RELU_MODULE
 
 pytestmark = pytest.mark.sandbox
@@ -31,16 +31,16 @@ def name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     (names,) = re.findall(r"^    NAMES = \((.*)\)$", text, re.MULTILINE)
     listed = tuple(one.strip(' "') for one in names.split(","))
-    assert listed[:-1] == envs.dialects.NAMES, "the page shows the list as it is"
+    assert listed[:-1] == kernelwright.envs.dialects.NAMES, "the page shows the list as it is"
     path = tmp_path / f"{listed[-1]}.py"
     path.write_text(code, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(f"envs.dialects.{listed[-1]}", path)
+    spec = importlib.util.spec_from_file_location(f"kernelwright.envs.dialects.{listed[-1]}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setitem(sys.modules, f"envs.dialects.{listed[-1]}", module)
-    monkeypatch.setattr(envs.dialects, "NAMES", listed)
+    monkeypatch.setitem(sys.modules, f"kernelwright.envs.dialects.{listed[-1]}", module)
+    monkeypatch.setattr(kernelwright.envs.dialects, "NAMES", listed)
     return listed[-1]
 
 
@@ -84,4 +84,4 @@ def test_its_own_rule_holds(name: str, problem: Problem, evaluator: Evaluator) -
 
 def test_a_dialect_that_is_not_listed_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="no dialect 'cpp20'; there are cpp, inline, triton, cuda"):
-        envs.dialects.known_dialect("cpp20")
+        kernelwright.envs.dialects.known_dialect("cpp20")

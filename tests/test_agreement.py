@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from envs.dialects.cuda import FIRST_TENSOR
-from envs.referee.layout import LAYOUT_AT, NONCE_BYTES
+from kernelwright.envs.dialects.cuda import FIRST_TENSOR
+from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES
 
 ENVS = Path(__file__).parents[1] / "envs"
 OF_THE_GPU = {

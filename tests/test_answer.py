@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.answer import extract
-from envs.dialects import DIALECTS, NAMES
-from envs.types import Dialect
+from kernelwright.envs.answer import extract
+from kernelwright.envs.dialects import DIALECTS, NAMES
+from kernelwright.envs.types import Dialect
 
 PROSE = st.text(st.characters(blacklist_characters="`", blacklist_categories=["Cs"]))
 CODE = PROSE.filter(str.strip)

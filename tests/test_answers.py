@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from data.kernelbench import load_problem
-from data.store import read_records
-from data.suite import load_suite
-from envs.types import Dialect, Problem, Record
-from evals.answers import AnswersError, guess_dialect, read_answers
-from evals.kernelbench_protocol import official, read_opinions
-from evals.measure import EvalError
-from evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.store import read_records
+from kernelwright.data.suite import load_suite
+from kernelwright.envs.types import Dialect, Problem, Record
+from kernelwright.evals.answers import AnswersError, guess_dialect, read_answers
+from kernelwright.evals.kernelbench_protocol import official, read_opinions
+from kernelwright.evals.measure import EvalError
+from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
 from tests.stored_answers import ANSWERS, write_answers, write_suite
 
 pytestmark = pytest.mark.sandbox

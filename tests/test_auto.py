@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from envs.hardware import Gpu
 from kernelwright.auto import settle
+from kernelwright.envs.hardware import Gpu
 from kernelwright.recipe import resolve
 from kernelwright.yaml_tree import Tree
 

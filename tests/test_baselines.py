@@ -12,14 +12,18 @@ from pathlib import Path
 
 import pytest
 
-import rl.policies
-from data.suite import Suite
-from envs.types import Baseline, Case, Problem, Role
-from envs.workers import compile_baseline
-from envs.workers.compile_baseline import CompiledBaseline, cache_file, compiled_baselines
-from evals.against import BASELINES_FILE
-from evals.measure import evaluate_model
-from evals.run import EvalSettings
+import kernelwright.rl.policies
+from kernelwright.data.suite import Suite
+from kernelwright.envs.types import Baseline, Case, Problem, Role
+from kernelwright.envs.workers import compile_baseline
+from kernelwright.envs.workers.compile_baseline import (
+    CompiledBaseline,
+    cache_file,
+    compiled_baselines,
+)
+from kernelwright.evals.against import BASELINES_FILE
+from kernelwright.evals.measure import evaluate_model
+from kernelwright.evals.run import EvalSettings
 from tests.nouns import timing
 
 pytestmark = pytest.mark.sandbox
@@ -166,8 +170,8 @@ def test_a_baseline_is_either_timed_or_has_a_reason(fields: dict[str, object]) -
 def test_an_evaluation_against_compile_reports_it_beside_eager(
     measured: CompiledBaseline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    policy = rl.policies.ScriptedPolicy([ANSWER])
-    monkeypatch.setattr(rl.policies, "load_policy", lambda _: policy)
+    policy = kernelwright.rl.policies.ScriptedPolicy([ANSWER])
+    monkeypatch.setattr(kernelwright.rl.policies, "load_policy", lambda _: policy)
     settings = EvalSettings(
         stage="eval",
         dialect="cpp",

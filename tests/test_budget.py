@@ -10,8 +10,8 @@ import pytest
 
 import kernelwright.budget
 from kernelwright.budget import budget, run_seconds
-from rl.config import Recipe
-from rl.probe import Probe, ProbeError, ProbeKilledError, probe
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.probe import Probe, ProbeError, ProbeKilledError, probe
 from tests.tiny_model import save_tiny
 
 pytestmark = pytest.mark.model

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from safetensors.torch import save_file
 
 from kernelwright.preflight import preflight, unprepared
-from rl.checkpoints import damaged_file, is_whole_archive, is_whole_safetensors
-from rl.config import Recipe
-from rl.trainer_options import last_checkpoint
+from kernelwright.rl.checkpoints import damaged_file, is_whole_archive, is_whole_safetensors
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.trainer_options import last_checkpoint
 from tests.tiny_model import save_tiny
 
 pytestmark = pytest.mark.model
@@ -166,8 +166,8 @@ def test_a_tracker_without_a_login_is_told_before_the_first_stage(
 ) -> None:
     pytest.importorskip("wandb")
     program = (
-        "import sys; from pathlib import Path; from rl.config import Recipe\n"
-        "from rl.tracking import why_not\n"
+        "import sys; from pathlib import Path; from kernelwright.rl.config import Recipe\n"
+        "from kernelwright.rl.tracking import why_not\n"
         "print(why_not(Recipe(name='a', report_to='wandb')))"
     )
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -190,7 +190,7 @@ def test_a_tracker_without_a_login_is_told_before_the_first_stage(
 def test_a_dry_run_of_what_cannot_run_fails_and_says_why() -> None:
     done = subprocess.run(
         [sys.executable, str(RECIPE), "--dry-run", "data.train_suite=starter"],
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
+        env={"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
         capture_output=True,
         text=True,
         cwd=ROOT,

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from data.kernelbench import load_problem
-from envs.prompt import task_prompt
-from envs.reference.module import ProblemError
-from envs.sandbox.levels import LEVELS
-from envs.types import CaseCheck, Check, Evaluation, Task, Timing, Verdict
 from kernelwright.ask import ask
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.reference.module import ProblemError
+from kernelwright.envs.sandbox.levels import LEVELS
+from kernelwright.envs.types import CaseCheck, Check, Evaluation, Task, Timing, Verdict
 from kernelwright.machine import own_version
 from kernelwright.preflight import not_judged_here
 from kernelwright.verdicts import verdict_object, verdict_text
@@ -28,7 +28,15 @@ FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
 COMMANDS = ("train", "eval", "report", "publish", "write", "prompt", "judge", "replay", "gallery")
 COMMANDS += ("suite", "suite check", "doctor")
 NOT_FOR_HELP = ("torch", "numpy", "transformers", "trl", "rich", "yaml", "jinja2", "pygments")
-NOT_FOR_HELP += ("rl", "evals", "data", "rewards", "envs.judge", "envs.dialects.base", "packaging")
+NOT_FOR_HELP += (
+    "rl",
+    "evals",
+    "data",
+    "rewards",
+    "kernelwright.envs.judge",
+    "kernelwright.envs.dialects.base",
+    "packaging",
+)
 """What takes time to import; typer itself needs pydantic."""
 
 SIGNATURE = 'extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0)'

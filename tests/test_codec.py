@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs.codec import from_plain, to_json
-from envs.dialects import NAMES
-from envs.types import Candidate, Dialect, Evaluation, Problem, Record
+from kernelwright.envs.codec import from_plain, to_json
+from kernelwright.envs.dialects import NAMES
+from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Record
 from tests import nouns
 
 

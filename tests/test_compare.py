@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from envs.abi import CaseSpec, TensorSpec
-from envs.referee.layout import POISON, output_file_bytes, read_outputs
-from envs.referee.tolerance import BASE, Expected, derive_tolerance, overflowed
-from envs.types import Tolerance
+from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.referee.layout import POISON, output_file_bytes, read_outputs
+from kernelwright.envs.referee.tolerance import BASE, Expected, derive_tolerance, overflowed
+from kernelwright.envs.types import Tolerance
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

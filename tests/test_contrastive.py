@@ -10,10 +10,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.starter.suite import load_starter
-from data.store import RecordStore
-from envs.prompt import task_prompt
-from envs.types import (
+from kernelwright.data.starter.suite import load_starter
+from kernelwright.data.store import RecordStore
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.types import (
     CaseCheck,
     Check,
     Evaluation,
@@ -23,8 +23,8 @@ from envs.types import (
     Timing,
     Verdict,
 )
-from rl.methods.base import RunView
-from rl.methods.contrastive import Exemplar, Method, Options, draw, exemplars_before
+from kernelwright.rl.methods.base import RunView
+from kernelwright.rl.methods.contrastive import Exemplar, Method, Options, draw, exemplars_before
 
 PROBLEM = load_starter("train")[0]
 TASK = Task(problem=PROBLEM, dialect="cpp")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from data.kernelbench import Choice, load_folder, load_problem
-from data.suite import SuiteError, load_suite
-from envs.reference.module import ProblemError, flatten, forward, load_reference
-from envs.types import Problem, Role
+from kernelwright.data.kernelbench import Choice, load_folder, load_problem
+from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.envs.reference.module import ProblemError, flatten, forward, load_reference
+from kernelwright.envs.types import Problem, Role
 
 FOLDER = Path(__file__).parent / "fixtures" / "kernelbench"
 SHIFTED, SUM_AND_MAX = "level1/1_Shifted_relu", "level1/3_Scaled_sum_and_max"

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.kernelbench import Choice, load_folder, load_problem
-from data.sizes import sizes_of
-from data.suite import SuiteError, load_suite
-from envs.reference.module import load_reference, sized_code
-from envs.types import Problem
+from kernelwright.data.kernelbench import Choice, load_folder, load_problem
+from kernelwright.data.sizes import sizes_of
+from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.envs.reference.module import load_reference, sized_code
+from kernelwright.envs.types import Problem
 
 pytestmark = pytest.mark.sandbox
 

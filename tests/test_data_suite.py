@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from data.admission import check_problem
-from data.starter.families import blueprints
-from data.starter.suite import ADMISSION_FILE
-from data.suite import SuiteError, load_suite
-from envs.types import Case, Problem, Role
+from kernelwright.data.admission import check_problem
+from kernelwright.data.starter.families import blueprints
+from kernelwright.data.starter.suite import ADMISSION_FILE
+from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.envs.types import Case, Problem, Role
 
 TRAIN = load_suite("starter:train").problems
 HELD_OUT = load_suite("starter:held_out").problems
@@ -92,7 +92,7 @@ def test_an_unknown_spec_says_what_there_is(spec: str) -> None:
 
 
 def test_loading_the_suite_imports_no_torch() -> None:
-    code = "import sys; from data.suite import load_suite; load_suite('starter'); "
+    code = "import sys; from kernelwright.data.suite import load_suite; load_suite('starter'); "
     code += "sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -16,19 +16,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.suite import load_suite
-from data.triples import Triple, apportion, balanced, template_triples
-from envs.abi import C_ABI, signature
-from envs.answer import extract
-from envs.referee.tolerance import Expected
-from envs.reference.derive_tolerance import rounding_tolerance
-from envs.reference.module import (
+from kernelwright.data.suite import load_suite
+from kernelwright.data.triples import Triple, apportion, balanced, template_triples
+from kernelwright.envs.abi import C_ABI, signature
+from kernelwright.envs.answer import extract
+from kernelwright.envs.referee.tolerance import Expected
+from kernelwright.envs.reference.derive_tolerance import rounding_tolerance
+from kernelwright.envs.reference.module import (
     Reference,
     flatten,
     forward_float64,
     load_reference,
 )
-from envs.types import Case, Tolerance
+from kernelwright.envs.types import Case, Tolerance
 
 pytestmark = pytest.mark.sandbox
 

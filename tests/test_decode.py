@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rl.decode import Sampled, _choose, sample
-from rl.models import load_base
+from kernelwright.rl.decode import Sampled, _choose, sample
+from kernelwright.rl.models import load_base
 from tests.tiny_model import save_tiny
 
 pytestmark = pytest.mark.model
@@ -113,7 +113,7 @@ def test_every_row_is_told_once_when_it_ends_and_the_shorter_ones_first(folder: 
 def test_the_longest_row_makes_room_for_itself(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rl.kv_slots.ROOM", 16)
+    monkeypatch.setattr("kernelwright.rl.kv_slots.ROOM", 16)
     model = load_base(folder, dtype="float32", device="cpu")
     found = sample(
         model, prompts()[:1], max_new_tokens=300, temperature=0, end_token_ids=(), seed=0

@@ -12,22 +12,22 @@ from typing import Any
 
 import pytest
 
-from data.kernelbench import load_problem
-from envs.abi import CaseSpec
-from envs.dialects import nvcc
-from envs.dialects.cuda import compiled
-from envs.dialects.cuda import trace as cuda_plan
-from envs.evaluator import Evaluator, JudgingConfig
-from envs.hardware import DeviceLostError, Gpu, gpus, listed_gpus, visible
-from envs.referee.rounds import CandidateFailedError, compare
-from envs.reference.client import Draws, Loaded, ReferenceProcess
-from envs.replay import client
-from envs.replay.assemble import NoCodeError, assembled, best_for
-from envs.replay.client import GpuCandidate
-from envs.replay.plan import Copy, Fill, GpuReplay, Kernel, Launch, Place, Plan, Step
-from envs.sandbox.runtimes import Sandboxes
-from envs.sandbox.toolchain import compiler_path, nvcc_path
-from envs.types import Candidate, CaseCheck, Dialect, Problem, Target, Trust, Verdict
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.dialects import nvcc
+from kernelwright.envs.dialects.cuda import compiled
+from kernelwright.envs.dialects.cuda import trace as cuda_plan
+from kernelwright.envs.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.hardware import DeviceLostError, Gpu, gpus, listed_gpus, visible
+from kernelwright.envs.referee.rounds import CandidateFailedError, compare
+from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
+from kernelwright.envs.replay import client
+from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
+from kernelwright.envs.replay.client import GpuCandidate
+from kernelwright.envs.replay.plan import Copy, Fill, GpuReplay, Kernel, Launch, Place, Plan, Step
+from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.sandbox.toolchain import compiler_path, nvcc_path
+from kernelwright.envs.types import Candidate, CaseCheck, Dialect, Problem, Target, Trust, Verdict
 
 pytestmark = pytest.mark.sandbox
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from data.kernelbench import load_problem
-from envs.dialects import nvcc
-from envs.dialects.cuda import compiled
-from envs.dialects.cuda import trace as launches_of
-from envs.dialects.triton import trace
-from envs.judge import Judge
-from envs.reference.client import ReferenceProcess
-from envs.replay.plan import Place, Plan
-from envs.replay.ptx import ARCHITECTURES
-from envs.sandbox.runtimes import Sandboxes
-from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.dialects import nvcc
+from kernelwright.envs.dialects.cuda import compiled
+from kernelwright.envs.dialects.cuda import trace as launches_of
+from kernelwright.envs.dialects.triton import trace
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.reference.client import ReferenceProcess
+from kernelwright.envs.replay.plan import Place, Plan
+from kernelwright.envs.replay.ptx import ARCHITECTURES
+from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
 
 pytestmark = pytest.mark.sandbox
 

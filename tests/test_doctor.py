@@ -60,9 +60,9 @@ def test_advice_is_for_a_checkout_in_a_checkout_and_for_a_wheel_elsewhere(
 
 def test_without_torch_the_judge_says_so_and_not_that_the_sandbox_is_weak() -> None:
     program = (
-        "import envs.sandbox.toolchain as t; old = t.package_folder; "
+        "import kernelwright.envs.sandbox.toolchain as t; old = t.package_folder; "
         "t.package_folder = lambda name: None if name == 'torch' else old(name); "
-        "from envs.sandbox.levels import require_level; require_level('namespaces')"
+        "from kernelwright.envs.sandbox.levels import require_level; require_level('namespaces')"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False

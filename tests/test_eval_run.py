@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from envs.judge import Judge
-from envs.types import Case, Problem, Record, Role, Verdict
-from evals.run import EvalSettings, evaluate
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.types import Case, Problem, Record, Role, Verdict
+from kernelwright.evals.run import EvalSettings, evaluate
 
 pytestmark = pytest.mark.sandbox
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 def said(example: str, *words: str) -> list[str]:
     done = subprocess.run(
         [sys.executable, f"examples/{example}.py", *words],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -6,7 +6,13 @@ import ast
 import re
 from pathlib import Path
 
-from envs.referee.exit_codes import DEVICE_LOST, EXITS, NOT_LOADABLE, OUT_OF_MEMORY, REPLAY_EXITS
+from kernelwright.envs.referee.exit_codes import (
+    DEVICE_LOST,
+    EXITS,
+    NOT_LOADABLE,
+    OUT_OF_MEMORY,
+    REPLAY_EXITS,
+)
 
 ENVS = Path(__file__).parents[1] / "envs"
 

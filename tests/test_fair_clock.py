@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import pytest
 
-from data.gallery import FOLDER
-from data.kernelbench import load_problem
-from envs.abi import CaseSpec
-from envs.evaluator import Evaluator, JudgingConfig
-from envs.reference.client import ReferenceProcess
-from envs.sandbox.runtimes import Runtime
-from envs.sandbox.zygote import Zygote
-from envs.types import Candidate, Target, Verdict
+from kernelwright.data.gallery import FOLDER
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.reference.client import ReferenceProcess
+from kernelwright.envs.sandbox.runtimes import Runtime
+from kernelwright.envs.sandbox.zygote import Zygote
+from kernelwright.envs.types import Candidate, Target, Verdict
 from kernelwright.processes import living_below
 
 pytestmark = pytest.mark.sandbox

@@ -20,7 +20,14 @@ BELOW: dict[str, set[str]] = {
     "evals": {"envs", "data", "rewards", "rl"},
     "kernelwright": {"envs", "data", "rewards", "rl", "evals"},
 }
-EVALS_MAY_TAKE = {"rl.policies", "rl.config", "rl.models", "rl.weights", "rl.merge"}
+EVALS_MAY_TAKE = {
+    "rl.adapter_folder",
+    "rl.policies",
+    "rl.config",
+    "rl.models",
+    "rl.weights",
+    "rl.merge",
+}
 """Policies, what names a model, and what merges one: nothing that trains."""
 
 HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "bitsandbytes", "wandb")
@@ -56,7 +63,8 @@ FILE_LINES, FUNCTION_LINES, ARGUMENTS = 400, 60, 7
 
 
 def sources(package: str) -> list[Path]:
-    return sorted((ROOT / package).rglob("*.py"))
+    files = sorted((ROOT / package).rglob("*.py"))
+    return [path for path in files if not path.is_relative_to(ROOT / "data" / "exhibits")]
 
 
 def module_name(path: Path) -> str:
@@ -65,7 +73,7 @@ def module_name(path: Path) -> str:
 
 
 def imported(path: Path) -> set[str]:
-    """Every module that a file imports, at its top or inside a function."""
+    """Every module that a file imports, at its top or inside a function; ours by their files."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -74,7 +82,19 @@ def imported(path: Path) -> set[str]:
             assert node.level == 0, f"{path.relative_to(ROOT)}:{node.lineno} imports relatively"
             found.add(node.module or "")
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+    for name in found:
+        assert top(name) not in BELOW.keys() - {"kernelwright"}, f"{path}: {name} is ours by a link"
+    return {by_file(name) for name in found}
+
+
+def imported_as(name: str) -> str:
+    return name if top(name) == "kernelwright" else f"kernelwright.{name}"
+
+
+def by_file(name: str) -> str:
+    """`kernelwright.rl.sft` is rl/sft.py; kernelwright/ itself holds the command."""
+    inner = name.removeprefix("kernelwright.")
+    return inner if top(inner) in BELOW else name
 
 
 def all_modules() -> list[str]:
@@ -142,6 +162,7 @@ def test_what_the_sandbox_contains_imports_nothing_else_of_the_house() -> None:
 def pulled_in() -> dict[str, list[str]]:
     """Module → the heavy packages that were in memory once it had been imported."""
     names = [name for name in all_modules() if not name.startswith(RUN_TORCH_BY_THEMSELVES)]
+    names = [imported_as(name) for name in names]
     script = (
         "import importlib, json, sys\n"
         f"seen = {{}}\nfor name in {names!r}:\n"
@@ -165,9 +186,15 @@ def test_importing_any_module_loads_none_of_the_training_stack(
 
 @pytest.mark.parametrize("package", BELOW)
 def test_the_package_that_is_imported_is_the_one_of_this_checkout(package: str) -> None:
-    file = import_module(package).__file__
-    assert file is not None
-    assert Path(file).parent == ROOT / package
+    (folder,) = import_module(imported_as(package)).__path__
+    assert Path(folder).resolve() == ROOT / package
+
+
+@pytest.mark.parametrize("package", [one for one in BELOW if one != "kernelwright"])
+def test_a_folder_at_the_top_is_no_package_of_its_own(package: str) -> None:
+    """With an `__init__.py` it would hide a user's own package of that name, in this folder."""
+    assert not (ROOT / package / "__init__.py").exists()
+    assert (ROOT / "kernelwright" / package).is_symlink()
 
 
 def test_there_is_no_python_in_recipes() -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from data.gallery import (
+from kernelwright import gallery
+from kernelwright.data.gallery import (
     BROKEN,
     FOLDER,
     Exhibit,
@@ -22,9 +23,8 @@ from data.gallery import (
     files_of,
     problem_file,
 )
-from envs.sandbox.toolchain import nvcc_path
-from envs.types import Candidate, Dialect, Evaluation, Verdict
-from kernelwright import gallery
+from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.types import Candidate, Dialect, Evaluation, Verdict
 from kernelwright.gallery import gallery_object, gallery_text, is_just
 from kernelwright.preflight import fooled
 from kernelwright.recipe import resolve

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.types import Reward
-from rl.groups import SAME, advantage_shares, advantages, chosen, group_metrics, is_live
+from kernelwright.envs.types import Reward
+from kernelwright.rl.groups import (
+    SAME,
+    advantage_shares,
+    advantages,
+    chosen,
+    group_metrics,
+    is_live,
+)
 from tests.rollouts import row
 
 CREDITS = st.lists(st.none() | st.floats(-10, 10), min_size=1, max_size=8)

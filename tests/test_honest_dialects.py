@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from data.kernelbench import load_problem
-from envs.judge import Judge
-from envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
 
 pytestmark = pytest.mark.sandbox
 

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from data.admission import check_problem
-from data.kernelbench import load_problem
-from envs.judge import Judge
-from envs.types import Candidate, Evaluation, Problem, Verdict
+from kernelwright.data.admission import check_problem
+from kernelwright.data.gallery import FOLDER
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 
 pytestmark = pytest.mark.sandbox
 
-HONEST = Path(__file__).parent / "gallery" / "honest"
+HONEST = FOLDER / "honest"
 FILES = sorted(HONEST.glob("*/*.cpp"))
 FOLDERS = sorted({file.parent for file in FILES})
 FEWEST = 120

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from data.kernelbench import load_problem
-from envs.dialects.base import Built
-from envs.dialects.inline import Inline
-from envs.reference.client import Loaded, ReferenceProcess
-from envs.replay.plan import Fill, Launch, Place, Plan
-from envs.sandbox.runtimes import Sandboxes
-from envs.sandbox.toolchain import nvcc_path
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.dialects.inline import Inline
+from kernelwright.envs.reference.client import Loaded, ReferenceProcess
+from kernelwright.envs.replay.plan import Fill, Launch, Place, Plan
+from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.sandbox.toolchain import nvcc_path
 
 FOLDER = Path(__file__).parent / "dialects"
 INLINE_CUDA = (FOLDER / "inline_cuda.py").read_text()

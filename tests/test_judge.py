@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from data.gallery import FOLDER, Exhibit, Finding, exploits, judge_exhibits
-from data.kernelbench import load_problem
-from envs.judge import Judge
-from envs.sandbox.levels import sandbox_level
-from envs.types import Candidate, Case, Dialect, Problem, Trust, Verdict
+from kernelwright.data.gallery import FOLDER, Exhibit, Finding, exploits, judge_exhibits
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.sandbox.levels import sandbox_level
+from kernelwright.envs.types import Candidate, Case, Dialect, Problem, Trust, Verdict
 from kernelwright.processes import living_below, name_of, parent_of, still_alive
 
 pytestmark = pytest.mark.sandbox

@@ -36,7 +36,7 @@ def launched(recipe: Path, *words: str, **environment: str) -> subprocess.Comple
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment},
         timeout=60,
         check=False,
     )
@@ -78,7 +78,7 @@ def test_accelerate_launch_does_what_the_command_does_and_two_ranks_speak_once()
                 capture_output=True,
                 text=True,
                 cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
                 timeout=120,
                 check=True,
             ).stdout

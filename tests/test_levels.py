@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from data.store import RecordStore
-from envs.referee.tolerance import Expected
-from envs.types import Case, Evaluation, Problem, Verdict
-from evals.answers import Answer
-from evals.eval_results import entry, write_eval_results
-from evals.kernelbench_protocol import official, says_correct
-from evals.levels import by_level, plain, print_levels, unjudged_lines
-from evals.report import write_report
-from evals.summary import RunFacts, write_summary
+from kernelwright.data.store import RecordStore
+from kernelwright.envs.referee.tolerance import Expected
+from kernelwright.envs.types import Case, Evaluation, Problem, Verdict
+from kernelwright.evals.answers import Answer
+from kernelwright.evals.eval_results import entry, write_eval_results
+from kernelwright.evals.kernelbench_protocol import official, says_correct
+from kernelwright.evals.levels import by_level, plain, print_levels, unjudged_lines
+from kernelwright.evals.report import write_report
+from kernelwright.evals.summary import RunFacts, write_summary
 from tests.nouns import CODE, correct, record, timing, verdict
 
 FACTS = RunFacts(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import envs.hardware
-from envs.hardware import available_bytes
+import kernelwright.envs.hardware
+from kernelwright.envs.hardware import available_bytes
 
 GB = 10**9
 
@@ -25,7 +25,7 @@ def test_a_container_leaves_its_limit_less_what_is_used_and_cannot_be_dropped(
     (tmp_path / limit).write_text(f"{GB}\n")
     (tmp_path / used).write_text(f"{GB // 2}\n")
     (tmp_path / "memory.stat").write_text(f"anon 7\n{cached} {GB // 10}\n")
-    monkeypatch.setattr(envs.hardware, "own_cgroups", lambda: [tmp_path])
+    monkeypatch.setattr(kernelwright.envs.hardware, "own_cgroups", lambda: [tmp_path])
     assert available_bytes() == GB // 2 + GB // 10
 
 
@@ -33,5 +33,5 @@ def test_without_a_limit_it_is_what_the_machine_has_free(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "memory.max").write_text("max\n")
-    monkeypatch.setattr(envs.hardware, "own_cgroups", lambda: [tmp_path])
-    assert GB // 10 < available_bytes() <= envs.hardware.physical_bytes()
+    monkeypatch.setattr(kernelwright.envs.hardware, "own_cgroups", lambda: [tmp_path])
+    assert GB // 10 < available_bytes() <= kernelwright.envs.hardware.physical_bytes()

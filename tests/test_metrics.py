@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.types import CaseCheck, Check, Evaluation, Speedup, Timing, Verdict
-from evals.metrics import (
+from kernelwright.envs.types import CaseCheck, Check, Evaluation, Speedup, Timing, Verdict
+from kernelwright.evals.metrics import (
     Scores,
     against_compile,
     fast_p,

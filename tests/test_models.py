@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity, linear
 
-from rl.models import (
+from kernelwright.rl.models import (
     compute_dtype,
     hub_id,
     hush_libraries,
@@ -22,8 +22,8 @@ from rl.models import (
     load_tokenizer,
     resolve,
 )
-from rl.quantize import cache_dequantized, matrix_of, nf4_config
-from rl.weights import EMBEDDED, ModelError, assemble, ensure
+from kernelwright.rl.quantize import cache_dequantized, matrix_of, nf4_config
+from kernelwright.rl.weights import EMBEDDED, ModelError, assemble, ensure
 from tests.tiny_model import save_tiny, tiny_model
 
 pytestmark = pytest.mark.model
@@ -218,7 +218,7 @@ def test_a_failed_download_says_so_in_a_line_and_leaves_no_folder(
 def test_a_gguf_file_becomes_the_model_that_it_was_made_from(kind: str, tmp_path: Path) -> None:
     from gguf import GGUFReader
 
-    from rl.convert import model_config, weights
+    from kernelwright.rl.convert import model_config, weights
 
     model = tiny_model(kind)
     reader = GGUFReader(write_gguf(model, tmp_path / "tiny.gguf"))
@@ -239,7 +239,7 @@ def write_gguf(model: Any, path: Path) -> Path:
     """The file as llama.cpp's converter would write it, in float32; no tokenizer but its size."""
     from gguf import GGUFWriter
 
-    from rl.convert import BLOCK_NAMES
+    from kernelwright.rl.convert import BLOCK_NAMES
 
     config, writer = model.config, GGUFWriter(path, model.config.model_type)
     writer.add_embedding_length(config.hidden_size)
@@ -278,7 +278,11 @@ def write_gguf(model: Any, path: Path) -> Path:
 
 @pytest.mark.slow
 def test_two_processes_that_ask_at_once_get_one_whole_model(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from rl.weights import ensure; print(ensure('smollm2-135m'))"]
+    command = [
+        sys.executable,
+        "-c",
+        "from kernelwright.rl.weights import ensure; print(ensure('smollm2-135m'))",
+    ]
     environment = {**os.environ, "KERNELWRIGHT_CACHE": str(tmp_path)}
     processes = [
         subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)

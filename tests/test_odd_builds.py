@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from envs.dialects.nvcc import MOST_MEMBERS, PTX_BYTES, OddArchiveError, unpacked
-from envs.replay.plan import Fill, Place
-from envs.replay.ptx import ARCHITECTURES, static_facts
-from envs.replay.trace import ARGUMENT_BYTES, Addresses, parameters_of
+from kernelwright.envs.dialects.nvcc import MOST_MEMBERS, PTX_BYTES, OddArchiveError, unpacked
+from kernelwright.envs.replay.plan import Fill, Place
+from kernelwright.envs.replay.ptx import ARCHITECTURES, static_facts
+from kernelwright.envs.replay.trace import ARGUMENT_BYTES, Addresses, parameters_of
 
 pytestmark = pytest.mark.sandbox
 

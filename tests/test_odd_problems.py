@@ -7,10 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from envs.judge import Judge
-from envs.prompt import task_prompt
-from envs.reference.module import ProblemError, load_reference, refuse_random, works_in_place
-from envs.types import Candidate, Case, Problem, Task, Verdict
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.reference.module import (
+    ProblemError,
+    load_reference,
+    refuse_random,
+    works_in_place,
+)
+from kernelwright.envs.types import Candidate, Case, Problem, Task, Verdict
 
 SIZE = 24
 IN_PLACE = {

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from envs.types import Verdict
-from rl.player import JudgedPlayer
+from kernelwright.envs.types import Verdict
+from kernelwright.rl.player import JudgedPlayer
 from tests.rollouts import ScriptedJudge, ask, block, player, sampled
 
 RIGHT, WRONG, ODD = (sampled(block(word)) for word in ("right", "wrong", "odd"))

@@ -11,10 +11,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rl.adapter import find_adapter
-from rl.models import load_base, load_tokenizer
-from rl.policies import HFPolicy, ScriptedPolicy, load_policy
-from rl.weights import EMBEDDED, ModelError
+from kernelwright.rl.adapter_folder import find_adapter
+from kernelwright.rl.models import load_base, load_tokenizer
+from kernelwright.rl.policies import HFPolicy, ScriptedPolicy, load_policy
+from kernelwright.rl.weights import EMBEDDED, ModelError
 from tests.tiny_model import save_tiny
 
 PROMPTS = ("Add.", "Multiply two long vectors.", "Add.", "Sort", "Scan it")

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from envs.judge import Judge
-from envs.types import Candidate, Case, Evaluation, Problem, Verdict
-from envs.workers.pool import JudgeError, Worker, shared_cores
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Verdict
+from kernelwright.envs.workers.pool import JudgeError, Worker, shared_cores
 from kernelwright.processes import living_below, still_alive
 
 pytestmark = pytest.mark.sandbox
@@ -127,8 +127,8 @@ def test_a_batch_whose_judge_is_closed_ends_with_an_error() -> None:
 INTERRUPTED = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started us may ignore it
-from envs.judge import Judge
-from envs.workers.pool import shared_cores
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.workers.pool import shared_cores
 from scripts.kernels import mixture, the_problem
 problem = the_problem()
 jobs = [(problem, one) for _, one in mixture(["honest"] * 200, problem)]
@@ -141,7 +141,7 @@ with Judge(2) as judge:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_judge_interrupted_in_the_middle_of_a_batch_leaves_no_process(number: int) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-c", INTERRUPTED]
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -166,7 +166,11 @@ def test_two_judges_never_measure_on_the_same_core_at_the_same_time(tmp_path: Pa
         "        print(word, file=log, flush=True)\n"
         "        time.sleep(0.3)\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "KERNELWRIGHT_CACHE": str(tmp_path)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "src"),
+        "KERNELWRIGHT_CACHE": str(tmp_path),
+    }
     command = [sys.executable, "-c", script, str(tmp_path / "log")]
     several = [subprocess.Popen(command, env=environment) for _ in range(3)]
     assert [one.wait(60) for one in several] == [0, 0, 0]

@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.metrics import MetricsFile
-from envs.types import Baseline
+from kernelwright.data.metrics import MetricsFile
+from kernelwright.envs.types import Baseline
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.progress import RunPlan, StageDisplay, minutes, plan_run, resident_bytes
+from kernelwright.rl.trainer_options import Process
 from kernelwright.run_folder import RunFolder
 from kernelwright.tracked import stage_names
 from kernelwright.train import Run
-from rl.config import Recipe
-from rl.progress import RunPlan, StageDisplay, minutes, plan_run, resident_bytes
-from rl.trainer_options import Process
 
 ROOT = Path(__file__).resolve().parents[1]
 LONG = """
 import time
-from rl.progress import StageDisplay, plan_run
+from kernelwright.rl.progress import StageDisplay, plan_run
 plan_run(["sft", "grpo", "eval_after"], {"sft": 9.0})
 display = StageDisplay("grpo")
 display.begin(2, 0)
@@ -108,7 +108,7 @@ def test_without_a_terminal_a_step_is_one_line(capsys: pytest.CaptureFixture[str
 
 def test_on_a_narrow_terminal_no_figure_is_cut() -> None:
     parent, child = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "60", "TERM": "xterm", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "COLUMNS": "60", "TERM": "xterm", "PYTHONPATH": str(ROOT / "src")}
     process = subprocess.Popen([sys.executable, "-c", LONG], stderr=child, env=environment)
     os.close(child)
     shown = b""

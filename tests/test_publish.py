@@ -16,15 +16,15 @@ import yaml
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
 
-import rl.merge
-from data.store import RecordStore, read_records
-from envs.types import Evaluation, Record, Reward, Verdict
-from evals.publish import PublishError, publish
-from evals.report import write_report
-from evals.summary import RunFacts, write_summary
+import kernelwright.rl.merge
+from kernelwright.data.store import RecordStore, read_records
+from kernelwright.envs.types import Evaluation, Record, Reward, Verdict
+from kernelwright.evals.publish import PublishError, publish
+from kernelwright.evals.report import write_report
+from kernelwright.evals.summary import RunFacts, write_summary
 from kernelwright.recipe import resolve
-from rl.config import Recipe
-from rl.models import load_base
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.models import load_base
 from tests.tiny_model import save_tiny
 
 PROMPT = 'Write it.\n```python\nclass Model: "a\\n" """b"""\n```'
@@ -189,7 +189,7 @@ def test_merged_weights_lie_beside_the_adapter_and_the_card_says_how_near_they_a
     whole = AutoModelForCausalLM.from_pretrained(str(tree / "merged"), dtype="auto")
     assert whole.dtype is torch.bfloat16
     assert str(base) not in (tree / "merged" / "config.json").read_text()
-    monkeypatch.setitem(rl.merge.TOLERANCES, "bfloat16", 0.0)
+    monkeypatch.setitem(kernelwright.rl.merge.TOLERANCES, "bfloat16", 0.0)
     with pytest.raises(ValueError, match="not published"):
         publish(run, "me/kernels", dry_run=True, merged=True)
     assert not tree.exists()
@@ -258,7 +258,7 @@ def test_a_name_that_is_no_repository_is_refused(tmp_path: Path, repo: str) -> N
 
 def test_without_a_token_one_line_says_how_to_get_one(tmp_path: Path) -> None:
     program = (
-        "import sys, pathlib; from evals.publish import *\n"
+        "import sys, pathlib; from kernelwright.evals.publish import *\n"
         "try: publish(pathlib.Path(sys.argv[1]), 'me/kernels', dry_run=False)\n"
         "except PublishError as error: print(error)"
     )
@@ -266,7 +266,7 @@ def test_without_a_token_one_line_says_how_to_get_one(tmp_path: Path) -> None:
     clean = {key: value for key, value in os.environ.items() if key not in hidden}
     told = subprocess.run(
         [sys.executable, "-c", program, str(run_folder(tmp_path))],
-        env={**clean, "HF_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)},
+        env={**clean, "HF_HOME": str(tmp_path), "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
         check=True,

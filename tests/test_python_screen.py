@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from envs.dialects.inline_extension import Extension
-from envs.policy.elf import ERRORS, wanted
-from envs.policy.python_allowlist import MODULES, may_use
-from envs.policy.python_screen import refused
-from envs.policy.symbols import foreign, runtime
-from envs.sandbox.limits import BUILD_LIMITS
-from envs.sandbox.rootfs import native
-from envs.sandbox.toolchain import compiler_path
-from envs.sandbox.zygote import Zygote
+from kernelwright.envs.dialects.inline_extension import Extension
+from kernelwright.envs.policy.elf import ERRORS, wanted
+from kernelwright.envs.policy.python_allowlist import MODULES, may_use
+from kernelwright.envs.policy.python_screen import refused
+from kernelwright.envs.policy.symbols import foreign, runtime
+from kernelwright.envs.sandbox.limits import BUILD_LIMITS
+from kernelwright.envs.sandbox.rootfs import native
+from kernelwright.envs.sandbox.toolchain import compiler_path
+from kernelwright.envs.sandbox.zygote import Zygote
 
 pytestmark = pytest.mark.sandbox
 
@@ -153,7 +153,7 @@ KNOWN = frozenset(
 
 WATCHED = """
 import torch
-from envs.guest.compute_guard import forbid_compute, only_moves
+from kernelwright.envs.guest.compute_guard import forbid_compute, only_moves
 x = torch.ones(4, 4)
 forbid_compute()
 with torch.inference_mode(), only_moves():

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from envs.judge import Judge
-from envs.types import Candidate, Problem, Verdict
-from envs.workers.pool import JudgeError
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.types import Candidate, Problem, Verdict
+from kernelwright.envs.workers.pool import JudgeError
 from kernelwright.processes import living_below, name_of, still_alive
 from scripts.kernels import is_right, mixture, the_problem
 
@@ -43,7 +43,7 @@ def problem() -> Problem:
 
 @pytest.fixture
 def judge(cluster: Any) -> Iterator[Any]:
-    from envs.remote.ray_judge import RayJudge
+    from kernelwright.envs.remote.ray_judge import RayJudge
 
     with RayJudge(cluster.address, workers=1) as judge:
         yield judge
@@ -101,7 +101,7 @@ def test_a_killed_worker_of_a_node_loses_no_candidate(judge: Any, problem: Probl
 
 
 def test_a_batch_ends_at_its_deadline(cluster: Any, problem: Problem) -> None:
-    from envs.remote.ray_judge import RayJudge
+    from kernelwright.envs.remote.ray_judge import RayJudge
 
     with RayJudge(cluster.address, workers=1, batch_limit_s=5.0) as judge:
         found = judge.evaluate_many([job for _, job in jobs(problem, 400)])
@@ -120,22 +120,22 @@ def test_what_cannot_be_run_is_unjudged(judge: Any, problem: Problem) -> None:
 def test_a_node_that_must_not_judge_is_refused(
     cluster: Any, refused: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from envs.remote.ray_judge import RayJudge
+    from kernelwright.envs.remote.ray_judge import RayJudge
 
     level = "namespaces" if refused == "code" else "no such level"
     why = "another version" if refused == "code" else "ValueError"
     if refused == "code":
-        monkeypatch.setattr("envs.remote.ray_nodes.code_version", lambda: "another")
+        monkeypatch.setattr("kernelwright.envs.remote.ray_nodes.code_version", lambda: "another")
     with pytest.raises(JudgeError, match=why):
         RayJudge(cluster.address, workers=1, minimum_sandbox=level)
     assert not still_alive(set(actors()))
 
 
 def test_a_recipe_says_who_judges(cluster: Any, problem: Problem) -> None:
-    from envs.remote.ray_judge import RayJudge
+    from kernelwright.envs.remote.ray_judge import RayJudge
+    from kernelwright.rl.config import JudgeSection
+    from kernelwright.rl.trainer_options import Process
     from kernelwright.train import open_judge
-    from rl.config import JudgeSection
-    from rl.trainer_options import Process
 
     second = Process(rank=1, world=2)
     with open_judge(JudgeSection(workers=1, batch_limit_s=60.0), second) as judge:
@@ -150,7 +150,7 @@ def test_a_recipe_says_who_judges(cluster: Any, problem: Problem) -> None:
 def test_nodes_that_are_there_to_judge_are_the_only_ones_that_do(
     cluster: Any, problem: Problem
 ) -> None:
-    from envs.remote.ray_judge import RayJudge
+    from kernelwright.envs.remote.ray_judge import RayJudge
 
     meant = cluster.add_node(num_cpus=1, resources={"judge": 1})
     with RayJudge(cluster.address, workers=1) as judge:
@@ -161,7 +161,7 @@ def test_nodes_that_are_there_to_judge_are_the_only_ones_that_do(
 
 def test_a_lost_node_loses_no_candidate(cluster: Any, problem: Problem) -> None:
     """The last test: the cluster is smaller after it."""
-    from envs.remote.ray_judge import RayJudge
+    from kernelwright.envs.remote.ray_judge import RayJudge
 
     with RayJudge(cluster.address, workers=1) as judge:
         asked = jobs(problem, 60)

@@ -20,9 +20,9 @@ from kernelwright.dry_run import dry_run_text
 from kernelwright.estimate import estimates, measurements, parameters, weight_bytes
 from kernelwright.preflight import preflight
 from kernelwright.recipe import RecipeError, resolve
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.trl_options import GRPO_KEYS, RUN_KEYS, SFT_KEYS, trl_fields
 from kernelwright.yaml_tree import Tree, merge, parse_value
-from rl.config import Recipe
-from rl.trl_options import GRPO_KEYS, RUN_KEYS, SFT_KEYS, trl_fields
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"

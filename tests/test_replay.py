@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from data.store import RecordStore
-from data.suite import load_suite
-from envs.judge import NO_CODE_BLOCK, Judge
-from envs.types import Candidate, Evaluation, Problem, Record, Verdict
+from kernelwright.data.store import RecordStore
+from kernelwright.data.suite import load_suite
+from kernelwright.envs.judge import NO_CODE_BLOCK, Judge
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Record, Verdict
 from kernelwright.machine import versions
 from kernelwright.replay import ReplayError, find_problem, find_record, replay, text
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.store import RecordStore
-from envs.types import (
+from kernelwright.data.store import RecordStore
+from kernelwright.envs.types import (
     CaseCheck,
     Check,
     Evaluation,
@@ -22,10 +22,10 @@ from envs.types import (
     Verdict,
     content_hash,
 )
-from envs.workers.compile_baseline import CompiledBaseline
-from evals.against import Known, write_baselines
-from evals.charts import Point, curve, moving_mean, nice_ticks
-from evals.report import (
+from kernelwright.envs.workers.compile_baseline import CompiledBaseline
+from kernelwright.evals.against import Known, write_baselines
+from kernelwright.evals.charts import Point, curve, moving_mean, nice_ticks
+from kernelwright.evals.report import (
     HELD_OUT_KERNELS,
     LONGEST,
     TRAINING_KERNELS,
@@ -34,8 +34,8 @@ from evals.report import (
     percent,
     write_report,
 )
-from evals.showcase import best_and_worst, held_out_pairs, spread, training_pairs
-from evals.summary import RunFacts, write_summary
+from kernelwright.evals.showcase import best_and_worst, held_out_pairs, spread, training_pairs
+from kernelwright.evals.summary import RunFacts, write_summary
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x00'\""
 FACTS = RunFacts(

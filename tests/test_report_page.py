@@ -12,18 +12,18 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.metrics import MetricsFile
-from data.store import RecordStore
-from envs.types import CaseCheck, Check, Evaluation, Record, Reward, Verdict
-from evals.charts import Point, curve, stacked_bars, step_ticks
-from evals.curves import validation_points
-from evals.problem_table import filters, problem_rows
-from evals.report import failed_rounds, write_report
-from evals.showcase import held_out_pairs, training_pairs
-from evals.side_by_side import LONGEST, side_by_side
-from evals.summary import RunFacts, summarise
-from evals.unfinished import evidence
-from rl.config import Recipe
+from kernelwright.data.metrics import MetricsFile
+from kernelwright.data.store import RecordStore
+from kernelwright.envs.types import CaseCheck, Check, Evaluation, Record, Reward, Verdict
+from kernelwright.evals.charts import Point, curve, stacked_bars, step_ticks
+from kernelwright.evals.curves import validation_points
+from kernelwright.evals.problem_table import filters, problem_rows
+from kernelwright.evals.report import failed_rounds, write_report
+from kernelwright.evals.showcase import held_out_pairs, training_pairs
+from kernelwright.evals.side_by_side import LONGEST, side_by_side
+from kernelwright.evals.summary import RunFacts, summarise
+from kernelwright.evals.unfinished import evidence
+from kernelwright.rl.config import Recipe
 from tests.nouns import correct, record, timing, verdict
 
 SIDES = ("eval_before", "eval_sft", "eval_after", "eval_greedy_sft", "eval_greedy")

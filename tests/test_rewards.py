@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rewards.price as price_module
-from envs.types import Evaluation, Timing, Verdict
-from rewards.price import PRESETS, price
+import kernelwright.rewards.price as price_module
+from kernelwright.envs.types import Evaluation, Timing, Verdict
+from kernelwright.rewards.price import PRESETS, price
 from tests import nouns
 
 ALL = pytest.mark.parametrize("preset", sorted(PRESETS))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from data.store import RecordStore
-from rl.methods.base import Prompt, RunView
-from rl.methods.find import method_names, method_options, start_method
-from rl.rollout import Rollouts
+from kernelwright.data.store import RecordStore
+from kernelwright.rl.methods.base import Prompt, RunView
+from kernelwright.rl.methods.find import method_names, method_options, start_method
+from kernelwright.rl.rollout import Rollouts
 from tests.rollouts import ScriptedJudge, block, player, row, sampled, task
 
 RIGHT, WRONG = sampled(block("right")), sampled(block("wrong"))

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.gallery import FOLDER
-from data.kernelbench import load_problem
-from envs.evaluator import Evaluator, JudgingConfig
-from envs.referee.roofline import TOO_FAST, Work, floor_ns, too_fast
-from envs.reference.derive_tolerance import rounding_tolerance
-from envs.reference.least_work import FAST_ALGORITHM, least_share, least_work
-from envs.reference.module import load_reference
-from envs.types import Candidate, Case, Evaluation, Problem, Target, Verdict
-from envs.workers.peaks import as_target, peaks
+from kernelwright.data.gallery import FOLDER
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.referee.roofline import TOO_FAST, Work, floor_ns, too_fast
+from kernelwright.envs.reference.derive_tolerance import rounding_tolerance
+from kernelwright.envs.reference.least_work import FAST_ALGORITHM, least_share, least_work
+from kernelwright.envs.reference.module import load_reference
+from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Target, Verdict
+from kernelwright.envs.workers.peaks import as_target, peaks
 
 pytestmark = pytest.mark.sandbox
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.rl.config import Recipe
 from kernelwright.run_folder import NotEmptyError, RunError, RunFolder
-from rl.config import Recipe
 
 ROOT = Path(__file__).parents[1]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.remote.ray_nodes import share_out
+from kernelwright.envs.remote.ray_nodes import share_out
 
 
 @given(st.integers(0, 12), st.integers(1, 30))

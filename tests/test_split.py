@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.starter.blueprint import Blueprint
-from data.starter.families import families
-from data.starter.ops import UNARY, Unary
-from data.starter.split import half_of, is_held_out
-from data.starter.suite import in_split
-from data.suite import load_suite
-from data.triples import template_triples
+from kernelwright.data.starter.blueprint import Blueprint
+from kernelwright.data.starter.families import families
+from kernelwright.data.starter.ops import UNARY, Unary
+from kernelwright.data.starter.split import half_of, is_held_out
+from kernelwright.data.starter.suite import in_split
+from kernelwright.data.suite import load_suite
+from kernelwright.data.triples import template_triples
 
 PINNED = Path(__file__).parent / "golden" / "held_out.txt"
 HELD_OUT = [blueprint for blueprint, _ in in_split("held_out")]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.stats import signed_rank_interval
+from kernelwright.envs.stats import signed_rank_interval
 
 VALUES = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=12)
 

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.store import FILE, RecordStore, StoreError, read_records
-from envs.types import Record
+from kernelwright.data.store import FILE, RecordStore, StoreError, read_records
+from kernelwright.envs.types import Record
 from tests import nouns
 
 ROOT = Path(__file__).parents[1]
 WRITER = """
 import sys
 from pathlib import Path
-from data.store import RecordStore
+from kernelwright.data.store import RecordStore
 from tests import nouns
 store = RecordStore(Path(sys.argv[1]))
 for step in range(200):

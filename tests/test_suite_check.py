@@ -10,10 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from data.admission import Admission
-from data.suite import SuiteError, jobs_of, load_suite
-from data.suite_check import _code, check_many, read_admissions, rules, write_admissions
-from envs.types import Case, Problem, Role
+from kernelwright.data.admission import Admission
+from kernelwright.data.suite import SuiteError, jobs_of, load_suite
+from kernelwright.data.suite_check import (
+    _code,
+    check_many,
+    read_admissions,
+    rules,
+    write_admissions,
+)
+from kernelwright.envs.types import Case, Problem, Role
 
 pytestmark = pytest.mark.sandbox
 

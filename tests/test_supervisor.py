@@ -136,7 +136,11 @@ def test_accelerate_adds_no_traceback_to_what_is_told(tmp_path: Path) -> None:
     recipe = "recipes/quickstart.yaml"
     done = subprocess.run(
         ["accelerate", "launch", "--num_processes", "1", recipe, "grpo.stepz=1"],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "src"),
+            "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        },
         capture_output=True,
         text=True,
         cwd=ROOT,

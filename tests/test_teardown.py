@@ -6,16 +6,16 @@ import os
 import select
 import tempfile
 
-from envs.abi import CaseSpec, TensorSpec
-from envs.candidate_process import SandboxedCandidate
-from envs.dialects import DIALECTS
-from envs.dialects.base import Built
-from envs.memfd import memfd
-from envs.referee.layout import offsets
-from envs.sandbox.limits import BUILD_LIMITS
-from envs.sandbox.rootfs import native
-from envs.sandbox.runtimes import Runtime, Sandboxes
-from envs.sandbox.zygote import Zygote
+from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.candidate_process import SandboxedCandidate
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.memfd import memfd
+from kernelwright.envs.referee.layout import offsets
+from kernelwright.envs.sandbox.limits import BUILD_LIMITS
+from kernelwright.envs.sandbox.rootfs import native
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.zygote import Zygote
 from kernelwright.processes import living_below
 
 SPEC = CaseSpec(

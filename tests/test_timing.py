@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.referee.timing import Pace, Runs, time_in_turns
+from kernelwright.envs.referee.timing import Pace, Runs, time_in_turns
 
 PACE = Pace(budget_s=60.0)
 

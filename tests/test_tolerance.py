@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from data.suite import load_suite
-from envs.referee.tolerance import Array, Expected
-from envs.reference.derive_tolerance import case_tolerance
-from envs.reference.module import forward, forward_float64, load_reference
-from envs.types import Case, Problem
+from kernelwright.data.suite import load_suite
+from kernelwright.envs.referee.tolerance import Array, Expected
+from kernelwright.envs.reference.derive_tolerance import case_tolerance
+from kernelwright.envs.reference.module import forward, forward_float64, load_reference
+from kernelwright.envs.types import Case, Problem
 
 DRAWS = 300
 

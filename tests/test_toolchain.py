@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
-import envs.sandbox.toolchain
-from envs.sandbox.toolchain import nvcc_folder
+import kernelwright.envs.sandbox.toolchain
+from kernelwright.envs.sandbox.toolchain import nvcc_folder
 
 
 def test_nvcc_is_found_in_nvidias_wheels_the_newest_of_several(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = nvcc_folder.__wrapped__
-    monkeypatch.setattr(envs.sandbox.toolchain, "package_folder", lambda name: tmp_path)
+    monkeypatch.setattr(
+        kernelwright.envs.sandbox.toolchain, "package_folder", lambda name: tmp_path
+    )
     assert found() is None
     for version in ("cu12", "cu13"):
         folder = tmp_path / version / "bin"

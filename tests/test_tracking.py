@@ -14,13 +14,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.store import RecordStore
-from envs.types import Verdict
+from kernelwright.data.store import RecordStore
+from kernelwright.envs.types import Verdict
 from kernelwright.preflight import preflight
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.metrics import log_metrics, sampled_for
+from kernelwright.rl.tracking import (
+    SAMPLES,
+    Attempts,
+    samples,
+    sends_samples,
+    tracker_of,
+    tracking,
+    why_not,
+)
 from kernelwright.tracked import send_stage, send_summary
-from rl.config import Recipe
-from rl.metrics import log_metrics, sampled_for
-from rl.tracking import SAMPLES, Attempts, samples, sends_samples, tracker_of, tracking, why_not
 from tests.nouns import correct, record, timing, verdict
 from tests.wandb_file import OfflineRun, offline_runs
 
@@ -91,7 +99,7 @@ def test_a_killed_attempt_has_left_on_disk_what_it_logged(recipe: Recipe) -> Non
         "    tracker.log('sft', 1, {'loss': 2.5})\n    time.sleep(600)\n"
     )
     words = [sys.executable, "-c", script, recipe.model_dump_json()]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 60
@@ -142,13 +150,13 @@ def test_without_a_key_the_run_is_refused_before_it_starts_in_one_line(
     recipe: Recipe, tmp_path: Path
 ) -> None:
     script = (
-        "from rl.config import Recipe\nfrom rl.tracking import why_not\n"
+        "from kernelwright.rl.config import Recipe\nfrom rl.tracking import why_not\n"
         "print(why_not(Recipe(name='a', report_to='wandb')))"
     )
     clean = {
         "HOME": str(tmp_path),
         "PATH": "/usr/bin:/bin",
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": str(ROOT / "src"),
     }
     done = subprocess.run(
         [sys.executable, "-c", script], env=clean, capture_output=True, text=True, cwd=tmp_path

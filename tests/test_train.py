@@ -17,15 +17,15 @@ import pytest
 import yaml
 from safetensors.torch import load_file
 
-import evals.publish
+import kernelwright.evals.publish
 import kernelwright.train
-from data.store import read_records
-from envs.types import Record
+from kernelwright.data.store import read_records
+from kernelwright.envs.types import Record
+from kernelwright.rl.adapter_folder import SIDECAR
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.trainer_options import Process
 from kernelwright.run_folder import RunFolder
 from kernelwright.train import Run
-from rl.adapter import SIDECAR
-from rl.config import Recipe
-from rl.trainer_options import Process
 from scripts.check_card import compare
 from tests.tiny_model import save_tiny
 
@@ -240,7 +240,7 @@ def test_the_code_on_the_card_gives_the_completions_of_the_run(
     whole: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In float32: in bfloat16 two tokens of a model of random weights are often equally likely."""
-    monkeypatch.setattr(evals.publish, "_public_base", lambda _: "hub/tiny")
+    monkeypatch.setattr(kernelwright.evals.publish, "_public_base", lambda _: "hub/tiny")
     run = tmp_path / "run"
     shutil.copytree(whole, run)
     sidecar, recipe = run / "checkpoints" / "final" / SIDECAR, run / "recipe.resolved.yaml"
@@ -283,7 +283,7 @@ def test_processes_wait_for_each_other_longer_than_an_evaluation_takes(tmp_path:
         "from pathlib import Path\n"
         "import torch\n"
         "from kernelwright.train import join\n"
-        "from rl.trainer_options import this_process\n"
+        "from kernelwright.rl.trainer_options import this_process\n"
         "join(this_process())()\n"
         "group = torch.distributed.group.WORLD\n"
         "limit = group._get_backend(torch.device('cpu')).options._timeout\n"
@@ -293,7 +293,7 @@ def test_processes_wait_for_each_other_longer_than_an_evaluation_takes(tmp_path:
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
     subprocess.run(
         [sys.executable, *launcher, str(program)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": ""},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "CUDA_VISIBLE_DEVICES": ""},
         cwd=tmp_path,
         timeout=300,
         check=True,

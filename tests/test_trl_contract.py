@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rl.config import Recipe
-from rl.grpo import grpo_options
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.grpo import grpo_options
 
 
 def test_vllm_samples_by_a_method_that_takes_what_we_pass() -> None:
@@ -90,7 +90,7 @@ def test_no_schedule_begins_at_zero(stage: str, tmp_path: Path) -> None:
     from transformers import get_scheduler
     from trl import GRPOConfig, SFTConfig
 
-    from rl.sft import sft_options
+    from kernelwright.rl.sft import sft_options
 
     recipe = Recipe(name="contract", run_dir=tmp_path)
     args = (

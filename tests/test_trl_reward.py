@@ -12,12 +12,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from data.store import read_records
-from data.suite import load_suite
-from data.triples import template_triples
-from envs.types import Candidate, Evaluation, Problem, Verdict
+from kernelwright.data.store import read_records
+from kernelwright.data.suite import load_suite
+from kernelwright.data.triples import template_triples
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
+from kernelwright.rewards.price import price
 from kernelwright.trl_reward import KernelReward
-from rewards.price import price
 from tests.tiny_model import save_tiny
 
 pytestmark = pytest.mark.model
@@ -116,7 +116,7 @@ def test_the_example_trains_a_step_with_trls_own_trainer(tmp_path: Path) -> None
     words += ["--bf16", "False", "--report_to", "none", "--logging_steps", "1"]
     done = subprocess.run(
         [sys.executable, "examples/trl_reward.py", str(model), *words],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "HF_HUB_OFFLINE": "1"},
         cwd=ROOT,
         capture_output=True,
         text=True,

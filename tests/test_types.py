@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.types import (
+from kernelwright.envs.types import (
     Candidate,
     Case,
     CaseCheck,

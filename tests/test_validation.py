@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.store import RecordStore
-from rl.methods.base import Prompt, RunView
-from rl.methods.find import method_options, start_method
-from rl.validation import Validation, best_step, reserve
+from kernelwright.data.store import RecordStore
+from kernelwright.rl.methods.base import Prompt, RunView
+from kernelwright.rl.methods.find import method_options, start_method
+from kernelwright.rl.validation import Validation, best_step, reserve
 from tests.rollouts import ScriptedJudge, block, player, sampled, task
 
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.judge import NO_CODE_BLOCK, Judge
-from envs.types import CaseCheck, Check, Evaluation, Timing, Verdict
 from kernelwright.ask import ask
+from kernelwright.envs.judge import NO_CODE_BLOCK, Judge
+from kernelwright.envs.types import CaseCheck, Check, Evaluation, Timing, Verdict
+from kernelwright.rl.policies import ScriptedPolicy
 from kernelwright.write import Answer, Sampling, best_of, dialect_of, failures, write_kernels
-from rl.policies import ScriptedPolicy
 from tests.nouns import RELU_KERNEL, RELU_MODULE
 from tests.tiny_model import save_tiny
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from envs.types import Task
-from rl.methods import base
-from rl.methods.base import Ask, MethodOptions, Player, Prompt, Row
+from kernelwright.envs.types import Task
+from kernelwright.rl.methods import base
+from kernelwright.rl.methods.base import Ask, MethodOptions, Player, Prompt, Row
 
 
 class Options(MethodOptions):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from envs.types import Case, Problem, Role
+from kernelwright.envs.types import Case, Problem, Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class Blueprint:
         return frozenset(self.family.split("_"))
 
     def signature(self) -> str:
-        """The line that an answer must define; the same text as `envs.abi.signature` gives."""
+        """The line that an answer must define; the same text as `signature` of envs/abi.py."""
         given = [*self.inputs, *(one for layer in self.layers for one in layer.tensors)]
         pointers = [f"const {one.c_type}* {one.name}" for one in given]
         pointers += [f"{c_type}* {name}" for c_type, name in self._outputs()]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from data.starter.blueprint import Blueprint, Tensor
-from data.starter.ops import Chain, Unary
+from kernelwright.data.starter.blueprint import Blueprint, Tensor
+from kernelwright.data.starter.ops import Chain, Unary
 
 Category = Callable[[Sequence[Unary]], Iterator[Blueprint]]
 """All compositions of one kind, of these unary operators."""

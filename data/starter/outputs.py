@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from data.starter.blueprint import Blueprint
-from data.starter.loops import AT, ROWS, Y_AT, inputs_of, plan, steps
-from data.starter.ops import (
+from kernelwright.data.starter.blueprint import Blueprint
+from kernelwright.data.starter.loops import AT, ROWS, Y_AT, inputs_of, plan, steps
+from kernelwright.data.starter.ops import (
     ADD,
     IDENTITY,
     MAX,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from data.starter.blueprint import Blueprint, Tensor
-from data.starter.loops import plan
-from data.starter.ops import ADD, MUL, SUB, Chain, Unary, combine, then
+from kernelwright.data.starter.blueprint import Blueprint, Tensor
+from kernelwright.data.starter.loops import plan
+from kernelwright.data.starter.ops import ADD, MUL, SUB, Chain, Unary, combine, then
 
 LEFT, RIGHT = Tensor(name="x", shape=("M", "K")), Tensor(name="w", shape=("K", "N"))
 BIAS = Tensor(name="b", shape=("N",))

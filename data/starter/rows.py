@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from data.starter.blueprint import Blueprint
-from data.starter.loops import AT, ROWS, Y_AT, X, inputs_of, plan, steps
-from data.starter.ops import IDENTITY, MUL, Chain, Unary, combine, then
+from kernelwright.data.starter.blueprint import Blueprint
+from kernelwright.data.starter.loops import AT, ROWS, Y_AT, X, inputs_of, plan, steps
+from kernelwright.data.starter.ops import IDENTITY, MUL, Chain, Unary, combine, then
 
 NORMS: tuple[tuple[str, str, str, str], ...] = (
     # name, PyTorch text for {a}, first pass over v, how v is finished in the second pass

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from data.starter.blueprint import Blueprint, Scalar
-from data.starter.loops import AT, ROWS, Y_AT, X, inputs_of, nested, plan, steps
-from data.starter.ops import ADD, IDENTITY, MUL, Chain, Unary, combine, then
+from kernelwright.data.starter.blueprint import Blueprint, Scalar
+from kernelwright.data.starter.loops import AT, ROWS, Y_AT, X, inputs_of, nested, plan, steps
+from kernelwright.data.starter.ops import ADD, IDENTITY, MUL, Chain, Unary, combine, then
 
 ALPHA = Scalar(name="alpha", value=0.7)
 LIMIT = Scalar(name="limit", value=0.3)

@@ -7,8 +7,8 @@ a property of the families there are; a test holds it, and the pinned list of he
 
 from __future__ import annotations
 
-from data.starter.blueprint import Blueprint
-from envs.types import content_hash
+from kernelwright.data.starter.blueprint import Blueprint
+from kernelwright.envs.types import content_hash
 
 HELD_OUT_SHARE = 0.25
 KEPT_SALT, HELD_OUT_SALT, HALF_SALT = "0", "1296", "1276"

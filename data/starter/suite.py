@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from data.starter.blueprint import Blueprint
-from data.starter.families import blueprints
-from data.starter.split import half_of, is_held_out
-from data.suite_check import is_admitted, read_admissions
-from envs.types import Problem
+from kernelwright.data.starter.blueprint import Blueprint
+from kernelwright.data.starter.families import blueprints
+from kernelwright.data.starter.split import half_of, is_held_out
+from kernelwright.data.suite_check import is_admitted, read_admissions
+from kernelwright.envs.types import Problem
 
 ADMISSION_FILE = Path(__file__).with_name("admission.json")
 SPLITS = ("train", "sft", "rl", "held_out")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from data.starter.blueprint import Blueprint, Layer, Tensor
-from data.starter.loops import AT, ROWS, X, nested, plan, steps
-from data.starter.ops import ADD, IDENTITY, MUL, SUB, Chain, Unary, combine, then
+from kernelwright.data.starter.blueprint import Blueprint, Layer, Tensor
+from kernelwright.data.starter.loops import AT, ROWS, X, nested, plan, steps
+from kernelwright.data.starter.ops import ADD, IDENTITY, MUL, SUB, Chain, Unary, combine, then
 
 
 def _parameter(name: str) -> Layer:

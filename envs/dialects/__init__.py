@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from envs.dialects.base import DialectSpec
+    from kernelwright.envs.dialects.base import DialectSpec
 
 NAMES = ("cpp", "inline", "triton", "cuda")
 
@@ -20,7 +20,7 @@ class _Dialects(Mapping[str, "DialectSpec"]):
     def __getitem__(self, name: str) -> DialectSpec:
         if name not in NAMES:
             raise KeyError(name)
-        found: DialectSpec = import_module(f"envs.dialects.{name}").DIALECT
+        found: DialectSpec = import_module(f"kernelwright.envs.dialects.{name}").DIALECT
         return found
 
     def __iter__(self) -> Iterator[str]:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from envs.abi import CaseSpec
-from envs.referee.exit_codes import EXITS
-from envs.replay.plan import GpuReplay
-from envs.sandbox.build import BuildResult
-from envs.sandbox.limits import Starts
-from envs.sandbox.runtimes import Runtime, Sandboxes
-from envs.types import Evaluation, Verdict
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.referee.exit_codes import EXITS
+from kernelwright.envs.replay.plan import GpuReplay
+from kernelwright.envs.sandbox.build import BuildResult
+from kernelwright.envs.sandbox.limits import Starts
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.types import Evaluation, Verdict
 
 SOURCE_LIMIT_BYTES = 1 << 18
 ANOTHER_KERNEL = "kernel in a ```cpp block, with the same signature"

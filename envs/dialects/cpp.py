@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from envs.abi import C_ABI, CaseSpec, glue, signature
-from envs.dialects.base import ANOTHER_KERNEL, Built, failed, too_large
-from envs.sandbox.build import compile_once
-from envs.sandbox.runtimes import Runtime, Sandboxes
-from envs.sandbox.toolchain import compiler_path, native_flags
-from envs.types import Evaluation
+from kernelwright.envs.abi import C_ABI, CaseSpec, glue, signature
+from kernelwright.envs.dialects.base import ANOTHER_KERNEL, Built, failed, too_large
+from kernelwright.envs.sandbox.build import compile_once
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
+from kernelwright.envs.types import Evaluation
 
 FLAGS = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs")
 """No -ffast-math: it would change what NaN and infinity mean behind the candidate's back."""

@@ -11,19 +11,19 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from envs.abi import C_TYPES, CaseSpec, NativeAbi, glue, signature
-from envs.dialects import nvcc
-from envs.dialects.base import ANOTHER_KERNEL, Built, failed, host_failed, too_large
-from envs.hardware import gpus
-from envs.referee.exit_codes import NOT_LOADABLE
-from envs.referee.layout import native_layout
-from envs.replay.plan import MOST_STEPS, GpuReplay, Kernel, Plan
-from envs.replay.trace import Addresses, Range, parameter_lines, parameters_of
-from envs.sandbox.build import BuildResult, compile_once
-from envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
-from envs.sandbox.runtimes import Runtime, Sandboxes
-from envs.sandbox.toolchain import nvcc_path
-from envs.types import Evaluation, Verdict
+from kernelwright.envs.abi import C_TYPES, CaseSpec, NativeAbi, glue, signature
+from kernelwright.envs.dialects import nvcc
+from kernelwright.envs.dialects.base import ANOTHER_KERNEL, Built, failed, host_failed, too_large
+from kernelwright.envs.hardware import gpus
+from kernelwright.envs.referee.exit_codes import NOT_LOADABLE
+from kernelwright.envs.referee.layout import native_layout
+from kernelwright.envs.replay.plan import MOST_STEPS, GpuReplay, Kernel, Plan
+from kernelwright.envs.replay.trace import Addresses, Range, parameter_lines, parameters_of
+from kernelwright.envs.sandbox.build import BuildResult, compile_once
+from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.types import Evaluation, Verdict
 
 LIMIT_S = 60.0
 TRACE_LIMIT_S = 10.0

@@ -18,20 +18,27 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from envs.abi import CaseSpec
-from envs.dialects import nvcc
-from envs.dialects.base import ANOTHER_MODULE, Built, failed, host_failed, import_failed, too_large
-from envs.dialects.inline_build import Library, build_all
-from envs.dialects.inline_extension import Extension
-from envs.policy.python_screen import refused
-from envs.referee.layout import python_layout
-from envs.replay.plan import MOST_STEPS, Count, GpuReplay, Kernel, Place, Plan, Strict
-from envs.replay.trace import Addresses, parameters_of
-from envs.sandbox.build import compile_once
-from envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS, Starts
-from envs.sandbox.runtimes import Runtime, Sandboxes
-from envs.sandbox.toolchain import nvcc_path
-from envs.types import Evaluation, Verdict
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.dialects import nvcc
+from kernelwright.envs.dialects.base import (
+    ANOTHER_MODULE,
+    Built,
+    failed,
+    host_failed,
+    import_failed,
+    too_large,
+)
+from kernelwright.envs.dialects.inline_build import Library, build_all
+from kernelwright.envs.dialects.inline_extension import Extension
+from kernelwright.envs.policy.python_screen import refused
+from kernelwright.envs.referee.layout import python_layout
+from kernelwright.envs.replay.plan import MOST_STEPS, Count, GpuReplay, Kernel, Place, Plan, Strict
+from kernelwright.envs.replay.trace import Addresses, parameters_of
+from kernelwright.envs.sandbox.build import compile_once
+from kernelwright.envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS, Starts
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.types import Evaluation, Verdict
 
 RECORD_LIMIT_S = 20.0
 EXTENSIONS_AT_MOST = 8

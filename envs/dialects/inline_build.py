@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envs.dialects import nvcc
-from envs.dialects.base import failed
-from envs.dialects.inline_extension import RUNTIME, STEM, Extension
-from envs.policy.symbols import foreign
-from envs.replay.plan import Kernel
-from envs.replay.trace import parameter_lines
-from envs.sandbox.build import BuildResult, compile_once
-from envs.sandbox.limits import EXTENSION_LIMITS
-from envs.sandbox.runtimes import Runtime, Sandboxes
-from envs.sandbox.toolchain import NATIVE, SandboxUnavailableError, nvcc_path
-from envs.types import Evaluation, Verdict
+from kernelwright.envs.dialects import nvcc
+from kernelwright.envs.dialects.base import failed
+from kernelwright.envs.dialects.inline_extension import RUNTIME, STEM, Extension
+from kernelwright.envs.policy.symbols import foreign
+from kernelwright.envs.replay.plan import Kernel
+from kernelwright.envs.replay.trace import parameter_lines
+from kernelwright.envs.sandbox.build import BuildResult, compile_once
+from kernelwright.envs.sandbox.limits import EXTENSION_LIMITS
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.toolchain import NATIVE, SandboxUnavailableError, nvcc_path
+from kernelwright.envs.types import Evaluation, Verdict
 
 BUILD_LIMIT_S = 100.0
 """For all extensions together: a judge that waits too long has no verdict."""

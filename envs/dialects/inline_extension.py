@@ -13,9 +13,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from envs.dialects import nvcc
-from envs.sandbox.rootfs import torch_folder
-from envs.sandbox.toolchain import compiler_path, native_flags, nvcc_path
+from kernelwright.envs.dialects import nvcc
+from kernelwright.envs.sandbox.rootfs import torch_folder
+from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags, nvcc_path
 
 FLAGS = ("-O3", "-std=c++20", "-shared", "-fPIC", "-w", "-Wl,-Bsymbolic")
 """-Bsymbolic: a function of the answer's own cannot turn out to be PyTorch's of the same name."""

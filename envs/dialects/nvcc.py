@@ -11,8 +11,8 @@ import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from envs.replay.plan import Kernel
-from envs.replay.ptx import ARCHITECTURES
+from kernelwright.envs.replay.plan import Kernel
+from kernelwright.envs.replay.ptx import ARCHITECTURES
 
 FLAGS = ("-shared", "-Xcompiler", "-fPIC", "-cudart", "none")
 LIBRARY = "kernel.so"

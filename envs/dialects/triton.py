@@ -14,17 +14,17 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from envs.abi import CaseSpec
-from envs.dialects.base import ANOTHER_MODULE, Built, failed, import_failed, too_large
-from envs.policy.python_screen import parsed, refused
-from envs.referee.layout import python_layout
-from envs.replay.plan import GpuReplay, Plan
-from envs.replay.ptx import ARCHITECTURES
-from envs.sandbox.build import compile_once
-from envs.sandbox.limits import TRITON_LIMITS, Starts
-from envs.sandbox.runtimes import Runtime, Sandboxes
-from envs.sandbox.toolchain import triton_tools
-from envs.types import Evaluation, Verdict
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.dialects.base import ANOTHER_MODULE, Built, failed, import_failed, too_large
+from kernelwright.envs.policy.python_screen import parsed, refused
+from kernelwright.envs.referee.layout import python_layout
+from kernelwright.envs.replay.plan import GpuReplay, Plan
+from kernelwright.envs.replay.ptx import ARCHITECTURES
+from kernelwright.envs.sandbox.build import compile_once
+from kernelwright.envs.sandbox.limits import TRITON_LIMITS, Starts
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.toolchain import triton_tools
+from kernelwright.envs.types import Evaluation, Verdict
 
 LIMIT_S = 120.0
 LOG_AT_MOST = 4096

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 import torch.library
 
-from envs.guest.movement_ops import MOVES
+from kernelwright.envs.guest.movement_ops import MOVES
 
 NOT_LOADABLE = 65
 OTHER_PARAMETERS, NOT_A_TENSOR, OTHER_SHAPE, OTHER_DTYPE, TORCH_COMPUTE = 70, 71, 72, 73, 74

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from envs.guest.fake_cuda import on_host
-from envs.guest.launch_recorder import Tape
-from envs.guest.load_inline import bound, light_extension, prebuilt
+from kernelwright.envs.guest.fake_cuda import on_host
+from kernelwright.envs.guest.launch_recorder import Tape
+from kernelwright.envs.guest.load_inline import bound, light_extension, prebuilt
 
 FIRST_NEW, NEW_BYTES = 0x7E00_0000_0000, 1 << 36
 """Where the device memory of the first library begins (native/recorder.h), and how much it has."""

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
-from envs.guest.compute_guard import FORBIDDEN_CODE, leave
-from envs.guest.kernel_purity import foreign_names, questions
+from kernelwright.envs.guest.compute_guard import FORBIDDEN_CODE, leave
+from kernelwright.envs.guest.kernel_purity import foreign_names, questions
 
 DEFINITION = re.compile(r"\s*def\s")
 FIXED = frozenset(("fn", "rewriter", "raw_src", "_src", "src", "kwargs", "arg_names", "params"))

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from envs.guest.movement_ops import COMPOSED, MOVES
+from kernelwright.envs.guest.movement_ops import COMPOSED, MOVES
 
 INTEGER_BYTES = {"1": 1, "8": 1, "16": 2, "32": 4, "64": 8}
 FLOAT_FORMATS = {"fp16": "<e", "fp64": "<d"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from envs.guest.compute_guard import unchanged
+from kernelwright.envs.guest.compute_guard import unchanged
 
 NONE, TENSOR, INT, FLOAT, BOOL, INTS, TENSORS = range(7)
 """Kinds of a value that goes to or comes from C++ (native/include/torch/light/call.h)."""

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 import torch.utils.cpp_extension
 
-from envs.guest.compute_guard import (
+from kernelwright.envs.guest.compute_guard import (
     INFERENCE,
     NOT_LOADABLE,
     forbid_compute,
@@ -26,8 +26,8 @@ from envs.guest.compute_guard import (
     only_moves,
     without_guards,
 )
-from envs.guest.load_inline import Recorder, prebuilt
-from envs.guest.rounds import Rounds, invented, plain
+from kernelwright.envs.guest.load_inline import Recorder, prebuilt
+from kernelwright.envs.guest.rounds import Rounds, invented, plain
 
 CHANNEL = 3
 
@@ -61,7 +61,7 @@ def model_class() -> Any:
 def record(words: list[str]) -> None:
     """Writes the answer's calls of `load_inline` to the channel; with CUDA in them the answer finds
     a device."""
-    from envs.guest.fake_cuda import pretend
+    from kernelwright.envs.guest.fake_cuda import pretend
 
     init, with_cuda = map(json.loads, words)
     if with_cuda:
@@ -76,9 +76,9 @@ def trace(words: list[str]) -> None:
     """Writes what the answer asks of a device in its first case, with its kernels compiled for each
     target (the last one's call is written down); and the forms of what it launches for any case,
     where one target is enough."""
-    from envs.guest.fake_cuda import as_on_device
-    from envs.guest.triton_interpreter import write_down_forms
-    from envs.guest.triton_trace import compiled_kernels, without_device
+    from kernelwright.envs.guest.fake_cuda import as_on_device
+    from kernelwright.envs.guest.triton_interpreter import write_down_forms
+    from kernelwright.envs.guest.triton_trace import compiled_kernels, without_device
 
     layouts, targets = scratch("layouts.json"), json.loads(words[0])
     device, forms = without_device(), write_down_forms()
@@ -95,8 +95,8 @@ def trace(words: list[str]) -> None:
 
 def launches(words: list[str]) -> None:
     """Writes what the answer's libraries ask of a device in one case, and where its tensors lay."""
-    from envs.guest.fake_cuda import as_on_device, pretend
-    from envs.guest.inline_trace import Recording
+    from kernelwright.envs.guest.fake_cuda import as_on_device, pretend
+    from kernelwright.envs.guest.inline_trace import Recording
 
     pretend()
     recording, layout = Recording(), scratch("layout.json")
@@ -108,7 +108,7 @@ def launches(words: list[str]) -> None:
 
 def call_on(device: Any, rounds: Rounds, layout: dict[str, Any]) -> dict[str, Any]:
     """What one call in this layout asks of the device, as its tape has it."""
-    from envs.guest.launch_recorder import Moves, Tape
+    from kernelwright.envs.guest.launch_recorder import Moves, Tape
 
     tensors = [invented(one) for one in layout["inputs"]]
     rounds.prepare(layout)
@@ -124,9 +124,9 @@ def play(words: list[str]) -> None:
     torch.utils.cpp_extension.load_inline = prebuilt(json.loads(words[0]))
     if "TRITON_INTERPRET" not in os.environ:
         return Rounds(model_class(), CHANNEL).serve()
-    from envs.guest.fake_cuda import as_on_device
-    from envs.guest.triton_interpreter import interpret_only
-    from envs.guest.triton_trace import without_device
+    from kernelwright.envs.guest.fake_cuda import as_on_device
+    from kernelwright.envs.guest.triton_interpreter import interpret_only
+    from kernelwright.envs.guest.triton_trace import without_device
 
     without_device()
     interpret_only(frozenset(scratch("forms.json")))

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from envs.guest.compute_guard import (
+from kernelwright.envs.guest.compute_guard import (
     INFERENCE,
     NOT_A_TENSOR,
     OTHER_DTYPE,

@@ -16,9 +16,9 @@ import torch
 import triton.language as tl
 from triton.runtime import interpreter, jit
 
-from envs.guest.compute_guard import FORBIDDEN_CODE, NOT_COMPILED, leave
-from envs.guest.kernel_source import fix, foreign, named_by, names_of, read
-from envs.guest.rounds import ours
+from kernelwright.envs.guest.compute_guard import FORBIDDEN_CODE, NOT_COMPILED, leave
+from kernelwright.envs.guest.kernel_source import fix, foreign, named_by, names_of, read
+from kernelwright.envs.guest.rounds import ours
 
 OUTSIDE = "Cannot call @triton.jit'd outside of the scope of a kernel"
 """What Triton says without its interpreter."""

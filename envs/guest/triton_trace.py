@@ -15,8 +15,8 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 
-from envs.guest.fake_cuda import GPU, PROPERTIES, on_host, pretend
-from envs.guest.launch_recorder import Tape
+from kernelwright.envs.guest.fake_cuda import GPU, PROPERTIES, on_host, pretend
+from kernelwright.envs.guest.launch_recorder import Tape
 
 LIMITS = {
     "max_shared_mem": PROPERTIES.shared_memory_per_block_optin,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pkgutil import iter_modules
 
-from envs.sandbox.toolchain import package_folder
+from kernelwright.envs.sandbox.toolchain import package_folder
 
 
 def _names(text: str) -> frozenset[str]:

@@ -15,7 +15,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from envs.policy.python_allowlist import BUILTINS, DUNDERS, MODULES, NEVER, SWITCHES, may_use
+from kernelwright.envs.policy.python_allowlist import (
+    BUILTINS,
+    DUNDERS,
+    MODULES,
+    NEVER,
+    SWITCHES,
+    may_use,
+)
 
 MAIN = "__name__"
 NAMED = {"getattr": ast.Load(), "setattr": ast.Store()}

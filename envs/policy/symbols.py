@@ -16,9 +16,9 @@ import subprocess
 from functools import lru_cache
 from pathlib import Path
 
-from envs.guest.movement_ops import COMPOSED, MOVES
-from envs.policy.elf import ERRORS, offered, wanted
-from envs.sandbox.toolchain import NATIVE, compiler_path
+from kernelwright.envs.guest.movement_ops import COMPOSED, MOVES
+from kernelwright.envs.policy.elf import ERRORS, offered, wanted
+from kernelwright.envs.sandbox.toolchain import NATIVE, compiler_path
 
 RUNTIME = (
     *("libc.so.6", "libm.so.6", "libmvec.so.1"),

@@ -7,7 +7,7 @@ so only convicts itself. The trusted process that replays launches on a GPU ends
 
 from __future__ import annotations
 
-from envs.types import Verdict
+from kernelwright.envs.types import Verdict
 
 NOT_LOADABLE, OUT_OF_MEMORY = 65, 67
 """Stated again in native/harden.h; those from 70 to 76 in guest/compute_guard.py."""

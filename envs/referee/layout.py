@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.abi import CaseSpec, TensorSpec
 
 ALIGNMENT_BYTES = 64
 GUARD_BYTES = 4096

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from envs.types import Target
+from kernelwright.envs.types import Target
 
 TOO_FAST = 0.5
 """Share of the floor below which a median duration is not believed."""

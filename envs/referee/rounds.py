@@ -19,17 +19,17 @@ import select
 import socket
 import time
 
-from envs.abi import CaseSpec
-from envs.memfd import FIXED_SIZE, memfd, seal
-from envs.referee.layout import (
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.memfd import FIXED_SIZE, memfd, seal
+from kernelwright.envs.referee.layout import (
     NONCE_BYTES,
     NS_BYTES,
     POISON,
     output_file_bytes,
     read_outputs,
 )
-from envs.referee.tolerance import Expected
-from envs.types import CaseCheck, Verdict
+from kernelwright.envs.referee.tolerance import Expected
+from kernelwright.envs.types import CaseCheck, Verdict
 
 
 class CandidateFailedError(Exception):

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from envs.stats import signed_rank_interval
-from envs.types import Timing
+from kernelwright.envs.stats import signed_rank_interval
+from kernelwright.envs.types import Timing
 
 Runs = Callable[[range], list[int]]
 """Plays the rounds with these numbers and returns their durations in nanoseconds."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.types import Tolerance
+from kernelwright.envs.types import Tolerance
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float64]

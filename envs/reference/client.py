@@ -20,17 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from envs.abi import CaseSpec, TensorSpec
-from envs.codec import to_plain
-from envs.hardware import Gpu
-from envs.memfd import seal
-from envs.paths import ROOT
-from envs.referee.layout import MESSAGE_BYTES, NUMPY_TYPES
-from envs.referee.roofline import Work
-from envs.referee.rounds import RoundPeer
-from envs.referee.tolerance import Array, Expected
-from envs.types import Problem, Tolerance
+from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.codec import to_plain
+from kernelwright.envs.hardware import Gpu
+from kernelwright.envs.memfd import seal
+from kernelwright.envs.paths import SEARCHED
+from kernelwright.envs.referee.layout import MESSAGE_BYTES, NUMPY_TYPES
+from kernelwright.envs.referee.roofline import Work
+from kernelwright.envs.referee.rounds import RoundPeer
+from kernelwright.envs.referee.tolerance import Array, Expected
+from kernelwright.envs.types import Problem, Tolerance
 
+PROGRAM = "kernelwright.envs.reference.process"
 KEPT_BYTES = 512 << 20
 """At most so much of a batch's draws is kept; a large problem's are drawn anew each time."""
 
@@ -123,12 +124,18 @@ class ReferenceProcess(RoundPeer):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
         super().__init__(mine, round_limit_s=60.0)
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "envs.reference.process", str(theirs.fileno())],
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                "kernelwright.envs.reference.process",
+                str(theirs.fileno()),
+            ],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             env={
                 **os.environ,
-                "PYTHONPATH": str(ROOT),
+                "PYTHONPATH": str(SEARCHED),
                 "CUDA_VISIBLE_DEVICES": gpu.uuid if gpu else "",
             },
         )

@@ -12,10 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from envs.abi import CaseSpec, TensorSpec
-from envs.referee.tolerance import derive_tolerance, overflowed, spread_of
-from envs.reference.module import Reference, flatten, forward, forward_float64, is_float
-from envs.types import Problem, Tolerance
+from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.referee.tolerance import derive_tolerance, overflowed, spread_of
+from kernelwright.envs.reference.module import (
+    Reference,
+    flatten,
+    forward,
+    forward_float64,
+    is_float,
+)
+from kernelwright.envs.types import Problem, Tolerance
 
 NUDGE = 4 * 2.0**-23
 """Four units in the last place of float32."""

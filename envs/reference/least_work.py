@@ -24,10 +24,10 @@ from typing import Any
 
 import torch
 
-from envs.referee.roofline import Work
-from envs.reference.module import Reference, flatten
-from envs.reference.products import Products, variety
-from envs.types import Tolerance
+from kernelwright.envs.referee.roofline import Work
+from kernelwright.envs.reference.module import Reference, flatten
+from kernelwright.envs.reference.products import Products, variety
+from kernelwright.envs.types import Tolerance
 
 SAMPLES = 16
 """Elements tried of each input: if all of them matter, 65 % of it count."""

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from envs.abi import CPP_WORDS, CaseSpec, TensorSpec, free_name
-from envs.types import Case, Problem
+from kernelwright.envs.abi import CPP_WORDS, CaseSpec, TensorSpec, free_name
+from kernelwright.envs.types import Case, Problem
 
 DISTRIBUTIONS = {
     "given": (1.0, 0.0),

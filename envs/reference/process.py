@@ -22,14 +22,25 @@ from typing import Any
 import numpy as np
 import torch
 
-from envs.abi import CaseSpec, TensorSpec
-from envs.codec import from_plain, to_plain
-from envs.memfd import memfd
-from envs.referee.layout import MESSAGE_BYTES, NONCE_BYTES, NS_BYTES, NUMPY_TYPES, offsets
-from envs.referee.tolerance import Array, overflowed
-from envs.reference.derive_tolerance import NUDGE, case_tolerance, nudge, output_spreads
-from envs.reference.least_work import least_work
-from envs.reference.module import (
+from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.memfd import memfd
+from kernelwright.envs.referee.layout import (
+    MESSAGE_BYTES,
+    NONCE_BYTES,
+    NS_BYTES,
+    NUMPY_TYPES,
+    offsets,
+)
+from kernelwright.envs.referee.tolerance import Array, overflowed
+from kernelwright.envs.reference.derive_tolerance import (
+    NUDGE,
+    case_tolerance,
+    nudge,
+    output_spreads,
+)
+from kernelwright.envs.reference.least_work import least_work
+from kernelwright.envs.reference.module import (
     ProblemError,
     Reference,
     copies,
@@ -41,9 +52,9 @@ from envs.reference.module import (
     run,
     works_in_place,
 )
-from envs.reference.torch_compile import compile_module
-from envs.replay.torch_clock import DeviceClock
-from envs.types import Problem, Tolerance
+from kernelwright.envs.reference.torch_compile import compile_module
+from kernelwright.envs.replay.torch_clock import DeviceClock
+from kernelwright.envs.types import Problem, Tolerance
 
 
 class ReferenceServer:

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from envs.paths import cache_folder
-from envs.reference.module import ProblemError, Reference, flatten, forward
+from kernelwright.envs.paths import cache_folder
+from kernelwright.envs.reference.module import ProblemError, Reference, flatten, forward
 
 DRAWS = 3
 """So many draws are run while compiling: a module may take another branch for other values."""

@@ -19,12 +19,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.codec import from_plain, to_plain
-from envs.judge import CANDIDATE_LIMIT_S, TRIES, BatchJudge, unjudged
-from envs.remote.ray_nodes import Fleet, Node, last_line
-from envs.sandbox.levels import LEVELS
-from envs.types import Candidate, Evaluation, Problem
-from envs.workers.health import fresh_seed
+from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.judge import CANDIDATE_LIMIT_S, TRIES, BatchJudge, unjudged
+from kernelwright.envs.remote.ray_nodes import Fleet, Node, last_line
+from kernelwright.envs.sandbox.levels import LEVELS
+from kernelwright.envs.types import Candidate, Evaluation, Problem
+from kernelwright.envs.workers.health import fresh_seed
 
 LOOK_S = 1.0
 """So often deadlines are looked at."""

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envs.codec import from_plain, to_json
-from envs.judge import Judge
-from envs.sandbox.toolchain import code_version, toolchain_fingerprint
-from envs.types import Candidate, Problem
-from envs.workers.pool import JudgeError
+from kernelwright.envs.codec import from_plain, to_json
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.sandbox.toolchain import code_version, toolchain_fingerprint
+from kernelwright.envs.types import Candidate, Problem
+from kernelwright.envs.workers.pool import JudgeError
 
 STARTS = 3
 """So many actors in a row a node gets before it is let go."""

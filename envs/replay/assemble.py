@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from envs.replay.plan import Kernel
-from envs.sandbox.build import compile_once
-from envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.replay.plan import Kernel
+from kernelwright.envs.sandbox.build import compile_once
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 
 _SCRIPT = """
 { "$1" -arch="$2" code.ptx -o code.cubin || "$1-blackwell" -arch="$2" code.ptx -o code.cubin; } &&

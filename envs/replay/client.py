@@ -12,21 +12,21 @@ import sys
 import tempfile
 from typing import Any, NoReturn
 
-from envs.abi import CaseSpec
-from envs.hardware import DeviceLostError, Gpu
-from envs.memfd import memfd
-from envs.referee.exit_codes import DEVICE_LOST, REPLAY_EXITS
-from envs.referee.layout import GUARD_BYTES, NONCE_BYTES, offsets
-from envs.referee.rounds import CandidateFailedError, RoundPeer
-from envs.replay.assemble import NoCodeError, assembled, best_for
-from envs.replay.plan import GpuReplay, Launch, Place, Plan, Step
-from envs.sandbox.build import head
-from envs.sandbox.runtimes import Sandboxes
-from envs.types import Evaluation, Verdict
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.hardware import DeviceLostError, Gpu
+from kernelwright.envs.memfd import memfd
+from kernelwright.envs.referee.exit_codes import DEVICE_LOST, REPLAY_EXITS
+from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, offsets
+from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
+from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
+from kernelwright.envs.replay.plan import GpuReplay, Launch, Place, Plan, Step
+from kernelwright.envs.sandbox.build import head
+from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.types import Evaluation, Verdict
 
 START_LIMIT_S = 60.0
 END_LIMIT_S = 20.0
-PROGRAM = ("-m", "envs.replay.process")
+PROGRAM = ("-m", "kernelwright.envs.replay.process")
 INPUTS = "inputs"
 
 

@@ -13,9 +13,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs.abi import CaseSpec
-from envs.replay.ptx import ARCHITECTURES, static_facts
-from envs.types import Evaluation
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.replay.ptx import ARCHITECTURES, static_facts
+from kernelwright.envs.types import Evaluation
 
 MOST_STEPS = 10_000
 """In one call: at some microseconds a launch, nobody is served by more."""

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
-from envs.referee.exit_codes import (
+from kernelwright.envs.referee.exit_codes import (
     DEVICE_LOST,
     ILLEGAL_ADDRESS,
     INPUTS_CHANGED,
@@ -28,10 +28,10 @@ from envs.referee.exit_codes import (
     OUT_OF_BOUNDS,
     OUT_OF_MEMORY,
 )
-from envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, POISON
-from envs.replay.driver import OUT_OF_MEMORY as CUDA_OUT_OF_MEMORY
-from envs.replay.driver import Driver, DriverError
-from envs.replay.flush import FLUSH_FACTOR, FLUSHES
+from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, POISON
+from kernelwright.envs.replay.driver import OUT_OF_MEMORY as CUDA_OUT_OF_MEMORY
+from kernelwright.envs.replay.driver import Driver, DriverError
+from kernelwright.envs.replay.flush import FLUSH_FACTOR, FLUSHES
 
 MESSAGE_BYTES = 1 << 12
 GUARD = bytes([POISON]) * GUARD_BYTES

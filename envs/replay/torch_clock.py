@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from envs.replay.flush import FLUSH_FACTOR, FLUSHES
+from kernelwright.envs.replay.flush import FLUSH_FACTOR, FLUSHES
 
 
 class DeviceClock:

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from envs.replay.plan import Copy, Fill, Launch, Place, Step
+from kernelwright.envs.replay.plan import Copy, Fill, Launch, Place, Step
 
 POINTER_DIGITS = 16
 ARGUMENT_BYTES = 4 << 20

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from envs.memfd import memfd
-from envs.paths import cache_folder, write_whole
-from envs.sandbox.limits import BUILD_LIMITS, Limits
-from envs.sandbox.toolchain import toolchain_fingerprint
-from envs.sandbox.zygote import Zygote
-from envs.types import content_hash
+from kernelwright.envs.memfd import memfd
+from kernelwright.envs.paths import cache_folder, write_whole
+from kernelwright.envs.sandbox.limits import BUILD_LIMITS, Limits
+from kernelwright.envs.sandbox.toolchain import toolchain_fingerprint
+from kernelwright.envs.sandbox.zygote import Zygote
+from kernelwright.envs.types import content_hash
 
 LOG_LIMIT_BYTES = 16 << 10
 BUILD_LIMIT_S = 30.0

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from envs.sandbox.limits import CGROUP_MEMORY_BYTES, CGROUP_PROCESSES
+from kernelwright.envs.sandbox.limits import CGROUP_MEMORY_BYTES, CGROUP_PROCESSES
 
 PREFIX = "kernelwright"
 MOUNT = Path("/sys/fs/cgroup")

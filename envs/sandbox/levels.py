@@ -10,11 +10,11 @@ import subprocess
 import tempfile
 from functools import lru_cache
 
-from envs.sandbox.cgroup import cgroup_kind
-from envs.sandbox.limits import BUILD_LIMITS
-from envs.sandbox.rootfs import native
-from envs.sandbox.toolchain import SandboxUnavailableError, landlock_version
-from envs.sandbox.zygote import START_LIMIT_S, SandboxLostError, Zygote
+from kernelwright.envs.sandbox.cgroup import cgroup_kind
+from kernelwright.envs.sandbox.limits import BUILD_LIMITS
+from kernelwright.envs.sandbox.rootfs import native
+from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, landlock_version
+from kernelwright.envs.sandbox.zygote import START_LIMIT_S, SandboxLostError, Zygote
 
 LEVELS = ("none", "namespaces", "landlock", "cgroup")
 """Weakest first, each with all before it. `namespaces`: own pid, mount, ipc, net and uts

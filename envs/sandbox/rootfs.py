@@ -2,9 +2,10 @@
 
 Every folder is read-only. A job's own /scratch is mounted later, by the jail (native/harden.h).
 
-Holds: no home, nothing of /etc but the loader's, nothing of /proc but the processor's description,
-no devices but bubblewrap's own few; nothing of the host is writable. Does not hold: what is shown
-can be read, so nothing secret may lie in the folders of the interpreter, torch and the compilers.
+Holds: no home, nothing of this project but what runs inside, nothing of /etc but the loader's,
+nothing of /proc but the processor's description, no devices but bubblewrap's own few; nothing of
+the host is writable. Does not hold: what is shown can be read, so nothing secret may lie in the
+folders of the interpreter, torch and the compilers.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from envs.sandbox.toolchain import (
+from kernelwright.envs.paths import PACKAGE
+from kernelwright.envs.sandbox.toolchain import (
     NATIVE,
     SandboxUnavailableError,
     jail_path,
@@ -27,10 +29,10 @@ from envs.sandbox.toolchain import (
     pyjail_path,
     triton_tools,
 )
-from envs.types import content_hash
+from kernelwright.envs.types import content_hash
 
 GUEST, HEADERS = Path(__file__).parents[1] / "guest", NATIVE / "include"
-_START = "import sys; sys.path.insert(0, '/kernelwright'); from envs.guest.main import main; "
+_START = "import sys; sys.path.insert(0, '/judge'); from kernelwright.envs.guest.main import main; "
 _START += "main(sys.argv[1], int(sys.argv[2]))"
 RIGHTS = ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP")
 """The zygote's capabilities; its jobs have none."""
@@ -44,6 +46,8 @@ class Inside:
     command: tuple[str, ...]
     shown: tuple[tuple[str, str], ...]
     readable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    """Folders of what is shown that are empty in there."""
     environment: Mapping[str, str] = field(default_factory=dict)
     stamp: str = ""
     """Names the versions of what is shown."""
@@ -66,6 +70,8 @@ class Inside:
         words += [*_system(), "--dev", "/dev", "--dir", "/scratch"]
         for here, there in self.shown:
             words += [*_parents(there), "--ro-bind", here, there]
+        for folder in self.hidden:
+            words += ["--tmpfs", folder, "--remount-ro", folder]
         return [*words, "--", *self.command]
 
 
@@ -106,14 +112,17 @@ def python(interpreted_triton: bool = False) -> Inside:
         "MKL_NUM_THREADS": "1",
         "HOME": "/scratch",
     }
-    guest = (str(GUEST), "/kernelwright/envs/guest")
+    guest = (str(GUEST), "/judge/kernelwright/envs/guest")
     environment["TRITON_CACHE_DIR"] = "/scratch/triton"
     if interpreted_triton:
         environment["TRITON_INTERPRET"] = "1"
     return Inside(
         command=(sys.executable, "-I", "-B", "-c", _START, "/pyjail.so"),
         shown=(*shown, guest, (str(pyjail_path()), "/pyjail.so")),
-        readable=("/kernelwright", *sorted(folders)),
+        readable=("/judge", *sorted(folders)),
+        hidden=tuple(str(PACKAGE) for folder in sorted(folders) if PACKAGE.is_relative_to(folder))[
+            :1
+        ],
         environment=environment,
         stamp=content_hash(version("torch"), _triton_version(), *_sources(GUEST, "*.py")),
     )

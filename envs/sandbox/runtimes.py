@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from envs.sandbox.rootfs import Inside, native, python
-from envs.sandbox.zygote import Zygote
+from kernelwright.envs.sandbox.rootfs import Inside, native, python
+from kernelwright.envs.sandbox.zygote import Zygote
 
 
 class Runtime(StrEnum):

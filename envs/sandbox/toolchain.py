@@ -10,8 +10,8 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from envs.paths import cache_folder
-from envs.types import content_hash
+from kernelwright.envs.paths import cache_folder
+from kernelwright.envs.types import content_hash
 
 NATIVE = Path(__file__).parents[1] / "native"
 KIND = ("model name", "cpu family", "model\t", "stepping", "cache size", "flags")

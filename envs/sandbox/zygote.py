@@ -19,10 +19,10 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 
-from envs.sandbox.cgroup import Cgroup
-from envs.sandbox.limits import Limits
-from envs.sandbox.rootfs import Inside
-from envs.sandbox.toolchain import bwrap_path
+from kernelwright.envs.sandbox.cgroup import Cgroup
+from kernelwright.envs.sandbox.limits import Limits
+from kernelwright.envs.sandbox.rootfs import Inside
+from kernelwright.envs.sandbox.toolchain import bwrap_path
 
 START_LIMIT_S = 20.0
 KILL_LIMIT_S = 20.0

@@ -24,21 +24,21 @@ from importlib.metadata import version
 from pathlib import Path
 from queue import SimpleQueue
 
-from envs.codec import from_plain, to_json
-from envs.locks import exclusive
-from envs.paths import ROOT, cache_folder, write_whole
-from envs.referee.timing import Pace, Runs, time_in_turns
-from envs.reference.client import (
+from kernelwright.envs.codec import from_plain, to_json
+from kernelwright.envs.locks import exclusive
+from kernelwright.envs.paths import SEARCHED, cache_folder, write_whole
+from kernelwright.envs.referee.timing import Pace, Runs, time_in_turns
+from kernelwright.envs.reference.client import (
     Draws,
     Loaded,
     ReferenceFailedError,
     ReferenceGoneError,
     ReferenceProcess,
 )
-from envs.sandbox.toolchain import compiler_path, toolchain_fingerprint
-from envs.types import Problem, Timing, content_hash
-from envs.workers.health import fresh_seed
-from envs.workers.pool import shared_cores
+from kernelwright.envs.sandbox.toolchain import compiler_path, toolchain_fingerprint
+from kernelwright.envs.types import Problem, Timing, content_hash
+from kernelwright.envs.workers.health import fresh_seed
+from kernelwright.envs.workers.pool import shared_cores
 
 PACE = Pace(most_blocks=60, budget_s=5.0)
 """The judge's, with more patience: one measurement is held against every candidate from then on."""
@@ -117,10 +117,10 @@ def _measured(problem: Problem, core: int, stop: threading.Event) -> CompiledBas
 
 
 def _ask_process(problem: Problem, core: int, stop: threading.Event) -> CompiledBaseline:
-    ours = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CXX": compiler_path()}
+    ours = {"PYTHONPATH": str(SEARCHED), "OMP_NUM_THREADS": "1", "CXX": compiler_path()}
     others = {name: one for name, one in os.environ.items() if not name.startswith("TORCH")}
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "envs.workers.compile_baseline", str(core)],
+        [sys.executable, "-P", "-m", "kernelwright.envs.workers.compile_baseline", str(core)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

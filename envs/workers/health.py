@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import secrets
 
-from envs.hardware import gpus
-from envs.sandbox.toolchain import nvcc_path
-from envs.types import Candidate, Case, Problem, Verdict
+from kernelwright.envs.hardware import gpus
+from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.types import Candidate, Case, Problem, Verdict
 
 PROBLEM = Problem(
     name="health",

@@ -15,9 +15,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from envs.paths import cache_folder, write_whole
-from envs.sandbox.toolchain import NATIVE, compiler_path
-from envs.types import Target, content_hash
+from kernelwright.envs.paths import cache_folder, write_whole
+from kernelwright.envs.sandbox.toolchain import NATIVE, compiler_path
+from kernelwright.envs.types import Target, content_hash
 
 HEADROOM = 2.0
 HALF_PRECISION = 2.0

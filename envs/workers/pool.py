@@ -20,11 +20,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from envs.codec import from_plain, to_plain
-from envs.paths import ROOT
-from envs.sandbox.cgroup import remove_groups_of
-from envs.types import Candidate, Evaluation, Problem
-from envs.workers.health import PROBLEM, fresh_seed, known_jobs
+from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.paths import SEARCHED
+from kernelwright.envs.sandbox.cgroup import remove_groups_of
+from kernelwright.envs.types import Candidate, Evaluation, Problem
+from kernelwright.envs.workers.health import PROBLEM, fresh_seed, known_jobs
 
 ANSWER_LIMIT_BYTES = 16 << 20
 HEALTH_LIMIT_S = 120.0
@@ -51,7 +51,7 @@ class WorkerLostError(RuntimeError):
 class Worker:
     """A worker process on one core, and our end of the line to it."""
 
-    PROGRAM = ("-m", "envs.workers.worker")
+    PROGRAM = ("-m", "kernelwright.envs.workers.worker")
     SILENCE_LIMIT_S = 40.0
     """One that says nothing for so long is lost; it beats every few seconds (worker.py)."""
 
@@ -64,7 +64,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+                env={**os.environ, "PYTHONPATH": str(SEARCHED), "OMP_NUM_THREADS": "1"},
                 process_group=0,  # Ctrl-C is for us; and with the group its helpers end too
             )
 

@@ -18,15 +18,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from envs.codec import from_plain, to_plain
-from envs.evaluator import Evaluator, JudgingConfig
-from envs.hardware import DeviceLostError, gpus
-from envs.locks import exclusive
-from envs.reference.client import ReferenceGoneError
-from envs.sandbox.toolchain import toolchain_fingerprint
-from envs.sandbox.zygote import SandboxLostError
-from envs.types import Candidate, Problem
-from envs.workers.peaks import peaks
+from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.hardware import DeviceLostError, gpus
+from kernelwright.envs.locks import exclusive
+from kernelwright.envs.reference.client import ReferenceGoneError
+from kernelwright.envs.sandbox.toolchain import toolchain_fingerprint
+from kernelwright.envs.sandbox.zygote import SandboxLostError
+from kernelwright.envs.types import Candidate, Problem
+from kernelwright.envs.workers.peaks import peaks
 
 BEAT_S = 5.0
 GRACE_S = 5.0

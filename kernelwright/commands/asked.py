@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from envs.dialects import NAMES
+from kernelwright.envs.dialects import NAMES
 
 DEFAULT, AUTO = "cpp", "auto"
 """`auto`: what a model writes by default, and for stored answers each file's own dialect."""

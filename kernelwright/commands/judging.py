@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from envs.types import Verdict
 from kernelwright.commands.asked import DEFAULT, AskedDialect
 from kernelwright.commands.shared import FAILED, RunFolder, judging, told
+from kernelwright.envs.types import Verdict
 from kernelwright.verdicts import verdict_object, verdict_text
 
 app = typer.Typer()
@@ -43,10 +43,10 @@ def judge(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Judge one kernel: build it, check it, time it, all in a sandbox. Exit code 0 if correct."""
-    from data.kernelbench import load_problem
-    from envs.judge import Judge
-    from envs.types import Candidate
     from kernelwright.ask import expected_form
+    from kernelwright.data.kernelbench import load_problem
+    from kernelwright.envs.judge import Judge
+    from kernelwright.envs.types import Candidate
 
     with told(OSError, ValueError, about=problem):
         asked = load_problem(problem)
@@ -71,7 +71,7 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Judge a stored kernel again, on the same inputs. Exit code 0 if the verdict holds."""
-    from data.store import StoreError
+    from kernelwright.data.store import StoreError
     from kernelwright.machine import versions
     from kernelwright.replay import ReplayError, text
     from kernelwright.replay import replay as judge_again
@@ -110,9 +110,9 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
     """Try trivial answers on every problem. Exit code 1 if one is accepted, or cannot be tried."""
-    from data.suite import jobs_of, load_suite
-    from data.suite_check import write_admissions
-    from envs.codec import to_plain
+    from kernelwright.data.suite import jobs_of, load_suite
+    from kernelwright.data.suite_check import write_admissions
+    from kernelwright.envs.codec import to_plain
     from kernelwright.suite_table import checked, print_table
 
     with told(ValueError, OSError):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from envs.types import Baseline, Dialect
 from kernelwright.commands.asked import AUTO, AskedDialectOrAuto, Rule
 from kernelwright.commands.shared import FAILED, RunFolder, judging, told
+from kernelwright.envs.types import Baseline, Dialect
 
 if TYPE_CHECKING:
-    from data.suite import Suite
+    from kernelwright.data.suite import Suite
 
 MODEL = "Embedded name, Hub id, or folder (also a run's)."
 
@@ -66,13 +66,13 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     resume: Annotated[bool, typer.Option("--resume", help="Continue in the same folder.")] = False,
 ) -> None:
     """Measure a model, or answers that are stored, on a suite: correct rate, speed, a report."""
-    from data.store import StoreError
-    from evals.answers import AnswersError
-    from evals.measure import EvalError, evaluate_model
-    from evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
-    from evals.run import EvalSettings
+    from kernelwright.data.store import StoreError
+    from kernelwright.evals.answers import AnswersError
+    from kernelwright.evals.measure import EvalError, evaluate_model
+    from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
+    from kernelwright.evals.run import EvalSettings
     from kernelwright.machine import versions
-    from rl.weights import ModelError
+    from kernelwright.rl.weights import ModelError
 
     asked = None if dialect == AUTO else dialect
     _refuse(model, answers, baseline, asked)
@@ -119,8 +119,8 @@ def _refuse(
 
 def _chosen(spec: str, first: int | None, protocol: Rule | None) -> Suite:
     """The suite, or the first so many of its problems; what it leaves out is said."""
-    from data.kernelbench import place
-    from data.suite import Suite, load_suite
+    from kernelwright.data.kernelbench import place
+    from kernelwright.data.suite import Suite, load_suite
 
     whole = load_suite(spec)
     for note in whole.notes:
@@ -133,8 +133,8 @@ def _chosen(spec: str, first: int | None, protocol: Rule | None) -> Suite:
 @app.command()
 def report(run: RunFolder) -> None:
     """Write the run's report, finished or not: one HTML page."""
-    from evals.report import write_page
-    from evals.unfinished import evidence
+    from kernelwright.evals.report import write_page
+    from kernelwright.evals.unfinished import evidence
 
     with told(ValueError, OSError, about=run):
         found = evidence(run)
@@ -155,8 +155,8 @@ def publish(
     ] = False,
 ) -> None:
     """Write, and upload, the adapter with a model card of what was measured."""
-    from evals.publish import publish as publish_run
-    from rl.weights import ModelError
+    from kernelwright.evals.publish import publish as publish_run
+    from kernelwright.rl.weights import ModelError
 
     with told(ValueError, OSError, ModelError, about=run):
         typer.echo(publish_run(run, to, dry_run=dry_run, merged=merged))

@@ -16,8 +16,8 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run,
 @contextmanager
 def judging() -> Iterator[None]:
     """A judge that cannot work here is no misuse: the command has failed. Nor is Ctrl-C."""
-    from envs.sandbox.toolchain import SandboxUnavailableError
-    from envs.workers.pool import JudgeError
+    from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError
+    from kernelwright.envs.workers.pool import JudgeError
 
     try:
         with told(SandboxUnavailableError, JudgeError, code=FAILED):

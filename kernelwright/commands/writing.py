@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from envs.types import Dialect
 from kernelwright.commands.asked import AskedDialect
 from kernelwright.commands.shared import FAILED, MISUSED, judging, told
+from kernelwright.envs.types import Dialect
 
 if TYPE_CHECKING:
-    from envs.types import Problem
+    from kernelwright.envs.types import Problem
     from kernelwright.write import Answer, Sampling
 
 app = typer.Typer()
@@ -43,8 +43,8 @@ def write(  # noqa: PLR0913  one parameter for each option
     """Have a model write a kernel: the best of n answers. Exit code 1 if none is correct."""
     from kernelwright.ask import ask
     from kernelwright.preflight import not_judged_here
+    from kernelwright.rl.weights import ModelError
     from kernelwright.write import Sampling, answers_object, check_model, dialect_of
-    from rl.weights import ModelError
 
     with told(OSError, ValueError, ModelError):
         sampling = Sampling(
@@ -76,9 +76,9 @@ def _check_out(out: Path | None) -> None:
 def _written(
     model: str, asked: tuple[Problem, str], dialect: Dialect, sampling: Sampling
 ) -> list[Answer]:
-    from envs.judge import Judge
+    from kernelwright.envs.judge import Judge
+    from kernelwright.rl.policies import load_policy
     from kernelwright.write import write_kernels
-    from rl.policies import load_policy
 
     with Judge() as judge, _progress(model, sampling.samples) as on_done:
         return write_kernels(load_policy(model), judge, asked, dialect, sampling, on_done)

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from envs.types import Evaluation, Record, Reward, Task, Verdict
-from rl.section import Section
+from kernelwright.envs.types import Evaluation, Record, Reward, Task, Verdict
+from kernelwright.rl.section import Section
 
 if TYPE_CHECKING:
-    from data.store import RecordStore
+    from kernelwright.data.store import RecordStore
 
 
 class MethodOptions(Section):
@@ -114,7 +114,9 @@ class Method:
 
     def prompt(self, task: Task, step: int) -> Prompt:
         """What a group is asked. A pure function of the run's records before this step."""
-        from envs.prompt import task_prompt  # a recipe is checked without what runs modules
+        from kernelwright.envs.prompt import (
+            task_prompt,  # a recipe is checked without what runs modules
+        )
 
         return Prompt(text=task_prompt(task))
 

@@ -21,11 +21,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from envs.dialects import DIALECTS
-from envs.prompt import task_prompt
-from envs.types import Candidate, Dialect, Record, Task, Verdict, content_hash
-from rl.methods import base
-from rl.methods.base import Example, MethodOptions, Prompt, RunView
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.types import Candidate, Dialect, Record, Task, Verdict, content_hash
+from kernelwright.rl.methods import base
+from kernelwright.rl.methods.base import Example, MethodOptions, Prompt, RunView
 
 INTRODUCTION = "Earlier kernels for this module, with their measured speedups over PyTorch:"
 REQUEST = (

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rl.methods.base import Method, MethodOptions, RunView
+from kernelwright.rl.methods.base import Method, MethodOptions, RunView
 
 NOT_METHODS = ("__init__", "base", "find")
 
@@ -26,7 +26,7 @@ def method_module(name: str) -> ModuleType:
             "or the dotted name of a module of your own"
         )
     try:
-        module = import_module(name if "." in name else f"rl.methods.{name}")
+        module = import_module(name if "." in name else f"kernelwright.rl.methods.{name}")
     except ModuleNotFoundError as error:
         raise ValueError(f"method {name!r}: {error}") from None
     if not (hasattr(module, "Options") and hasattr(module, "Method")):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rl.methods.base import Method, MethodOptions
+from kernelwright.rl.methods.base import Method, MethodOptions
 
 __all__ = ["Method", "Options"]
 
