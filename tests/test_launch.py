@@ -60,7 +60,7 @@ def test_packages_of_the_same_names_elsewhere_do_not_come_first(tmp_path: Path) 
     for name in ("data", "envs", "evals", "rewards", "rl"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise ImportError(__file__)\n")
-    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    path = os.pathsep.join([str(tmp_path), str(ROOT / "src")])
     done = launched(ROOT / "recipes" / "quickstart.yaml", "--dry-run", PYTHONPATH=path)
     assert done.returncode == 0, done.stderr
 

@@ -34,7 +34,10 @@ LOSSES = ["die", "stop", "nonsense", "half", "flood", "impossible", "another"]
 class OddWorker(Worker):
     """Does what its candidate says (tests/odd_worker.py)."""
 
-    PROGRAM = ("-m", "tests.odd_worker")
+    PROGRAM = (
+        "-c",
+        f"import sys; sys.path.append({str(ROOT)!r}); import tests.odd_worker as w; w.main()",
+    )
     SILENCE_LIMIT_S = 1.0
 
 
@@ -160,7 +163,8 @@ def test_a_judge_interrupted_in_the_middle_of_a_batch_leaves_no_process(number: 
 
 def test_two_judges_never_measure_on_the_same_core_at_the_same_time(tmp_path: Path) -> None:
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom envs.locks import exclusive\n"
+        "import sys, time\nfrom pathlib import Path\n"
+        "from kernelwright.envs.locks import exclusive\n"
         "with exclusive('core-0'), Path(sys.argv[1]).open('a') as log:\n"
         "    for word in ('in', 'out'):\n"
         "        print(word, file=log, flush=True)\n"

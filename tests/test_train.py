@@ -53,7 +53,7 @@ def whole(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def start(*words: str, launcher: tuple[str, ...] = (), weights: str = "") -> subprocess.Popen[str]:
     """A run that is paid by the hash of its answers; `weights` is where their hashes are left."""
-    path = os.pathsep.join([str(PAID_BY_HASH), str(ROOT)])
+    path = os.pathsep.join([str(PAID_BY_HASH), str(ROOT / "src")])
     environment = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
     environment["TRAINED_WEIGHTS"] = weights
     return subprocess.Popen(
