@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from kernelwright.auto import settle
 from kernelwright.envs.hardware import gpus
+from kernelwright.envs.paths import PACKAGE
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.trl_options import did_you_mean, trl_fields
@@ -24,6 +25,7 @@ from kernelwright.yaml_tree import KeyPath, RecipeError, Tree, merge, parse_valu
 
 __all__ = ["RecipeError", "Resolved", "resolve"]
 
+SHIPPED = PACKAGE / "recipes"
 COMMAND_LINE = "command line"
 TRL_CLASSES = {"sft": "SFTConfig", "grpo": "GRPOConfig"}
 CONSEQUENCE = "default_factory_not_called"
@@ -43,9 +45,11 @@ class Resolved:
 def resolve(path: Path, overrides: Sequence[str] = ()) -> Resolved:
     """The recipe in `path` over what it extends, with the overrides on top. Raises RecipeError.
 
+    A bare name that is no file here means one of the recipes that come with this package.
+
     An override is `a.b=c`, `--a.b=c`, or the two words `--a.b c`.
     """
-    tree = _with_parents(path, ())
+    tree = _with_parents(_file(Path(), str(path)), ())
     tree = merge(tree, parse_overrides(overrides))
     tree, chosen = settle(tree, gpus(), nvcc=nvcc_path() is not None)
     values = {key: value for key, value in tree.values.items() if key != "extends"}
@@ -86,6 +90,13 @@ def _nested(keys: KeyPath, value: Any) -> Tree:
     return Tree(value, {keys[: length + 1]: COMMAND_LINE for length in range(len(keys))})
 
 
+def _file(folder: Path, name: str) -> Path:
+    """The file in the folder, or else the recipe of that name that comes with this package."""
+    ours = SHIPPED / f"{name.removesuffix('.yaml')}.yaml"
+    here = folder / name
+    return ours if ours.parent == SHIPPED and ours.is_file() and not here.exists() else here
+
+
 def _with_parents(path: Path, children: tuple[Path, ...], asked_at: str = "") -> Tree:
     """The tree of a file, merged over those of the files it extends."""
     place = f"{asked_at}: extends" if asked_at else f"{path}:1:1"
@@ -96,6 +107,9 @@ def _with_parents(path: Path, children: tuple[Path, ...], asked_at: str = "") ->
         tree = read_tree(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text"
+        if isinstance(error, FileNotFoundError) and not children:
+            named = ", ".join(sorted(one.stem for one in SHIPPED.glob("*.yaml")))
+            reason += f"; these are started by their name alone: {named}"
         raise RecipeError([f"{place}: cannot read {path}: {reason}"]) from None
     parents = tree.values.get("extends", [])
     asked_at = tree.origins.get(("extends",), str(path))
@@ -104,7 +118,7 @@ def _with_parents(path: Path, children: tuple[Path, ...], asked_at: str = "") ->
         raise RecipeError([f"{asked_at}: extends: give the path of a recipe, or a list of paths"])
     below = Tree({}, {})
     for name in names:
-        below = merge(below, _with_parents(path.parent / name, (*children, path), asked_at))
+        below = merge(below, _with_parents(_file(path.parent, name), (*children, path), asked_at))
     return merge(below, tree)
 
 

@@ -354,3 +354,19 @@ def test_the_dry_run_is_itself_a_recipe_and_says_where_each_value_is_from(tmp_pa
     assert lines["seed: 1"] == "command line"
     assert lines["epochs: 2.0"] == f"{FIXTURES / 'base.yaml'}:4:3"
     assert lines["reward: default"] == "default"
+
+
+def test_a_recipe_that_comes_with_the_package_is_found_by_its_name_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    named = resolve(Path("quickstart")).recipe
+    assert named == resolve(ROOT / "recipes" / "quickstart.yaml").recipe
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("extends: quickstart.yaml\nname: mine\n")
+    assert resolve(mine).recipe.sft == named.sft
+    (tmp_path / "quickstart.yaml").write_text("name: here\n")
+    assert resolve(mine).recipe.sft != named.sft
+    with pytest.raises(RecipeError) as caught:
+        resolve(Path("recipes/quickstart.yaml"))
+    assert "these are started by their name alone: contrastive, grpo" in str(caught.value.lines)

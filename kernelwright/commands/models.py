@@ -23,7 +23,7 @@ app = typer.Typer()
 @app.command(context_settings={"ignore_unknown_options": True})
 def train(
     recipe: Annotated[
-        Path, typer.Argument(metavar="RECIPE", help="A recipe, as recipes/quickstart.yaml.")
+        Path, typer.Argument(metavar="RECIPE", help="A recipe's file, or quickstart, grpo, …")
     ],
     overrides: Annotated[
         list[str] | None,
