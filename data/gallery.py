@@ -20,7 +20,7 @@ from pathlib import Path
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.data.triples import template_triples
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.judge import Judge
+from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Verdict, content_hash
 
 FOLDER = Path(__file__).with_name("exhibits")
@@ -124,7 +124,7 @@ class Outcome:
 
 
 def judge_exhibits(
-    judge: Judge, exhibits: Sequence[Exhibit], on_done: Callable[[], None] | None = None
+    judge: AnyJudge, exhibits: Sequence[Exhibit], on_done: Callable[[], None] | None = None
 ) -> Outcome:
     """All of them in one batch, as training would judge them."""
     jobs = [(one.problem, one.candidate) for one in exhibits]

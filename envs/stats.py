@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from statistics import median
 
 CONFIDENCE = 0.95
@@ -35,10 +36,5 @@ def _dropped(count: int) -> int:
             (ways[total] if total < len(ways) else 0) + (ways[total - rank] if total >= rank else 0)
             for total in range(len(ways) + rank)
         ]
-    at_most, dropped = 0, 0
-    for number in ways:
-        at_most += number
-        if at_most > (1 - CONFIDENCE) / 2 * 2**count:
-            break
-        dropped += 1
-    return max(0, dropped - 1)
+    rare = (1 - CONFIDENCE) / 2 * sum(ways)
+    return max(0, sum(at_most <= rare for at_most in accumulate(ways)) - 1)

@@ -5,29 +5,27 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import Suite
-from kernelwright.envs.judge import Judge
+from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.paths import write_whole
+from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Baseline, Problem, Record, Verdict
 from kernelwright.evals.against import keep_baselines
 from kernelwright.evals.metrics import Scores, scores
 from kernelwright.evals.report import clock, percent, speedup, write_report
 from kernelwright.evals.run import EvalSettings, evaluate
 from kernelwright.evals.summary import RunFacts, write_summary
+from kernelwright.rl.progress import Counted
 
 
 class EvalError(ValueError):
@@ -41,7 +39,7 @@ def evaluate_model(
     out_dir: Path,
     *,
     resume: bool = False,
-    workers: int | None = None,
+    judges: Callable[[], BatchJudge] = open_judge,
     baseline: Baseline = Baseline.EAGER,
 ) -> Scores:
     """Samples and judges; writes `records.jsonl`, `summary.json`, `report.html`; prints a table.
@@ -57,19 +55,19 @@ def evaluate_model(
     attempt.open(resume)
     kept = store.read()
     console, total = Console(), len(suite.problems) * settings.samples
-    with Judge(workers) as judge, progress(console, settings.stage, total, kept) as display:
+    with judges() as judge, Judging(settings.stage, total, kept) as progress:
 
         def keep(records: Sequence[Record]) -> None:
             store.append(records)
             attempt.save()
-            display.judged(records)
+            progress.judged(records)
 
         policy = load_policy(model)
         attempt.save()  # not before: a model that cannot be had leaves nothing to resume
         done = {one.id for one in kept}
-        evaluate(policy, suite.problems, judge, settings, keep, done, display.written)
+        evaluate(policy, suite.problems, judge, settings, keep, done, progress)
     if baseline is Baseline.COMPILE:
-        _measure_baselines(console, out_dir, suite.problems)
+        _measure_baselines(out_dir, suite.problems)
     records = store.read()
     facts = RunFacts(
         model=model,
@@ -172,67 +170,19 @@ def target_of(records: Sequence[Record]) -> str:
     return next(named, platform.machine())
 
 
-class EvalDisplay:
-    """A bar that moves with each answer written or, where that is not told, with each batch judged.
+class Judging(Counted):
+    """Progress that moves with each answer written or, where that is not told, with each batch."""
 
-    Plain lines where there is no terminal, one for every sixteenth answer.
-    """
-
-    def __init__(self, console: Console, stage: str, total: int, kept: Sequence[Record]) -> None:
-        self.console, self.stage, self.total = console, stage, total
-        self.seen, self.answers = list(kept), len(kept)
-        self.bar = bar_of(console)
-        self.task = self.bar.add_task(stage, total=total, completed=len(kept))
-
-    def written(self) -> None:
-        self.answers += 1
-        self._show("written", self.answers, said=self.answers % 16 == 0)
+    def __init__(self, stage: str, total: int, kept: Sequence[Record]) -> None:
+        super().__init__(stage, total, done=len(kept))
+        self.seen = list(kept)
 
     def judged(self, records: Sequence[Record]) -> None:
         self.seen.extend(records)
-        self.answers = max(self.answers, len(self.seen))
         correct = sum(one.evaluation.verdict is Verdict.CORRECT for one in self.seen)
-        self._show(f"{correct} correct", len(self.seen), said=True)
-
-    def _show(self, what: str, count: int, *, said: bool) -> None:
-        state = f"{self.stage} · {what}"
-        self.bar.update(self.task, completed=count, description=state)
-        if said and not self.console.is_terminal:
-            self.console.print(f"{state} · {count} of {self.total}", highlight=False)
+        self.reach(len(self.seen), {"verdict/correct": correct / len(self.seen)})
 
 
-@contextmanager
-def progress(
-    console: Console, stage: str, total: int, kept: Sequence[Record]
-) -> Iterator[EvalDisplay]:
-    """What shows how far an evaluation is."""
-    display = EvalDisplay(console, stage, total, kept)
-    with display.bar:
-        yield display
-
-
-def _measure_baselines(console: Console, folder: Path, problems: Sequence[Problem]) -> None:
-    """torch.compile's baselines, with a bar or a plain line for each problem."""
-    done, lock = count(1), Lock()
-    with bar_of(console) as bar:
-        task = bar.add_task("torch.compile", total=len(problems))
-
-        def advance() -> None:
-            bar.advance(task)
-            with lock:
-                if not console.is_terminal:
-                    line = f"torch.compile · {next(done)} of {len(problems)}"
-                    console.print(line, highlight=False)
-
+def _measure_baselines(folder: Path, problems: Sequence[Problem]) -> None:
+    with Counted("torch.compile", len(problems), every=1) as advance:
         keep_baselines(folder, problems, advance)
-
-
-def bar_of(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,14 +13,15 @@ from rich.console import Console
 from kernelwright.data.kernelbench import place
 from kernelwright.data.store import RecordStore, read_records
 from kernelwright.data.suite import Suite
-from kernelwright.envs.judge import Judge
+from kernelwright.envs.judge import BatchJudge
+from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Dialect, Record, content_hash
 from kernelwright.evals.answers import STAGE, Answer, judge_answers, read_answers
 from kernelwright.evals.eval_results import write_eval_results
 from kernelwright.evals.kernelbench_protocol import FOLDER, read_opinions, second_opinions
 from kernelwright.evals.kernelbench_protocol import STAGE as SECOND_STAGE
 from kernelwright.evals.levels import by_level, plain, print_levels, unjudged_lines
-from kernelwright.evals.measure import Attempt, conclude, progress, target_of
+from kernelwright.evals.measure import Attempt, Judging, conclude, target_of
 from kernelwright.evals.metrics import Scores
 from kernelwright.evals.report import write_report
 from kernelwright.evals.summary import RunFacts, read_summary
@@ -39,7 +40,7 @@ def evaluate_answers(
     *,
     dialect: Dialect | None = None,
     resume: bool = False,
-    workers: int | None = None,
+    judges: Callable[[], BatchJudge] = open_judge,
 ) -> Scores:
     """Judges stored answers; writes what `evaluate_model` writes, and `eval_results.json`.
 
@@ -55,12 +56,12 @@ def evaluate_answers(
     kept = store.read()
     for note in notes:
         console.print(note, highlight=False, markup=False, soft_wrap=True)
-    with Judge(workers) as judge, progress(console, STAGE, len(answers), kept) as display:
+    with judges() as judge, Judging(STAGE, len(answers), kept) as progress:
 
         def keep(records: Sequence[Record]) -> None:
             store.append(records)
             attempt.save()
-            display.judged(records)
+            progress.judged(records)
 
         judge_answers(answers, judge, versions, keep, {one.id for one in kept})
     records = sorted(store.read(), key=lambda one: one.row)
@@ -80,12 +81,14 @@ def evaluate_answers(
     return found
 
 
-def ask_kernelbench(out_dir: Path, suite: Suite, workers: int | None = None) -> None:
+def ask_kernelbench(
+    out_dir: Path, suite: Suite, judges: Callable[[], BatchJudge] = open_judge
+) -> None:
     """Asks for KernelBench's own opinion on every record of an evaluation folder; resumable."""
-    console, records = Console(), read_records(out_dir)
+    records = read_records(out_dir)
     done = RecordStore(out_dir / FOLDER).read()
-    with Judge(workers) as judge, progress(console, SECOND_STAGE, len(records), done) as display:
-        second_opinions(out_dir, suite.problems, judge, display.judged)
+    with judges() as judge, Judging(SECOND_STAGE, len(records), done) as progress:
+        second_opinions(out_dir, suite.problems, judge, progress.judged)
 
 
 def show_levels(out_dir: Path, suite: Suite) -> None:

@@ -30,13 +30,13 @@ class EvalSettings:
     is stored with every record.
     """
 
-    stage: str
+    stage: str = "eval"
     dialect: Dialect
     samples: int
     max_new_tokens: int
     temperature: float
-    seed: int
-    reward: str
+    seed: int = 0
+    reward: str = "default"
     versions: Mapping[str, str]
     timed: bool = True
     batch: int = 128

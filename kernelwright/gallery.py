@@ -10,9 +10,6 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
 from kernelwright.data.gallery import (
     Exhibit,
     Finding,
@@ -22,31 +19,31 @@ from kernelwright.data.gallery import (
     honest,
     judge_exhibits,
 )
-from kernelwright.envs.judge import Judge
+from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.paths import cache_folder, write_whole
+from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.rootfs import python
 from kernelwright.envs.sandbox.toolchain import code_version, toolchain_fingerprint
 from kernelwright.envs.types import Dialect, content_hash
 from kernelwright.processes import living_below, still_alive
+from kernelwright.rl.progress import Counted
 
 
 def run_gallery() -> tuple[Outcome, int]:
     """(what the judge made of the whole gallery, sandbox processes that outlive it)."""
     me = os.getpid()
     before = living_below(me)
-    with Judge() as judge:
+    with open_judge() as judge:
         outcome = judged(judge, [*exploits(), *honest()], "judging the gallery")
         started = living_below(me) - before
     return outcome, len(still_alive(started | living_below(me) - before))
 
 
-def judged(judge: Judge, exhibits: Sequence[Exhibit], what: str) -> Outcome:
-    """All of them judged, with a progress bar on standard error."""
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(what, total=len(exhibits))
-        return judge_exhibits(judge, exhibits, on_done=lambda: progress.advance(task))
+def judged(judge: BatchJudge, exhibits: Sequence[Exhibit], what: str) -> Outcome:
+    """All of them judged, with their progress on standard error."""
+    with Counted(what, len(exhibits), every=50) as on_done:
+        return judge_exhibits(judge, exhibits, on_done)
 
 
 def loose_exploits(judge_workers: int | None, minimum_sandbox: str, dialect: Dialect) -> list[str]:
@@ -63,7 +60,7 @@ def loose_exploits(judge_workers: int | None, minimum_sandbox: str, dialect: Dia
         "are tried on its judge, and none may pass",
         file=sys.stderr,
     )
-    with Judge(judge_workers, minimum_sandbox) as judge:
+    with open_judge(judge_workers, minimum_sandbox) as judge:
         outcome = judged(judge, exhibits, "exploits")
     names = [_name(one.exhibit) for one in outcome.loose_exploits]
     write_whole(file, json.dumps(names))

@@ -106,7 +106,7 @@ def _with_parents(path: Path, children: tuple[Path, ...], asked_at: str = "") ->
     try:
         tree = read_tree(path)
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not text"
+        reason = str(error.strerror) if isinstance(error, OSError) else "not text"
         if isinstance(error, FileNotFoundError) and not children:
             named = ", ".join(sorted(one.stem for one in SHIPPED.glob("*.yaml")))
             reason += f"; these are started by their name alone: {named}"

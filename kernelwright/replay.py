@@ -17,7 +17,7 @@ import yaml
 
 from kernelwright.data.store import read_records
 from kernelwright.data.suite import SuiteError, load_suite
-from kernelwright.envs.judge import Judge
+from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Record, Verdict
 
 ALWAYS_LOOKED_IN = ("starter",)
@@ -79,7 +79,7 @@ def replay(run: Path, place: str, versions: dict[str, str]) -> Replay:
     candidate = Candidate(problem_key=problem.key, dialect=record.dialect, source=record.source)
     # A kernel that failed may have failed while it was timed.
     timed = before.timing is not None or before.verdict is not Verdict.CORRECT
-    with Judge(workers=1) as judge:
+    with open_judge(1) as judge:
         again = judge.evaluate(problem, candidate, timed=timed, seed=before.seed)
     changed = (
         f"{name} {version} {versions.get(name, 'not installed')}"

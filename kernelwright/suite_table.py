@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from kernelwright.data.admission import Admission
 from kernelwright.data.suite_check import Job, check_many
+from kernelwright.rl.progress import Counted
 
 
 def checked(jobs: Sequence[Job]) -> Iterator[Admission]:
     """Results as they come, under a bar on a terminal; a line at once for what cannot be tried."""
-    told = Console(stderr=True)
-    bar = track(
-        check_many(jobs), "trivial answers", len(jobs), console=told, disable=not told.is_terminal
-    )
-    for one in bar:
-        if one.failed:
-            told.print(
-                f"{one.problem}: {one.failed}", soft_wrap=True, highlight=False, markup=False
-            )
-        yield one
+    with Counted("trivial answers", len(jobs), every=50) as on_done:
+        for one in check_many(jobs):
+            if one.failed:
+                print(f"{one.problem}: {one.failed}", file=sys.stderr)
+            on_done()
+            yield one
 
 
 def print_table(found: Sequence[Admission]) -> None:

@@ -21,9 +21,9 @@ from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import Suite, load_suite
 from kernelwright.data.triples import Triple, balanced, triples_of
 from kernelwright.envs.hardware import gpus
-from kernelwright.envs.judge import AnyJudge, Judge, judge_completions
+from kernelwright.envs.judge import AnyJudge, BatchJudge, judge_completions
 from kernelwright.envs.prompt import task_prompt
-from kernelwright.envs.remote.ray_judge import RayJudge
+from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Baseline, Problem, Record, Task
 from kernelwright.evals.against import keep_baselines
 from kernelwright.evals.report import write_report
@@ -34,7 +34,7 @@ from kernelwright.rl.adapter_folder import start_adapter
 from kernelwright.rl.config import JudgeSection, Recipe
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
-from kernelwright.rl.progress import StageDisplay, plan_run
+from kernelwright.rl.progress import Counted, plan_run
 from kernelwright.rl.tracking import tracking
 from kernelwright.rl.trainer_options import TIMEOUT_S, Process, this_process
 from kernelwright.run_folder import RunFolder
@@ -56,20 +56,23 @@ def train(recipe: Recipe, *, resume: bool, fitted: Recipe) -> None:
         folder.open(recipe, resume=resume)
         _cut_unfinished(recipe.run_dir)
     wait()
-    with tracking(recipe), open_judge(recipe.judge, process) as judge:
+    with tracking(recipe), judge_of(recipe.judge, process) as judge:
         run = Run(fitted, folder, judge, process, wait, resume=resume)
         run.all_stages()
         if process.leads:
             print(f"report: {run.report()}", file=sys.stderr)
 
 
-def open_judge(section: JudgeSection, process: Process) -> Judge | RayJudge:
+def judge_of(section: JudgeSection, process: Process) -> BatchJudge:
     """The judge of this process: its share of this machine, or of every machine of a cluster."""
-    workers, minimum, limit_s = section.workers, section.minimum_sandbox, section.batch_limit_s
-    if section.ray_address is None:
-        return Judge(workers, minimum, batch_limit_s=limit_s, share=process.here)
-    share = (process.rank, process.world)
-    return RayJudge(section.ray_address, workers, minimum, batch_limit_s=limit_s, share=share)
+    return open_judge(
+        section.workers,
+        section.minimum_sandbox,
+        ray_address=section.ray_address,
+        batch_limit_s=section.batch_limit_s,
+        here=process.here,
+        everywhere=(process.rank, process.world),
+    )
 
 
 def join(process: Process) -> Callable[[], None]:
@@ -165,7 +168,7 @@ class Run:
         self.store.rewind("triples", 0)
         tasks = [Task(problem=one.problem, dialect=dialect) for one in triples]
         texts = [one.completion(dialect) for one in triples]
-        with _Counted("triples", len(triples)) as advance:
+        with Counted("triples", len(triples), every=50) as advance:
             judged = judge_completions(self.judge, tasks, texts, timed=timed, on_done=advance)
         self.store.append(
             Record(
@@ -261,13 +264,13 @@ class Run:
         done = {one.id for one in self.store.read()}
         asked = len(problems) * settings.samples
         asked -= sum(stage == settings.stage for stage, _, _ in done)
-        with _Counted(settings.stage, asked, every=16) as advance:
+        with Counted(settings.stage, asked) as advance:
             evaluate(policy, problems, self.judge, settings, self.store.append, done, advance)
 
     def measure_baselines(self) -> None:
         """How fast torch.compile makes the held-out problems, for the summary to compare with."""
         problems = self.held_out.problems
-        with _Counted("baselines", len(problems), every=1) as advance:
+        with Counted("baselines", len(problems), every=1) as advance:
             keep_baselines(self.folder.path, problems, advance)
 
     def report(self) -> Path:
@@ -284,26 +287,6 @@ class Run:
         write_summary(self.folder.path, facts)
         send_summary(self.recipe, read_summary(self.folder.path))
         return write_report(self.folder.path)
-
-
-class _Counted:
-    """A display that advances by one; calls may come from several threads."""
-
-    def __init__(self, stage: str, total: int, every: int = 50) -> None:
-        self.display, self.total, self.done = StageDisplay(stage), total, 0
-        self.every = every
-
-    def __enter__(self) -> Callable[[], None]:
-        self.display.begin(self.total, 0)
-        return self.advance
-
-    def __exit__(self, *_: object) -> None:
-        self.display.end()
-
-    def advance(self) -> None:
-        self.done += 1
-        if self.display.live or self.done % self.every == 0 or self.done == self.total:
-            self.display.show(self.done, {})
 
 
 def _first(suite: Suite, count: int | None) -> Suite:

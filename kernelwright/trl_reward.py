@@ -20,8 +20,9 @@ from typing import Any
 from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import load_suite
 from kernelwright.envs.dialects import known_dialect
-from kernelwright.envs.judge import AnyJudge, Judge, judge_completions
+from kernelwright.envs.judge import AnyJudge, judge_completions
 from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Problem, Record, Task, Verdict
 from kernelwright.rewards.price import PRESETS, price
 
@@ -130,7 +131,8 @@ class KernelReward:
 
     def _opened(self) -> AnyJudge:
         if self._judge is None:
-            started = Judge(share=(_number("LOCAL_RANK", 0), _number("LOCAL_WORLD_SIZE", 1)))
+            here = (_number("LOCAL_RANK", 0), _number("LOCAL_WORLD_SIZE", 1))
+            started = open_judge(here=here)
             self._ending = weakref.finalize(self, started.close)
             self._judge = started
         return self._judge

@@ -7,7 +7,8 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, Self
 
 SHOWN = {
     "loss": "loss",
@@ -110,6 +111,35 @@ class StageDisplay:
         if self.live:
             self.live.end()
             self.live = None
+
+
+class Counted:
+    """A stage of things that are done one by one: called after each, from any thread."""
+
+    def __init__(self, stage: str, total: int, *, done: int = 0, every: int = 16) -> None:
+        self.display, self.total, self.done, self.every = StageDisplay(stage), total, done, every
+        self.figures: Mapping[str, Any] = {}
+        self._lock = Lock()
+
+    def __enter__(self) -> Self:
+        self.display.begin(self.total, self.done)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.display.end()
+
+    def __call__(self) -> None:
+        """One more is done; where there is no bar, a line is written for each `every`-th."""
+        with self._lock:
+            self.done += 1
+            if self.display.live or self.done % self.every == 0 or self.done == self.total:
+                self.display.show(self.done, self.figures)
+
+    def reach(self, done: int, figures: Mapping[str, Any]) -> None:
+        """At least so many are done, and these are the latest figures."""
+        with self._lock:
+            self.done, self.figures = max(self.done, done), figures
+            self.display.show(self.done, figures)
 
 
 class _Bar:

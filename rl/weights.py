@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
 from kernelwright.envs.paths import cache_folder
+from kernelwright.rl.progress import Counted
 
 SECONDS_BETWEEN_LOOKS = 0.2
 
@@ -174,13 +174,10 @@ def _watch(
         console.print(f"{title} {total_bytes / 1e6:.0f} MB", soft_wrap=True)
         pip.wait()
         return
-    columns = ("{task.description}", BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task(title, total=total_bytes)
+    with Counted(f"{title} MB", total_bytes // 10**6) as megabytes:
         while pip.poll() is None:
-            progress.update(task, completed=_bytes_below(work))
+            megabytes.reach(_bytes_below(work) // 10**6, {})
             time.sleep(SECONDS_BETWEEN_LOOKS)
-        progress.update(task, completed=_bytes_below(work))
 
 
 def _bytes_below(folder: Path) -> int:

@@ -28,7 +28,7 @@ SEED, TOLERANCE, CHECKS, RUNS = 42, 1e-2, 3, 10
 SHARED = ("-std=c++17", "-shared", "-include", "stdint.h")
 CPP = ("g++", "-O3", "-march=native", "-fPIC", *SHARED)
 CUDA = ("nvcc", "-Xcompiler", "-fPIC", "-cudart", "none", "-arch=sm_90", *SHARED)
-NATIVE = Path(__file__).resolve().parents[2] / "envs" / "native"
+NATIVE = Path(__file__).resolve().parents[1] / "envs" / "native"
 CLOCKED_AT_MOST_S = 1.0
 TOO_FAST = 10.0
 """A false speedup is so many times that of an honest kernel."""

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.data.store import read_records
 from kernelwright.data.suite import load_suite
+from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Dialect, Problem, Record
 from kernelwright.evals.answers import AnswersError, guess_dialect, read_answers
 from kernelwright.evals.kernelbench_protocol import official, read_opinions
@@ -148,23 +150,23 @@ def test_an_interrupted_evaluation_ends_with_every_answer_once(done: Done, tmp_p
     answers = write_answers(tmp_path / "run", names)
     suite = load_suite(f"kernelbench:{done.suite}?levels=1&ids=1")
     out = tmp_path / "out"
-    evaluate_answers(answers, suite, out, {}, workers=1)
+    evaluate_answers(answers, suite, out, {}, judges=partial(open_judge, 1))
     whole = (out / "records.jsonl").read_text().splitlines(keepends=True)
     (out / "records.jsonl").write_text("".join(whole[1:]) + whole[0][:40])
     with pytest.raises(EvalError, match="is not empty: --resume"):
-        evaluate_answers(answers, suite, out, {}, workers=1)
-    evaluate_answers(answers, suite, out, {}, workers=1, resume=True)
+        evaluate_answers(answers, suite, out, {}, judges=partial(open_judge, 1))
+    evaluate_answers(answers, suite, out, {}, judges=partial(open_judge, 1), resume=True)
     assert sorted(one.row for one in read_records(out)) == [0, 1, 2, 3]
     assert set(json.loads((out / "eval_results.json").read_text())) == {"1"}
     (answers / names[1]).write_text(ANSWERS[names[1]] + "\n")
     with pytest.raises(EvalError, match="asked another question: files changed"):
-        evaluate_answers(answers, suite, out, {}, workers=1, resume=True)
+        evaluate_answers(answers, suite, out, {}, judges=partial(open_judge, 1), resume=True)
 
 
 def test_a_second_opinion_is_asked_once(done: Done) -> None:
     kept = (done.out / "protocol-kernelbench" / "records.jsonl").read_bytes()
     suite = load_suite(f"kernelbench:{done.suite}")
-    ask_kernelbench(done.out, suite, workers=1)
+    ask_kernelbench(done.out, suite, judges=partial(open_judge, 1))
     show_levels(done.out, suite)
     assert (done.out / "protocol-kernelbench" / "records.jsonl").read_bytes() == kept
 

@@ -8,12 +8,14 @@ import subprocess
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import kernelwright.rl.policies
 from kernelwright.data.suite import Suite
+from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Baseline, Case, Problem, Role
 from kernelwright.envs.workers import compile_baseline
 from kernelwright.envs.workers.compile_baseline import (
@@ -184,7 +186,14 @@ def test_an_evaluation_against_compile_reports_it_beside_eager(
         versions={},
     )
     suite = Suite(spec="two", problems=(PROBLEM, REFUSED))
-    evaluate_model("scripted", suite, settings, tmp_path, workers=1, baseline=Baseline.COMPILE)
+    evaluate_model(
+        "scripted",
+        suite,
+        settings,
+        tmp_path,
+        judges=partial(open_judge, 1),
+        baseline=Baseline.COMPILE,
+    )
     summary = json.loads((tmp_path / "summary.json").read_text())
     side = summary["held_out"]["measured"]
     assert (side["n"], side["correct"]) == (2, 2)

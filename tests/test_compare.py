@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.referee.layout import POISON, output_file_bytes, read_outputs
+from kernelwright.envs.referee.rounds import compare
 from kernelwright.envs.referee.tolerance import BASE, Expected, derive_tolerance, overflowed
 from kernelwright.envs.types import Tolerance
 
@@ -193,3 +194,51 @@ def test_what_is_too_large_for_a_type_is_expected_to_be_infinite() -> None:
     wanted = [65504.0, 65519.0, np.inf, -np.inf, np.nan]
     np.testing.assert_array_equal(overflowed(exact, np.dtype(np.float16)), wanted)
     np.testing.assert_array_equal(overflowed(exact, np.dtype(np.float32)), exact)
+
+
+def two_outputs(first: list[float], second: list[int], spill: bytes = b"") -> bytes:
+    """A file of outputs with these values, and bytes written behind the second."""
+    file = bytearray([POISON]) * output_file_bytes(TWO)
+    for start, array in ((0, np.array(first, np.float32)), (HALF, np.array(second, np.int32))):
+        file[start : start + array.nbytes] = array.tobytes()
+    file[HALF + 8 : HALF + 8 + len(spill)] = spill
+    return bytes(file)
+
+
+TWO = CaseSpec(
+    inputs=(),
+    outputs=(
+        TensorSpec(name="a", dtype="float32", shape=(2,)),
+        TensorSpec(name="b", dtype="int32", shape=(2,)),
+    ),
+    scalars=(),
+)
+HALF = output_file_bytes(TWO) // 2
+WANTED = [
+    Expected.of([np.array([1.0, -1.0])], FLOAT32),
+    Expected.of([np.array([3, 4])], FLOAT32),
+]
+
+
+def test_a_case_passes_where_every_output_does_and_says_the_worst_error() -> None:
+    found = compare("timed", two_outputs([1.0, -1.0 + 1e-7], [3, 4]), TWO, WANTED)
+    assert found.passed
+    assert found.error is not None
+    assert 0 < found.error < 1
+
+
+def test_a_case_fails_by_its_first_wrong_output_and_names_it() -> None:
+    found = compare("timed", two_outputs([1.0, -1.1], [3, 5]), TWO, WANTED)
+    assert (found.passed, found.note) == (False, "a: 50.0% of values are off")
+    found = compare("timed", two_outputs([1.0, -1.0], [3, 5]), TWO, WANTED)
+    assert (found.passed, found.error, found.note) == (False, None, "b: 50.0% of values are off")
+
+
+def test_a_case_fails_where_anything_is_written_outside_the_outputs_right_or_not() -> None:
+    found = compare("timed", two_outputs([1.0, -1.0], [3, 4], spill=b"x"), TWO, WANTED)
+    assert (found.passed, found.note) == (False, "wrote outside its outputs")
+
+
+def test_an_expectation_counts_the_bytes_it_holds() -> None:
+    """With floats, what is allowed of each is as large as they are."""
+    assert [one.size_bytes for one in WANTED] == [2 * 16, 16]

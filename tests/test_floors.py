@@ -22,6 +22,7 @@ BELOW: dict[str, set[str]] = {
 }
 EVALS_MAY_TAKE = {
     "rl.adapter_folder",
+    "rl.progress",
     "rl.policies",
     "rl.config",
     "rl.models",

@@ -135,14 +135,14 @@ def test_a_recipe_says_who_judges(cluster: Any, problem: Problem) -> None:
     from kernelwright.envs.remote.ray_judge import RayJudge
     from kernelwright.rl.config import JudgeSection
     from kernelwright.rl.trainer_options import Process
-    from kernelwright.train import open_judge
+    from kernelwright.train import judge_of
 
     second = Process(rank=1, world=2)
-    with open_judge(JudgeSection(workers=1, batch_limit_s=60.0), second) as judge:
+    with judge_of(JudgeSection(workers=1, batch_limit_s=60.0), second) as judge:
         assert isinstance(judge, Judge)
         assert judge.batch_limit_s == 60
     section = JudgeSection(workers=1, ray_address=cluster.address)
-    with open_judge(section, second) as judge:
+    with judge_of(section, second) as judge:
         assert isinstance(judge, RayJudge)
         assert judge.evaluate(*jobs(problem, 1)[0][1]).verdict is Verdict.CORRECT
 

@@ -45,7 +45,7 @@ def judge(
     """Judge one kernel: build it, check it, time it, all in a sandbox. Exit code 0 if correct."""
     from kernelwright.ask import expected_form
     from kernelwright.data.kernelbench import load_problem
-    from kernelwright.envs.judge import Judge
+    from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.envs.types import Candidate
 
     with told(OSError, ValueError, about=problem):
@@ -53,7 +53,7 @@ def judge(
     with told(OSError, UnicodeDecodeError, about=answer):
         source = answer.read_text(encoding="utf-8")
     candidate = Candidate(problem_key=asked.key, dialect=dialect, source=source)
-    with judging(), Judge(workers=1) as the_judge:
+    with judging(), open_judge(1) as the_judge:
         evaluation = the_judge.evaluate(asked, candidate)
     if as_json:
         typer.echo(json.dumps(verdict_object(evaluation)))

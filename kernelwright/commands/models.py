@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -63,10 +63,16 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     protocol: Annotated[
         Rule | None, typer.Option(help="Print beside it what this benchmark's own rule says.")
     ] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Ray cluster that judges; auto: this one.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue in the same folder.")] = False,
 ) -> None:
     """Measure a model, or answers that are stored, on a suite: correct rate, speed, a report."""
+    from functools import partial
+
     from kernelwright.data.store import StoreError
+    from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.evals.answers import AnswersError
     from kernelwright.evals.measure import EvalError, evaluate_model
     from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
@@ -79,26 +85,27 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     with told(ValueError):
         chosen = _chosen(suite, problems, protocol)
         settings = EvalSettings(
-            stage="eval",
             dialect=asked or "cpp",
             samples=samples,
             max_new_tokens=max_new_tokens,
             temperature=temperature,
-            seed=0,
-            reward="default",
             versions=versions(),
         )
-    name = answers.resolve().name if answers else str(model)
-    folder = out or Path("runs", "eval-" + re.sub(r"[^\w.-]+", "-", name).strip("-"))
+    folder, judges = out or _folder(answers, model), partial(open_judge, ray_address=ray)
     with judging(), told(EvalError, ModelError, StoreError, AnswersError, OSError):
+        how: Any = {"resume": resume, "judges": judges}
         if answers:
-            known = settings.versions
-            evaluate_answers(answers, chosen, folder, known, dialect=asked, resume=resume)
+            evaluate_answers(answers, chosen, folder, settings.versions, dialect=asked, **how)
         elif model:
-            evaluate_model(model, chosen, settings, folder, resume=resume, baseline=baseline)
+            evaluate_model(model, chosen, settings, folder, baseline=baseline, **how)
         if protocol:
-            ask_kernelbench(folder, chosen)
+            ask_kernelbench(folder, chosen, judges)
         show_levels(folder, chosen)
+
+
+def _folder(answers: Path | None, model: str | None) -> Path:
+    name = answers.resolve().name if answers else str(model)
+    return Path("runs", "eval-" + re.sub(r"[^\w.-]+", "-", name).strip("-"))
 
 
 def _refuse(

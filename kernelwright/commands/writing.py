@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -76,37 +73,14 @@ def _check_out(out: Path | None) -> None:
 def _written(
     model: str, asked: tuple[Problem, str], dialect: Dialect, sampling: Sampling
 ) -> list[Answer]:
-    from kernelwright.envs.judge import Judge
+    from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.rl.policies import load_policy
+    from kernelwright.rl.progress import Counted
     from kernelwright.write import write_kernels
 
-    with Judge() as judge, _progress(model, sampling.samples) as on_done:
+    typer.echo(f"{model} writes {sampling.samples} answers", err=True)
+    with open_judge() as judge, Counted("judged", sampling.samples, every=1) as on_done:
         return write_kernels(load_policy(model), judge, asked, dialect, sampling, on_done)
-
-
-@contextmanager
-def _progress(model: str, samples: int) -> Iterator[Callable[[], None]]:
-    """Something to call once an answer is judged: a bar on a terminal, plain lines elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console, done = Console(stderr=True), count(1)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    first = f"{model} writes {samples} answers"
-    with Progress(
-        *columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task(first, total=samples)
-        if not console.is_terminal:
-            typer.echo(first, err=True)
-
-        def on_done() -> None:
-            place = next(done)
-            bar.update(task, completed=place, description="judged")
-            if not console.is_terminal:
-                typer.echo(f"judged {place} of {samples}", err=True)
-
-        yield on_done
 
 
 def _show(answers: list[Answer], out: Path | None, *, quiet: bool) -> bool:

@@ -1,0 +1,8 @@
+"""What all tests share: hypothesis holds no stopwatch, for the machines that run them differ."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")

@@ -1,0 +1,89 @@
+"""A plan that an untrusted process wrote raises, or addresses nothing but its own regions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.referee.layout import GUARD_BYTES, offsets
+from kernelwright.envs.replay.client import INPUTS, replay_message
+from kernelwright.envs.replay.plan import Copy, Fill, Launch, Place, Plan, Step
+
+SPEC = CaseSpec(
+    inputs=(
+        TensorSpec(name="x", dtype="float32", shape=(5,)),
+        TensorSpec(name="y", dtype="float64", shape=(3, 2)),
+    ),
+    outputs=(
+        TensorSpec(name="out0", dtype="float32", shape=(4,)),
+        TensorSpec(name="out1", dtype="bool", shape=(7,)),
+    ),
+    scalars=(),
+)
+BUFFERS = st.dictionaries(
+    st.sampled_from(["new.0", "new.1", "x", INPUTS]), st.integers(0, 64), max_size=3
+)
+NAMES = ("x", "y", "out0", "out1", "new.0", "new.1", INPUTS, "")
+PLACES = st.builds(Place, tensor=st.sampled_from(NAMES), offset=st.integers(0, 70))
+SIZES = st.integers(0, 70)
+FEW = st.integers(0, 2)
+STEPS: st.SearchStrategy[Step] = st.one_of(
+    st.builds(Fill, at=PLACES, fill=st.sampled_from(["00", "ffff", "0000803f"]), bytes=SIZES),
+    st.builds(Copy, source=PLACES, to=PLACES, bytes=SIZES),
+    st.builds(
+        Launch,
+        kernel=st.just("f"),
+        grid=st.tuples(FEW, FEW, FEW),
+        block=st.tuples(FEW, FEW, FEW),
+        shared_bytes=FEW,
+        arguments=st.lists(PLACES | st.just("2a000000"), max_size=3),
+    ),
+)
+PLANS = st.builds(
+    Plan,
+    steps=st.lists(STEPS, max_size=4),
+    buffers=BUFFERS,
+    outputs=st.just([]) | st.lists(PLACES, min_size=2, max_size=2),
+    kernels=st.just([]),
+)
+
+
+@given(PLANS)
+def test_a_plan_raises_or_addresses_only_its_own_regions(plan: Plan) -> None:
+    try:
+        told = replay_message(plan, SPEC, {})
+    except ValueError:
+        return
+    sizes = {**told["regions"], **told["buffers"]}
+    assert set(sizes) == {INPUTS, "out0", "out1", *plan.buffers}
+    for region, at, used_bytes in used(told):
+        assert 0 <= at <= at + used_bytes <= sizes[region]
+    ends = [place + size for *_, size, place in told["results"]]
+    assert max(ends) <= offsets(SPEC.outputs, GUARD_BYTES)[1]
+
+
+def used(told: dict[str, list[dict[str, list[object]]]]) -> list[tuple[str, int, int]]:
+    """(region, offset, bytes) of everything that the process is told to touch."""
+    found = [(region, at, size) for region, at, size, _ in told["results"]]
+    for step in told["steps"]:
+        bytes_used = step.get("bytes", 0)
+        found += [(*step[key], bytes_used) for key in ("at", "source", "to") if key in step]
+        arguments = step.get("arguments", [])
+        found += [(*one, 0) for one in arguments if isinstance(one, list)]
+    return found
+
+
+@given(PLANS.filter(lambda plan: not plan.outputs), st.data())
+def test_one_place_outside_its_tensor_is_enough_to_refuse_a_plan(
+    plan: Plan, data: st.DataObject
+) -> None:
+    sizes = {one.name: one.size_bytes for one in SPEC.tensors} | plan.buffers
+    name = data.draw(st.sampled_from(sorted(sizes)))
+    far = Place(tensor=name, offset=sizes[name] + data.draw(st.integers(0, 8)))
+    step = Fill(at=far, fill="00", bytes=data.draw(st.integers(1, 8)))
+    where = data.draw(st.integers(0, len(plan.steps)))
+    steps = [*plan.steps[:where], step, *plan.steps[where:]]
+    with pytest.raises(ValueError, match=r"is in no tensor|name of a tensor"):
+        replay_message(plan.model_copy(update={"steps": steps}), SPEC, {})

@@ -1,0 +1,180 @@
+"""A round, as the referee plays it with whoever is at the other end of a socket."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import numpy as np
+import pytest
+
+from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.memfd import memfd
+from kernelwright.envs.referee.layout import NONCE_BYTES, NS_BYTES, POISON, output_file_bytes
+from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
+from kernelwright.envs.types import Verdict
+
+SPEC = CaseSpec(
+    inputs=(TensorSpec(name="x", dtype="float32", shape=(3,)),),
+    outputs=(TensorSpec(name="out", dtype="float32", shape=(3,)),),
+    scalars=(),
+)
+INPUTS = np.array([1, 2, 3], np.float32).tobytes()
+Answer = Callable[[socket.socket, bytes, list[int]], None]
+
+
+class Peer(RoundPeer):
+    def gone(self) -> Exception:
+        return CandidateFailedError("gone")
+
+
+class DevicePeer(Peer):
+    reports_ns = True
+
+
+@pytest.fixture
+def inputs() -> Iterator[int]:
+    descriptor = memfd(INPUTS)
+    yield descriptor
+    os.close(descriptor)
+
+
+def played(
+    answer: Answer, inputs: int, kind: type[Peer] = Peer, limit_s: float = 10.0
+) -> tuple[int, bytes]:
+    """One round with a peer that answers so, in a thread."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    def serve() -> None:
+        message, files, _, _ = socket.recv_fds(theirs, 64, 2)
+        try:
+            answer(theirs, message, files)
+        finally:
+            for file in files:
+                os.close(file)
+            theirs.close()
+
+    with ours, ThreadPoolExecutor(1) as thread:
+        done = thread.submit(serve)
+        try:
+            return kind(ours, limit_s).round(inputs, SPEC)
+        finally:
+            ours.close()
+            done.result()
+
+
+def says(head: bytes, more: bytes = b"") -> Answer:
+    return lambda channel, message, _: channel.send(head + message[1:] + more) and None
+
+
+def failure(answer: Answer, inputs: int, kind: type[Peer] = Peer, limit_s: float = 10.0) -> str:
+    with pytest.raises(CandidateFailedError) as caught:
+        played(answer, inputs, kind, limit_s)
+    return f"{caught.value.verdict.value}: {caught.value.reason}"
+
+
+def test_a_round_gives_the_inputs_read_only_and_poisoned_outputs_and_takes_what_was_written(
+    inputs: int,
+) -> None:
+    def double(channel: socket.socket, message: bytes, files: list[int]) -> None:
+        assert message[:1] == b"G"
+        assert len(message) == 1 + NONCE_BYTES
+        assert os.pread(files[1], 1 << 20, 0) == bytes([POISON]) * output_file_bytes(SPEC)
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.pwrite(files[0], b"x", 0)
+        given = np.frombuffer(os.pread(files[0], len(INPUTS), 0), np.float32)
+        os.pwrite(files[1], (given * 2).tobytes(), 0)
+        channel.send(b"D" + message[1:])
+
+    duration_ns, copy = played(double, inputs)
+    assert duration_ns > 0
+    assert copy[: len(INPUTS)] == np.array([2, 4, 6], np.float32).tobytes()
+    assert len(copy) == output_file_bytes(SPEC)
+
+
+def test_the_clock_runs_from_before_the_inputs_are_there_until_the_copy_is_taken(
+    inputs: int,
+) -> None:
+    def slow(channel: socket.socket, message: bytes, _: list[int]) -> None:
+        time.sleep(0.05)
+        channel.send(b"D" + message[1:])
+
+    assert played(slow, inputs)[0] >= 50_000_000
+
+
+def test_what_is_written_after_the_answer_is_not_in_the_copy(inputs: int) -> None:
+    returned = Event()
+
+    def late(channel: socket.socket, message: bytes, files: list[int]) -> None:
+        with mmap.mmap(files[1], 0) as outputs:
+            channel.send(b"D" + message[1:])
+            returned.wait(10)
+            outputs[:4] = b"late"
+
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs, ThreadPoolExecutor(1) as thread:
+        done = thread.submit(lambda: late(theirs, *socket.recv_fds(theirs, 64, 2)[:2]))
+        _, copy = Peer(ours, 10.0).round(inputs, SPEC)
+        returned.set()
+        done.result()
+    assert copy[:4] == bytes([POISON]) * 4
+
+
+def test_only_the_answer_to_this_nonce_ends_a_round(inputs: int) -> None:
+    def another_nonce(channel: socket.socket, message: bytes, _: list[int]) -> None:
+        channel.send(b"D" + bytes(byte ^ 1 for byte in message[1:]))
+
+    violation = "crashed: protocol_violation"
+    assert failure(another_nonce, inputs) == violation
+    assert failure(says(b"E"), inputs) == violation
+    assert failure(says(b"D", b"more"), inputs) == violation
+    assert failure(says(b"D", bytes(64)), inputs) == violation
+
+
+def test_silence_is_a_timeout_and_hanging_up_is_a_crash(inputs: int) -> None:
+    ended = Event()
+    silent: Answer = lambda *_: ended.wait(0.2) and None  # noqa: E731
+    assert failure(silent, inputs, limit_s=0.02) == "timed_out: wall_limit"
+    assert failure(lambda *_: None, inputs) == "crashed: gone"
+
+
+def test_who_has_hung_up_before_the_round_is_gone(inputs: int) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    theirs.close()
+    with ours, pytest.raises(CandidateFailedError, match="gone"):
+        Peer(ours, 10.0).round(inputs, SPEC)
+
+
+def test_whose_peer_leaves_messages_unread_and_closes_is_gone(inputs: int) -> None:
+    """Linux then says that the connection was reset, not that it ended."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    peer = Peer(ours, 10.0)
+    peer.send(b"unread", [])
+    theirs.close()
+    with ours, pytest.raises(CandidateFailedError, match="gone"):
+        peer.expect(b"D")
+
+
+def test_a_devices_duration_counts_where_the_referees_clock_can_contain_it(inputs: int) -> None:
+    told = (1234).to_bytes(NS_BYTES, "little")
+    assert played(says(b"D", told), inputs, DevicePeer)[0] == 1234
+    never = [0, 1 << 62]
+    for duration_ns in never:
+        answer = says(b"D", duration_ns.to_bytes(NS_BYTES, "little"))
+        assert failure(answer, inputs, DevicePeer) == "unjudged: clocks_disagree"
+    assert failure(says(b"D"), inputs, DevicePeer) == "crashed: protocol_violation"
+
+
+def test_each_kind_of_peer_says_itself_what_its_hanging_up_means() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs, pytest.raises(NotImplementedError):
+        RoundPeer(ours, 1.0).gone()
+
+
+def test_a_failure_is_a_crash_unless_said_otherwise() -> None:
+    assert CandidateFailedError("why").verdict is Verdict.CRASHED
