@@ -5,4 +5,5 @@ from __future__ import annotations
 from hypothesis import settings
 
 settings.register_profile("untimed", deadline=None)
+settings.register_profile("few", parent=settings.get_profile("untimed"), max_examples=30)
 settings.load_profile("untimed")
