@@ -49,6 +49,12 @@ def test_wilson_holds_the_rate_and_stays_a_proportion(count: tuple[int, int]) ->
     assert low < high
 
 
+@given(st.integers(1, 10**4))
+def test_wilson_of_none_and_of_all_begins_and_ends_where_proportions_do(n: int) -> None:
+    assert wilson(0, n)[0] == 0.0
+    assert wilson(n, n)[1] == 1.0
+
+
 @given(COUNTS)
 def test_wilson_of_the_failures_is_its_mirror_image(count: tuple[int, int]) -> None:
     successes, n = count
@@ -159,6 +165,12 @@ def test_geometric_mean_of_a_speedup_and_its_inverse_is_one() -> None:
         for timing in (fast, slow)
     ]
     assert geomean_speedup(both) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("asked", [(5, -1, 1), (5, 6, 1), (5, 2, 0), (5, 2, 6)])
+def test_pass_at_k_refuses_what_cannot_have_been_drawn(asked: tuple[int, int, int]) -> None:
+    with pytest.raises(ValueError, match=r"\d"):
+        pass_at_k(*asked)
 
 
 @given(COUNTS.filter(lambda count: count[1] <= 40), st.data())

@@ -193,6 +193,17 @@ def test_page_shows_rates_curves_and_kernels(tmp_path: Path) -> None:
     assert not tags.open
 
 
+def test_a_change_says_over_how_many_problems_it_is_which_both_sides_were_asked(
+    tmp_path: Path,
+) -> None:
+    rows = [record("eval_before", 0, None)]
+    rows += [record("eval_after", row, 2) for row in range(4)]
+    RecordStore(tmp_path).append(rows)
+    write_summary(tmp_path, FACTS)
+    text = write_report(tmp_path).read_text(encoding="utf-8")
+    assert "paired over the problems that both were asked (1)" in text
+
+
 def test_text_of_a_model_becomes_neither_tag_nor_attribute(tmp_path: Path) -> None:
     (tmp_path / "kind").mkdir()
     (tmp_path / "hostile").mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -63,6 +64,15 @@ def test_first_right_pays_at_most_a_quarter_for_speed_and_a_tenth_for_failing() 
     assert total("first_right", slow) == pytest.approx(0.75)
     tiers = [total("first_right", nouns.verdict(one)) for one in (Verdict.CRASHED, Verdict.WRONG)]
     assert tiers == [0.05, 0.1]
+
+
+def test_first_right_pays_an_eighth_for_each_doubling_of_speed() -> None:
+    worth = {2: 1.125, 3: 1 + 0.125 * math.log2(3), 4: 1.25, 8: 1.25, 1: 1.0}
+    for speedup, paid in worth.items():
+        timed = nouns.correct(nouns.timing(speedup * 1_000, 1_000))
+        assert total("first_right", timed) == pytest.approx(paid)
+    half = nouns.correct(nouns.timing(1_000, 2_000))
+    assert total("first_right", half) == pytest.approx(0.875)
 
 
 @ALL

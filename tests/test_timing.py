@@ -73,3 +73,11 @@ def test_both_play_the_same_rounds_and_take_turns_at_going_first() -> None:
     assert [one[0] for one, _ in blocks] == ["baseline", "candidate"] * 3
     numbers = [number for one, _ in blocks for number in one[1]]
     assert len(set(numbers)) == len(numbers), "fresh inputs every round"
+
+
+def test_a_baseline_that_becomes_three_times_as_slow_half_way_has_a_drift_of_three() -> None:
+    def play(numbers: range) -> list[int]:
+        return [1_000 if number < 9 else 3_000 for number in numbers]
+
+    six_blocks = Pace(fewest_blocks=6, most_blocks=6, budget_s=60.0)
+    assert time_in_turns(play, play, six_blocks)[1] == 3.0
