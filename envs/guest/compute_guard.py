@@ -48,6 +48,7 @@ class Inference(torch.no_grad):
     dispatch keys as they were when it was entered: one entered before the watch would end it."""
 
     def __new__(cls, mode: Any = True) -> Any:
+        # A decorator without parentheses is given the function; no_grad wraps that in __new__.
         return super().__new__(cls, mode if callable(mode) else None)
 
     def __init__(self, mode: Any = True) -> None:

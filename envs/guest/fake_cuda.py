@@ -100,6 +100,7 @@ class AsOnDevice(TorchFunctionMode):
             named["device"] = CPU
         result = function(*(map(_here, given) if moves else given), **named)
         if moves and result is given[0] and where != _where(result):
+            # `to` gave the same tensor back, and one object cannot be marked as in both places.
             result = result.clone()
         for tensor in _tensors((result,)):
             _put(tensor, where)
@@ -145,6 +146,7 @@ def _asked_of_to(given: tuple[Any, ...], named: dict[str, Any]) -> torch.device 
 
 
 def _getter(attribute: str) -> Any:
+    # What __torch_function__ is given as the function where an attribute is read.
     return getattr(torch.Tensor, attribute).__get__
 
 

@@ -23,6 +23,7 @@ FIXED = frozenset(("fn", "rewriter", "raw_src", "_src", "src", "kwargs", "arg_na
 
 def read(kernel: Any) -> None:
     """Refuses what would be compiled from another text than is interpreted, or asks."""
+    # Triton compiles from the first such line on, and interprets from the last.
     lines = [one for one in kernel.raw_src if DEFINITION.match(one)]
     if len(lines) != 1 or not lines[0].lstrip().startswith("def "):
         leave(FORBIDDEN_CODE, "the source of a kernel has more than one line that begins with def")

@@ -75,6 +75,7 @@ class Tape:
         step = {
             "kernel": metadata.name,
             "code": code,
+            # A grid of Triton's counts clusters, the driver's blocks.
             "grid": [x * cluster, y, z],
             "block": [32 * metadata.num_warps, 1, 1],
             "shared_bytes": metadata.shared,
@@ -92,6 +93,7 @@ class Tape:
         if kind in FLOAT_FORMATS:
             return struct.pack(FLOAT_FORMATS[kind], value).hex()
         if kind in ("fp32", "f32", "bf16"):  # as C does it: what is too large is infinite
+            # bf16 is the upper half of a float32, cut off and not rounded, as in Triton's launcher.
             return bytes(ctypes.c_float(value))[2 if kind == "bf16" else 0 :].hex()
         if isinstance(kind, str) and kind[:1] in ("i", "u") and kind[1:] in INTEGER_BYTES:
             size = INTEGER_BYTES[kind[1:]]
@@ -105,6 +107,7 @@ class Tape:
             return
         everything = tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
         value = everything[: tensor.element_size()]
+        # The driver fills with up to four bytes: zeros of eight are zeros of one.
         pattern = value[:1] if len(set(value)) == 1 else value
         plain = tensor.is_contiguous() and value * tensor.numel() == everything
         if not plain or len(pattern) not in FILL_BYTES:

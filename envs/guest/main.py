@@ -135,6 +135,7 @@ def play(words: list[str]) -> None:
 
 def start(mode: bytes, words: Any, length: int) -> None:
     """In the job's process, hardened: does what the mode says, and never returns."""
+    # The jail cloned us and Python was not told: what it knows of threads is the parent's.
     ctypes.pythonapi.PyOS_AfterFork_Child()
     arguments = ctypes.string_at(words, length).decode().split("\0")[:-1]
     try:
@@ -155,7 +156,10 @@ def main(library: str, control: int) -> None:
     warnings.filterwarnings("ignore", message="Warning only once for all operators")
     forbid_compute()
     folder = os.path.join(os.path.dirname(torch.__file__), "lib")
+    # Global: a traced library is not linked against torch, and finds its C interface here.
     ctypes.CDLL(os.path.join(folder, "libtorch_cpu.so"), mode=ctypes.RTLD_GLOBAL)
+    # No char pointer for the words: ctypes would end it at the first NUL in them.
     kind = ctypes.PYFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int)
     callback = kind(start)
+    # PyDLL keeps the GIL during the call: the one thread of a clone is the one that holds it.
     ctypes.PyDLL(library).kernelwright_serve(control, callback)

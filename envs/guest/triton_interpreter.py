@@ -168,9 +168,11 @@ class Names(dict[str, Any]):
         super().__init__({name: getattr(interpreter, name) for name in ADDED})
         self.module = module
 
+    # Python asks this for globals too, where they are no plain dict.
     def __missing__(self, name: str) -> Any:
         return self.module[name]
 
+    # Triton's `_patch_lang` looks through a function's globals for `triton.language`.
     def items(self) -> Any:
         return self.module.items()
 

@@ -32,6 +32,7 @@ class Utils:
 
     def load_binary(self, name: str, code: bytes, shared: int, device: int) -> tuple[Any, ...]:
         found = hashlib.sha256(code).hexdigest()
+        # Module, function, registers, spills, most threads of a block: Triton unpacks these five.
         return found, found, 0, 0, 1024
 
     def get_device_properties(self, device: int) -> dict[str, int]:
@@ -51,6 +52,7 @@ class NoDevice:
 
     def launcher_cls(self, source: Any, metadata: Any) -> Any:
         def launch(*given: Any) -> None:
+            # Passed over: the stream, the kernel's and the launch's metadata, two hooks.
             x, y, z, _, function, _, _, _, _, *arguments = given
             for number, one in enumerate(arguments):
                 if isinstance(one, torch.Tensor) and on_host(one):

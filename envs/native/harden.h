@@ -83,11 +83,15 @@ constexpr uint32_t kTerminalInput = 0x5412;      // TIOCSTI
 
 inline void filter_system_calls(Starts starts) {
   const bool processes = starts == Starts::kProcesses;
+  // The bits of which a clone must have one: any for processes, because a fork has SIGCHLD.
   const uint32_t clones = processes ? ~0U : starts == Starts::kThreads ? kThread : 0;
   std::vector<sock_filter> code;
+  // 32 bits, of an argument the low half: all that the kernel reads of clone's flags and of
+  // ioctl's command.
   const auto load = [&](uint32_t offset) { code.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)); };
   const auto give = [&](uint32_t action) { code.push_back(BPF_STMT(BPF_RET | BPF_K, action)); };
   const auto refuse = [&](uint32_t error) { give(SECCOMP_RET_ERRNO | error); };
+  // Distances of jumps are counted in instructions: `skip` is the length of what answers a match.
   const auto unless_equal_skip = [&](uint32_t value, uint8_t skip) {
     code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip));
   };
@@ -139,14 +143,18 @@ inline long landlock_version() { return syscall(kCreateRuleset, nullptr, 0, 1); 
 inline void restrict_files(const std::vector<std::string>& readable) {
   const long version = landlock_version();
   if (version < 1) return;  // the sandbox level says so (envs/sandbox/levels.py)
+  // Every right that this version knows: what a ruleset does not name stays allowed.
   const uint64_t known = version >= 5 ? 0xffff : version >= 3 ? 0x7fff : version == 2 ? 0x3fff : 0x1fff;
+  // Bind and connect; abstract sockets and signals: named here, and allowed by no rule below.
   const struct { uint64_t files, net, scoped; } handled = {known, 3, 3};
+  // As long as this version's struct: an older kernel refuses what it does not know (E2BIG).
   const size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
   const int rules = syscall(kCreateRuleset, &handled, size, 0);
   if (rules < 0) die(kNoSandbox, "landlock");
   const auto allow = [&](const char* path, uint64_t rights) {
     const int place = open(path, O_PATH | O_CLOEXEC);
     if (place < 0) return;
+    // Packed as the kernel's struct is; rights that the ruleset does not name are refused (EINVAL).
     struct __attribute__((packed)) { uint64_t rights; int32_t place; } rule = {rights & known, place};
     if (syscall(kAddRule, rules, 1, &rule, 0)) die(kNoSandbox, path);
     close(place);
@@ -168,6 +176,8 @@ inline void mount_scratch(const Limits& limits) {
   const std::string options = "size=" + std::to_string(limits.scratch_bytes) +
                               ",nr_inodes=4096,mode=0700,uid=" + std::to_string(owner) +
                               ",gid=" + std::to_string(owner);
+  // Private, so that no other namespace is given the mount; not MS_NOEXEC, because libraries that
+  // were built are loaded from it.
   if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) ||
       mount("tmpfs", "/scratch", "tmpfs", MS_NOSUID | MS_NODEV, options.c_str())) {
     die(kNoSandbox, "scratch");
@@ -191,12 +201,14 @@ inline void set_limits(const Limits& limits) {
 }
 
 inline void drop_rights(const Limits& limits) {
+  // First, while CAP_SETPCAP is left; numbers that this kernel does not know fail, and may.
   for (int right = 0; right <= 63; ++right) prctl(PR_CAPBSET_DROP, right, 0, 0, 0);
   if (const uid_t id = limits.uid) {
     if (setgroups(0, nullptr) || setresgid(id, id, id) || setresuid(id, id, id)) die(kNoSandbox, "setuid");
   }
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   const __user_cap_data_struct nothing[2] = {};
+  // Without no_new_privs or CAP_SYS_ADMIN the kernel takes neither Landlock's rules nor seccomp's.
   if (syscall(SYS_capset, &header, nothing) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) {
     die(kNoSandbox, "capabilities");
   }

@@ -97,6 +97,7 @@ inline void allocated(const void* at, size_t bytes) {
 inline int allocate(void** at, size_t bytes) {
   *at = reinterpret_cast<void*>(state().next_new);
   allocated(*at, bytes);
+  // At least a page lies between two buffers: the address one past an end is in the first alone.
   state().next_new += (bytes + kPage) / kPage * kPage + kPage;
   return 0;
 }

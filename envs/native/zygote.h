@@ -89,6 +89,7 @@ inline void settle(const Job& job) {
   mount_scratch(job.limits);
   set_limits(job.limits);
   drop_rights(job.limits);
+  // As that user: /scratch is open to it alone, and our root has no CAP_DAC_OVERRIDE (rootfs.py).
   if (chdir("/scratch")) die(kNoSandbox, "scratch");
   for (size_t i = 0; i < job.files.size(); ++i) copy_file(job.contents[i], job.files[i]);
   const int nothing = open("/dev/null", O_RDONLY);
@@ -104,11 +105,13 @@ inline void settle(const Job& job) {
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   setsid();
   settle(job);
+  // After a change of user, which sets it anew (to fs.suid_dumpable).
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   const pid_t worker = fork();
   if (worker < 0) die(kNoSandbox, "fork");
   if (worker == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    // Not in `settle`: it may refuse the very fork that made this process.
     filter_system_calls(job.limits.starts);
     start(job);
     _exit(kBadUse);
@@ -142,6 +145,8 @@ inline void serve_jobs(int control_socket, const Start& start) {
   for (std::vector<int> descriptors; receive_job(control_socket, &job, &descriptors);) {
     int pidfd = -1;
     const long spaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_PIDFD | SIGCHLD;
+    // Raw: fork() takes no flags. Without a stack it returns twice as fork does; the pidfd comes in
+    // the third argument on every processor (the order of the last two, both null, differs).
     const pid_t child = syscall(SYS_clone, spaces, nullptr, &pidfd, nullptr, nullptr);
     if (child == 0) run_job(job, start);
     for (int one : descriptors) close(one);

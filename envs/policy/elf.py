@@ -22,6 +22,8 @@ def wanted(library: bytes) -> set[str]:
     """What the loader has to find for it in other libraries."""
     if not library.startswith(MAGIC):
         raise ValueError("not a library of this kind")
+    # By segments, as the loader goes: the sections of a library that is not trusted may lie.
+    # 32 and 54 are where the header has e_phoff and e_phentsize, 40 and 58 e_shoff and e_shentsize.
     segments = _rows(library, "<IIQQQQQQ", *_table(library, 32, 54))
     start, length = next((one[2], one[5]) for one in segments if one[0] == _DYNAMIC)
     tags = {row[0]: row[1] for row in _rows(library, "<qQ", start, length)}

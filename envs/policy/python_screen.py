@@ -104,6 +104,7 @@ class _Reader:
             case ast.Global() | ast.Nonlocal():
                 bad = [one for one in node.names if one in self.modules]
                 return f"rebinds {bad[0]}" if bad else None
+            # Its patterns read attributes by names that are no ast.Attribute.
             case ast.MatchClass():
                 return "matches a class"
             case ast.Call(func=ast.Name(id=name)):

@@ -40,6 +40,7 @@ _PYTHON = (
     r"_?Py(?!Import_|Run_|Sys_|Eval_[EC]|Frame_Get(Bu|Gl|Lo)|Function_Get|_Compile"
     r"|Object_Call(Object|Method))\w+"
 )
+# Mangled names: a number is the length of the name behind it.
 _TYPES = r"_ZT[ISV]N(2at|3c10|5torch|8pybind11)\w+"
 _TENSORS = (
     r"_ZNK?(3c10(?!10Dispatcher|\w*OperatorHandle)|2at(10TensorBase|6Tensor)|6caffe28TypeMeta)\w+"

@@ -43,6 +43,7 @@ class CandidateFailedError(Exception):
 
 def poisoned_output(spec: CaseSpec) -> int:
     """A file for the outputs that can neither shrink nor grow, every byte of it poison."""
+    # Were it cut short, reading our own mapping of it would end the referee by SIGBUS.
     descriptor = memfd(bytes([POISON]) * output_file_bytes(spec))
     seal(descriptor, FIXED_SIZE)
     return descriptor
@@ -78,6 +79,8 @@ class RoundPeer:
     def round(self, inputs: int, spec: CaseSpec) -> tuple[int, bytes]:
         """(nanoseconds, the referee's copy of the outputs) of one run."""
         nonce = secrets.token_bytes(NONCE_BYTES)
+        # Opened anew: before Linux 6.7 a file sealed against writing can be mapped shared only by
+        # a descriptor that cannot write.
         read_only = os.open(f"/proc/self/fd/{inputs}", os.O_RDONLY | os.O_CLOEXEC)
         output = poisoned_output(spec)
         try:
@@ -114,6 +117,7 @@ class RoundPeer:
         if not select.select([self.channel], [], [], limit_s or self.round_limit_s)[0]:
             raise CandidateFailedError("wall_limit", Verdict.TIMED_OUT)
         try:
+            # Longer than any answer: what is longer still is cut to 64, and refused by its length.
             got = self.channel.recv(64)
         except OSError:
             raise self.gone() from None

@@ -121,6 +121,7 @@ class ReferenceProcess(RoundPeer):
     def __init__(self, gpu: Gpu | None = None) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for end in (mine, theirs):
+            # A message of such a socket is sent whole, so it has to fit into the buffer.
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
         super().__init__(mine, round_limit_s=60.0)
         self.process = subprocess.Popen(

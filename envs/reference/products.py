@@ -96,6 +96,7 @@ class Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
         out = func(*args, **(kwargs or {}))
         name = func._schema.name.removeprefix("aten::").removesuffix("_")
         taken, given = _tensors((args, kwargs)), _tensors(out)
+        # All results in the arguments' memory: a view, which changes nothing that was noted.
         if func._schema.is_mutable or not {_storage(one) for one in given} <= {
             _storage(one) for one in taken
         }:

@@ -31,6 +31,7 @@ def compile_module(model: Any, reference: Reference) -> None:
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        # A module that was compiled before has left the other stance behind.
         torch.compiler.set_stance("default")
         model.compile()
         for seed in range(DRAWS):

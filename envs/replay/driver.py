@@ -80,6 +80,7 @@ class Driver:
         self.call("cuDeviceGet", ctypes.byref(device), ctypes.c_int(0))
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
         self.call("cuCtxSetCurrent", context)
+        # 1 is CU_STREAM_NON_BLOCKING: this stream and the default one do not wait for each other.
         self.call("cuStreamCreate", ctypes.byref(self.stream), ctypes.c_uint(1))
         size = ctypes.c_int()
         self.call("cuDeviceGetAttribute", ctypes.byref(size), ctypes.c_int(L2_CACHE_SIZE), device)

@@ -87,6 +87,7 @@ class Replayer:
         given = inputs[:]
         for name, (at, size) in self.regions.items():
             self.driver.fill(at, bytes([POISON]), size + GUARD_BYTES)
+            # The upload is not in our stream, and could overtake the poison.
             if name == "inputs":
                 self.driver.wait()
                 self.driver.upload(given, at, size)

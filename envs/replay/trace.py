@@ -42,6 +42,7 @@ class Addresses:
         number = bisect_right(self.ranges, address, key=_start) - 1
         if number >= 0:
             name, start, size = self.ranges[number]
+            # One past the end is a pointer into it too; native/recorder.h leaves room for that.
             if address <= start + size:
                 return Place(tensor=name, offset=address - start)
         return None

@@ -88,6 +88,7 @@ def _compile(
                 mode, limits, command=command, files=given, channel=artefact, log=log.fileno()
             )
             status = job.wait(limit_s)
+            # Not read: the job's writes have moved the offset, which it shares with us.
             content = os.pread(artefact, os.fstat(artefact).st_size, 0)
             return BuildResult(status=status, artefact=content, log=head(log.fileno()))
     finally:

@@ -116,6 +116,7 @@ def toolchain_fingerprint() -> str:
 @lru_cache
 def jail_path() -> Path:
     """The compiled jail (native/jail.cpp)."""
+    # -rdynamic: a library that is traced finds the CUDA runtime in the jail (native/recorder.h).
     return _built("jail", ["-O2", "-std=c++17", "-rdynamic", str(NATIVE / "jail.cpp"), "-ldl"])
 
 

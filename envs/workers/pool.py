@@ -60,6 +60,7 @@ class Worker:
         self._channel, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
+                # -P: no module in the folder that we run in takes the place of one of ours.
                 [sys.executable, "-P", *self.PROGRAM, str(core), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
