@@ -105,8 +105,9 @@ inline void settle(const Job& job) {
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   setsid();
   settle(job);
-  // After a change of user, which sets it anew (to fs.suid_dumpable).
+  // A change of user sets both anew: to fs.suid_dumpable, and to no signal.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   const pid_t worker = fork();
   if (worker < 0) die(kNoSandbox, "fork");
   if (worker == 0) {
