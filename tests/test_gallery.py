@@ -23,6 +23,7 @@ from kernelwright.data.gallery import (
     files_of,
     problem_file,
 )
+from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Verdict
 from kernelwright.gallery import gallery_object, gallery_text, is_just
@@ -36,7 +37,7 @@ pytestmark = pytest.mark.sandbox
 EXPLOITS = FOLDER / "exploits"
 ALL = {
     dialect: [file for file in files_of(EXPLOITS, dialect) if file.parent.name != BROKEN]
-    for dialect in ("triton", "cuda", "cpp", "inline")  # longest first
+    for dialect in sorted(DIALECTS, key=lambda name: -len(DIALECTS[name].suffix))
 }
 FILES = [file for files in ALL.values() for file in files]
 OUTCOMES = ("correct", "fast", "leaks", "dies", "hangs")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import secrets
 import tarfile
 from collections.abc import Callable
 
@@ -12,6 +14,8 @@ from kernelwright.envs.dialects.nvcc import MOST_MEMBERS, PTX_BYTES, OddArchiveE
 from kernelwright.envs.replay.plan import Fill, Place
 from kernelwright.envs.replay.ptx import ARCHITECTURES, static_facts
 from kernelwright.envs.replay.trace import ARGUMENT_BYTES, Addresses, parameters_of
+from kernelwright.envs.sandbox.build import compile_once
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 
 pytestmark = pytest.mark.sandbox
 
@@ -42,6 +46,20 @@ def linked() -> bytes:
         member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(member)
     return archive.getvalue()
+
+
+def test_a_build_follows_the_systems_links_and_may_ask_what_the_processor_is() -> None:
+    """`awk` is a link by way of /etc/alternatives; where we are root, a job has another user."""
+    sandboxes = Sandboxes()
+    asks = "(awk 'BEGIN { print 6 * 7 }' && grep -c '^processor' /proc/cpuinfo) >&3"
+    try:
+        made = compile_once(
+            sandboxes.of(Runtime.NATIVE), ["/bin/sh", "-c", asks], {"new": secrets.token_hex()}
+        )
+    finally:
+        sandboxes.close()
+    assert made.failure is None, made.log
+    assert made.artefact.decode().split() == ["42", str(os.cpu_count())]
 
 
 def test_a_build_leaves_a_library_and_its_code() -> None:

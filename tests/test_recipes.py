@@ -20,6 +20,7 @@ from kernelwright.dry_run import dry_run_text
 from kernelwright.estimate import estimates, measurements, parameters, weight_bytes
 from kernelwright.preflight import preflight
 from kernelwright.recipe import RecipeError, resolve
+from kernelwright.rewards.price import PRESETS
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.trl_options import GRPO_KEYS, RUN_KEYS, SFT_KEYS, trl_fields
 from kernelwright.yaml_tree import Tree, merge, parse_value
@@ -142,7 +143,7 @@ def test_every_mistake_is_reported_at_once_with_its_place_and_the_likely_key() -
         "3:1: learning_rate: unknown key; "
         "did you mean 'sft.learning_rate' or 'grpo.learning_rate'?",
         "4:1: reward: no reward preset is named 'defalt'; did you mean 'default'? "
-        "(there are: default, first_right, kevin)",
+        f"(there are: {', '.join(sorted(PRESETS))})",
         "6:3: model.dtype: input should be 'auto', 'bfloat16' or 'float32', not 'bfloat'; "
         "did you mean 'bfloat16'?",
         "7:3: model.quantisation: unknown key; did you mean 'quantization'?",

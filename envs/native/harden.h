@@ -164,6 +164,7 @@ inline void restrict_files(const std::vector<std::string>& readable) {
   }
   for (const std::string& path : readable) allow(path.c_str(), kExecute | kReadFile | kReadFolder);
   allow("/etc/ld.so.cache", kReadFile);
+  allow("/proc/cpuinfo", kReadFile);
   allow("/etc/alternatives", kReadFile | kReadFolder | kExecute);
   allow("/scratch", ~(kMakeDevices | kDeviceControl));
   for (const char* path : {"/dev/null", "/dev/zero", "/dev/urandom"}) allow(path, kReadFile | kWriteFile);

@@ -154,7 +154,7 @@ def _system() -> list[str]:
         elif path.exists():
             words += ["--ro-bind", str(path), str(path)]
     for name in ("/etc/ld.so.cache", "/etc/alternatives", "/proc/cpuinfo"):
-        words += ["--ro-bind-try", name, name]
+        words += [*_parents(name), "--ro-bind-try", name, name]
     return words
 
 
