@@ -6,7 +6,6 @@ import os
 import secrets
 import signal
 import socket
-import tempfile
 from dataclasses import replace
 
 from kernelwright.envs.abi import CaseSpec
@@ -32,7 +31,7 @@ class SandboxedCandidate(RoundPeer):
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         super().__init__(mine, round_limit_s)
         self.native = runtime is Runtime.NATIVE
-        self.log_file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
+        self.log = memfd()  # in memory: what a job writes reaches no disk of the host
         self.status: int | None = None
         self.primed: bytes | None = None
         files = [(name, memfd(content)) for name, content in built.files]
@@ -43,7 +42,7 @@ class SandboxedCandidate(RoundPeer):
                 files=files,
                 command=built.words,
                 channel=theirs.fileno(),
-                log=self.log_file.fileno(),
+                log=self.log,
             )
         for _, descriptor in files:
             os.close(descriptor)
@@ -82,6 +81,6 @@ class SandboxedCandidate(RoundPeer):
         if self.status is None:
             self.job.kill()
         self.channel.close()
-        log = head(self.log_file.fileno())
-        self.log_file.close()
+        log = head(self.log)
+        os.close(self.log)
         return log

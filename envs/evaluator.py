@@ -20,6 +20,7 @@ from kernelwright.envs.reference.client import Draws, Loaded, ReferenceFailedErr
 from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.levels import sandbox_level
+from kernelwright.envs.sandbox.limits import RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.types import (
     Candidate,
@@ -42,6 +43,8 @@ class JudgingConfig:
     """At least this many checked rounds, spread over all cases."""
     pace: Pace = field(default_factory=Pace)
     round_limit_s: float = 5.0
+    candidate_limit_s: float = 120.0
+    """Of all of a candidate's processes together: a slow start or slow rounds add up."""
 
 
 AnyCandidate = SandboxedCandidate | GpuCandidate
@@ -55,12 +58,16 @@ class WrongOutputError(Exception):
 class Session:
     """One candidate before the evaluator: what it is, and what was seen of it so far."""
 
+    key: str
+    """The candidate's."""
     loaded: Loaded
     built: Built
     runtime: Runtime | None
     draws: Draws
     checks: list[CaseCheck]
     log: str
+    spent_s: float = 0.0
+    """By its processes."""
     device: GpuCandidate | None = None
     """Where it runs on a GPU: the process that replays it, from the first round to the last."""
 
@@ -126,7 +133,11 @@ class Evaluator:
         built = dialect.build(candidate.source, loaded.specs, self.sandboxes)
         if isinstance(built, Evaluation):
             return built
-        session = Session(loaded, built, built.runtime, self._draws(seed), [], built.log)
+        if sum(len(content) for _, content in built.files) > RUN_LIMITS.file_bytes:
+            limit = f"what was built has more than {RUN_LIMITS.file_bytes >> 20} MB\n"
+            return failed("output_too_large", built.log + limit)
+        draws = self._draws(seed)
+        session = Session(candidate.key, loaded, built, built.runtime, draws, [], built.log)
         if built.on_device is not None and self.gpu is not None:
             evaluation = self._replay(session, built.on_device, self.gpu, timed)
         elif built.runtime is None:
@@ -179,25 +190,41 @@ class Evaluator:
             return part(session.device)
         assert session.runtime is not None
         limit_s = self.config.round_limit_s
+        started = time.monotonic()
         player = SandboxedCandidate(session.built, session.runtime, self.sandboxes, limit_s)
         try:
             player.ready()
             part(player)
         finally:
             session.log = session.built.log + player.close()
+            session.spent_s += time.monotonic() - started
+        if session.spent_s > self.config.candidate_limit_s:
+            raise CandidateFailedError("candidate_limit", Verdict.TIMED_OUT)
 
     def _check(self, session: Session, player: AnyCandidate) -> None:
-        """Rounds over all cases in turn; raises at the first output that is not right."""
-        cases = len(session.loaded.problem.cases)
-        for number in range(max(self.config.check_rounds, cases)):
-            case = number % cases
-            self._round(session, player, case, number // cases)
+        """Rounds over all cases in turn; raises at the first output that is not right.
 
-    def _round(self, session: Session, player: AnyCandidate, case: int, number: int) -> int:
-        """How long one round took, in nanoseconds; its outputs are compared."""
-        spec = session.loaded.specs[case]
+        One more, of the timed case and at a place that nobody can foresee, has inputs that no other
+        candidate of the batch gets: whoever has another's answers by heart is wrong there.
+        """
+        problem, cases = session.loaded.problem, len(session.loaded.problem.cases)
+        count = max(self.config.check_rounds, cases)
+        own_at = session.draws.seed % (count + 1)
+        for number in range(count + 1):
+            if number == own_at:
+                self._round(session, player, problem.cases.index(problem.timed_case()), None)
+            if number < count:
+                self._round(session, player, number % cases, number // cases)
+
+    def _round(self, session: Session, player: AnyCandidate, case: int, number: int | None) -> int:
+        """How long one round took, in nanoseconds; its outputs are compared.
+
+        `number` names one of the draws that the batch has in common; None is the candidate's own.
+        """
+        spec, draws = session.loaded.specs[case], session.draws
         player.prime(spec)
-        with session.draws.of(session.loaded, case, number) as draw:
+        shared = number is not None and draws.of(session.loaded, case, number)
+        with shared or draws.only_for(session.key, session.loaded, case) as draw:
             duration_ns, copy = player.round(draw.inputs, spec)
             name = session.loaded.problem.cases[case].name
             session.checks.append(compare(name, copy, spec, draw.expected))

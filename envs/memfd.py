@@ -18,6 +18,16 @@ def memfd(content: bytes = b"") -> int:
     return descriptor
 
 
+def own_copy(descriptor: int) -> int:
+    """Another file with this content, which only its owner may open, and nobody change."""
+    copy, size = os.memfd_create("content", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), 0
+    while got := os.sendfile(copy, descriptor, size, 1 << 30):
+        size += got
+    os.fchmod(copy, 0o400)
+    seal(copy)
+    return copy
+
+
 def seal(descriptor: int, seals: int = READ_ONLY) -> None:
     """No one can do to this file any more, by whatever descriptor or mapping, what these forbid."""
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.referee.layout import POISON, output_file_bytes, read_outputs
+from kernelwright.envs.referee.mismatch import first_wrong
 from kernelwright.envs.referee.rounds import compare
 from kernelwright.envs.referee.tolerance import BASE, Expected, derive_tolerance, overflowed
 from kernelwright.envs.types import Tolerance
@@ -229,9 +230,16 @@ def test_a_case_passes_where_every_output_does_and_says_the_worst_error() -> Non
 
 def test_a_case_fails_by_its_first_wrong_output_and_names_it() -> None:
     found = compare("timed", two_outputs([1.0, -1.1], [3, 5]), TWO, WANTED)
-    assert (found.passed, found.note) == (False, "a: 50.0% of values are off")
+    assert (found.passed, found.note) == (
+        False,
+        "a: 50.0% of values are off, first at [1]: -1.1, expected -1",
+    )
     found = compare("timed", two_outputs([1.0, -1.0], [3, 5]), TWO, WANTED)
-    assert (found.passed, found.error, found.note) == (False, None, "b: 50.0% of values are off")
+    assert (found.passed, found.error, found.note) == (
+        False,
+        None,
+        "b: 50.0% of values are off, first at [1]: 5, expected 4",
+    )
 
 
 def test_a_case_fails_where_anything_is_written_outside_the_outputs_right_or_not() -> None:
@@ -242,3 +250,28 @@ def test_a_case_fails_where_anything_is_written_outside_the_outputs_right_or_not
 def test_an_expectation_counts_the_bytes_it_holds() -> None:
     """With floats, what is allowed of each is as large as they are."""
     assert [one.size_bytes for one in WANTED] == [2 * 16, 16]
+
+
+@given(ANY, REAL, TOLERANCES, st.data())
+def test_a_wrong_value_is_named_with_what_it_is_and_what_it_should_be(
+    exact: Floats, value: float, tolerance: Tolerance, data: st.DataObject
+) -> None:
+    wanted, actual = Expected.of([exact], tolerance), exact.copy()
+    place = tuple(data.draw(st.integers(0, size - 1)) for size in exact.shape)
+    actual[place] = value
+    error, _ = wanted.error(actual)
+    said = first_wrong(actual, wanted)
+    if error is not None and error <= 1:
+        assert said == ""
+    else:
+        where = f"[{', '.join(map(str, place))}]"
+        assert said == f"first at {where}: {value:.6g}, expected {exact[place]:.6g}"
+
+
+def test_of_a_single_number_and_of_whole_ones_the_first_wrong_is_named_too() -> None:
+    one = Expected.of([np.array(2.0)], FLOAT32)
+    assert first_wrong(np.array(3.0), one) == "first: 3, expected 2"
+    either = Expected.of([np.array([1, 2]), np.array([1, 3])], FLOAT32)
+    assert first_wrong(np.array([1, 3]), either) == ""
+    assert first_wrong(np.array([1, 4]), either) == "first at [1]: 4, expected 2"
+    assert first_wrong(np.array([1, 2, 3]), either) == ""

@@ -38,7 +38,7 @@ class OddWorker(Worker):
         "-c",
         f"import sys; sys.path.append({str(ROOT)!r}); import tests.odd_worker as w; w.main()",
     )
-    SILENCE_LIMIT_S = 1.0
+    SILENCE_LIMIT_S = 2.0
 
 
 @pytest.fixture(scope="module")

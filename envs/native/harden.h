@@ -3,7 +3,7 @@
 // Order matters: mounts need root of the namespace, the uid drop ends that; Landlock and seccomp come
 // last because they also bind this code. Nothing here can be undone by the process itself.
 //
-// Holds: the system calls of kDenied, new namespaces, sockets, starting programs (unless it is a
+// Holds: the system calls of kDenied and, of answers, of kMarks; new namespaces, sockets, starting programs (unless it is a
 // compiler); files outside the system's folders and /scratch; rlimits; capabilities; the user where we are root.
 // Does not hold: system calls that are not listed (a deny-list: it bounds what can be reached, the
 // namespaces bound what it reaches); reading the system's folders; without Landlock in this kernel,
@@ -52,10 +52,13 @@ struct Limits {
 constexpr uint32_t kArch = AUDIT_ARCH_X86_64;
 constexpr uint32_t kForeignBit = 0x40000000;  // x32 system calls
 constexpr uint32_t kStarts[] = {SYS_fork, SYS_vfork, SYS_execve, SYS_execveat};
+constexpr uint32_t kOldMarks[] = {SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes,
+                                  SYS_futimesat, SYS_inotify_init};
 #elif defined(__aarch64__)
 constexpr uint32_t kArch = AUDIT_ARCH_AARCH64;
 constexpr uint32_t kForeignBit = 0xffffffff;
 constexpr uint32_t kStarts[] = {SYS_execve, SYS_execveat};
+constexpr uint32_t kOldMarks[] = {SYS_fchmod};
 #else
 #error "the sandbox knows x86-64 and aarch64"
 #endif
@@ -77,6 +80,23 @@ constexpr uint32_t kDenied[] = {
     SYS_setpriority,   SYS_sched_setscheduler, SYS_sched_setattr,
     SYS_shmget,        SYS_msgget,           SYS_semget,
 };
+// System calls by which a kernel could leave a mark that the process of another candidate sees, or
+// that outlives it: attributes, times, modes and locks of files that are shown to both, what of them
+// is in memory, descriptors in flight, the host's disks. Compilers use some, and run no answer.
+// By number: extended attributes by folder, attributes, residency and modes of newer kernels.
+constexpr uint32_t kMarks[] = {
+    SYS_setxattr,      SYS_lsetxattr,        SYS_fsetxattr,         SYS_removexattr,
+    SYS_lremovexattr,  SYS_fremovexattr,     SYS_utimensat,         SYS_fchmod,
+    SYS_fchmodat,      SYS_fchown,           SYS_fchownat,          SYS_flock,
+    SYS_fallocate,     SYS_sync,             SYS_syncfs,            SYS_fsync,
+    SYS_fdatasync,     SYS_sync_file_range,  SYS_fadvise64,         SYS_readahead,
+    SYS_mincore,       SYS_preadv2,          SYS_pwritev2,          SYS_inotify_init1,
+    SYS_inotify_add_watch, SYS_socketpair,   SYS_sendmsg,           SYS_sendmmsg,
+    440 /* process_madvise */, 451 /* cachestat */, 452 /* fchmodat2 */, 463 /* setxattrat */,
+    466 /* removexattrat */, 469 /* file_setattr */,
+};
+// Of fcntl: locks of all kinds, leases, and watching a folder.
+constexpr uint32_t kMarksOfFcntl[] = {F_SETLK, F_SETLKW, 37, 38, 1024, 1026};
 constexpr uint32_t kNewNamespaces = 0x7e020080;  // CLONE_NEW{USER,NS,PID,NET,IPC,UTS,CGROUP,TIME}
 constexpr uint32_t kThread = 0x00010000;         // CLONE_THREAD
 constexpr uint32_t kTerminalInput = 0x5412;      // TIOCSTI
@@ -109,6 +129,23 @@ inline void filter_system_calls(Starts starts) {
     if (processes) break;
     unless_equal_skip(number, 1);
     refuse(EPERM);
+  }
+  if (!processes) {
+    for (uint32_t number : kMarks) {
+      unless_equal_skip(number, 1);
+      refuse(EPERM);
+    }
+    for (uint32_t number : kOldMarks) {
+      unless_equal_skip(number, 1);
+      refuse(EPERM);
+    }
+    unless_equal_skip(SYS_fcntl, 2 + 2 * (sizeof kMarksOfFcntl / sizeof *kMarksOfFcntl));
+    load(offsetof(seccomp_data, args[1]));
+    for (uint32_t command : kMarksOfFcntl) {
+      unless_equal_skip(command, 1);
+      refuse(EPERM);
+    }
+    give(SECCOMP_RET_ALLOW);
   }
   unless_equal_skip(SYS_clone3, 1);
   refuse(ENOSYS);  // a filter sees registers only: its flags are behind a pointer; the C library falls back to clone

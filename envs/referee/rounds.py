@@ -20,7 +20,7 @@ import socket
 import time
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.memfd import FIXED_SIZE, memfd, seal
+from kernelwright.envs.memfd import FIXED_SIZE, memfd, own_copy, seal
 from kernelwright.envs.referee.layout import (
     NONCE_BYTES,
     NS_BYTES,
@@ -28,6 +28,7 @@ from kernelwright.envs.referee.layout import (
     output_file_bytes,
     read_outputs,
 )
+from kernelwright.envs.referee.mismatch import first_wrong
 from kernelwright.envs.referee.tolerance import Expected
 from kernelwright.envs.types import CaseCheck, Verdict
 
@@ -58,7 +59,8 @@ def compare(case: str, copy: bytes, spec: CaseSpec, expected: list[Expected]) ->
     for tensor, actual, wanted in zip(spec.outputs, outputs, expected, strict=True):
         error, note = wanted.error(actual)
         if error is None or error > 1:
-            return CaseCheck(case=case, passed=False, error=error, note=f"{tensor.name}: {note}")
+            said = ", ".join(filter(None, [f"{tensor.name}: {note}", first_wrong(actual, wanted)]))
+            return CaseCheck(case=case, passed=False, error=error, note=said)
         worst = max(worst, error)
     return CaseCheck(case=case, passed=True, error=worst)
 
@@ -77,11 +79,17 @@ class RoundPeer:
         self.round_limit_s = round_limit_s
 
     def round(self, inputs: int, spec: CaseSpec) -> tuple[int, bytes]:
-        """(nanoseconds, the referee's copy of the outputs) of one run."""
+        """(nanoseconds, the referee's copy of the outputs) of one run.
+
+        The peer gets a copy of the inputs that nobody had before: what it did to a file that others
+        are given (times, attributes, locks) would tell them something.
+        """
         nonce = secrets.token_bytes(NONCE_BYTES)
+        copied = own_copy(inputs)
         # Opened anew: before Linux 6.7 a file sealed against writing can be mapped shared only by
         # a descriptor that cannot write.
-        read_only = os.open(f"/proc/self/fd/{inputs}", os.O_RDONLY | os.O_CLOEXEC)
+        read_only = os.open(f"/proc/self/fd/{copied}", os.O_RDONLY | os.O_CLOEXEC)
+        os.close(copied)
         output = poisoned_output(spec)
         try:
             with mmap.mmap(output, 0, mmap.MAP_SHARED | mmap.MAP_POPULATE, mmap.PROT_READ) as seen:

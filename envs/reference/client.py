@@ -79,6 +79,16 @@ class Draws:
         self._kept_bytes = 0
 
     @contextmanager
+    def only_for(self, key: str, loaded: Loaded, case: int) -> Iterator[Draw]:
+        """A draw that one candidate gets, and nobody else of its batch."""
+        seed = self._seed_of((loaded.problem.key, case, key))
+        draw = self.reference.draw(loaded, case, seed)
+        try:
+            yield draw
+        finally:
+            draw.close()
+
+    @contextmanager
     def of(self, loaded: Loaded, case: int, number: int) -> Iterator[Draw]:
         """The draw of a case's round of this number, for as long as the block runs."""
         place = (loaded.problem.key, case, number)
@@ -107,7 +117,7 @@ class Draws:
         self._kept.clear()
         self._kept_bytes = 0
 
-    def _seed_of(self, place: tuple[str, int, int]) -> int:
+    def _seed_of(self, place: tuple[str, int, int | str]) -> int:
         digest = hashlib.sha256(repr((self.seed, *place)).encode()).digest()
         return int.from_bytes(digest[:8], "little") >> 2
 

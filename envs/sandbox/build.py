@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from kernelwright.envs.sandbox.zygote import Zygote
 from kernelwright.envs.types import content_hash
 
 LOG_LIMIT_BYTES = 16 << 10
+MOST_KEPT_BYTES, WRITES_BETWEEN_LOOKS = 2 << 30, 256
 BUILD_LIMIT_S = 30.0
 
 
@@ -69,7 +71,23 @@ def compile_once(
     made = _compile(zygote, mode, command, given, limits, limit_s)
     if made.failure is None:
         write_whole(folder / key, json.dumps(made.log).encode() + b"\n" + made.artefact)
+        if secrets.randbelow(WRITES_BETWEEN_LOOKS) == 0:
+            prune(folder.parent, MOST_KEPT_BYTES)
     return made
+
+
+def prune(folder: Path, most_bytes: int) -> None:
+    """Removes what was used longest ago, until what is left in the folder has at most so much."""
+    known = []
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # another judge prunes, too
+            known.append((path.stat().st_mtime_ns, path.stat().st_size, path))
+    total = sum(size for _, size, path in known if path.is_file())
+    for _, size, path in sorted(one for one in known if one[2].is_file()):
+        if total <= most_bytes:
+            break
+        path.unlink(missing_ok=True)
+        total -= size
 
 
 def _compile(
@@ -81,18 +99,15 @@ def _compile(
     limit_s: float,
 ) -> BuildResult:
     given = [(name, memfd(content)) for name, content in files.items()]
-    artefact = memfd()
+    artefact, log = memfd(), memfd()
     try:
-        with tempfile.TemporaryFile() as log:
-            job = zygote.start(
-                mode, limits, command=command, files=given, channel=artefact, log=log.fileno()
-            )
-            status = job.wait(limit_s)
-            # Not read: the job's writes have moved the offset, which it shares with us.
-            content = os.pread(artefact, os.fstat(artefact).st_size, 0)
-            return BuildResult(status=status, artefact=content, log=head(log.fileno()))
+        job = zygote.start(mode, limits, command=command, files=given, channel=artefact, log=log)
+        status = job.wait(limit_s)
+        # Not read: the job's writes have moved the offset, which it shares with us.
+        content = os.pread(artefact, os.fstat(artefact).st_size, 0)
+        return BuildResult(status=status, artefact=content, log=head(log))
     finally:
-        for descriptor in (artefact, *(fd for _, fd in given)):
+        for descriptor in (artefact, log, *(fd for _, fd in given)):
             os.close(descriptor)
 
 
@@ -109,6 +124,7 @@ def _read(path: Path) -> BuildResult | None:
     """One file: a line of JSON, then the artefact. A damaged one is made again."""
     try:
         line, _, artefact = path.read_bytes().partition(b"\n")
+        os.utime(path)  # used now: what was used longest ago is removed first
         return BuildResult(status=0, artefact=artefact, log=json.loads(line))
     except (FileNotFoundError, ValueError):
         return None
