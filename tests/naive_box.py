@@ -85,7 +85,7 @@ def _path() -> str:
 
 def _folders() -> list[Path]:
     """What the harness reads: Python with its packages, the cases, and a CUDA runtime's source."""
-    wanted = [Path(sys.base_prefix), Path(sys.prefix), GALLERY, HARNESS.parent, NATIVE]
+    wanted = [Path(sys.base_prefix), Path(sys.prefix), GALLERY, HARNESS.parent, NATIVE.resolve()]
     return [one for one in dict.fromkeys(wanted) if not one.is_relative_to("/usr")]
 
 

@@ -21,6 +21,8 @@ PROGRAM = """
 import os, signal, sys, time
 from kernelwright.supervisor import supervised
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+
 def work():
     try:
         {work}

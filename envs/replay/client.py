@@ -126,7 +126,7 @@ def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dic
     """
     starts, size_bytes = offsets(spec.inputs)
     own = {INPUTS: size_bytes, **{one.name: one.size_bytes for one in spec.outputs}}
-    if set(own) & set(plan.buffers):
+    if (set(own) | {one.name for one in spec.inputs}) & set(plan.buffers):
         raise ValueError("a buffer has the name of a tensor")
     regions = own | plan.buffers
     inside = {name: (name, 0, size) for name, size in regions.items()} | {
