@@ -223,8 +223,8 @@ class Evaluator:
         """
         spec, draws = session.loaded.specs[case], session.draws
         player.prime(spec)
-        shared = number is not None and draws.of(session.loaded, case, number)
-        with shared or draws.only_for(session.key, session.loaded, case) as draw:
+        own = draws.only_for(session.key, session.loaded, case)
+        with own if number is None else draws.of(session.loaded, case, number) as draw:
             duration_ns, copy = player.round(draw.inputs, spec)
             name = session.loaded.problem.cases[case].name
             session.checks.append(compare(name, copy, spec, draw.expected))
