@@ -209,12 +209,11 @@ class Evaluator:
         """
         problem, cases = session.loaded.problem, len(session.loaded.problem.cases)
         count = max(self.config.check_rounds, cases)
-        own_at = session.draws.seed % (count + 1)
-        for number in range(count + 1):
-            if number == own_at:
-                self._round(session, player, problem.cases.index(problem.timed_case()), None)
-            if number < count:
-                self._round(session, player, number % cases, number // cases)
+        rounds: list[tuple[int, int | None]] = [(n % cases, n // cases) for n in range(count)]
+        timed = problem.cases.index(problem.timed_case())
+        rounds.insert(session.draws.seed % (count + 1), (timed, None))
+        for case, number in rounds:
+            self._round(session, player, case, number)
 
     def _round(self, session: Session, player: AnyCandidate, case: int, number: int | None) -> int:
         """How long one round took, in nanoseconds; its outputs are compared.

@@ -20,7 +20,7 @@ def memfd(content: bytes = b"") -> int:
 
 def own_copy(descriptor: int) -> int:
     """Another file with this content, which only its owner may open, and nobody change."""
-    copy, size = os.memfd_create("content", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), 0
+    copy, size = memfd(), 0
     while got := os.sendfile(copy, descriptor, size, 1 << 30):
         size += got
     os.fchmod(copy, 0o400)

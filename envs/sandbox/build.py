@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -81,9 +82,11 @@ def prune(folder: Path, most_bytes: int) -> None:
     known = []
     for path in folder.rglob("*"):
         with suppress(FileNotFoundError):  # another judge prunes, too
-            known.append((path.stat().st_mtime_ns, path.stat().st_size, path))
-    total = sum(size for _, size, path in known if path.is_file())
-    for _, size, path in sorted(one for one in known if one[2].is_file()):
+            found = path.stat()
+            if stat.S_ISREG(found.st_mode):
+                known.append((found.st_mtime_ns, found.st_size, path))
+    total = sum(size for _, size, _ in known)
+    for _, size, path in sorted(known):
         if total <= most_bytes:
             break
         path.unlink(missing_ok=True)

@@ -120,9 +120,7 @@ def python(interpreted_triton: bool = False) -> Inside:
         command=(sys.executable, "-I", "-B", "-c", _START, "/pyjail.so"),
         shown=(*shown, guest, (str(pyjail_path()), "/pyjail.so")),
         readable=("/judge", *sorted(folders)),
-        hidden=tuple(str(PACKAGE) for folder in sorted(folders) if PACKAGE.is_relative_to(folder))[
-            :1
-        ],
+        hidden=(str(PACKAGE),) if any(map(PACKAGE.is_relative_to, folders)) else (),
         environment=environment,
         stamp=content_hash(version("torch"), _triton_version(), *_sources(GUEST, "*.py")),
     )
