@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from kernelwright.envs.referee.tolerance import Array, Expected
-from kernelwright.envs.reference.derive_tolerance import output_spreads, rounding_tolerance
+from kernelwright.envs.reference.distributions import GIVEN
 from kernelwright.envs.reference.module import (
     Reference,
     flatten,
     forward,
     forward_float64,
     load_reference,
-    refuse_random,
 )
+from kernelwright.envs.reference.prepare import prepare
 from kernelwright.envs.types import Problem, Tolerance, content_hash
 
 Answer = tuple[str, list[Array]]
@@ -49,17 +49,14 @@ class Admission:
 
 def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
     """The battery on the timed case. `dropped` are codes of the problem less one operation."""
-    reference = load_reference(problem, problem.timed_case())
-    refuse_random(reference)
-    drawn = reference.draw(1)
+    ready = prepare(problem, problem.timed_case())
+    drawn = ready.reference.draw(1)
     expected = _arrays(forward_float64(*drawn))
-    spreads = output_spreads(reference, reference.spec().outputs)
-    tolerance = rounding_tolerance(problem, drawn, spreads)
     kinds = [one.dtype for one in _arrays(forward(*drawn))]
     tried, accepted = [], []
-    for name, answer in _battery(problem, reference, drawn, expected, dropped):
+    for name, answer in _battery(problem, ready.reference, drawn, expected, dropped):
         tried.append(name)
-        if _passes(answer, expected, kinds, tolerance, spreads):
+        if _passes(answer, expected, kinds, ready.tolerance, ready.spreads):
             accepted.append(name)
     return Admission(
         problem=problem.name, key=problem.key, tried=tuple(tried), accepted=tuple(accepted)
@@ -68,7 +65,8 @@ def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
 
 def fingerprint(problem: Problem) -> str:
     """Equal for two problems that compute the same function of the same inputs, to four digits."""
-    drawn = load_reference(problem, problem.cases[0]).draw(1)
+    given = replace(problem.cases[0], distribution=GIVEN)
+    drawn = load_reference(problem, given).draw(1)
     shapes = [tuple(one.shape) if hasattr(one, "shape") else one for one in drawn[2]]
     heads = [
         np.round(one.reshape(-1)[:64].astype(np.float64), 4) + 0.0
@@ -101,7 +99,7 @@ def _battery(
     if any(one is not kept for one, kept in zip(rounded, arguments, strict=True)):
         yield "bfloat16_inputs", _arrays(forward_float64(model, state, rounded))
     for number, code in enumerate(dropped):
-        smaller = load_reference(replace(problem, code=code), problem.timed_case())
+        smaller = load_reference(replace(problem, code=code), reference.case)
         yield f"dropped_{number}", _arrays(forward_float64(*smaller.draw(1)))
 
 

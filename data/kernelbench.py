@@ -151,15 +151,30 @@ def _files(level_folder: Path) -> dict[int, Path]:
 
 
 def _cases(sizes: Sizes, scale: float) -> tuple[Case, ...]:
-    def sized(change: Callable[[int], int]) -> tuple[tuple[str, int], ...]:
-        return tuple(sizes.changed(lambda size: change(max(1, int(size * scale)))).items())
+    """Each on values of its own; every free size is larger than the timed one in some case."""
 
-    def shrunk(share: int) -> Callable[[int], int]:
-        return lambda size: max(SMALLEST, size // share)
+    def sized(change: Callable[[int, int], int]) -> tuple[tuple[str, int], ...]:
+        """`change` gets which of the free sizes it is, and the size."""
+        found = sizes.changed(lambda number, size: change(number, max(1, int(size * scale))))
+        return tuple(found.items())
+
+    def longer(turn: int) -> Callable[[int, int], int]:
+        """Every other size an eighth longer, the rest a quarter: together no larger."""
+        return lambda number, size: size + size // 8 + 1 if number % 2 == turn else _part(size, 4)
 
     return (
-        Case(name="half", sizes=sized(shrunk(2))),
-        Case(name="odd", sizes=sized(lambda size: shrunk(3)(size) | 1), role=Role.HELD_OUT),
-        Case(name="scaled", sizes=sized(shrunk(4)), distribution="scaled"),
-        Case(name="time", sizes=sized(lambda size: size), role=Role.TIME),
+        Case(name="half", sizes=sized(lambda _, size: _part(size, 2)), distribution="near_zero"),
+        Case(
+            name="odd",
+            sizes=sized(lambda _, size: _part(size, 3) | 1),
+            distribution="zero_rows",
+            role=Role.HELD_OUT,
+        ),
+        Case(name="longer", sizes=sized(longer(0)), distribution="scaled"),
+        Case(name="wider", sizes=sized(longer(1)), distribution="shifted", role=Role.HELD_OUT),
+        Case(name="time", sizes=sized(lambda _, size: size), role=Role.TIME),
     )
+
+
+def _part(size: int, share: int) -> int:
+    return max(SMALLEST, size // share)

@@ -49,9 +49,13 @@ class Sizes:
     free: tuple[str, ...]
     statements: tuple[_Statement, ...]
 
-    def changed(self, change: Callable[[int], int]) -> dict[str, int]:
-        """Every size, the free ones changed; as written where a derived one would be none."""
-        sizes = {**self.written, **{name: change(self.written[name]) for name in self.free}}
+    def changed(self, change: Callable[[int, int], int]) -> dict[str, int]:
+        """Every size, the free ones changed; as written where a derived one would be none.
+
+        `change` is told which of the free sizes it is, from 0, and how large.
+        """
+        free = {name: change(n, self.written[name]) for n, name in enumerate(self.free)}
+        sizes = {**self.written, **free}
         before, after = _values(self.statements, {}), _values(self.statements, sizes)
         vanished = [name for name, value in before.items() if value > 0 >= after.get(name, 0)]
         return dict(self.written) if vanished else sizes

@@ -23,7 +23,7 @@ from kernelwright.data import admission
 from kernelwright.data.admission import Admission, check_problem, fingerprint
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.referee import tolerance
-from kernelwright.envs.reference import derive_tolerance
+from kernelwright.envs.reference import derive_tolerance, distributions, prepare
 from kernelwright.envs.types import Problem, content_hash
 
 Job = tuple[Problem, Sequence[str]]
@@ -43,7 +43,8 @@ def rules() -> str:
 
     Of the code without comments, docstrings and imports: words can be mended, and modules moved.
     """
-    files = (Path(str(one.__file__)) for one in (admission, derive_tolerance, tolerance))
+    deciding = (admission, derive_tolerance, distributions, prepare, tolerance)
+    files = (Path(str(one.__file__)) for one in deciding)
     return content_hash(*(_code(file.read_text("utf-8")) for file in files))
 
 

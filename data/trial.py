@@ -11,11 +11,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.paths import SEARCHED
+from kernelwright.envs.reference.distributions import AS_MADE
 from kernelwright.envs.reference.module import flatten, load_reference
 from kernelwright.envs.types import Case, Problem, content_hash
 
@@ -83,7 +84,7 @@ def _try(problem: Problem, case: Case) -> Tried:
         import torch
 
         with torch.device("meta"), torch.inference_mode():
-            reference = load_reference(problem, case)
+            reference = load_reference(problem, replace(case, distribution=AS_MADE))
             model, state, arguments = reference.draw(0)
             outputs = flatten(model(*arguments))
         tensors = [*_tensors(arguments), *state.values(), *outputs]

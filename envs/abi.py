@@ -17,6 +17,9 @@ C_TYPES = {
     "float16": "_Float16",
     "int64": "int64_t",
     "int32": "int32_t",
+    "int16": "int16_t",
+    "int8": "int8_t",
+    "uint8": "uint8_t",
     "bool": "bool",
 }
 _WORDS = """
@@ -38,6 +41,9 @@ ITEM_BYTES = {
     "bfloat16": 2,
     "int64": 8,
     "int32": 4,
+    "int16": 2,
+    "int8": 1,
+    "uint8": 1,
     "bool": 1,
 }
 

@@ -6,6 +6,7 @@ import os
 import secrets
 import signal
 import socket
+import subprocess
 from dataclasses import replace
 
 from kernelwright.envs.abi import CaseSpec
@@ -17,23 +18,71 @@ from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.sandbox.build import head
 from kernelwright.envs.sandbox.limits import PYTHON_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.toolchain import jail_path
+from kernelwright.envs.sandbox.zygote import SandboxLostError
 from kernelwright.envs.types import Verdict
 
 START_LIMIT_S = 10.0
 
 
-class SandboxedCandidate(RoundPeer):
+class PrimedPeer(RoundPeer):
+    """One that is told what the next rounds look like; `native` in the words of native/player.h."""
+
+    def __init__(self, channel: socket.socket, round_limit_s: float, *, native: bool) -> None:
+        super().__init__(channel, round_limit_s)
+        self.native = native
+        self.primed: bytes | None = None
+
+    def ready(self) -> None:
+        """Returns when the process is there, with what it is to run loaded."""
+        self.expect(b"R" + bytes(NONCE_BYTES), limit_s=START_LIMIT_S)
+
+    def prime(self, spec: CaseSpec) -> None:
+        """Tells the process the layout and the sizes of the rounds that follow."""
+        layout = native_layout(spec) if self.native else python_layout(spec)
+        if self.primed != layout:
+            nonce = secrets.token_bytes(NONCE_BYTES)
+            message = b"P" + nonce[: LAYOUT_AT - 1] + layout
+            self.send(message, [])
+            self.expect(message[: 1 + NONCE_BYTES])
+            self.primed = layout
+
+
+class NothingNative(PrimedPeer):
+    """A trusted process that plays rounds as a native kernel does, and computes nothing.
+
+    How long that takes is what a round costs by itself. It sleeps between rounds.
+    """
+
+    def __init__(self) -> None:
+        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        super().__init__(mine, START_LIMIT_S, native=True)
+        with theirs:
+            self.process = subprocess.Popen(
+                [jail_path(), "nothing", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env={},
+            )
+
+    def gone(self) -> Exception:
+        return SandboxLostError("the process that plays empty rounds ended")
+
+    def close(self) -> None:
+        self.channel.close()
+        self.process.wait()
+
+
+class SandboxedCandidate(PrimedPeer):
     """A candidate, loaded in a process of its own that holds nothing worth stealing."""
 
     def __init__(
         self, built: Built, runtime: Runtime, sandboxes: Sandboxes, round_limit_s: float
     ) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        super().__init__(mine, round_limit_s)
-        self.native = runtime is Runtime.NATIVE
+        super().__init__(mine, round_limit_s, native=runtime is Runtime.NATIVE)
         self.log = memfd()  # in memory: what a job writes reaches no disk of the host
         self.status: int | None = None
-        self.primed: bytes | None = None
         files = [(name, memfd(content)) for name, content in built.files]
         with theirs:
             self.job = sandboxes.of(runtime).start(
@@ -46,20 +95,6 @@ class SandboxedCandidate(RoundPeer):
             )
         for _, descriptor in files:
             os.close(descriptor)
-
-    def ready(self) -> None:
-        """Returns when the candidate is loaded."""
-        self.expect(b"R" + bytes(NONCE_BYTES), limit_s=START_LIMIT_S)
-
-    def prime(self, spec: CaseSpec) -> None:
-        """Tells the candidate's process the layout and the sizes of the rounds that follow."""
-        layout = native_layout(spec) if self.native else python_layout(spec)
-        if self.primed != layout:
-            nonce = secrets.token_bytes(NONCE_BYTES)
-            message = b"P" + nonce[: LAYOUT_AT - 1] + layout
-            self.send(message, [])
-            self.expect(message[: 1 + NONCE_BYTES])
-            self.primed = layout
 
     def gone(self) -> Exception:
         self.status = self.job.wait(START_LIMIT_S)

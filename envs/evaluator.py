@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
 from kernelwright.envs.abi import UnsupportedDtypeError
-from kernelwright.envs.candidate_process import SandboxedCandidate
+from kernelwright.envs.candidate_process import NothingNative, SandboxedCandidate
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import Built, failed
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.referee.roofline import floor_ns, too_fast
-from kernelwright.envs.referee.rounds import CandidateFailedError, compare
+from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer, compare
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceFailedError, ReferenceProcess
 from kernelwright.envs.replay.client import GpuCandidate
@@ -46,6 +46,10 @@ class JudgingConfig:
     candidate_limit_s: float = 120.0
     """Of all of a candidate's processes together: a slow start or slow rounds add up."""
 
+
+RESOLVED = 0.5
+"""A module that takes less than so much of what an empty round costs has no measurable speed: the
+noise of rounds would be as large as what is compared."""
 
 AnyCandidate = SandboxedCandidate | GpuCandidate
 
@@ -102,6 +106,7 @@ class Evaluator:
         self.loaded: Loaded | None = None
         self.draws = Draws(self.reference, 0)
         self.floors_ns: dict[str, float | None] = {}
+        self.nothing: NothingNative | None = None
 
     def judge(
         self, problem: Problem, candidate: Candidate, *, timed: bool, seed: int
@@ -243,9 +248,15 @@ class Evaluator:
         # A process that replays goes on, and its device code may remember: no input comes twice.
         first = len(session.checks) if session.device else 0
 
+        module_ns, overhead_ns = list[int](), list[int]()
+
         def baseline(numbers: range) -> list[int]:
-            shifted = (first + number for number in numbers)
-            return session.draws.baseline_ns(session.loaded, case, shifted)
+            shifted = [first + number for number in numbers]
+            took = session.draws.baseline_ns(session.loaded, case, shifted)
+            cost = self._overhead_ns(session, case, shifted)
+            module_ns.extend(took[1:])
+            overhead_ns.extend(cost[1:])
+            return [one + other for one, other in zip(took, cost, strict=True)]
 
         def candidate(numbers: range) -> list[int]:
             found: list[int] = []
@@ -259,13 +270,37 @@ class Evaluator:
 
         timing, drift = time_in_turns(baseline, candidate, self.config.pace)
         floor = None if session.device else self._floor_ns(session.loaded, case)
+        module, overhead = float(median(module_ns)), float(median(overhead_ns))
         known = () if floor is None else (("floor_ns", floor),)
-        facts = (("baseline_drift", drift), *known)
+        facts = (
+            ("baseline_drift", drift),
+            ("module_ns", module),
+            ("overhead_ns", overhead),
+            *known,
+        )
         median_ns = median(timing.candidate_ns)
         if too_fast(median_ns, floor):
             facts = (*facts, ("median_ns", float(median_ns)))
             return replace(session.decided(Verdict.CHEATED, "too_fast"), facts=facts)
-        return replace(session.decided(Verdict.CORRECT, "ok"), timing=timing, facts=facts)
+        resolved = module >= RESOLVED * overhead
+        found = session.decided(Verdict.CORRECT, "ok")
+        return replace(found, timing=timing if resolved else None, facts=facts)
+
+    def _overhead_ns(self, session: Session, case: int, numbers: Sequence[int]) -> list[int]:
+        """What each of these rounds costs a process that computes nothing; of a device's, nothing.
+
+        A candidate's rounds are timed with all that belongs to a round, the module without. So that
+        both sides carry the same, the cost of an empty round is added to the module's.
+        """
+        if session.device is not None:
+            return [0] * len(numbers)
+        spec = session.loaded.specs[case]
+        peer: RoundPeer = self.reference.nothing
+        if session.runtime is Runtime.NATIVE:
+            self.nothing = self.nothing or NothingNative()
+            self.nothing.prime(spec)
+            peer = self.nothing
+        return session.draws.rounds_ns(peer, session.loaded, case, numbers)
 
     def _floor_ns(self, loaded: Loaded, case: int) -> float | None:
         """The roofline of a problem's timed case (envs/referee/roofline.py), worked out once."""
@@ -275,6 +310,8 @@ class Evaluator:
         return self.floors_ns[key]
 
     def close(self) -> None:
+        if self.nothing is not None:
+            self.nothing.close()
         self.draws.close()
         self.reference.close()
         self.sandboxes.close()

@@ -290,6 +290,11 @@ class Timing:
         return Speedup(median=math.exp(centre), low=math.exp(low), high=math.exp(high))
 
 
+UNSUPPORTED = "unsupported:"
+"""Begins a reason that names a limit of ours, the same at every try: never retried, priced as the
+failure that its verdict says, counted apart. Unlike `unjudged`, no answer gains by choosing it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
     """Everything the judge found out about one candidate.
@@ -322,6 +327,11 @@ class Evaluation:
             raise ValueError("a correct kernel has passed a check")
         if correct and self.trust is Trust.INPROCESS:
             raise ValueError("a verdict from the candidate's own process is never `correct`")
+
+    @property
+    def is_unsupported(self) -> bool:
+        """Whether a limit of ours, which `reason` names, decided it."""
+        return self.reason.startswith(UNSUPPORTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from kernelwright.data.store import RecordStore, read_records
 from kernelwright.envs.judge import AnyJudge
+from kernelwright.envs.reference.distributions import AS_MADE
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Record, Tolerance, Verdict
 
 STAGE = "kernelbench"
@@ -43,7 +44,7 @@ def official(problem: Problem) -> Problem:
     return replace(
         problem,
         code=problem.code + STAYS_TRAINING,
-        cases=(replace(problem.timed_case(), distribution="given"),),
+        cases=(replace(problem.timed_case(), distribution=AS_MADE),),
         tolerance=Tolerance(relative=allowed, of_spread=0.0, absolute=allowed),
     )
 

@@ -47,6 +47,7 @@ class LevelScores:
     problems: int
     n: int
     unjudged: int
+    unsupported: int
     compiled: int
     correct: int
     fast: Mapping[str, float | None]
@@ -114,6 +115,7 @@ def _scores(
         problems=len(samples),
         n=len(known),
         unjudged=len(evaluations) - len(known),
+        unsupported=sum(one.is_unsupported for one in known),
         compiled=sum(map(compiled, known)),
         correct=sum(map(_correct, known)),
         fast={f"{p:g}": surely_fast_p(known, p) for p in FAST_AT},
@@ -142,12 +144,12 @@ def _draws(most: int) -> list[int]:
 def _cells(levels: Sequence[LevelScores]) -> tuple[list[str], list[list[str]]]:
     ks = sorted({int(k) for one in levels for k in one.pass_at_k})
     second = any(one.kernelbench for one in levels)
-    heads = ["level", "problems", "samples", "unjudged", "compiled", "correct"]
+    heads = ["level", "problems", "samples", "unjudged", "unsupported", "compiled", "correct"]
     heads += [f"fast_{p:g}" for p in FAST_AT] + [f"pass@{k}" for k in ks]
     heads += ["KernelBench's rule: correct", "only by its rule", "only by ours"] * second
     rows = []
     for one in levels:
-        counts = (one.level, one.problems, one.n, one.unjudged)
+        counts = (one.level, one.problems, one.n, one.unjudged, one.unsupported)
         shares = [one.compiled / one.n if one.n else None, one.correct / one.n if one.n else None]
         shares += [*one.fast.values(), *(one.pass_at_k.get(str(k)) for k in ks)]
         rows.append([*map(str, counts), *map(percent, shares), *_second_cells(one.kernelbench)])

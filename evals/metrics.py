@@ -31,6 +31,8 @@ class Scores:
     geomean_speedup: float | None
     verdicts: Mapping[str, int]
     unjudged: int
+    unsupported: int = 0
+    """Of the `n`: those that a limit of the judge decided, and not the kernel."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.correct <= self.n:
@@ -72,6 +74,7 @@ def scores(evaluations: Iterable[Evaluation]) -> Scores:
         geomean_speedup=geomean_speedup(known),
         verdicts=verdict_counts(everything),
         unjudged=len(everything) - len(known),
+        unsupported=sum(one.is_unsupported for one in known),
     )
 
 

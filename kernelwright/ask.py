@@ -11,7 +11,7 @@ from pathlib import Path
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.prompt import task_prompt
-from kernelwright.envs.reference.module import ProblemError, load_reference
+from kernelwright.envs.reference.module import ProblemError, load_reference, problem_lines
 from kernelwright.envs.types import Dialect, Problem, Task
 
 
@@ -24,7 +24,7 @@ def ask(path: Path, dialect: Dialect) -> tuple[Problem, str]:
     try:
         return problem, task_prompt(Task(problem=problem, dialect=dialect))
     except Exception as error:  # noqa: BLE001  whatever the user's own module raises
-        raise ProblemError(_told(path, problem, error)) from None
+        raise ProblemError(_told(path, error)) from None
 
 
 def expected_form(problem: Problem, dialect: Dialect) -> str:
@@ -34,11 +34,10 @@ def expected_form(problem: Problem, dialect: Dialect) -> str:
     return "\n".join(line for line in lines if not line.startswith("```"))
 
 
-def _told(path: Path, problem: Problem, error: Exception) -> str:
+def _told(path: Path, error: Exception) -> str:
     """`file:line: what: why`, the line being the last of the user's that was run."""
     what = " ".join(str(error).split())
     if not isinstance(error, ProblemError):
         what = f"{type(error).__name__}: {what}" if what else type(error).__name__
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [one.lineno for one in frames if one.filename == f"<{problem.name}>"]
+    lines = problem_lines(traceback.extract_tb(error.__traceback__))
     return f"{path}:{lines[-1]}: {what}" if lines else f"{path}: {what}"

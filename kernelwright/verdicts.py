@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from kernelwright.envs.types import Evaluation
+from kernelwright.envs.referee.reasons import fault
+from kernelwright.envs.types import Evaluation, Verdict
 
 
 def verdict_object(evaluation: Evaluation) -> dict[str, Any]:
@@ -15,6 +16,7 @@ def verdict_object(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "verdict": evaluation.verdict,
         "reason": evaluation.reason,
+        "fault": fault(evaluation),
         "trust": evaluation.trust,
         "sandbox_level": evaluation.sandbox_level,
         "speedup": asdict(speedup) if speedup else None,
@@ -31,11 +33,23 @@ def verdict_line(evaluation: Evaluation) -> str:
     if evaluation.timing:
         speedup = evaluation.timing.speedup
         parts.append(f"{speedup.median:.2f}x ({speedup.low:.2f} to {speedup.high:.2f})")
+    elif not_resolved(evaluation):
+        parts.append("no speed: " + not_resolved(evaluation))
     return " · ".join([*parts, evaluation.trust, f"sandbox {evaluation.sandbox_level}"])
 
 
+def not_resolved(evaluation: Evaluation) -> str:
+    """Why a kernel that was timed has no speed; empty where it has one, or was not timed."""
+    facts = dict(evaluation.facts)
+    if evaluation.timing or "module_ns" not in facts or evaluation.verdict is not Verdict.CORRECT:
+        return ""
+    module_us, overhead_us = facts["module_ns"] / 1000, facts["overhead_ns"] / 1000
+    return f"the module takes {module_us:.0f} us, an empty round {overhead_us:.0f} us"
+
+
 def verdict_text(evaluation: Evaluation) -> str:
-    """The verdict in a line; below it the checks that failed, and the log."""
+    """The verdict in a line; below it whose fault it was, the checks that failed, and the log."""
     rounds = evaluation.check.rounds if evaluation.check else ()
     failed = [f"case {one.case}: {one.note or one.error}" for one in rounds if not one.passed]
-    return "\n".join([verdict_line(evaluation), *failed, evaluation.log]).rstrip()
+    said = filter(None, [fault(evaluation)])
+    return "\n".join([verdict_line(evaluation), *said, *failed, evaluation.log]).rstrip()

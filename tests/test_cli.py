@@ -305,7 +305,10 @@ def test_speedup_is_null_without_timing_and_an_interval_with_it() -> None:
 def test_a_failed_case_is_shown_with_its_note() -> None:
     rounds = (CaseCheck(case="odd", passed=False, error=None, note="NaN at 3"),)
     wrong = Evaluation(verdict=Verdict.WRONG, reason="mismatch", check=Check(rounds=rounds))
-    assert verdict_text(wrong).splitlines()[1] == "case odd: NaN at 3"
+    assert verdict_text(wrong).splitlines()[1:3] == [
+        "the answer: an output is not what the module computes",
+        "case odd: NaN at 3",
+    ]
 
 
 # --- doctor ------------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ def test_no_scale_changes_a_module_its_name_or_whether_it_runs(lookalikes: str, 
 def test_a_scaled_size_is_a_size_and_a_fixed_one_is_as_written(scale: float) -> None:
     for code, _ in PROBLEMS.values():
         sizes = sizes_of(HEAD + code)
-        changed = sizes.changed(lambda size: max(1, int(size * scale)))
+        changed = sizes.changed(lambda _, size: max(1, int(size * scale)))
         assert all(1 <= changed[name] <= size for name, size in sizes.written.items())
         fixed = set(sizes.written) - set(sizes.free)
         assert all(changed[name] == sizes.written[name] for name in fixed)

@@ -235,13 +235,13 @@ def test_a_plan_that_makes_no_sense_is_refused_before_it_runs(
     assert (error.value.verdict, error.value.reason) == (Verdict.CHEATED, "launch_misused")
 
 
-def test_what_cannot_be_done_again_is_nobodys_fault(bench: Bench) -> None:
+def test_what_cannot_be_done_again_is_a_limit_of_ours_by_name(bench: Bench) -> None:
     def plan(spec: CaseSpec) -> Plan:
         return direct(spec).model_copy(update={"left_out": "arange"})
 
     with pytest.raises(CandidateFailedError) as error:
         bench.played(plan)
-    assert (error.value.verdict, error.value.reason) == (Verdict.UNJUDGED, "not_replayable")
+    assert (error.value.verdict, error.value.reason) == (Verdict.BUILD_FAILED, "unsupported:arange")
 
 
 def test_a_device_that_does_not_answer_is_our_fault(

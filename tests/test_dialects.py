@@ -151,10 +151,15 @@ WRONG = {
         (
             "CHECK_CUDA(x);",
             "cudaIpcMemHandle_t it; cudaIpcGetMemHandle(&it, x.data_ptr());",
-            Verdict.UNJUDGED,
-            "not_replayable",
+            Verdict.BUILD_FAILED,
+            "unsupported:cudaIpcGetMemHandle",
         ),
-        ("torch::empty({n, m}", "torch::nothing({n, m}", Verdict.UNJUDGED, "not_replayable"),
+        (
+            "torch::empty({n, m}",
+            "torch::nothing({n, m}",
+            Verdict.BUILD_FAILED,
+            "unsupported:torch",
+        ),
     ],
     TRITON: [
         ("return out\n", "return torch.relu(out)\n", Verdict.CHEATED, "torch_compute"),

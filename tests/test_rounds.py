@@ -44,6 +44,15 @@ def inputs() -> Iterator[int]:
     os.close(descriptor)
 
 
+def laid_out(channel: socket.socket) -> tuple[bytes, list[int]]:
+    """(what begins the round, its input and output files), after the outputs were laid out."""
+    message, outputs, _, _ = socket.recv_fds(channel, 64, 1)
+    assert message[:1] == b"O"
+    channel.send(message)
+    message, inputs, _, _ = socket.recv_fds(channel, 64, 1)
+    return message, [*inputs, *outputs]
+
+
 def played(
     answer: Answer, inputs: int, kind: type[Peer] = Peer, limit_s: float = 10.0
 ) -> tuple[int, bytes]:
@@ -51,7 +60,7 @@ def played(
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
     def serve() -> None:
-        message, files, _, _ = socket.recv_fds(theirs, 64, 2)
+        message, files = laid_out(theirs)
         try:
             answer(theirs, message, files)
         finally:
@@ -107,7 +116,7 @@ def test_the_clock_runs_from_before_the_inputs_are_there_until_the_copy_is_taken
     assert played(slow, inputs)[0] >= 50_000_000
 
 
-def test_what_is_written_after_the_answer_is_not_in_the_copy(inputs: int) -> None:
+def test_who_could_still_write_to_its_outputs_has_not_answered(inputs: int) -> None:
     returned = Event()
 
     def late(channel: socket.socket, message: bytes, files: list[int]) -> None:
@@ -118,11 +127,27 @@ def test_what_is_written_after_the_answer_is_not_in_the_copy(inputs: int) -> Non
 
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs, ThreadPoolExecutor(1) as thread:
-        done = thread.submit(lambda: late(theirs, *socket.recv_fds(theirs, 64, 2)[:2]))
-        _, copy = Peer(ours, 10.0).round(inputs, SPEC)
+        done = thread.submit(lambda: late(theirs, *laid_out(theirs)))
+        with pytest.raises(CandidateFailedError, match="protocol_violation"):
+            Peer(ours, 10.0).round(inputs, SPEC)
         returned.set()
         done.result()
+
+
+def test_nobody_writes_to_outputs_that_were_taken(inputs: int) -> None:
+    kept: list[int] = []
+
+    def keeps_the_file(channel: socket.socket, message: bytes, files: list[int]) -> None:
+        kept.append(os.dup(files[1]))
+        channel.send(b"D" + message[1:])
+
+    _, copy = played(keeps_the_file, inputs)
     assert copy[:4] == bytes([POISON]) * 4
+    with pytest.raises(PermissionError):
+        os.pwrite(kept[0], b"late", 0)
+    with pytest.raises(PermissionError):
+        mmap.mmap(kept[0], 0)
+    os.close(kept[0])
 
 
 def test_only_the_answer_to_this_nonce_ends_a_round(inputs: int) -> None:

@@ -144,20 +144,21 @@ BASE_SIZES: dict[tuple[str, ...], tuple[tuple[str, int], ...]] = {
 
 
 def _cases(sizes: tuple[str, ...], rows: tuple[tuple[int, ...], ...]) -> tuple[Case, ...]:
-    base, odd, small, thin = (tuple(zip(sizes, row, strict=True)) for row in rows)
+    """Each on values of its own; every size is larger than the timed one in some case."""
+    base, odd, small, long, wide = (tuple(zip(sizes, row, strict=True)) for row in rows)
     return (
-        Case(name="small", sizes=small),
-        Case(name="odd", sizes=odd, role=Role.HELD_OUT),
-        Case(name="thin", sizes=thin, distribution="scaled", role=Role.HELD_OUT),
-        Case(name="small_shifted", sizes=small, distribution="shifted"),
+        Case(name="small", sizes=small, distribution="near_zero"),
+        Case(name="odd", sizes=odd, distribution="zero_rows", role=Role.HELD_OUT),
+        Case(name="wide", sizes=wide, distribution="scaled", role=Role.HELD_OUT),
+        Case(name="long", sizes=long, distribution="shifted"),
         Case(name="time", sizes=base, role=Role.TIME),
     )
 
 
 CASES: dict[tuple[str, ...], tuple[Case, ...]] = {
-    ("R", "C"): _cases(("R", "C"), ((512, 768), (37, 61), (64, 100), (3, 257))),
+    ("R", "C"): _cases(("R", "C"), ((512, 768), (37, 61), (64, 100), (521, 19), (3, 1031))),
     ("M", "K", "N"): _cases(
-        ("M", "K", "N"), ((96, 256, 192), (19, 37, 23), (32, 48, 40), (3, 129, 17))
+        ("M", "K", "N"), ((96, 256, 192), (19, 37, 23), (32, 48, 40), (101, 29, 197), (3, 263, 17))
     ),
-    ("B", "L"): _cases(("B", "L"), ((64, 768), (5, 61), (8, 100), (3, 257))),
+    ("B", "L"): _cases(("B", "L"), ((64, 768), (5, 61), (8, 100), (67, 30), (3, 1031))),
 }

@@ -13,7 +13,7 @@ from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.build import BuildResult
 from kernelwright.envs.sandbox.limits import Starts
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
-from kernelwright.envs.types import Evaluation, Verdict
+from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
 
 SOURCE_LIMIT_BYTES = 1 << 18
 ANOTHER_KERNEL = "kernel in a ```cpp block, with the same signature"
@@ -79,6 +79,20 @@ def failed(reason: str, log: str, verdict: Verdict = Verdict.BUILD_FAILED) -> Ev
     return Evaluation(verdict=verdict, reason=reason, log=log)
 
 
+def unsupported(name: str, log: str) -> Evaluation:
+    """The evaluation of an answer that asks for what we cannot do, at any try.
+
+    >>> unsupported("cudaIpcGetMemHandle", "").reason
+    'unsupported:cudaIpcGetMemHandle'
+    """
+    return failed(f"{UNSUPPORTED}{name}", log)
+
+
+def no_kernel_function(signature: str, log: str) -> Evaluation:
+    """The evaluation of an answer that lacks what is called, with what was asked for."""
+    return failed("no_kernel_function", f"it has to define\n{signature}\n{log}")
+
+
 def too_large(source: str) -> Evaluation | None:
     """The verdict on a source that nobody reads because of its size; None where it is small."""
     size_bytes = len(source.encode("utf-8", "replace"))
@@ -101,8 +115,8 @@ def host_failed(made: BuildResult) -> Evaluation:
     did not come to its end."""
     if made.status is None:
         return failed("host_timeout", made.log, Verdict.TIMED_OUT)
-    if re.search(r"undefined symbol: cuda\w+", made.log):
-        return failed("not_replayable", made.log, Verdict.UNJUDGED)
+    if missing := re.search(r"undefined symbol: (cuda\w+)", made.log):
+        return unsupported(missing[1], made.log)
     if made.status > 128:
         return failed(f"signal_{made.status - 128}", made.log, Verdict.CRASHED)
     verdict, reason = EXITS.get(made.status, (Verdict.CRASHED, f"exit_{made.status}"))

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelwright.envs.abi import C_ABI, CaseSpec, glue, signature
-from kernelwright.envs.dialects.base import ANOTHER_KERNEL, Built, failed, too_large
+from kernelwright.envs.dialects.base import (
+    ANOTHER_KERNEL,
+    Built,
+    failed,
+    no_kernel_function,
+    too_large,
+)
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
@@ -54,8 +60,9 @@ class Cpp:
             {C_ABI.file: source, "glue.cpp": glue(specs[0], C_ABI)},
         )
         if made.failure:
-            missing = "undefined reference to `kernel'" in made.log
-            return failed("no_kernel_function" if missing else made.failure, made.log)
+            if "undefined reference to `kernel'" in made.log:
+                return no_kernel_function(signature(specs[0], C_ABI), made.log)
+            return failed(made.failure, made.log)
         return Built(
             files=(("kernel.so", made.artefact),),
             runtime=Runtime.NATIVE,

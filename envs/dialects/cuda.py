@@ -13,7 +13,14 @@ from typing import Any
 
 from kernelwright.envs.abi import C_TYPES, CaseSpec, NativeAbi, glue, signature
 from kernelwright.envs.dialects import nvcc
-from kernelwright.envs.dialects.base import ANOTHER_KERNEL, Built, failed, host_failed, too_large
+from kernelwright.envs.dialects.base import (
+    ANOTHER_KERNEL,
+    Built,
+    failed,
+    host_failed,
+    no_kernel_function,
+    too_large,
+)
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.referee.exit_codes import NOT_LOADABLE
 from kernelwright.envs.referee.layout import native_layout
@@ -120,7 +127,7 @@ def trace(
     )
     if made.failure or not made.artefact.endswith(b'{"done":true}\n'):
         if made.status == NOT_LOADABLE and "undefined symbol: kernel" in made.log:
-            return failed("no_kernel_function", made.log)
+            return no_kernel_function(signature(spec, ABI), made.log)
         return host_failed(made)
     lines = made.artefact.splitlines()[:-1]
     if len(lines) > MOST_STEPS:

@@ -70,7 +70,9 @@ class Inline:
     def form(self, spec: CaseSpec) -> str:
         return (
             "`ModelNew` keeps the names and shapes of the parameters. All computing happens in "
-            "kernels of its own, given to torch.utils.cpp_extension.load_inline at import."
+            "kernels of its own, given to torch.utils.cpp_extension.load_inline at import. CUDA "
+            "host code may use the runtime's launches, copies and attributes; its graphs, IPC and "
+            "libraries such as cuBLAS are not supported."
         )
 
     def build(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelwright.envs.dialects import nvcc
-from kernelwright.envs.dialects.base import failed
+from kernelwright.envs.dialects.base import failed, unsupported
 from kernelwright.envs.dialects.inline_extension import RUNTIME, STEM, Extension
 from kernelwright.envs.policy.symbols import foreign
 from kernelwright.envs.replay.plan import Kernel
@@ -54,8 +54,12 @@ def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library
     end = time.monotonic() + BUILD_LIMIT_S
     for extension in wanted:
         light, made = build_extension(extension, sandboxes, max(0.0, end - time.monotonic()))
-        if made.failure == "compile_error" and extension.cuda_sources and _asks_too_much(made.log):
-            return failed("not_replayable", made.log, Verdict.UNJUDGED)
+        if (
+            made.failure == "compile_error"
+            and extension.cuda_sources
+            and (name := _asked(made.log))
+        ):
+            return unsupported(name, made.log)
         if made.failure:
             return failed(made.failure, made.log)
         content, kernels = made.artefact, list[Kernel]()
@@ -111,9 +115,14 @@ def _traceable(extension: Extension, sandboxes: Sandboxes, limit_s: float) -> Bu
     )
 
 
-def _asks_too_much(log: str) -> bool:
-    """Whether a compiler misses what only PyTorch's own headers have."""
-    return any(TORCHS_OWN.search(line) for line in log.splitlines() if "error" in line)
+def _asked(log: str) -> str | None:
+    """The first thing that a compiler misses and that PyTorch's own headers may have, by name."""
+    lines = (line for line in log.splitlines() if re.search(r"\berror\b", line))
+    first = next((line for line in lines if TORCHS_OWN.search(line)), None)
+    if first is None:
+        return None
+    quoted = re.search(r"""["'‘]([\w:.<>/ ]+)["'’]""", first)
+    return quoted[1].replace(" ", "") if quoted else "torch_header"
 
 
 def _runtime(sandboxes: Sandboxes) -> bytes:

@@ -2,12 +2,14 @@
 //
 //   jail SOCKET     serves jobs on that descriptor: compilers (`exec`), native kernels (`play`), and
 //                   CUDA's host code, which runs to learn what it launches (`trace`)
+//   jail nothing SOCKET   plays rounds of a kernel that does nothing: what a round costs by itself
 //   jail landlock   prints the version of Landlock that this kernel has
 #include "player.h"
 #include "tracer.h"
 #include "zygote.h"
 
 int main(int argc, char** argv) {
+  if (argc == 3 && !strcmp(argv[1], "nothing")) play_nothing(atoi(argv[2]));
   if (argc != 2) die(kBadUse, "usage");
   if (!strcmp(argv[1], "landlock")) return printf("%ld\n", landlock_version()) < 0;
   serve_jobs(atoi(argv[1]), [](const Job& job) {

@@ -5,18 +5,20 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <exception>
 #include <new>
+#include <optional>
 
 #include "harden.h"
 
 constexpr int kChannel = 3;
 constexpr size_t kNonceBytes = 16, kLayoutAt = 8;  // envs/referee/layout.py
-constexpr size_t kMessageBytes = 1 << 16, kGapBytes = 1 << 16;
+constexpr size_t kMessageBytes = 1 << 16, kGapBytes = 1 << 16, kPageBytes = 4096;
 
 // What the referee says before the clock starts: where each tensor lies, all sizes, all scalars.
 struct Layout {
@@ -41,47 +43,55 @@ inline Layout read_layout(const char* bytes) {
 // A file between two gaps that nothing else can be mapped into: who runs over its ends crashes.
 struct Mapping {
   char *whole, *base;
-  size_t total;
+  size_t bytes, total;
+  // What is only read is mapped as it is touched, 64 KB at a time: half of what populating takes.
   Mapping(int descriptor, int protection) {
-    const size_t bytes = lseek(descriptor, 0, SEEK_END);
+    bytes = lseek(descriptor, 0, SEEK_END);
     total = (bytes + kGapBytes - 1) / kGapBytes * kGapBytes + 2 * kGapBytes;
     void* gap = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (gap == MAP_FAILED) die(kMapFailed, "mmap");
     whole = static_cast<char*>(gap);
     base = whole + kGapBytes;
-    const int how = MAP_SHARED | MAP_POPULATE | MAP_FIXED;
+    const int how = MAP_SHARED | MAP_FIXED | (protection & PROT_WRITE ? MAP_POPULATE : 0);
     if (mmap(base, bytes, protection, how, descriptor, 0) == MAP_FAILED) die(kMapFailed, "mmap");
     close(descriptor);
   }
+  Mapping(const Mapping&) = delete;
   ~Mapping() { munmap(whole, total); }
 };
 
 using Call = void (*)(void* const*, const int64_t*, const double*);
 
-inline void run_once(Call call, const Layout& layout, int input, int output) {
-  Mapping in(input, PROT_READ), out(output, PROT_READ | PROT_WRITE);
+// Null: nothing is computed, but all inputs are touched, as a kernel does.
+inline void run_once(Call call, const Layout& layout, const Mapping& in, const Mapping& out) {
   std::vector<void*> pointers;
   for (int64_t offset : layout.input_offsets) pointers.push_back(in.base + offset);
   for (int64_t offset : layout.output_offsets) pointers.push_back(out.base + offset);
-  call(pointers.data(), layout.sizes.data(), layout.scalars.data());
+  if (call) return call(pointers.data(), layout.sizes.data(), layout.scalars.data());
+  for (size_t at = 0; at < in.bytes; at += kPageBytes) static_cast<volatile char*>(in.base)[at];
 }
 
 [[noreturn]] inline void serve_rounds(Call call) {
   alignas(16) static char message[kMessageBytes];
   Layout layout;
+  std::optional<Mapping> in, out;
   for (;;) {
-    char control[CMSG_SPACE(2 * sizeof(int))] = {};
+    char control[CMSG_SPACE(sizeof(int))] = {};
     iovec part = {message, sizeof message};
     msghdr header = {nullptr, 0, &part, 1, control, sizeof control, 0};
     if (recvmsg(kChannel, &header, MSG_CMSG_CLOEXEC) <= 0) _exit(0);
     if (message[0] == 'P') layout = read_layout(message + kLayoutAt);
+    int file = -1;
+    if (const cmsghdr* sent = CMSG_FIRSTHDR(&header)) memcpy(&file, CMSG_DATA(sent), sizeof file);
+    if (message[0] == 'O') out.emplace(file, PROT_READ | PROT_WRITE);
     if (message[0] == 'G') {
-      int files[2];
-      memcpy(files, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof files);
-      run_once(call, layout, files[0], files[1]);
+      in.emplace(file, PROT_READ);
+      run_once(call, layout, *in, *out);
+      out.reset();  // the referee takes no outputs that somebody could still write to
       message[0] = 'D';
     }
     if (send(kChannel, message, 1 + kNonceBytes, 0) < 0) _exit(0);
+    in.reset();
   }
 }
 
@@ -94,6 +104,15 @@ inline void run_once(Call call, const Layout& layout, int input, int output) {
   } catch (...) {
   }
   abort();
+}
+
+// Trusted, and under the same filter of system calls, so that a round costs what a candidate's does.
+[[noreturn]] inline void play_nothing(int channel) {
+  if (channel != kChannel && dup2(channel, kChannel) < 0) die(kBadUse, "dup2");
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) die(kNoSandbox, "no_new_privs");
+  filter_system_calls(Starts::kThreads);
+  serve_rounds(nullptr);
 }
 
 [[noreturn]] inline void play(const char* library) {

@@ -35,6 +35,9 @@ NUMPY_TYPES: dict[str, np.dtype[Any]] = {
     "float16": np.dtype("float16"),
     "int64": np.dtype("int64"),
     "int32": np.dtype("int32"),
+    "int16": np.dtype("int16"),
+    "int8": np.dtype("int8"),
+    "uint8": np.dtype("uint8"),
     "bool": np.dtype("bool"),
 }
 

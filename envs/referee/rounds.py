@@ -1,7 +1,7 @@
 """The referee: owns inputs, nonces, clock, outputs and comparison. It unpickles nothing.
 
-Rule: the clock starts before the inputs are revealed and stops only when the referee holds its own
-copy of the outputs. So an early "done", a late write, a patched clock or a background thread in the
+Rule: the clock starts before the inputs are revealed and stops only when nobody can write to the
+outputs any more. So an early "done", a late write, a patched clock or a background thread in the
 candidate's process gains nothing, and none of them has to be detected.
 
 Holds: time and outputs, whatever the candidate's process does to itself; inputs are new in each
@@ -50,6 +50,17 @@ def poisoned_output(spec: CaseSpec) -> int:
     return descriptor
 
 
+def finish(output: int) -> None:
+    """From now on nobody writes to the outputs, by whatever descriptor.
+
+    Raises CandidateFailedError where somebody could: a mapping that can write is still there.
+    """
+    try:
+        seal(output)  # the kernel refuses while there is such a mapping (EBUSY)
+    except OSError:
+        raise CandidateFailedError("protocol_violation") from None
+
+
 def compare(case: str, copy: bytes, spec: CaseSpec, expected: list[Expected]) -> CaseCheck:
     """Whether the referee's copy of the outputs is right."""
     outputs, spilled = read_outputs(copy, spec)
@@ -65,14 +76,21 @@ def compare(case: str, copy: bytes, spec: CaseSpec, expected: list[Expected]) ->
     return CaseCheck(case=case, passed=True, error=worst)
 
 
+def _reopened(descriptor: int) -> int:
+    """Another descriptor of the same file, which cannot write."""
+    return os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+
+
 class RoundPeer:
     """The other end of a timed round: a sandboxed candidate, or a trusted process.
 
-    A trusted process that works on a device `reports_ns`: how long the device took, which the
-    referee's clock only bounds from above.
+    A trusted process may say how long its work took (`reports_ns`: on a device, or of a module
+    without what a round costs by itself); the referee's clock only bounds that from above.
     """
 
     reports_ns = False
+    start = b"G"
+    """What begins a round."""
 
     def __init__(self, channel: socket.socket, round_limit_s: float) -> None:
         self.channel = channel
@@ -84,23 +102,31 @@ class RoundPeer:
         The peer gets a copy of the inputs that nobody had before: what it did to a file that others
         are given (times, attributes, locks) would tell them something.
         """
-        nonce = secrets.token_bytes(NONCE_BYTES)
-        copied = own_copy(inputs)
-        # Opened anew: before Linux 6.7 a file sealed against writing can be mapped shared only by
-        # a descriptor that cannot write.
-        read_only = os.open(f"/proc/self/fd/{copied}", os.O_RDONLY | os.O_CLOEXEC)
-        os.close(copied)
-        output = poisoned_output(spec)
+        given, output = own_copy(inputs), poisoned_output(spec)
+        # Opened anew: a mapping counts as one that writes unless its descriptor cannot. Before
+        # Linux 6.7 a file sealed against writing cannot be mapped shared by any other.
+        read_only, looked_at = _reopened(given), _reopened(output)
+        os.close(given)
         try:
-            with mmap.mmap(output, 0, mmap.MAP_SHARED | mmap.MAP_POPULATE, mmap.PROT_READ) as seen:
+            how = mmap.MAP_SHARED | mmap.MAP_POPULATE
+            with mmap.mmap(looked_at, 0, how, mmap.PROT_READ) as seen:
+                self.lay_out(output)
+                nonce = secrets.token_bytes(NONCE_BYTES)
                 started = time.perf_counter_ns()
-                self.send(b"G" + nonce, [read_only, output])
+                self.send(self.start + nonce, [read_only])
                 said = self.expect(b"D" + nonce, NS_BYTES if self.reports_ns else 0)
-                copy = bytes(seen)
-                return self._duration_ns(time.perf_counter_ns() - started, said), copy
+                finish(output)
+                wall_ns = time.perf_counter_ns() - started
+                return self._duration_ns(wall_ns, said), bytes(seen)
         finally:
-            os.close(output)
-            os.close(read_only)
+            for one in (output, read_only, looked_at):
+                os.close(one)
+
+    def lay_out(self, output: int) -> None:
+        """Before the clock starts the peer gets its outputs to map: there is nothing to see yet."""
+        message = b"O" + secrets.token_bytes(NONCE_BYTES)
+        self.send(message, [output])
+        self.expect(message)
 
     def send(self, message: bytes, files: list[int]) -> None:
         try:
@@ -109,13 +135,13 @@ class RoundPeer:
             raise self.gone() from None
 
     def _duration_ns(self, wall_ns: int, said: bytes) -> int:
-        """What counts: the referee's clock, or a device's where that is consistent with it."""
+        """What counts: the referee's clock, or what was reported and is consistent with it."""
         if not self.reports_ns:
             return wall_ns
-        device_ns = int.from_bytes(said, "little")
-        if not 0 < device_ns <= wall_ns:
+        reported_ns = int.from_bytes(said, "little")
+        if not 0 < reported_ns <= wall_ns:
             raise CandidateFailedError("clocks_disagree", Verdict.UNJUDGED)
-        return device_ns
+        return reported_ns
 
     def expect(self, message: bytes, more_bytes: int = 0, limit_s: float | None = None) -> bytes:
         """Waits for exactly this message, and returns so many bytes that follow it.

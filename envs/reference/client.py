@@ -31,6 +31,7 @@ from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.tolerance import Array, Expected
 from kernelwright.envs.types import Problem, Tolerance
 
+ROUND_LIMIT_S = 60.0
 PROGRAM = "kernelwright.envs.reference.process"
 KEPT_BYTES = 512 << 20
 """At most so much of a batch's draws is kept; a large problem's are drawn anew each time."""
@@ -105,10 +106,16 @@ class Draws:
 
     def baseline_ns(self, loaded: Loaded, case: int, numbers: Iterable[int]) -> list[int]:
         """How long the module that the reference is aimed at took in each of these rounds."""
+        return self.rounds_ns(self.reference, loaded, case, numbers)
+
+    def rounds_ns(
+        self, peer: RoundPeer, loaded: Loaded, case: int, numbers: Iterable[int]
+    ) -> list[int]:
+        """How long each of these rounds took a trusted process, whose outputs nobody needs."""
         found = []
         for number in numbers:
             with self.of(loaded, case, number) as draw:
-                found.append(self.reference.round(draw.inputs, loaded.specs[case])[0])
+                found.append(peer.round(draw.inputs, loaded.specs[case])[0])
         return found
 
     def close(self) -> None:
@@ -122,26 +129,33 @@ class Draws:
         return int.from_bytes(digest[:8], "little") >> 2
 
 
+class NothingInPython(RoundPeer):
+    """Rounds in the reference process that compute nothing: what a Python answer's cost by
+    themselves."""
+
+    start = b"N"
+
+    def gone(self) -> Exception:
+        return ReferenceGoneError("the reference process ended")
+
+
 class ReferenceProcess(RoundPeer):
     """The referee's line to `envs/reference/process.py`: draws, expectations, the baseline.
 
-    With a GPU the baseline can be aimed at it.
+    With a GPU the baseline can be aimed at it. Its rounds last as long as the module took.
     """
+
+    reports_ns = True
 
     def __init__(self, gpu: Gpu | None = None) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for end in (mine, theirs):
             # A message of such a socket is sent whole, so it has to fit into the buffer.
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
-        super().__init__(mine, round_limit_s=60.0)
+        super().__init__(mine, ROUND_LIMIT_S)
+        self.nothing = NothingInPython(mine, ROUND_LIMIT_S)
         self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-P",
-                "-m",
-                "kernelwright.envs.reference.process",
-                str(theirs.fileno()),
-            ],
+            [sys.executable, "-P", "-m", PROGRAM, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             env={
@@ -187,7 +201,6 @@ class ReferenceProcess(RoundPeer):
         GPU."""
         where = {"compiled": compiled, "on_device": on_device}
         self.ask({"op": "aim", "key": problem.key, "case": case, **where})
-        self.reports_ns = on_device
 
     def ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         try:

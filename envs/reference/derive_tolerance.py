@@ -13,13 +13,20 @@ from typing import Any
 import numpy as np
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
-from kernelwright.envs.referee.tolerance import derive_tolerance, overflowed, spread_of
+from kernelwright.envs.referee.tolerance import (
+    Array,
+    Expected,
+    derive_tolerance,
+    overflowed,
+    spread_of,
+)
+from kernelwright.envs.reference.distributions import is_float
 from kernelwright.envs.reference.module import (
+    ProblemError,
     Reference,
     flatten,
     forward,
     forward_float64,
-    is_float,
 )
 from kernelwright.envs.types import Problem, Tolerance
 
@@ -43,6 +50,13 @@ FEW = 32
 
 DRAWS = 16
 """So many draws together show it."""
+
+NOISE_SHARE = 0.01
+"""So much of an output may be off in the module's own precision: a few values at a threshold."""
+
+
+class NoiseError(ProblemError):
+    """What the module computes is rounding noise, in its own precision."""
 
 
 def nudge(tensors: list[Any], relative: float) -> list[Any]:
@@ -68,19 +82,46 @@ def output_spreads(reference: Reference, outputs: Sequence[TensorSpec]) -> list[
 def rounding_tolerance(
     problem: Problem, drawn: tuple[Any, dict[str, Any], list[Any]], spreads: Sequence[float] = ()
 ) -> Tolerance:
-    """The problem's own tolerance, else the one derived from what rounding does to this draw."""
+    """The problem's own tolerance, else the one derived from what rounding does to this draw.
+
+    Raises NoiseError where the module's own precision does not keep it.
+    """
     if problem.tolerance is not None:
         return problem.tolerance
     model, state, arguments = drawn
     exactly = [one.double() if is_float(one) else one for one in arguments]
     moved = [forward_float64(model, state, nudge(exactly, NUDGE)) for _ in range(NUDGES)]
     outputs = [forward_float64(*drawn), forward(*drawn), *moved]
-    exact, *others = [[one.numpy() for one in flatten(output)] for output in outputs]
+    exact, own, *others = [[one.numpy() for one in flatten(output)] for output in outputs]
     exact = [
-        overflowed(one, own.dtype) if own.dtype.kind == "f" else one
-        for one, own in zip(exact, others[0], strict=True)
+        overflowed(one, rounded.dtype) if rounded.dtype.kind == "f" else one
+        for one, rounded in zip(exact, own, strict=True)
     ]
-    return derive_tolerance(problem.dtype, exact, others, spreads)
+    tolerance = derive_tolerance(
+        _coarsest(own), exact, [own, *others], spreads, terms(state, arguments, exact)
+    )
+    for one, rounded, least in zip(exact, own, spreads or [0.0] * len(own), strict=True):
+        if rounded.dtype.kind == "f":
+            share = Expected.of([one], tolerance, least).share_off(rounded)
+            if share > NOISE_SHARE:
+                raise NoiseError(
+                    f"{share:.0%} of the module's own output is rounding noise: it is off by more "
+                    "than can be allowed, so no kernel can be checked against it"
+                )
+    return tolerance
+
+
+def _coarsest(own: Sequence[Array]) -> str:
+    """The type of the least precise output of floats."""
+    kinds = [one.dtype for one in own if one.dtype.kind == "f"]
+    return str(min(kinds, key=lambda kind: kind.itemsize)) if kinds else "float32"
+
+
+def terms(state: dict[str, Any], arguments: list[Any], outputs: Sequence[Array]) -> float:
+    """How many numbers go in for each that comes out: at most so many are summed up in it, where
+    none is used twice."""
+    given = [*state.values(), *(one for one in arguments if hasattr(one, "numel"))]
+    return float(sum(one.numel() for one in given) / max(1, sum(one.size for one in outputs)))
 
 
 def case_tolerance(
@@ -89,7 +130,7 @@ def case_tolerance(
     """The tolerance of a case: the widest of several draws, where one shows and costs little.
 
     Of the few outputs of a small case, one draw may have them all where rounding does nothing (at
-    the ends of a clamp), and the next may not.
+    the ends of a clamp), and the next may not. Raises NoiseError.
     """
     outputs = sum(math.prod(one.shape) for one in spec.outputs)
     small = sum(math.prod(one.shape) for one in spec.inputs) <= SMALL_INPUTS
@@ -97,4 +138,8 @@ def case_tolerance(
     found = [
         rounding_tolerance(problem, reference.draw(1 + number), spreads) for number in range(draws)
     ]
-    return max(found, key=lambda one: one.of_spread)
+    return Tolerance(
+        relative=max(one.relative for one in found),
+        of_spread=max(one.of_spread for one in found),
+        absolute=max(one.absolute for one in found),
+    )

@@ -9,6 +9,8 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import time
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,17 +18,14 @@ from typing import Any
 import numpy as np
 
 from kernelwright.envs.abi import CPP_WORDS, CaseSpec, TensorSpec, free_name
+from kernelwright.envs.reference.distributions import DISTRIBUTIONS, drawn_states, is_float
 from kernelwright.envs.types import Case, Problem
-
-DISTRIBUTIONS = {
-    "given": (1.0, 0.0),
-    "scaled": (3.0, 0.0),
-    "shifted": (1.0, 0.5),
-}
-"""name → (factor, offset) that a case's floating-point inputs are changed by."""
 
 EXACT_INT = 1 << 53
 """Scalars reach a kernel through doubles."""
+
+PROBLEM_FILE = re.compile(r"<problem .*>", re.DOTALL)
+"""What a problem's code is called in a traceback."""
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
@@ -55,16 +54,14 @@ class Reference:
 
         torch.manual_seed(seed)
         model = self.namespace["Model"](*self.init()).eval()
-        factor, offset = DISTRIBUTIONS[self.case.distribution]
-        arguments = [
-            one * factor + offset if is_float(one) else one
-            for one in self.namespace["get_inputs"]()
-        ]
+        distribution = DISTRIBUTIONS[self.case.distribution]
+        arguments = [distribution.changed(one) for one in self.namespace["get_inputs"]()]
         arguments = [
             one.contiguous() if isinstance(one, torch.Tensor) else _in_float32(one)
             for one in arguments
         ]
-        return model, dict(model.state_dict()), arguments
+        state = dict(model.state_dict())
+        return model, drawn_states(state) if distribution.states else state, arguments
 
     def init(self) -> list[Any]:
         """What the module is made with."""
@@ -126,7 +123,7 @@ def _constant(name: str) -> re.Pattern[str]:
 def load_reference(problem: Problem, case: Case) -> Reference:
     """The problem's module, for this case."""
     namespace: dict[str, Any] = {"__name__": "problem"}
-    exec(compile(sized_code(problem, case), f"<{problem.name}>", "exec"), namespace)
+    exec(compile(sized_code(problem, case), f"<problem {problem.name}>", "exec"), namespace)
     missing = [name for name in ("Model", "get_inputs") if name not in namespace]
     if missing:
         raise ProblemError(f"{problem.name}: does not define {' and '.join(missing)}")
@@ -144,6 +141,21 @@ def run(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
 
     with torch.inference_mode():
         return torch.func.functional_call(model, state, tuple(arguments), tie_weights=False)
+
+
+def time_ns(model: Any, state: dict[str, Any], arguments: list[Any]) -> int:
+    """How long the module takes, called as its user calls it, on tensors that are in place."""
+    import torch
+
+    for name, tensor in state.items():
+        owner, _, last = name.rpartition(".")
+        getattr(model.get_submodule(owner), last).data = tensor
+    with torch.inference_mode():
+        started = time.perf_counter_ns()
+        found = model(*arguments)
+        ended = time.perf_counter_ns()
+    del found  # freed once the clock has stopped
+    return ended - started
 
 
 def forward(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
@@ -169,20 +181,72 @@ def works_in_place(model: Any, state: dict[str, Any], arguments: list[Any]) -> b
 
 
 def forward_float64(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
-    """The same in float64: what the answer should be, with rounding out of the way."""
-    state64 = {name: one.double() if is_float(one) else one for name, one in state.items()}
-    return forward(model, state64, [one.double() if is_float(one) else one for one in arguments])
+    """The same in float64: what the answer should be, with rounding out of the way.
+
+    A module that insists on another type (a hidden state made with `dtype=torch.float32`) runs in
+    its own: then its own rounding is part of what is expected.
+    """
+    import torch
+
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)  # of what `forward` makes: torch.zeros(...)
+    try:
+        return forward(model, *_cast(state, arguments, torch.float64))
+    except RuntimeError:
+        torch.set_default_dtype(usual)
+        own = next((one.dtype for one in state.values() if is_float(one)), usual)
+        return forward(model, *_cast(state, arguments, own))
+    finally:
+        torch.set_default_dtype(usual)
+
+
+def _cast(
+    state: dict[str, Any], arguments: list[Any], dtype: Any
+) -> tuple[dict[str, Any], list[Any]]:
+    """The same with all floats of one type."""
+    cast = [one.to(dtype) if is_float(one) else one for one in arguments]
+    return {name: one.to(dtype) if is_float(one) else one for name, one in state.items()}, cast
 
 
 def refuse_random(reference: Reference) -> None:
-    """Raises ProblemError where the module gives other outputs for the same inputs."""
+    """Raises ProblemError, with the line if PyTorch's generator was asked, where the module gives
+    other outputs for the same inputs."""
     drawn = reference.draw(0)
     pairs = zip(flatten(forward(*drawn)), flatten(forward(*drawn)), strict=True)
     if not all(a.shape == b.shape and ((a == b) | ((a != a) & (b != b))).all() for a, b in pairs):
         raise ProblemError(
             "the problem's module is random: it gives other outputs for the same inputs, "
-            "so no kernel can be checked against it"
+            f"so no kernel can be checked against it{first_draw(drawn)}"
         )
+
+
+def first_draw(drawn: tuple[Any, dict[str, Any], list[Any]]) -> str:
+    """`; line 12 draws numbers`: the first line of a module that asks PyTorch's generator for some.
+
+    Empty where none does, and what differs comes from elsewhere.
+    """
+    import torch
+
+    found: list[int] = []
+
+    class Watch(torch.overrides.TorchFunctionMode):
+        def __torch_function__(
+            self, function: Any, _: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            before = torch.get_rng_state()
+            result = function(*args, **(kwargs or {}))
+            if not torch.equal(before, torch.get_rng_state()):
+                found.extend(line for line in problem_lines(traceback.extract_stack())[-1:])
+            return result
+
+    with Watch():
+        forward(*drawn)
+    return f"; line {found[0]} draws numbers" if found else ""
+
+
+def problem_lines(frames: Iterable[traceback.FrameSummary]) -> list[int]:
+    """The lines of these frames that are the problem's own, outermost first."""
+    return [one.lineno or 0 for one in frames if PROBLEM_FILE.fullmatch(one.filename)]
 
 
 def flatten(output: Any) -> list[Any]:
@@ -234,11 +298,6 @@ def _in_float32(value: Any) -> Any:
 
 def _dims(value: Any) -> int:
     return len(value.shape) if hasattr(value, "shape") else 0
-
-
-def is_float(value: Any) -> bool:
-    """Whether it is a tensor of floats."""
-    return hasattr(value, "is_floating_point") and bool(value.is_floating_point())
 
 
 def _tensor_spec(name: str, tensor: Any) -> TensorSpec:

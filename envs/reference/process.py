@@ -2,7 +2,7 @@
 
 No candidate ever enters it, and it decides nothing. It answers on one socket, in order: requests in
 JSON (`load`, `draw`, `aim`, `work`), and timed rounds in the very protocol that candidates speak (a
-nonce and two descriptors in, the nonce back when the work is done).
+nonce and a descriptor in, the nonce back when the work is done), with how long the module took.
 
     python -m envs.reference.process SOCKET_FD
 """
@@ -14,7 +14,9 @@ import mmap
 import os
 import socket
 import sys
+import traceback
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import accumulate
 from typing import Any
@@ -26,32 +28,28 @@ from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee.layout import (
+    GUARD_BYTES,
     MESSAGE_BYTES,
     NONCE_BYTES,
     NS_BYTES,
     NUMPY_TYPES,
     offsets,
 )
-from kernelwright.envs.referee.tolerance import Array, overflowed
-from kernelwright.envs.reference.derive_tolerance import (
-    NUDGE,
-    case_tolerance,
-    nudge,
-    output_spreads,
-)
+from kernelwright.envs.referee.tolerance import Array, Expected, overflowed
+from kernelwright.envs.reference.derive_tolerance import NUDGE, nudge
 from kernelwright.envs.reference.least_work import least_work
 from kernelwright.envs.reference.module import (
     ProblemError,
-    Reference,
     copies,
     flatten,
     forward,
     forward_float64,
-    load_reference,
-    refuse_random,
+    problem_lines,
     run,
+    time_ns,
     works_in_place,
 )
+from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.reference.torch_compile import compile_module
 from kernelwright.envs.replay.torch_clock import DeviceClock
 from kernelwright.envs.types import Problem, Tolerance
@@ -62,21 +60,31 @@ class ReferenceServer:
 
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
-        self.loaded: dict[str, list[tuple[Reference, CaseSpec]]] = {}
+        self.loaded: dict[str, list[Ready]] = {}
         self.aims: dict[tuple[str, int, bool, bool], tuple[Any, list[str], CaseSpec, bool]] = {}
         self.aimed: tuple[Any, list[str], CaseSpec, bool] | None = None
+        self.results: list[torch.Tensor] | None = None
+        """Of the case aimed at, for rounds that compute nothing."""
+        self.outputs: mmap.mmap | None = None
+        """Of the next round."""
         self.clock: DeviceClock | None = None
         """Where rounds run on the GPU: how they are timed."""
 
     def serve(self) -> None:
         """Answers until the referee hangs up."""
         while True:
-            message, files, _, _ = socket.recv_fds(self.channel, MESSAGE_BYTES, 2)
+            message, files, _, _ = socket.recv_fds(self.channel, MESSAGE_BYTES, 1)
             if not message:
                 return
-            if message[:1] == b"G":
-                device_ns = self.run_round(*files)
-                said = device_ns.to_bytes(NS_BYTES, "little") if device_ns else b""
+            if message[:1] == b"O":
+                self.outputs = _mapped(files[0], mmap.PROT_READ | mmap.PROT_WRITE)
+                self.channel.send(message)
+                continue
+            if message[:1] in b"GN":
+                timed = message[:1] == b"G"
+                said = self.run_round(*files).to_bytes(NS_BYTES, "little") if timed else b""
+                if not timed:
+                    self.run_nothing(*files)
                 self.channel.send(b"D" + message[1 : 1 + NONCE_BYTES] + said)
                 continue
             request = json.loads(message)
@@ -84,7 +92,7 @@ class ReferenceServer:
                 answer, sent = getattr(self, request.pop("op"))(**request)
             # The named boundary: a problem's own code ran, and may have called sys.exit.
             except (Exception, SystemExit) as error:  # noqa: BLE001
-                answer, sent = {"error": f"{type(error).__name__}: {error}"[:2000]}, []
+                answer, sent = {"error": _said(error)}, []
             socket.send_fds(self.channel, [json.dumps(answer).encode()], sent)
             for descriptor in sent:
                 os.close(descriptor)
@@ -92,30 +100,25 @@ class ReferenceServer:
     def load(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         """The spec and the tolerance of every case."""
         noun = from_plain(Problem, problem)
-        references = [load_reference(noun, case) for case in noun.cases]
-        pairs = [(one, one.spec()) for one in references]
-        for _, spec in pairs:
-            _comparable(spec)
-        refuse_random(references[0])
-        spreads = [output_spreads(one, spec.outputs) for one, spec in pairs]
-        tolerances = [
-            case_tolerance(noun, one, spec, least)
-            for (one, spec), least in zip(pairs, spreads, strict=True)
-        ]
-        self.loaded = {noun.key: pairs}
+        ready = [prepare(noun, case, first=number == 0) for number, case in enumerate(noun.cases)]
+        self.loaded = {noun.key: ready}
         self.aims.clear()
-        specs = [to_plain(spec) for _, spec in pairs]
-        plain = {"specs": specs, "tolerances": to_plain(tolerances), "spreads": spreads}
+        plain = {
+            "specs": [to_plain(one.spec) for one in ready],
+            "tolerances": [to_plain(one.tolerance) for one in ready],
+            "spreads": [one.spreads for one in ready],
+        }
         return plain, []
 
     def draw(self, key: str, case: int, seed: int) -> tuple[dict[str, Any], list[int]]:
         """Two files: the inputs as the ABI lays them out, and what is expected of the outputs."""
-        reference, spec = self.loaded[key][case]
-        model, state, arguments = reference.draw(seed)
+        ready = self.loaded[key][case]
+        spec = ready.spec
+        model, state, arguments = ready.reference.draw(seed)
         tensors = [one for one in arguments if isinstance(one, torch.Tensor)] + list(state.values())
         places, size = offsets(spec.inputs)
         inputs = _file([_raw(one) for one in tensors], places, size)
-        expected = _expected(model, state, arguments, spec)
+        expected = _expected(model, state, arguments, ready)
         arrays = [array for choices in expected for array in choices]
         starts = [0, *accumulate(array.nbytes for array in arrays)]
         answers = _file([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
@@ -128,7 +131,7 @@ class ReferenceServer:
         GPU."""
         place = (key, case, compiled, on_device)
         if place not in self.aims:
-            reference, spec = self.loaded[key][case]
+            reference, spec = self.loaded[key][case].reference, self.loaded[key][case].spec
             model, state, arguments = reference.draw(0)
             in_place = works_in_place(model, state, arguments)
             if compiled:
@@ -138,31 +141,26 @@ class ReferenceServer:
                 run(model, *_on_gpu(state, arguments))  # what cannot run there is refused here
             self.aims[place] = (model, list(state), spec, in_place)
         self.clock = DeviceClock() if on_device else None
-        self.aimed = self.aims[place]
+        self.aimed, self.results = self.aims[place], None
         return {}, []
 
     def work(
         self, key: str, case: int, tolerance: dict[str, float]
     ) -> tuple[dict[str, Any], list[int]]:
         """The least that a kernel has to do for this case."""
-        return to_plain(least_work(self.loaded[key][case][0], Tolerance(**tolerance))), []
+        return to_plain(least_work(self.loaded[key][case].reference, Tolerance(**tolerance))), []
 
-    def run_round(self, inputs: int, outputs: int) -> int | None:
+    def run_round(self, inputs: int) -> int:
         """PyTorch's forward, eager or compiled, on the file's tensors; its result is not needed.
 
-        Returns the nanoseconds that a device took, None where there is none.
+        Returns the nanoseconds that it took, by the device's clock where there is one: the module
+        called as a user calls it, without what a round costs by itself.
         """
         if self.aimed is None:
             raise ProblemError("a round before a case was aimed at")
         model, names, spec, in_place = self.aimed
-        size = os.fstat(inputs).st_size
-        mapping = mmap.mmap(inputs, size, mmap.MAP_SHARED | mmap.MAP_POPULATE, mmap.PROT_READ)
-        os.close(inputs)
-        os.close(outputs)
-        tensors = [
-            _view(mapping, one, place)
-            for one, place in zip(spec.inputs, offsets(spec.inputs)[0], strict=True)
-        ]
+        self.outputs = None
+        tensors = _views(_mapped(inputs, mmap.PROT_READ), spec.inputs)
         if self.clock is not None:
             tensors = [one.to("cuda") for one in tensors]
         first_state = len(tensors) - len(names)
@@ -173,16 +171,45 @@ class ReferenceServer:
             state, arguments = copies(state, arguments)
         if self.clock is not None:
             return self.clock.time_ns(lambda: run(model, state, arguments))
-        run(model, state, arguments)
-        return None
+        return time_ns(model, state, arguments)
+
+    def run_nothing(self, inputs: int) -> None:
+        """What an answer in Python does in a round besides computing: it finds its tensors, and
+        copies its results to where they belong."""
+        mapping, self.outputs = self.outputs, None
+        if self.aimed is None or mapping is None:
+            raise ProblemError("a round before a case was aimed at")
+        spec = self.aimed[2]
+        _views(_mapped(inputs, mmap.PROT_READ), spec.inputs)
+        if self.results is None:
+            shapes = [(one.shape, getattr(torch, one.dtype)) for one in spec.outputs]
+            self.results = [torch.zeros(shape, dtype=dtype) for shape, dtype in shapes]
+        for one, result in zip(
+            _views(mapping, spec.outputs, GUARD_BYTES), self.results, strict=True
+        ):
+            one.copy_(result)
 
 
-def _comparable(spec: CaseSpec) -> None:
-    """Raises ProblemError where an output's values cannot be compared."""
-    for one in spec.outputs:
-        if one.dtype not in NUMPY_TYPES:
-            known = ", ".join(NUMPY_TYPES)
-            raise ProblemError(f"output {one.name} is {one.dtype}; it can be {known}")
+def _said(error: BaseException) -> str:
+    """The error in the words of who wrote the problem: with the line of its module."""
+    lines = problem_lines(traceback.extract_tb(error.__traceback__))
+    where = f"line {lines[-1]}: " if lines else ""
+    return f"{type(error).__name__}: {where}{error}"[:2000]
+
+
+def _mapped(descriptor: int, protection: int) -> mmap.mmap:
+    size = os.fstat(descriptor).st_size
+    mapping = mmap.mmap(descriptor, size, mmap.MAP_SHARED | mmap.MAP_POPULATE, protection)
+    os.close(descriptor)
+    return mapping
+
+
+def _views(
+    mapping: mmap.mmap, specs: Sequence[TensorSpec], guard_bytes: int = 0
+) -> list[torch.Tensor]:
+    """The tensors of a file."""
+    places = offsets(specs, guard_bytes)[0]
+    return [_view(mapping, one, place) for one, place in zip(specs, places, strict=True)]
 
 
 def _view(mapping: mmap.mmap, one: TensorSpec, place: int) -> torch.Tensor:
@@ -194,28 +221,36 @@ def _view(mapping: mmap.mmap, one: TensorSpec, place: int) -> torch.Tensor:
 
 
 def _expected(
-    model: Any, state: dict[str, Any], arguments: list[Any], spec: CaseSpec
+    model: Any, state: dict[str, Any], arguments: list[Any], ready: Ready
 ) -> list[list[Array]]:
-    """For each output its acceptable values: one in float64, or for integers and bools several."""
-    kinds = [NUMPY_TYPES[one.dtype] for one in spec.outputs]
+    """For each output its acceptable values (`Expected` of envs/referee/tolerance.py)."""
+    kinds = [NUMPY_TYPES[one.dtype] for one in ready.spec.outputs]
     wide = [_array(one) for one in flatten(forward_float64(model, state, arguments))]
     exact = [
         overflowed(one, kind) if kind.kind == "f" else one
         for one, kind in zip(wide, kinds, strict=True)
     ]
-    if all(kind.kind == "f" for kind in kinds):
-        return [[one] for one in exact]
-    rounded = [_array(one) for one in flatten(forward(model, state, arguments))]
+    own = [_array(one) for one in flatten(forward(model, state, arguments))]
+    whole = any(kind.kind != "f" for kind in kinds)
     nudged = [
         [_array(one) for one in flatten(forward_float64(model, state, nudge(arguments, NUDGE)))]
-        for _ in range(2)
+        for _ in range(2 if whole else 0)
     ]
     choices: list[list[Array]] = []
-    for i, one in enumerate(rounded):
-        others = [exact[i], *(run[i] for run in nudged)]
-        discrete = [one, *(other.astype(one.dtype) for other in others)]
-        choices.append([exact[i]] if one.dtype.kind == "f" else discrete)
+    for i, one in enumerate(own):
+        if one.dtype.kind == "f":
+            held = Expected.of([exact[i]], ready.tolerance, ready.spreads[i])
+            choices.append([exact[i], one] if _off(held, one) else [exact[i]])
+        else:
+            others = [exact[i], *(run[i] for run in nudged)]
+            choices.append([one, *(other.astype(one.dtype) for other in others)])
     return choices
+
+
+def _off(expected: Expected, values: Array) -> bool:
+    """Whether some of these are further off than is allowed."""
+    error, _ = expected.error(values)
+    return error is None or error > 1
 
 
 def _array(tensor: torch.Tensor) -> Array:

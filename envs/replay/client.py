@@ -22,7 +22,7 @@ from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
 from kernelwright.envs.replay.plan import GpuReplay, Launch, Place, Plan, Step
 from kernelwright.envs.sandbox.build import head
 from kernelwright.envs.sandbox.runtimes import Sandboxes
-from kernelwright.envs.types import Evaluation, Verdict
+from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
 
 START_LIMIT_S = 60.0
 END_LIMIT_S = 20.0
@@ -100,7 +100,8 @@ class GpuCandidate(RoundPeer):
         if isinstance(plan, Evaluation):
             self._fail(plan.reason, plan.verdict, plan.log)
         if plan.left_out:
-            self._fail("not_replayable", Verdict.UNJUDGED, f"{plan.left_out} cannot be replayed")
+            name = UNSUPPORTED + plan.left_out.replace(" ", "_")
+            self._fail(name, Verdict.BUILD_FAILED, f"{plan.left_out} cannot be replayed")
         try:
             codes = {one.code for one in plan.launches}
             return replay_message(plan, spec, {code: self._binary(plan, code) for code in codes})

@@ -141,21 +141,24 @@ class Replayer:
 def serve(channel: socket.socket, replayer: Replayer) -> None:
     """Answers the referee until it hangs up."""
     while True:
-        message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 2)
+        message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 1)
         if not message:
             return
-        maps = [_map(one, number == 1) for number, one in enumerate(files)]
         kind, said = message[:1], b""
-        if kind == b"P":
-            replayer.prepare(json.loads(maps[0][:]))
+        mapped = _map(*files, writable=kind == b"O")
+        if kind == b"O":
+            outputs = mapped
+        elif kind == b"P":
+            replayer.prepare(json.loads(mapped[:]))
         else:
-            kind, said = b"D", replayer.round(*maps).to_bytes(NS_BYTES, "little")
-        for one in maps:
-            one.close()
+            kind, said = b"D", replayer.round(mapped, outputs).to_bytes(NS_BYTES, "little")
+            outputs.close()
+        if kind != b"O":
+            mapped.close()
         channel.send(kind + message[1 : 1 + NONCE_BYTES] + said)
 
 
-def _map(descriptor: int, writable: bool) -> mmap.mmap:
+def _map(descriptor: int, *, writable: bool) -> mmap.mmap:
     size = os.fstat(descriptor).st_size
     protection = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
     found = mmap.mmap(descriptor, size, mmap.MAP_SHARED, protection)

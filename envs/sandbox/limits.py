@@ -16,7 +16,7 @@ FIRST_UID = 100_000
 """Where the judge is root, a worker's jobs run as this user plus the worker's process id."""
 CGROUP_MEMORY_BYTES = 4 << 30
 """Memory of all of a worker's jobs together, scratch folders and shared memory included."""
-CGROUP_PROCESSES = 128
+CGROUP_PROCESSES = 256
 
 
 class Starts(Enum):
@@ -80,8 +80,8 @@ EXTENSION_LIMITS = Limits(
     starts=Starts.PROCESSES,
 )
 """A PyTorch extension: its headers alone take a compiler a minute."""
-RUN_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)
-"""A native kernel, all of its rounds."""
+RUN_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=16 << 20, processes=128, cpu_seconds=120)
+"""A native kernel, all of its rounds; a thread for each row of a batch of 64 is honest."""
 PYTHON_LIMITS = Limits(memory_bytes=4 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)
 """A Python answer, all of its rounds; torch alone maps more than a gigabyte."""
 TRACE_LIMITS = replace(PYTHON_LIMITS, starts=Starts.NOTHING)

@@ -1,0 +1,110 @@
+"""Whose fault a verdict was, in words that a person or a model can act on.
+
+Each reason that the judge gives stands here once. `unjudged` is what no answer is at fault for, and
+nothing else is; a test holds both directions.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
+
+
+class Side(StrEnum):
+    """Whose doing a verdict is."""
+
+    ANSWER = "the answer"
+    LIMIT = "a limit of the judge"
+    PROBLEM = "the problem"
+    JUDGE = "the judge"
+    MACHINE = "this machine"
+
+
+UNJUDGED_SIDES = (Side.PROBLEM, Side.JUDGE, Side.MACHINE)
+
+WORDS: dict[Side, dict[str, str]] = {
+    Side.ANSWER: {
+        "mismatch": "an output is not what the module computes",
+        "out_of_bounds": "it wrote outside its outputs",
+        "inputs_changed": "it changed its inputs",
+        "other_parameters": "its parameters have other names than the module's",
+        "not_a_tensor": "forward returned something that is no tensor",
+        "other_shape": "an output has another shape than the module's",
+        "other_dtype": "an output has another type than the module's",
+        "no_code_block": "there is no code block in it",
+        "truncated": "it was cut off before its end",
+        "empty_source": "its code block is empty",
+        "compile_error": "the compiler refused it",
+        "compile_timeout": "compiling it took too long",
+        "compile_memory": "compiling it took too much memory",
+        "output_too_large": "what was built is too large",
+        "source_too_large": "it has too much source",
+        "syntax_error": "it is not Python",
+        "import_error": "its module cannot be imported",
+        "no_kernel_function": "it does not define the function that was asked for",
+        "load_inline_misused": "it calls load_inline in a way that cannot be built",
+        "no_code": "it has no code for this GPU",
+        "launch_misused": "it launches a kernel in a way that makes no sense",
+        "not_loadable": "its library or its module could not be loaded",
+        "out_of_memory": "it asked for more memory than there is for it",
+        "output_flood": "it wrote more than there is room for",
+        "hung_up": "it closed the line to the judge",
+        "protocol_violation": "its process said what no answer says",
+        "illegal_address": "a kernel touched memory that is not its own",
+        "launch_failed": "the device refused or broke off a launch",
+        "wall_limit": "loading it or a round took too long",
+        "candidate_limit": "all of its rounds and starts together took too long",
+        "import_timeout": "importing it took too long",
+        "host_timeout": "its host code took too long",
+        "too_many_launches": "it launches too many kernels",
+        "torch_compute": "PyTorch computed in place of its kernels",
+        "not_compiled": "what it called was not compiled from its source",
+        "forbidden_code": "it uses what no answer needs",
+        "foreign_code": "it calls code that is not its own",
+        "no_custom_kernel": "no kernel of its own was launched",
+        "too_fast": "it was faster than memory and arithmetic here allow",
+    },
+    Side.PROBLEM: {"reference_failed": "its own module cannot be run, or checked against"},
+    Side.MACHINE: {
+        "built_only": "it builds; nothing here can run it",
+        "no_nvcc": "nvcc is missing",
+        "no_triton": "Triton is missing",
+    },
+    Side.JUDGE: {
+        "worker_lost": "its worker died twice",
+        "candidate_deadline": "it did not finish in time",
+        "batch_deadline": "the batch's time was up",
+        "clocks_disagree": "two clocks of its own disagree",
+    },
+}
+"""What each reason says, by whose doing it is."""
+
+FAMILIES = {
+    UNSUPPORTED: (Side.LIMIT, "{} is not supported"),
+    "signal_": (Side.ANSWER, "signal {} ended it"),
+    "exit_": (Side.ANSWER, "it ended by itself, with status {}"),
+}
+"""The same of reasons that end in a name or a number, by how they begin."""
+
+
+def side_of(reason: str) -> tuple[Side, str] | None:
+    """Whose doing it is and what it says; None of a reason that no judge of this version gives.
+
+    >>> side_of("signal_11")
+    (<Side.ANSWER: 'the answer'>, 'signal 11 ended it')
+    """
+    for prefix, (side, words) in FAMILIES.items():
+        if reason.startswith(prefix):
+            return side, words.format(reason.removeprefix(prefix))
+    return next(((side, known[reason]) for side, known in WORDS.items() if reason in known), None)
+
+
+def fault(evaluation: Evaluation) -> str | None:
+    """Whose fault it was and what happened, in a line; None where there is none, or unknown.
+
+    >>> fault(Evaluation(verdict=Verdict.TIMED_OUT, reason="candidate_limit"))
+    'the answer: all of its rounds and starts together took too long'
+    """
+    found = side_of(evaluation.reason)
+    return None if found is None or evaluation.verdict is Verdict.CORRECT else ": ".join(found)
