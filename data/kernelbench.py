@@ -167,7 +167,7 @@ def _cases(sizes: Sizes, scale: float) -> tuple[Case, ...]:
         Case(
             name="odd",
             sizes=sized(lambda _, size: _part(size, 3) | 1),
-            distribution="zero_rows",
+            distribution="special",
             role=Role.HELD_OUT,
         ),
         Case(name="longer", sizes=sized(longer(0)), distribution="scaled"),

@@ -13,7 +13,7 @@ import symtable
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from kernelwright.envs.reference.module import is_settable
+from kernelwright.envs.reference.module import is_settable, settings_of
 
 INPUTS, MODULE = "get_inputs", ("Model", "get_init_inputs")
 SEES_ALL = {"globals", "locals", "vars", "eval", "exec", "__import__", "sys", "inspect"}
@@ -72,14 +72,14 @@ def sizes_of(code: str) -> Sizes:
     written = {
         name: values[name]
         for one in statements
-        for name in _targets(one.node)
+        for name, value in settings_of(one.node)
         if len(setters[name]) == 1 and values.get(name, 0) > 0
-        if _is_literal(one.node) and is_settable(code, name)
+        if _value(value, {}) is not None and is_settable(code, name)
     }
     loose = [one for one in statements if not _only_sets(one)]
     kept = _needed({*MODULE, *(name for one in loose for name in one.reads)}, setters)
     varied = _needed({INPUTS}, setters)
-    together = {name: set(_targets(setters[name][0].node)) for name in written}
+    together = {name: _set_with(name, setters[name][0].node) for name in written}
     open_to_all = bool((kept | varied) & SEES_ALL)
     free = [name for name in written if name in varied and not together[name] & kept]
     return Sizes(written, () if open_to_all else tuple(free), statements)
@@ -138,14 +138,11 @@ def _all_targets(node: ast.stmt) -> list[ast.expr]:
     return []
 
 
-def _targets(node: ast.stmt) -> list[str]:
-    return [one.id for one in _all_targets(node) if isinstance(one, ast.Name)]
-
-
-def _is_literal(node: ast.stmt) -> bool:
-    """Whether a line sets a number that nothing else decides."""
-    value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
-    return value is not None and _value(value, {}) is not None
+def _set_with(name: str, node: ast.stmt) -> set[str]:
+    """The names that get their value together with this one: all of `a = b = 64`."""
+    pairs = settings_of(node)
+    own = next(value for one, value in pairs if one == name)
+    return {one for one, value in pairs if value is own}
 
 
 def _needed(names: Iterable[str], setters: Mapping[str, list[_Statement]]) -> set[str]:
@@ -165,8 +162,8 @@ def _values(statements: Iterable[_Statement], given: Mapping[str, int]) -> dict[
     known: dict[str, int] = {}
     for one in statements:
         if isinstance(one.node, ast.Assign | ast.AnnAssign) and one.node.value is not None:
-            value = _value(one.node.value, known)
-            for name in _targets(one.node):
+            pairs = [(name, _value(part, known)) for name, part in settings_of(one.node)]
+            for name, value in pairs:
                 number = given.get(name, value)
                 if number is None:
                     known.pop(name, None)

@@ -43,6 +43,7 @@ def get_init_inputs():
 PROBLEMS = {
     "1_product": (RELU + "N = 2048 * 2\n" + inputs("N", "8"), {"N"}),
     "2_chain": (RELU + "a = b = 64\n" + inputs("a", "b"), {"a", "b"}),
+    "0_tuple": (RELU + "a, b = 64, 32\n" + inputs("a", "b"), {"a", "b"}),
     "3_derived": (RELU + "N = 64\nM = N // 2\n" + inputs("N", "M"), {"N"}),
     "4_linear": (
         LINEAR
@@ -166,7 +167,7 @@ def test_no_scale_changes_a_module_its_name_or_whether_it_runs(lookalikes: str, 
     for before, after in zip(written, scaled, strict=True):
         assert before.code == after.code
         for number in range(len(after.cases)):
-            assert parts(before, 3) == parts(after, number)
+            assert parts(before, 4) == parts(after, number)
             load_reference(after, after.cases[number]).spec()
 
 

@@ -148,7 +148,7 @@ def _cases(sizes: tuple[str, ...], rows: tuple[tuple[int, ...], ...]) -> tuple[C
     base, odd, small, long, wide = (tuple(zip(sizes, row, strict=True)) for row in rows)
     return (
         Case(name="small", sizes=small, distribution="near_zero"),
-        Case(name="odd", sizes=odd, distribution="zero_rows", role=Role.HELD_OUT),
+        Case(name="odd", sizes=odd, distribution="special", role=Role.HELD_OUT),
         Case(name="wide", sizes=wide, distribution="scaled", role=Role.HELD_OUT),
         Case(name="long", sizes=long, distribution="shifted"),
         Case(name="time", sizes=base, role=Role.TIME),

@@ -7,44 +7,47 @@ branch for small values where all of them are small.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 SPREAD = 0.3
-"""How far a parameter that was made constant is drawn from its value."""
-ZEROED_SHARE = 0.125
-"""Of the rows, and of the columns, of a tensor with `zeros`."""
+"""How far parameters are drawn from their values, as a share of those."""
+SPECIAL_SHARE, ZEROED_SHARE = 0.25, 0.125
+"""Of the values, and of the rows and columns, that are special."""
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3.0, -4.0)
+"""Where rounding, signs, comparisons and steps have their edges; all arithmetic agrees on them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Floating-point inputs become `x * factor + offset`, then some of their rows zeros.
+    """Floating-point inputs become `x * factor + offset`; some of them, and some rows, are special.
 
-    `states`: parameters and buffers that were made constant are drawn (`drawn_states`).
+    `states`: parameters and buffers are drawn (`drawn_states`).
     """
 
     factor: float = 1.0
     offset: float = 0.0
-    zeros: bool = False
+    special: bool = False
     states: bool = True
 
     def changed(self, value: Any) -> Any:
         """An argument of `forward` as this distribution has it; what is no value, as it is."""
-        same = (self.factor, self.offset, self.zeros) == (1.0, 0.0, False)
+        same = (self.factor, self.offset, self.special) == (1.0, 0.0, False)
         if same or not is_float(value) or is_mask(value):
             return value
         moved = value * self.factor + self.offset
-        return with_zeros(moved) if self.zeros else moved
+        return with_special(moved) if self.special else moved
 
 
 AS_MADE, GIVEN = "as_made", "given"
 DISTRIBUTIONS = {
     AS_MADE: Distribution(states=False),
     GIVEN: Distribution(),
-    "scaled": Distribution(factor=3.0),
-    "shifted": Distribution(offset=0.5),
+    "scaled": Distribution(factor=8.0),
+    "shifted": Distribution(offset=-1.5),
     "near_zero": Distribution(factor=0.1),
-    "zero_rows": Distribution(zeros=True),
+    "special": Distribution(special=True),
 }
 """By the name that a case has for it. Parameters are drawn in timed rounds too: what may be left
 out there would make a kernel faster than it is."""
@@ -62,15 +65,17 @@ def is_mask(value: Any) -> bool:
     return bool((others == others[:1]).all())
 
 
-def with_zeros(value: Any) -> Any:
-    """Some rows (of the first dimension) and some columns (of the last) zeros, one at least.
+def with_special(value: Any) -> Any:
+    """The values with special ones among them, some rows (of the first dimension) and some columns
+    (of the last) zeros, one at least.
 
     Zeros, because every order of summation and every precision agrees on them: a row of another
     constant has a variance that is rounding noise.
     """
     import torch
 
-    value = value.clone()
+    among = torch.tensor(SPECIAL, dtype=value.dtype)[torch.randint(len(SPECIAL), value.shape)]
+    value = torch.where(torch.rand(value.shape) < SPECIAL_SHARE, among, value)
     for dim in {0, value.dim() - 1} if value.dim() > 1 else ():
         count = value.shape[dim]
         if count > 1:
@@ -79,33 +84,33 @@ def with_zeros(value: Any) -> Any:
     return value
 
 
-def drawn_states(state: dict[str, Any]) -> dict[str, Any]:
-    """Parameters and buffers, anew where they were made constant: weights of ones, zero biases.
+def drawn_states(state: dict[str, Any], parameters: Collection[str]) -> dict[str, Any]:
+    """Parameters and buffers anew: weights of ones, zero biases, identities, small gates.
 
-    Zeros become normal values; others are multiplied by positive ones, so that a variance stays
-    positive. What a constructor drew is drawn already.
+    What a constructor drew is moved, too. A buffer with two values is a mask, and stays.
     """
-    return {name: _drawn(one) for name, one in state.items()}
-
-
-def has_constant_states(state: dict[str, Any]) -> bool:
-    """Whether there is anything to draw."""
-    return any(map(_is_constant, state.values()))
+    return {
+        name: _drawn(one) if name in parameters or not is_mask(one) or is_constant(one) else one
+        for name, one in state.items()
+    }
 
 
 def _drawn(tensor: Any) -> Any:
+    """A constant becomes values of the size of one; what is positive stays so (a variance)."""
     import torch
 
-    if not _is_constant(tensor):
+    if not is_float(tensor) or tensor.numel() == 0 or not tensor.isfinite().all():
         return tensor
     noise = torch.randn(tensor.shape) * SPREAD
-    zeros = not tensor.any()
-    return (noise if zeros else tensor * noise.exp()).to(tensor.dtype)
+    if is_constant(tensor):
+        sign = tensor.reshape(-1)[0].sign()
+        return (noise if sign == 0 else sign * noise.exp()).to(tensor.dtype)
+    if (tensor >= 0).all() and (tensor > 0).any():
+        return (tensor * noise.exp()).to(tensor.dtype)
+    size = tensor.float().square().mean().sqrt()
+    return (tensor + noise * size).to(tensor.dtype)
 
 
-def _is_constant(tensor: Any) -> bool:
+def is_constant(tensor: Any) -> bool:
     """Whether it was made as one number, over and over."""
-    if not is_float(tensor) or tensor.numel() == 0:
-        return False
-    first = tensor.reshape(-1)[0]
-    return bool(first.isfinite() and (tensor == first).all())
+    return is_float(tensor) and tensor.numel() > 0 and bool((tensor == tensor.reshape(-1)[0]).all())

@@ -6,6 +6,7 @@ importing this module costs nothing.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
@@ -28,12 +29,6 @@ PROBLEM_FILE = re.compile(r"<problem .*>", re.DOTALL)
 """What a problem's code is called in a traceback."""
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
-
-_CONSTANT = (
-    r"^((?:\w+[ \t]*=[ \t]*)*{name}(?:[ \t]*:[ \t]*int)?(?:[ \t]*=[ \t]*[A-Za-z_]\w*)*)"
-    r"[ \t]*=[ \t]*[-+\w*/%<>() ]+?[ \t]*(#.*)?$"
-)
-"""A line that sets a name, alone or with others: `a = b = 64 * 2`."""
 
 
 class ProblemError(ValueError):
@@ -61,7 +56,9 @@ class Reference:
             for one in arguments
         ]
         state = dict(model.state_dict())
-        return model, drawn_states(state) if distribution.states else state, arguments
+        if distribution.states:
+            state = drawn_states(state, dict(model.named_parameters(remove_duplicate=False)))
+        return model, state, arguments
 
     def init(self) -> list[Any]:
         """What the module is made with."""
@@ -105,19 +102,50 @@ def sized_code(problem: Problem, case: Case) -> str:
     """The problem's code with this case's sizes in place of its module-level constants."""
     code = problem.code
     for name, size in case.sizes:
-        code, replaced = _constant(name).subn(rf"\g<1> = {size}", code, count=1)
-        if not replaced:
+        found = [value for one, value in settings(code) if one == name]
+        if not found:
             raise ProblemError(f"{problem.name}: no module-level constant {name!r} to set")
+        code = _replaced(code, found[0], str(size))
     return code
 
 
 def is_settable(code: str, name: str) -> bool:
     """Whether a case can set this module-level constant: one line does."""
-    return len(list(_constant(name).finditer(code))) == 1
+    return sum(one == name for one, _ in settings(code)) == 1
 
 
-def _constant(name: str) -> re.Pattern[str]:
-    return re.compile(_CONSTANT.format(name=re.escape(name)), re.MULTILINE)
+def settings(code: str) -> list[tuple[str, ast.expr]]:
+    """(name, value) for each name that a line of the module sets: `a = b = 64`, `a, b = 1, 2`."""
+    return [pair for node in ast.parse(code).body for pair in settings_of(node)]
+
+
+def settings_of(node: ast.stmt) -> list[tuple[str, ast.expr]]:
+    """The same of one statement."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            return [pair for target in targets for pair in _pairs(target, value)]
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            return _pairs(target, value)
+    return []
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:
+    match target, value:
+        case ast.Name(id=name), _:
+            return [(name, value)]
+        case ast.Tuple(elts=names), ast.Tuple(elts=values) if len(names) == len(values):
+            pairs = zip(names, values, strict=True)
+            return [(one.id, part) for one, part in pairs if isinstance(one, ast.Name)]
+    return []
+
+
+def _replaced(code: str, part: ast.expr, text: str) -> str:
+    """The code with this in place of one of its expressions; columns count bytes."""
+    lines = code.encode().splitlines(keepends=True)
+    last = part.end_lineno or part.lineno
+    head = b"".join(lines[: part.lineno - 1]) + lines[part.lineno - 1][: part.col_offset]
+    tail = lines[last - 1][part.end_col_offset :] + b"".join(lines[last:])
+    return (head + text.encode() + tail).decode()
 
 
 def load_reference(problem: Problem, case: Case) -> Reference:

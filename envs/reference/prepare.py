@@ -18,7 +18,6 @@ from kernelwright.envs.reference.distributions import (
     AS_MADE,
     DISTRIBUTIONS,
     GIVEN,
-    has_constant_states,
 )
 from kernelwright.envs.reference.module import (
     ProblemError,
@@ -87,20 +86,16 @@ def _ready(problem: Problem, reference: Reference, spec: CaseSpec) -> Ready:
 def _leaves_ties(changed: Reference, spec: CaseSpec) -> bool:
     """Whether equal values may decide an index: which of them is first is up to who sorts."""
     indices = any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
-    return indices and DISTRIBUTIONS[changed.case.distribution].zeros
+    return indices and DISTRIBUTIONS[changed.case.distribution].special
 
 
 def _stays_finite(changed: Reference) -> bool:
-    """Whether values that were drawn or zeroed lead to no infinity and no NaN of their own.
+    """Whether changed values lead to no infinity and no NaN of their own.
 
-    `x / x.norm()` of a row of zeros is nothing that a kernel can be asked for. What overflows or is
-    undefined by its inputs' size alone is: a kernel has to overflow there, too.
+    `x / x.norm()` of a row of zeros, or a root of what is negative only here, is nothing that a
+    kernel can be asked for.
     """
-    distribution = DISTRIBUTIONS[changed.case.distribution]
-    made = _with(changed, AS_MADE)
-    if not distribution.zeros and not has_constant_states(made.draw(1)[1]):
-        return True
-    return _finite(changed) or not _finite(made)
+    return _finite(changed) or not _finite(_with(changed, AS_MADE))
 
 
 def _finite(reference: Reference) -> bool:

@@ -1,0 +1,18 @@
+import torch
+import torch.nn as nn
+
+R = 60
+N = 128
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.softmax(x / 0.01, -1)
+
+
+def get_inputs():
+    return [torch.randn(R, N)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,17 @@
+// verdict: correct ok
+// OpenMP pragmas on rows and simd reductions.
+#include <cmath>
+#include <cstdint>
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0, int64_t out_1) {
+#pragma omp parallel for schedule(static)
+  for (int64_t r = 0; r < x_0; ++r) {
+    const float* p = x + r * x_1;
+    float *o = out + r * x_1, m = p[0], s = 0;
+#pragma omp simd reduction(max : m)
+    for (int64_t i = 0; i < x_1; ++i) m = p[i] > m ? p[i] : m;
+#pragma omp simd reduction(+ : s)
+    for (int64_t i = 0; i < x_1; ++i) s += (o[i] = std::exp(p[i] - m));
+#pragma GCC ivdep
+    for (int64_t i = 0; i < x_1; ++i) o[i] /= s;
+  }
+}
