@@ -17,6 +17,7 @@ from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layo
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.sandbox.build import head
 from kernelwright.envs.sandbox.limits import PYTHON_LIMITS, RUN_LIMITS
+from kernelwright.envs.sandbox.patience import patience
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import jail_path
 from kernelwright.envs.sandbox.zygote import SandboxLostError
@@ -35,7 +36,7 @@ class PrimedPeer(RoundPeer):
 
     def ready(self) -> None:
         """Returns when the process is there, with what it is to run loaded."""
-        self.expect(b"R" + bytes(NONCE_BYTES), limit_s=START_LIMIT_S)
+        self.expect(b"R" + bytes(NONCE_BYTES), limit_s=START_LIMIT_S * patience())
 
     def prime(self, spec: CaseSpec) -> None:
         """Tells the process the layout and the sizes of the rounds that follow."""
@@ -80,7 +81,7 @@ class SandboxedCandidate(PrimedPeer):
         self, built: Built, runtime: Runtime, sandboxes: Sandboxes, round_limit_s: float
     ) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        super().__init__(mine, round_limit_s, native=runtime is Runtime.NATIVE)
+        super().__init__(mine, round_limit_s * patience(), native=runtime is Runtime.NATIVE)
         self.log = memfd()  # in memory: what a job writes reaches no disk of the host
         self.status: int | None = None
         files = [(name, memfd(content)) for name, content in built.files]

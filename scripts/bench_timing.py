@@ -2,8 +2,9 @@
 
 A speedup of 1.00 has to lie in its own 95 % interval in at least 95 % of all trials. With
 `--beside` every second session has a neighbour on another core, to see what that does to the width.
-With `--across` the two sides are played as in real judging: the baseline is a PyTorch module that
-calls the very machine code which the candidate is, at durations from 5 us to 20 ms.
+With `--across` the sides are played as in real judging: an eager module is the baseline, timed by
+itself, and the same module stands where a candidate does, timed from outside with all that a round
+costs. It runs in a trusted process, at durations from 5 us to 20 ms.
 
     python -m scripts.bench_timing [--trials 200] [--beside compiles|timings] [--across]
 """
@@ -11,33 +12,40 @@ calls the very machine code which the candidate is, at durations from 5 us to 20
 from __future__ import annotations
 
 import argparse
-import base64
-import ctypes
+import mmap
 import os
 import signal
+import socket
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
 from statistics import median
 
-from kernelwright.envs.dialects.cpp import FLAGS
-from kernelwright.envs.evaluator import Evaluator, JudgingConfig, Session
-from kernelwright.envs.referee.timing import time_in_turns
-from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
+import torch
+
+from kernelwright.envs.candidate_process import NothingNative, SandboxedCandidate
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.evaluator import Evaluator, JudgingConfig, Session, resolved
+from kernelwright.envs.hardware import Gpu
+from kernelwright.envs.referee.layout import GUARD_BYTES
+from kernelwright.envs.referee.rounds import RoundPeer
+from kernelwright.envs.referee.timing import Pace, time_in_turns
+from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
+from kernelwright.envs.reference.module import flatten
+from kernelwright.envs.reference.process import ReferenceServer, mapped, views
+from kernelwright.envs.reference.process import main as serve
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.types import (
-    Candidate,
     Case,
     Evaluation,
     Problem,
     Role,
     Speedup,
     Target,
+    Timing,
     Verdict,
 )
 from kernelwright.envs.workers.health import fresh_seed
@@ -46,43 +54,33 @@ from scripts.kernels import EXPLOITS, mixture, the_problem
 COMPILES = """
 while :; do (echo '#include <cstdint>'; cat {file}) | g++ -x c++ -O3 -shared -o /dev/null -; done
 """
-DURATIONS_NS = (5_000, 50_000, 1_000_000, 20_000_000)
-KERNEL = """#include <cstdint>
-extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {{
-  for (int64_t i = 0; i < x_0; i += 64) {{
-    float v[64];
-    for (int k = 0; k < 64; ++k) v[k] = x[i + k];
-    for (int n = 0; n < {passes}; ++n) {{
-      for (int k = 0; k < 64; ++k) v[k] = 1.0f - v[k];
-      asm volatile("" : "+m"(v));
-    }}
-    for (int k = 0; k < 64; ++k) out[i + k] = v[k];
-  }}
-}}
-"""
 MODULE = """
-import base64, ctypes, os
 import torch
 from torch import nn
 
-file = os.memfd_create("kernel")
-os.write(file, base64.b64decode("{library}"))
-KERNEL = ctypes.CDLL("/proc/self/fd/" + str(file)).kernel
-SIZE = ctypes.c_int64(4096)
+N = {size}
 
 
 class Model(nn.Module):
     def forward(self, x):
-        if x.dtype == torch.float64:
-            return 1 - x
-        out = torch.empty_like(x)
-        KERNEL(ctypes.c_void_p(x.data_ptr()), ctypes.c_void_p(out.data_ptr()), SIZE, SIZE)
-        return out
+        return {expression}
 
 
 def get_inputs():
-    return [torch.rand(4096)]
+    return [torch.randn({shape})]
 """
+TOUCHES = """#include <cstdint>
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
+  for (int64_t i = 0; i < x_0; i += 1024) static_cast<const volatile float*>(x)[i];
+}
+"""
+MODULES = {
+    "5 us": ("x + 1", "N", 4096),
+    "50 us": ("torch.tanh(x)", "N", 1 << 15),
+    "1 ms": ("torch.tanh(x)", "N", 1 << 19),
+    "20 ms": ("x @ x", "N, N", 640),
+}
+"""About how long it takes: (module, shape of its input, size)."""
 CASE = Case(name="half a million", sizes=(("ROWS", 512), ("COLS", 1024)), role=Role.TIME)
 
 
@@ -113,8 +111,11 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--core", type=int, default=min(os.sched_getaffinity(0)))
     parser.add_argument("--across", action="store_true")
+    parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--beside", choices=["nothing", "compiles", "timings"], default="nothing")
     options = parser.parse_args()
+    if options.serve is not None:
+        return serve(WholeServer)
     other = next((one for one in os.sched_getaffinity(0) if one != options.core), options.core)
     os.sched_setaffinity(0, {options.core})
     if options.across:
@@ -136,67 +137,102 @@ def main() -> None:
         print(f"width, beside / alone: {width(found[True]) / width(found[False]):.2f}")
 
 
+class WholeServer(ReferenceServer):
+    """Plays a module as a candidate in Python would: rounds that compute, timed from outside."""
+
+    def run_nothing(self, inputs: int) -> None:
+        assert self.aimed is not None
+        model, _, spec, _ = self.aimed
+        mapping, self.outputs = self.outputs, None
+        assert mapping is not None
+        with torch.inference_mode():
+            found = flatten(model(*views(mapped(inputs, mmap.PROT_READ), spec.inputs)))
+        for one, result in zip(views(mapping, spec.outputs, GUARD_BYTES), found, strict=True):
+            one.copy_(result)
+
+
+class WholeProcess(ReferenceProcess):
+    """A trusted process with such a server."""
+
+    PROGRAM = ("-m", "scripts.bench_timing", "--serve")
+
+    def launch(self, theirs: socket.socket, gpu: Gpu | None) -> Callable[[], None]:
+        return self.launch_unconfined(theirs)
+
+
+def native_rounds(trials: int) -> None:
+    """A kernel that computes nothing, in the sandbox, beside the empty round that stands for it."""
+    reference, sandboxes, nothing = ReferenceProcess(), Sandboxes(), NothingNative()
+    for size in (1 << 12, 1 << 15, 1 << 19):
+        problem = the_module("x + 1", "N", size)
+        loaded = reference.load(problem)
+        built = DIALECTS["cpp"].build(TOUCHES, loaded.specs, sandboxes)
+        assert isinstance(built, Built)
+        draws = Draws(reference, fresh_seed())
+        nothing.prime(loaded.specs[0])
+        ratios = []
+        for _ in range(trials):
+            empty_ns = draws.rounds_ns(nothing, loaded, 0, range(3))[1:]
+            player = SandboxedCandidate(built, Runtime.NATIVE, sandboxes, 5.0)
+            player.ready()
+            player.prime(loaded.specs[0])
+            played_ns = draws.rounds_ns(player, loaded, 0, range(3))[1:]
+            player.close()
+            ratios.append(median(played_ns) / median(empty_ns))
+        draws.close()
+        print(f"{size} floats: a kernel that does nothing / an empty round {median(ratios):.3f}")
+    for one in (reference, sandboxes, nothing):
+        one.close()
+
+
+def the_module(expression: str, shape: str, size: int) -> Problem:
+    """A problem with one timed case."""
+    code = MODULE.format(expression=expression, shape=shape, size=size)
+    return Problem(name="same", code=code, cases=(Case(name="time", sizes=()),))
+
+
 def across(trials: int) -> None:
-    """The same code on both sides: a module's through ctypes, a kernel's in the sandbox."""
-    evaluator = Evaluator(JudgingConfig(), Target(name="bench"))
-    for duration_ns in DURATIONS_NS:
-        problem, source = same_on_both_sides(duration_ns)
-        found = []
-        for number in range(trials):
-            candidate = Candidate(
-                problem_key=problem.key, dialect="cpp", source=f"{source}// {number}\n"
-            )
-            found.append(evaluator.judge(problem, candidate, timed=True, seed=fresh_seed()))
-        wrong = [one for one in found if one.verdict is not Verdict.CORRECT]
-        if wrong:
-            sys.exit(f"an honest kernel was called {wrong[0].verdict}: {wrong[0].log}")
-        facts = [dict(one.facts) for one in found]
-        said = ", ".join(
-            f"{name} {median(one[f'{name}_ns'] for one in facts) / 1000:.0f} us"
-            for name in ("module", "overhead")
-        )
-        timed = [one.timing.speedup for one in found if one.timing]
-        print(f"{duration_ns / 1000:g} us ({said}): {trials - len(timed)} without a speed")
-        if timed:
-            show("  the others", timed)
-    evaluator.close()
+    """The eager module on both sides: as the baseline, and behind a candidate's protocol."""
+    native_rounds(trials)
+    reference, whole = ReferenceProcess(), WholeProcess()
+    for name, (expression, shape, size) in MODULES.items():
+        problem = the_module(expression, shape, size)
+        loaded = reference.load(problem)
+        whole.load(problem)
+        for one in (reference, whole):
+            one.aim(problem, 0)
+        pairs, found = list[tuple[int, int]](), list[Speedup]()
+        for _ in range(trials):
+            draws = Draws(reference, fresh_seed())
+            timing, seen = played_across(draws, loaded, whole.nothing)
+            draws.close()
+            pairs += seen
+            if resolved(seen):
+                found.append(timing.speedup)
+        module_us, overhead_us = (median(side) / 1000 for side in zip(*pairs, strict=True))
+        said = f"the module {module_us:.0f} us, an empty round {overhead_us:.0f} us"
+        print(f"{name}: {said}; {trials - len(found)} of {trials} without a speed")
+        if found:
+            show("  the others", found)
+    for process in (reference, whole):
+        process.close()
 
 
-def same_on_both_sides(duration_ns: int) -> tuple[Problem, str]:
-    """A problem whose module runs this source for about so long, and the source as a kernel."""
-    passes = 3
-    while (took_ns := _best_ns(_built(passes))) < duration_ns:
-        passes = max(passes + 2, int(passes * min(8.0, duration_ns / took_ns)) | 1)
-    library = base64.b64encode(_built(passes)).decode()
-    case = Case(name="time", sizes=(), role=Role.TIME)
-    code = MODULE.format(library=library)
-    return Problem(name="same", code=code, cases=(case,)), KERNEL.format(passes=passes)
+def played_across(
+    draws: Draws, loaded: Loaded, player: RoundPeer
+) -> tuple[Timing, list[tuple[int, int]]]:
+    """One session as the evaluator plays it: (its samples, the baseline's parts)."""
+    pairs: list[tuple[int, int]] = []
 
+    def baseline(numbers: range) -> list[int]:
+        found = draws.baseline_ns(loaded, 0, numbers, draws.reference.nothing)
+        pairs.extend(found[1:])
+        return [sum(one) for one in found]
 
-@lru_cache
-def _built(passes: int) -> bytes:
-    """The kernel as a library, built as answers are."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, library = Path(folder, "k.cpp"), Path(folder, "k.so")
-        source.write_text(KERNEL.format(passes=passes))
-        command = [compiler_path(), *native_flags(), *FLAGS, "-o", str(library), str(source)]
-        subprocess.run(command, check=True)
-        return library.read_bytes()
+    def candidate(numbers: range) -> list[int]:
+        return draws.rounds_ns(player, loaded, 0, numbers)
 
-
-def _best_ns(library: bytes) -> int:
-    """How long a call of it takes at best, of some."""
-    with tempfile.NamedTemporaryFile(suffix=".so") as file:
-        file.write(library)
-        file.flush()
-        kernel = ctypes.CDLL(file.name).kernel
-        places = [ctypes.create_string_buffer(4 * 4096) for _ in range(2)]
-        took = []
-        for _ in range(9):
-            started = time.perf_counter_ns()
-            kernel(*places, ctypes.c_int64(4096), ctypes.c_int64(4096))
-            took.append(time.perf_counter_ns() - started)
-        return min(took)
+    return time_in_turns(baseline, candidate, Pace())[0], pairs
 
 
 def speedup(evaluation: Evaluation) -> Speedup:

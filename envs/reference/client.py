@@ -13,7 +13,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -29,10 +29,12 @@ from kernelwright.envs.referee.layout import MESSAGE_BYTES, NUMPY_TYPES
 from kernelwright.envs.referee.roofline import Work
 from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.tolerance import Array, Expected
+from kernelwright.envs.sandbox import rootfs
+from kernelwright.envs.sandbox.limits import REFERENCE_LIMITS
+from kernelwright.envs.sandbox.zygote import Zygote
 from kernelwright.envs.types import Problem, Tolerance
 
 ROUND_LIMIT_S = 60.0
-PROGRAM = "kernelwright.envs.reference.process"
 KEPT_BYTES = 512 << 20
 """At most so much of a batch's draws is kept; a large problem's are drawn anew each time."""
 
@@ -104,9 +106,18 @@ class Draws:
             if kept is None:
                 draw.close()
 
-    def baseline_ns(self, loaded: Loaded, case: int, numbers: Iterable[int]) -> list[int]:
-        """How long the module that the reference is aimed at took in each of these rounds."""
-        return self.rounds_ns(self.reference, loaded, case, numbers)
+    def baseline_ns(
+        self, loaded: Loaded, case: int, numbers: Sequence[int], empty: RoundPeer | None = None
+    ) -> list[tuple[int, int]]:
+        """For each of these rounds (the module's time, that of a round in which `empty` computes
+        nothing, 0 without one).
+
+        A candidate's rounds are timed with all that belongs to a round, the module without. So that
+        both sides carry the same, the cost of an empty round goes with the module's.
+        """
+        module_ns = self.rounds_ns(self.reference, loaded, case, numbers)
+        empty_ns = self.rounds_ns(empty, loaded, case, numbers) if empty else [0] * len(numbers)
+        return list(zip(module_ns, empty_ns, strict=True))
 
     def rounds_ns(
         self, peer: RoundPeer, loaded: Loaded, case: int, numbers: Iterable[int]
@@ -146,6 +157,7 @@ class ReferenceProcess(RoundPeer):
     """
 
     reports_ns = True
+    PROGRAM = ("-m", "kernelwright.envs.reference.process")
 
     def __init__(self, gpu: Gpu | None = None) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -154,17 +166,40 @@ class ReferenceProcess(RoundPeer):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
         super().__init__(mine, ROUND_LIMIT_S)
         self.nothing = NothingInPython(mine, ROUND_LIMIT_S)
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", PROGRAM, str(theirs.fileno())],
+        with theirs:
+            self._end = self.launch(theirs, gpu)
+
+    def launch(self, theirs: socket.socket, gpu: Gpu | None) -> Callable[[], None]:
+        """Starts the process; gives what ends it. A problem is anybody's code, so it is sandboxed:
+        but not on a GPU, whose driver the sandbox does not let through."""
+        if gpu is not None:
+            return self.launch_unconfined(theirs, gpu.uuid)
+        zygote = Zygote(rootfs.reference(), bounded=False)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        command = [sys.executable, "-P", *self.PROGRAM, "3"]
+        zygote.start(
+            "exec", REFERENCE_LIMITS, log=nowhere, channel=theirs.fileno(), command=command
+        )
+        os.close(nowhere)
+        return zygote.close
+
+    def launch_unconfined(self, theirs: socket.socket, gpu_uuid: str = "") -> Callable[[], None]:
+        """The same in a process like ours."""
+        process = subprocess.Popen(
+            [sys.executable, "-P", *self.PROGRAM, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             env={
                 **os.environ,
                 "PYTHONPATH": str(SEARCHED),
-                "CUDA_VISIBLE_DEVICES": gpu.uuid if gpu else "",
+                "CUDA_VISIBLE_DEVICES": gpu_uuid,
             },
         )
-        theirs.close()
+
+        def end() -> None:
+            process.wait()  # it ends by itself: nobody asks any more
+
+        return end
 
     def gone(self) -> Exception:
         return ReferenceGoneError("the reference process ended")
@@ -217,7 +252,7 @@ class ReferenceProcess(RoundPeer):
 
     def close(self) -> None:
         self.channel.close()
-        self.process.wait()
+        self._end()
 
 
 def _spec(plain: dict[str, Any]) -> CaseSpec:

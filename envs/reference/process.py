@@ -77,7 +77,7 @@ class ReferenceServer:
             if not message:
                 return
             if message[:1] == b"O":
-                self.outputs = _mapped(files[0], mmap.PROT_READ | mmap.PROT_WRITE)
+                self.outputs = mapped(files[0], mmap.PROT_READ | mmap.PROT_WRITE)
                 self.channel.send(message)
                 continue
             if message[:1] in b"GN":
@@ -160,7 +160,7 @@ class ReferenceServer:
             raise ProblemError("a round before a case was aimed at")
         model, names, spec, in_place = self.aimed
         self.outputs = None
-        tensors = _views(_mapped(inputs, mmap.PROT_READ), spec.inputs)
+        tensors = views(mapped(inputs, mmap.PROT_READ), spec.inputs)
         if self.clock is not None:
             tensors = [one.to("cuda") for one in tensors]
         first_state = len(tensors) - len(names)
@@ -180,13 +180,13 @@ class ReferenceServer:
         if self.aimed is None or mapping is None:
             raise ProblemError("a round before a case was aimed at")
         spec = self.aimed[2]
-        _views(_mapped(inputs, mmap.PROT_READ), spec.inputs)
+        views(mapped(inputs, mmap.PROT_READ), spec.inputs)
         if self.results is None:
             shapes = [(one.shape, getattr(torch, one.dtype)) for one in spec.outputs]
             self.results = [torch.zeros(shape, dtype=dtype) for shape, dtype in shapes]
-        for one, result in zip(
-            _views(mapping, spec.outputs, GUARD_BYTES), self.results, strict=True
-        ):
+        with torch.inference_mode():
+            found = flatten(self.results)
+        for one, result in zip(views(mapping, spec.outputs, GUARD_BYTES), found, strict=True):
             one.copy_(result)
 
 
@@ -197,14 +197,14 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {where}{error}"[:2000]
 
 
-def _mapped(descriptor: int, protection: int) -> mmap.mmap:
+def mapped(descriptor: int, protection: int) -> mmap.mmap:
     size = os.fstat(descriptor).st_size
     mapping = mmap.mmap(descriptor, size, mmap.MAP_SHARED | mmap.MAP_POPULATE, protection)
     os.close(descriptor)
     return mapping
 
 
-def _views(
+def views(
     mapping: mmap.mmap, specs: Sequence[TensorSpec], guard_bytes: int = 0
 ) -> list[torch.Tensor]:
     """The tensors of a file."""
@@ -285,11 +285,12 @@ def _count(shape: tuple[int, ...]) -> int:
     return int(np.prod(shape, dtype=np.int64))
 
 
-def main() -> None:
+def main(kind: type[ReferenceServer] = ReferenceServer) -> None:
+    """Serves on the descriptor that the last argument names."""
     warnings.filterwarnings("ignore", message="The given buffer is not writable")
     torch.set_num_threads(1)
     with suppress(ConnectionError):  # the referee is gone: nobody is left to answer
-        ReferenceServer(socket.socket(fileno=int(sys.argv[1]))).serve()
+        kind(socket.socket(fileno=int(sys.argv[-1]))).serve()
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ def compile_module(model: Any, reference: Reference) -> None:
     """
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(cache_folder() / "inductor")
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    # A process compiles one problem: headers compiled ahead for the next would take longer.
+    torch._inductor.config.cpp_cache_precompile_headers = False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # A module that was compiled before has left the other stance behind.

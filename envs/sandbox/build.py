@@ -8,12 +8,13 @@ import secrets
 import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelwright.envs.memfd import memfd
 from kernelwright.envs.paths import cache_folder, write_whole
 from kernelwright.envs.sandbox.limits import BUILD_LIMITS, Limits
+from kernelwright.envs.sandbox.patience import patience
 from kernelwright.envs.sandbox.toolchain import toolchain_fingerprint
 from kernelwright.envs.sandbox.zygote import Zygote
 from kernelwright.envs.types import content_hash
@@ -69,7 +70,9 @@ def compile_once(
     kept = _read(folder / key)
     if kept is not None:
         return kept
-    made = _compile(zygote, mode, command, given, limits, limit_s)
+    cpu_seconds = int(limits.cpu_seconds * patience())
+    limits = replace(limits, cpu_seconds=cpu_seconds)
+    made = _compile(zygote, mode, command, given, limits, limit_s * patience())
     if made.failure is None:
         write_whole(folder / key, json.dumps(made.log).encode() + b"\n" + made.artefact)
         if secrets.randbelow(WRITES_BETWEEN_LOOKS) == 0:

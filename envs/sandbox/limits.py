@@ -56,6 +56,15 @@ class Limits:
         ]
 
 
+REFERENCE_LIMITS = Limits(
+    memory_bytes=0,
+    file_bytes=0,
+    processes=256,
+    cpu_seconds=0,
+    scratch_bytes=1 << 30,
+    starts=Starts.PROCESSES,
+)
+"""A problem's own module, as long as its worker lives; 0 is no limit: its size is its user's."""
 BUILD_LIMITS = Limits(
     memory_bytes=2 << 30, file_bytes=64 << 20, processes=32, cpu_seconds=30, starts=Starts.PROCESSES
 )

@@ -34,6 +34,8 @@ from kernelwright.envs.types import content_hash
 GUEST, HEADERS = Path(__file__).parents[1] / "guest", NATIVE / "include"
 _START = "import sys; sys.path.insert(0, '/judge'); from kernelwright.envs.guest.main import main; "
 _START += "main(sys.argv[1], int(sys.argv[2]))"
+FROM_OUTSIDE = ("OMP_NUM_THREADS", "CXX", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
+"""Of this process's environment, what decides how fast a problem's module is."""
 RIGHTS = ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP")
 """The zygote's capabilities; its jobs have none."""
 
@@ -123,6 +125,35 @@ def python(interpreted_triton: bool = False) -> Inside:
         hidden=(str(PACKAGE),) if any(map(PACKAGE.is_relative_to, folders)) else (),
         environment=environment,
         stamp=content_hash(version("torch"), _triton_version(), *_sources(GUEST, "*.py")),
+    )
+
+
+@lru_cache
+def reference() -> Inside:
+    """For problems' own modules: this interpreter, the compilers (torch.compile) and our `envs`.
+
+    A problem may come from anywhere. What it says is right, it says about itself; but it can reach
+    nothing else.
+    """
+    folders = sorted({sys.prefix, sys.base_prefix, sysconfig.get_path("purelib")})
+    passed = {name: one for name, one in os.environ.items() if name in FROM_OUTSIDE}
+    environment = {
+        **passed,
+        "PYTHONPATH": "/judge",
+        "HOME": "/scratch",
+        "USER": "judge",
+        "KERNELWRIGHT_CACHE": "/scratch",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
+    return Inside(
+        command=("/jail",),
+        shown=(
+            *((folder, folder) for folder in folders),
+            (str(PACKAGE / "envs"), "/judge/kernelwright/envs"),
+            (str(jail_path()), "/jail"),
+        ),
+        readable=("/judge", *folders),
+        environment=environment,
     )
 
 

@@ -67,12 +67,15 @@ class Job:
 
 
 class Zygote:
-    """One bubblewrap with a jail in it. It runs one job at a time; not thread-safe."""
+    """One bubblewrap with a jail in it. It runs one job at a time; not thread-safe.
 
-    def __init__(self, inside: Inside) -> None:
+    Its jobs together have the memory of a worker's control group, unless told otherwise.
+    """
+
+    def __init__(self, inside: Inside, *, bounded: bool = True) -> None:
         self.inside = inside
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.cgroup = Cgroup()
+        self.cgroup = Cgroup() if bounded else None
         with theirs:
             self.process = subprocess.Popen(
                 [bwrap_path(), *inside.arguments(), str(theirs.fileno())],
@@ -83,7 +86,8 @@ class Zygote:
             )
         try:
             self.hear("Z", START_LIMIT_S)
-            self.cgroup.take(self.process.pid)
+            if self.cgroup is not None:
+                self.cgroup.take(self.process.pid)
         except BaseException:
             self.close()
             raise
@@ -129,4 +133,5 @@ class Zygote:
         self.control.close()
         self.process.kill()
         self.process.wait()
-        self.cgroup.close()
+        if self.cgroup is not None:
+            self.cgroup.close()
