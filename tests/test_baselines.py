@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import threading
 import time
@@ -15,6 +16,7 @@ import pytest
 
 import kernelwright.rl.policies
 from kernelwright.data.suite import Suite
+from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Baseline, Case, Problem, Role
 from kernelwright.envs.workers import compile_baseline
@@ -26,6 +28,7 @@ from kernelwright.envs.workers.compile_baseline import (
 from kernelwright.evals.against import BASELINES_FILE
 from kernelwright.evals.measure import evaluate_model
 from kernelwright.evals.run import EvalSettings
+from kernelwright.processes import living_below, still_alive
 from tests.nouns import timing
 
 pytestmark = pytest.mark.sandbox
@@ -56,7 +59,7 @@ extern "C" void kernel(const float* x, const float* scale, float* out, int64_t n
     }
 }
 ```"""
-CASES = (Case(name="given", sizes=()), Case(name="timed", sizes=(("N", 48),), role=Role.TIME))
+CASES = (Case(name="given", sizes=()), Case(name="timed", sizes=(("N", 4096),), role=Role.TIME))
 PROBLEM = Problem(name="scaled_relu", code=CODE, cases=CASES)
 WHILE_COMPILED = "if torch.compiler.is_compiling():\n            return "
 
@@ -124,34 +127,47 @@ def test_what_torch_compile_refuses_or_gets_wrong_is_no_baseline(
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_measurement_that_is_stopped_leaves_no_process(tmp_path: Path) -> None:
-    seen = tmp_path / "pid"
-    lines = f"import os, time; open({str(seen)!r}, 'w').write(str(os.getpid())); time.sleep(999)"
-    hangs = with_forward("hangs", lines)
+def test_a_measurement_that_is_stopped_leaves_no_process() -> None:
+    hangs = with_forward("hangs", "import time; time.sleep(999)")
+    before = living_below(os.getpid())
     stop, found = threading.Event(), list[CompiledBaseline]()
     core = min(os.sched_getaffinity(0))
     thread = threading.Thread(
         target=lambda: found.append(compile_baseline._ask_process(hangs, core, stop))
     )
     thread.start()
-    while not (seen.exists() and seen.read_text()):
+    while len(living_below(os.getpid()) - before) < 4:  # it, a sandbox, and the module's process
         assert thread.is_alive()
         time.sleep(0.05)
     stop.set()
     thread.join()
     assert found[0].timing is None
-    ends = time.monotonic() + 10
-    while alive(int(seen.read_text())):
-        assert time.monotonic() < ends
-        time.sleep(0.05)
+    assert not still_alive(living_below(os.getpid()) - before)
 
 
-def alive(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state not in "ZX"
+def test_a_problems_module_reaches_nothing_of_the_host(tmp_path: Path) -> None:
+    """It is anybody's: the prompt may come from the Hub."""
+    secret = tmp_path / "secret"
+    secret.write_text("s")
+    server = socket.create_server(("127.0.0.1", 0))
+    lines = f"""import os, socket
+        assert not os.path.exists({str(secret)!r}), "it sees files"
+        try:
+            open("/usr/share/written", "w")
+            assert False, "it wrote to the system"
+        except OSError:
+            pass
+        try:
+            socket.create_connection({server.getsockname()}, 1)
+            assert False, "it reached the network"
+        except OSError:
+            pass"""
+    with server:
+        reference = ReferenceProcess()
+        try:
+            assert len(reference.load(with_forward("looks_around", lines)).specs) == 2
+        finally:
+            reference.close()
 
 
 @pytest.mark.parametrize(

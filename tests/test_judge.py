@@ -64,12 +64,13 @@ def test_an_honest_kernel_is_correct_and_timed_after_all_of_them(
     assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
     assert found.sandbox_level == sandbox_level() != "none"
     assert found.trust is Trust.REFEREED
-    assert found.timing is not None
+    assert dict(found.facts)["module_ns"] > 0
     assert found.check is not None
     assert {one.case for one in found.check.rounds} == {case.name for case in problem.cases}
     assert len(found.check.rounds) >= 5
+    # Two sandboxes a worker, the reference's with its process, and who plays empty rounds.
     jails = [one for one in living_below(os.getpid()) if name_of(one) == "jail"]
-    assert len(jails) == len(os.sched_getaffinity(0)), "one zygote a worker, and no job"
+    assert len(jails) <= 4 * len(os.sched_getaffinity(0)), "jobs are left over"
 
 
 def test_untimed_judging_checks_as_much_and_times_nothing(judge: Judge, problem: Problem) -> None:
