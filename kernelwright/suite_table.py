@@ -12,6 +12,14 @@ from kernelwright.data.admission import Admission
 from kernelwright.data.suite_check import Job, check_many
 from kernelwright.rl.progress import Counted
 
+SEEN = (
+    "an answer to an admitted problem is checked in six rounds: on every case, each with sizes and "
+    "values of its own. A fault that shows in half of all draws escapes them once in 64 times, one "
+    "in a hundredth 94 times in 100. What shows only beyond |x| of about 36, at values that hardly "
+    "ever occur, or at sizes that the parameters fix, they cannot see."
+)
+"""What rounds can and can't see."""
+
 
 def checked(jobs: Sequence[Job]) -> Iterator[Admission]:
     """Results as they come, under a bar on a terminal; a line at once for what cannot be tried."""
@@ -37,3 +45,4 @@ def print_table(found: Sequence[Admission]) -> None:
     if console.is_terminal:
         console.print(table)
     console.print(f"{sum(one.admitted for one in found)} of {len(found)} admitted", highlight=False)
+    console.print(SEEN, highlight=False, soft_wrap=True)

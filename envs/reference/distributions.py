@@ -87,12 +87,19 @@ def with_special(value: Any) -> Any:
 def drawn_states(state: dict[str, Any], parameters: Collection[str]) -> dict[str, Any]:
     """Parameters and buffers anew: weights of ones, zero biases, identities, small gates.
 
-    What a constructor drew is moved, too. A buffer with two values is a mask, and stays.
+    What a constructor drew is moved, too. A buffer with two values is a mask, and stays. Tied
+    parameters stay equal.
     """
-    return {
-        name: _drawn(one) if name in parameters or not is_mask(one) or is_constant(one) else one
-        for name, one in state.items()
-    }
+    drawn: dict[tuple[int, tuple[int, ...]], Any] = {}
+    found = {}
+    for name, one in state.items():
+        if is_float(one) and (name in parameters or not is_mask(one) or is_constant(one)):
+            where = (one.data_ptr(), tuple(one.shape))
+            if where not in drawn:
+                drawn[where] = _drawn(one)
+            one = drawn[where]
+        found[name] = one
+    return found
 
 
 def _drawn(tensor: Any) -> Any:

@@ -84,9 +84,13 @@ def _ready(problem: Problem, reference: Reference, spec: CaseSpec) -> Ready:
 
 
 def _leaves_ties(changed: Reference, spec: CaseSpec) -> bool:
-    """Whether equal values may decide an index: which of them is first is up to who sorts."""
+    """Whether equal values may decide an index: which of them is first is up to who sorts.
+
+    Special values are equal, and large ones become so (a sigmoid of 20 is 1).
+    """
     indices = any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
-    return indices and DISTRIBUTIONS[changed.case.distribution].special
+    distribution = DISTRIBUTIONS[changed.case.distribution]
+    return indices and (distribution.special or distribution.factor > 1)
 
 
 def _stays_finite(changed: Reference) -> bool:
