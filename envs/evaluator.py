@@ -58,6 +58,12 @@ OUT_OF_TIME = ("wall_limit", "candidate_limit", "compile_timeout")
 AnyCandidate = SandboxedCandidate | GpuCandidate
 
 
+def costs(parts: Sequence[tuple[int, int]]) -> tuple[tuple[str, float], ...]:
+    """What the module takes, and an empty round, as facts."""
+    module_ns, empty_ns = (float(median(side)) for side in zip(*parts, strict=True))
+    return (("module_ns", module_ns), ("overhead_ns", empty_ns))
+
+
 def resolved(parts: Sequence[tuple[int, int]]) -> bool:
     """Whether a module's time can be told from what a round costs, of (module, empty round)s."""
     module_ns, empty_ns = (median(side) for side in zip(*parts, strict=True))
@@ -260,7 +266,6 @@ class Evaluator:
         self.reference.aim(problem, case, on_device=session.device is not None)
         # A process that replays goes on, and its device code may remember: no input comes twice.
         first = len(session.checks) if session.device else 0
-
         parts = list[tuple[int, int]]()
         empty = self._empty(session, case)
 
@@ -280,22 +285,18 @@ class Evaluator:
             self._play(session, part)
             return found
 
+        baseline(range(1 + self.config.pace.block))
+        if not resolved(parts):
+            return replace(session.decided(Verdict.CORRECT, "ok"), facts=costs(parts))
         timing, drift = time_in_turns(baseline, candidate, self.config.pace)
         floor = None if session.device else self._floor_ns(session.loaded, case)
-        module, overhead = (float(median(side)) for side in zip(*parts, strict=True))
         known = () if floor is None else (("floor_ns", floor),)
-        facts = (
-            ("baseline_drift", drift),
-            ("module_ns", module),
-            ("overhead_ns", overhead),
-            *known,
-        )
+        facts = (("baseline_drift", drift), *costs(parts), *known)
         median_ns = median(timing.candidate_ns)
         if too_fast(median_ns, floor):
             facts = (*facts, ("median_ns", float(median_ns)))
             return replace(session.decided(Verdict.CHEATED, "too_fast"), facts=facts)
-        found = session.decided(Verdict.CORRECT, "ok")
-        return replace(found, timing=timing if resolved(parts) else None, facts=facts)
+        return replace(session.decided(Verdict.CORRECT, "ok"), timing=timing, facts=facts)
 
     def _empty(self, session: Session, case: int) -> RoundPeer | None:
         """Who plays rounds that compute nothing, as this candidate's; nobody where a device tells

@@ -39,7 +39,7 @@ import ctypes, subprocess, sys, time
 import torch
 torch.set_num_threads(1)
 exec(open(sys.argv[1]).read())
-ROWS, COLS = 64, 96
+ROWS, COLS = 256, 512
 subprocess.run(sys.argv[3:] + ["-o", "kernel.so", sys.argv[2]], check=True)
 kernel = ctypes.CDLL("./kernel.so").kernel
 model = Model(*get_init_inputs())
@@ -73,7 +73,8 @@ def main() -> None:
     options = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     cases = tuple(
-        Case(name=str(number), sizes=(("ROWS", 64 + number),)) for number in range(ROUNDS)
+        Case(name=str(number), sizes=(("ROWS", 256 + number), ("COLS", 512)))
+        for number in range(ROUNDS)
     )
     problem, honest = replace(the_problem(), cases=cases), sources()["honest"]
     names = ("checked", "again", "timed", "fresh", "build")

@@ -6,8 +6,11 @@ that burns the shared core did) and so earn a speedup that it does not have.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+import kernelwright.envs.evaluator
 from kernelwright.data.gallery import FOLDER
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec
@@ -15,8 +18,10 @@ from kernelwright.envs.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.sandbox.runtimes import Runtime
 from kernelwright.envs.sandbox.zygote import Zygote
-from kernelwright.envs.types import Candidate, Target, Verdict
+from kernelwright.envs.types import Candidate, Case, Target, Verdict
+from kernelwright.envs.workers.health import PROBLEM, known_jobs
 from kernelwright.processes import living_below
+from kernelwright.verdicts import verdict_line
 
 pytestmark = pytest.mark.sandbox
 
@@ -38,7 +43,8 @@ class WatchedReference(ReferenceProcess):
         return super().round(inputs, spec)
 
 
-def test_no_candidate_lives_while_the_baseline_is_timed() -> None:
+def test_no_candidate_lives_while_the_baseline_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernelwright.envs.evaluator, "RESOLVED", 0.0)  # however quick the module is
     problem = load_problem(EXPLOITS / "problem.py")
     evaluator = Evaluator(JudgingConfig(), Target(name="test"))
     evaluator.reference.close()
@@ -52,4 +58,17 @@ def test_no_candidate_lives_while_the_baseline_is_timed() -> None:
     assert found.timing is not None
     blocks, block = len(found.timing.log_ratios), found.timing.block
     assert blocks >= JudgingConfig().pace.fewest_blocks
-    assert watched.beside == [set()] * (blocks * (block + 1))
+    # One block more, of the baseline alone: whether its time can be told from a round's.
+    assert watched.beside == [set()] * ((blocks + 1) * (block + 1))
+
+
+def test_a_module_that_takes_less_than_a_round_costs_gives_no_speed() -> None:
+    tiny = replace(PROBLEM, cases=(Case(name="time", sizes=(("N", 8),)),))
+    evaluator = Evaluator(JudgingConfig(), Target(name="test"))
+    (candidate, _), *_ = known_jobs()
+    found = evaluator.judge(tiny, candidate, timed=True, seed=1)
+    evaluator.close()
+    assert (found.verdict, found.timing) == (Verdict.CORRECT, None)
+    facts = dict(found.facts)
+    assert 0 < facts["module_ns"] < facts["overhead_ns"] / 2
+    assert "no speed: the module takes" in verdict_line(found)

@@ -86,6 +86,11 @@ def test_a_named_dtype_is_taken_and_auto_is_one_that_trains() -> None:
     assert compute_dtype("auto", "cpu") in (torch.float32, torch.bfloat16)
 
 
+def test_without_avx512_a_cpu_computes_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+    assert compute_dtype("auto", "cpu") is torch.float32
+
+
 def test_padding_is_on_the_left_and_is_not_the_end_of_a_text(folder: str) -> None:
     tokenizer = load_tokenizer(folder)
     assert tokenizer.padding_side == "left"
