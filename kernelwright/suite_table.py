@@ -45,4 +45,4 @@ def print_table(found: Sequence[Admission]) -> None:
     if console.is_terminal:
         console.print(table)
     console.print(f"{sum(one.admitted for one in found)} of {len(found)} admitted", highlight=False)
-    console.print(SEEN, highlight=False, soft_wrap=True)
+    print(SEEN, file=sys.stderr)

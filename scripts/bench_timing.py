@@ -140,11 +140,10 @@ def main() -> None:
 class WholeServer(ReferenceServer):
     """Plays a module as a candidate in Python would: rounds that compute, timed from outside."""
 
-    def run_nothing(self, inputs: int) -> None:
+    def run_nothing(self, inputs: int, outputs: int) -> None:
         assert self.aimed is not None
         model, _, spec, _ = self.aimed
-        mapping, self.outputs = self.outputs, None
-        assert mapping is not None
+        mapping = mapped(outputs, mmap.PROT_READ | mmap.PROT_WRITE)
         with torch.inference_mode():
             found = flatten(model(*views(mapped(inputs, mmap.PROT_READ), spec.inputs)))
         for one, result in zip(views(mapping, spec.outputs, GUARD_BYTES), found, strict=True):

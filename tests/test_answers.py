@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import pytest
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.data.store import read_records
 from kernelwright.data.suite import load_suite
+from kernelwright.envs.reference.distributions import AS_MADE
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Dialect, Problem, Record
 from kernelwright.evals.answers import AnswersError, guess_dialect, read_answers
@@ -96,7 +97,8 @@ def test_a_level_has_its_row(done: Done) -> None:
     assert shares == sorted(shares, reverse=True)
     assert first["pass_at_k"] == {"1": pytest.approx((1 / 4 + 1) / 2), "2": 0.5, "4": 1.0}
     lines = [line for line in done.printed.splitlines() if line.startswith("level ")]
-    assert lines[0].startswith("level 1 · problems 2 · samples 5 · unjudged 0 · compiled 60.0 %")
+    counts = "level 1 · problems 2 · samples 5 · unjudged 0 · unsupported 0 · compiled 60.0 %"
+    assert lines[0].startswith(counts)
     assert "fast_0.5" in lines[0]
 
 
@@ -143,7 +145,7 @@ def test_its_rule_is_five_rounds_of_the_written_sizes(done: Done) -> None:
     rounds = [one.case for one in good.evaluation.check.rounds]
     assert rounds == ["time"] * 6, "its five, and the one on inputs of the candidate's own"
     problem = load_problem(done.suite / "level1" / "1_Shift.py")
-    assert official(problem).cases == (problem.timed_case(),)
+    assert official(problem).cases == (replace(problem.timed_case(), distribution=AS_MADE),)
 
 
 def test_an_interrupted_evaluation_ends_with_every_answer_once(done: Done, tmp_path: Path) -> None:

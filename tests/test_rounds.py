@@ -44,15 +44,6 @@ def inputs() -> Iterator[int]:
     os.close(descriptor)
 
 
-def laid_out(channel: socket.socket) -> tuple[bytes, list[int]]:
-    """(what begins the round, its input and output files), after the outputs were laid out."""
-    message, outputs, _, _ = socket.recv_fds(channel, 64, 1)
-    assert message[:1] == b"O"
-    channel.send(message)
-    message, inputs, _, _ = socket.recv_fds(channel, 64, 1)
-    return message, [*inputs, *outputs]
-
-
 def played(
     answer: Answer, inputs: int, kind: type[Peer] = Peer, limit_s: float = 10.0
 ) -> tuple[int, bytes]:
@@ -60,7 +51,7 @@ def played(
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
     def serve() -> None:
-        message, files = laid_out(theirs)
+        message, files, _, _ = socket.recv_fds(theirs, 64, 2)
         try:
             answer(theirs, message, files)
         finally:
@@ -127,7 +118,7 @@ def test_who_could_still_write_to_its_outputs_has_not_answered(inputs: int) -> N
 
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs, ThreadPoolExecutor(1) as thread:
-        done = thread.submit(lambda: late(theirs, *laid_out(theirs)))
+        done = thread.submit(lambda: late(theirs, *socket.recv_fds(theirs, 64, 2)[:2]))
         with pytest.raises(CandidateFailedError, match="protocol_violation"):
             Peer(ours, 10.0).round(inputs, SPEC)
         returned.set()

@@ -139,7 +139,8 @@ def test_the_command_says_what_is_accepted_and_a_suite_carries_it(tmp_path: Path
     out = tmp_path / "admission.json"
     done = check(f"kernelbench:{folder}", "--out", str(out))
     assert done.returncode == 1
-    failed, progress = done.stderr.splitlines()
+    failed, progress, seen = done.stderr.splitlines()
+    assert "they cannot see" in seen
     assert failed.startswith("level1/2_raises: AttributeError: ")
     assert progress.startswith("trivial answers 3/3")
     lines = done.stdout.splitlines()

@@ -6,10 +6,10 @@ import numpy as np
 import torch
 
 from kernelwright.data.suite import load_suite
-from kernelwright.envs.referee.tolerance import Array, Expected
+from kernelwright.envs.referee.tolerance import FLOOR, Array, Expected, derive_tolerance
 from kernelwright.envs.reference.derive_tolerance import case_tolerance
 from kernelwright.envs.reference.module import forward, forward_float64, load_reference
-from kernelwright.envs.types import Case, Problem
+from kernelwright.envs.types import Case, Problem, Tolerance
 
 DRAWS = 300
 
@@ -61,3 +61,52 @@ def test_a_threshold_that_float32_does_not_have_is_the_same_in_float64() -> None
     assert torch.equal(forward(*drawn), forward_float64(*drawn).float())
     ((_, given),) = reference.spec().scalars
     assert given == drawn[2][1]
+
+
+def test_of_a_steep_exponential_small_elements_are_held_as_large_ones_are() -> None:
+    x = np.random.default_rng(0).standard_normal(20_000).astype(np.float32)
+    exact = np.exp(20 * x.astype(np.float64))
+    own = np.exp(20 * x)
+    moved = np.exp(20 * x.astype(np.float64) * (1 + 5e-7))
+    tolerance = derive_tolerance("float32", [exact], [[own], [moved]])
+    assert tolerance.of_spread == FLOOR["float32"] < tolerance.relative
+    expected = Expected.of([exact], tolerance)
+    assert expected.share_off(own) == 0
+    below = (exact > 1e-2) & (exact < 0.5)
+    assert expected.share_off(np.where(below, own * 1.03, own)) > 0.01
+
+
+def test_a_plain_loop_over_131072_terms_is_within() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((8, 1 << 17)).astype(np.float32)
+    exact = x.astype(np.float64).sum(1)
+    plain = np.add.accumulate(x, axis=1)[:, -1]
+    tolerance = derive_tolerance("float32", [exact], [[x.sum(1)]], terms=float(x.shape[1]))
+    error, note = Expected.of([exact], tolerance, float(x.shape[1]) ** 0.5).error(plain)
+    assert error is not None, note
+    assert error < 0.7
+
+
+def test_what_underflows_in_float32_may_be_zero_and_what_does_not_may_not() -> None:
+    exact = np.array([1e-60, 3e-39, 1e-30])
+    tolerance = derive_tolerance("float32", [exact], [[exact.astype(np.float32)]])
+    expected = Expected.of([exact], tolerance)
+    assert expected.wrong(np.zeros(3)).tolist() == [False, False, True]
+
+
+def test_what_the_module_itself_gives_is_right_where_its_precision_decides() -> None:
+    exact, own = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, 3.0])
+    expected = Expected.of([exact, own], Tolerance(relative=2e-5, of_spread=2e-5))
+    for right in (exact, own):
+        error, note = expected.error(right)
+        assert (error, note) == (0, "")
+    assert expected.wrong(np.array([1.0, 2.2, 3.0])).tolist() == [False, True, False]
+
+
+def test_half_results_are_held_to_their_own_precision() -> None:
+    exact = np.random.default_rng(0).standard_normal(5000) * 25
+    own = exact.astype(np.float16)
+    tolerance = derive_tolerance("float16", [exact], [[own]])
+    expected = Expected.of([exact], tolerance)
+    assert expected.share_off(own) == 0
+    assert expected.share_off(np.round(exact / 0.1) * 0.1) > 0.01

@@ -29,14 +29,12 @@ MESSAGE_BYTES = 1 << 16
 
 
 class Rounds:
-    """Answers the referee: 'P' says what the next rounds look like, 'O' where the outputs of one
-    go, 'G' starts it."""
+    """Answers the referee: 'P' says what the next rounds look like, 'G' starts one."""
 
     def __init__(self, model_class: Any, channel: int) -> None:
         self.model_class = model_class
         self.channel = channel
         self.layout: dict[str, Any] = {}
-        self.outputs: mmap.mmap | None = None
         self.model: Any = None
         self.built_with: Any = None
 
@@ -44,19 +42,16 @@ class Rounds:
         channel = socket.socket(fileno=self.channel)
         channel.send(b"R" + bytes(NONCE_BYTES))
         while True:
-            message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 1)
+            message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 2)
             if not message:
                 leave(0)
-            if message[:1] == b"G":
-                with only_moves():  # until it is said: a finaliser of the answer's runs late
-                    self.play(*files)
-                    channel.send(b"D" + message[1:HEAD_BYTES])
-                continue
             if message[:1] == b"P":
                 self.prepare(json.loads(message[LAYOUT_AT:]))
+                channel.send(message[:HEAD_BYTES])
             else:
-                self.outputs = _map(files[0], mmap.PROT_READ | mmap.PROT_WRITE)
-            channel.send(message[:HEAD_BYTES])
+                with only_moves():  # until it is said: a finaliser of the answer's runs late
+                    self.play(*files)  # both are unmapped when it returns: no write comes late
+                    channel.send(b"D" + message[1:HEAD_BYTES])
 
     def prepare(self, layout: dict[str, Any]) -> None:
         self.layout = layout
@@ -67,10 +62,9 @@ class Rounds:
             mine = list(self.model.state_dict())
             leave(OTHER_PARAMETERS, f"parameters are {mine}, the module's are {layout['state']}")
 
-    def play(self, input_file: int) -> None:
+    def play(self, input_file: int, output_file: int) -> None:
         inputs = _map(input_file, mmap.PROT_READ)
-        outputs, self.outputs = self.outputs, None  # unmapped with this call: no write comes late
-        assert outputs is not None
+        outputs = _map(output_file, mmap.PROT_READ | mmap.PROT_WRITE)
         tensors = [_view(inputs, one) for one in self.layout["inputs"]]
         with INFERENCE():
             found = self.forward(*self.arranged(tensors))

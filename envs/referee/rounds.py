@@ -110,10 +110,9 @@ class RoundPeer:
         try:
             how = mmap.MAP_SHARED | mmap.MAP_POPULATE
             with mmap.mmap(looked_at, 0, how, mmap.PROT_READ) as seen:
-                self.lay_out(output)
                 nonce = secrets.token_bytes(NONCE_BYTES)
                 started = time.perf_counter_ns()
-                self.send(self.start + nonce, [read_only])
+                self.send(self.start + nonce, [read_only, output])
                 said = self.expect(b"D" + nonce, NS_BYTES if self.reports_ns else 0)
                 finish(output)
                 wall_ns = time.perf_counter_ns() - started
@@ -121,12 +120,6 @@ class RoundPeer:
         finally:
             for one in (output, read_only, looked_at):
                 os.close(one)
-
-    def lay_out(self, output: int) -> None:
-        """Before the clock starts the peer gets its outputs to map: there is nothing to see yet."""
-        message = b"O" + secrets.token_bytes(NONCE_BYTES)
-        self.send(message, [output])
-        self.expect(message)
 
     def send(self, message: bytes, files: list[int]) -> None:
         try:

@@ -2,7 +2,7 @@
 
 No candidate ever enters it, and it decides nothing. It answers on one socket, in order: requests in
 JSON (`load`, `draw`, `aim`, `work`), and timed rounds in the very protocol that candidates speak (a
-nonce and a descriptor in, the nonce back when the work is done), with how long the module took.
+nonce and two descriptors in, the nonce back when the work is done), with how long the module took.
 
     python -m envs.reference.process SOCKET_FD
 """
@@ -65,21 +65,15 @@ class ReferenceServer:
         self.aimed: tuple[Any, list[str], CaseSpec, bool] | None = None
         self.results: list[torch.Tensor] | None = None
         """Of the case aimed at, for rounds that compute nothing."""
-        self.outputs: mmap.mmap | None = None
-        """Of the next round."""
         self.clock: DeviceClock | None = None
         """Where rounds run on the GPU: how they are timed."""
 
     def serve(self) -> None:
         """Answers until the referee hangs up."""
         while True:
-            message, files, _, _ = socket.recv_fds(self.channel, MESSAGE_BYTES, 1)
+            message, files, _, _ = socket.recv_fds(self.channel, MESSAGE_BYTES, 2)
             if not message:
                 return
-            if message[:1] == b"O":
-                self.outputs = mapped(files[0], mmap.PROT_READ | mmap.PROT_WRITE)
-                self.channel.send(message)
-                continue
             if message[:1] in b"GN":
                 timed = message[:1] == b"G"
                 said = self.run_round(*files).to_bytes(NS_BYTES, "little") if timed else b""
@@ -150,7 +144,7 @@ class ReferenceServer:
         """The least that a kernel has to do for this case."""
         return to_plain(least_work(self.loaded[key][case].reference, Tolerance(**tolerance))), []
 
-    def run_round(self, inputs: int) -> int:
+    def run_round(self, inputs: int, outputs: int) -> int:
         """PyTorch's forward, eager or compiled, on the file's tensors; its result is not needed.
 
         Returns the nanoseconds that it took, by the device's clock where there is one: the module
@@ -159,7 +153,7 @@ class ReferenceServer:
         if self.aimed is None:
             raise ProblemError("a round before a case was aimed at")
         model, names, spec, in_place = self.aimed
-        self.outputs = None
+        os.close(outputs)
         tensors = views(mapped(inputs, mmap.PROT_READ), spec.inputs)
         if self.clock is not None:
             tensors = [one.to("cuda") for one in tensors]
@@ -173,13 +167,13 @@ class ReferenceServer:
             return self.clock.time_ns(lambda: run(model, state, arguments))
         return time_ns(model, state, arguments)
 
-    def run_nothing(self, inputs: int) -> None:
+    def run_nothing(self, inputs: int, outputs: int) -> None:
         """What an answer in Python does in a round besides computing: it finds its tensors, and
         copies its results to where they belong."""
-        mapping, self.outputs = self.outputs, None
-        if self.aimed is None or mapping is None:
+        if self.aimed is None:
             raise ProblemError("a round before a case was aimed at")
         spec = self.aimed[2]
+        mapping = mapped(outputs, mmap.PROT_READ | mmap.PROT_WRITE)
         views(mapped(inputs, mmap.PROT_READ), spec.inputs)
         if self.results is None:
             shapes = [(one.shape, getattr(torch, one.dtype)) for one in spec.outputs]

@@ -141,20 +141,17 @@ class Replayer:
 def serve(channel: socket.socket, replayer: Replayer) -> None:
     """Answers the referee until it hangs up."""
     while True:
-        message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 1)
+        message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 2)
         if not message:
             return
+        maps = [_map(one, writable=number == 1) for number, one in enumerate(files)]
         kind, said = message[:1], b""
-        mapped = _map(*files, writable=kind == b"O")
-        if kind == b"O":
-            outputs = mapped
-        elif kind == b"P":
-            replayer.prepare(json.loads(mapped[:]))
+        if kind == b"P":
+            replayer.prepare(json.loads(maps[0][:]))
         else:
-            kind, said = b"D", replayer.round(mapped, outputs).to_bytes(NS_BYTES, "little")
-            outputs.close()
-        if kind != b"O":
-            mapped.close()
+            kind, said = b"D", replayer.round(*maps).to_bytes(NS_BYTES, "little")
+        for one in maps:
+            one.close()
         channel.send(kind + message[1 : 1 + NONCE_BYTES] + said)
 
 

@@ -19,7 +19,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from kernelwright.envs.paths import PACKAGE
+from kernelwright.envs.paths import PACKAGE, SEARCHED
 from kernelwright.envs.sandbox.toolchain import (
     NATIVE,
     SandboxUnavailableError,
@@ -135,7 +135,10 @@ def reference() -> Inside:
     A problem may come from anywhere. What it says is right, it says about itself; but it can reach
     nothing else.
     """
-    folders = sorted({sys.prefix, sys.base_prefix, sysconfig.get_path("purelib")})
+    here = {sys.prefix, sys.base_prefix, sysconfig.get_path("purelib")}
+    # A .pth file may lead to packages elsewhere; our own checkout is not shown.
+    here |= {one for one in sys.path if Path(one).is_dir() and Path(one) != SEARCHED}
+    folders = sorted(here)
     passed = {name: one for name, one in os.environ.items() if name in FROM_OUTSIDE}
     environment = {
         **passed,
