@@ -21,7 +21,9 @@ from kernelwright.envs.types import Candidate, Evaluation, Problem, Task, Verdic
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.envs.workers.pool import Pool, Worker, WorkerLostError, shared_cores
 
-CANDIDATE_LIMIT_S = 180.0
+CANDIDATE_LIMIT_S = 1500.0
+"""More than all limits of a candidate together, four times as long and tried twice (envs/sandbox/
+patience.py): else a candidate could choose to be `unjudged` where a machine is slow."""
 TRIES = 2
 NO_CODE_BLOCK = Evaluation(verdict=Verdict.NO_KERNEL, reason="no_code_block")
 

@@ -11,7 +11,7 @@ import time
 
 NOMINAL_NS = 4_000_000
 """What `_work` takes on a core of 3 to 4 GHz that does nothing else (measured: 3.2 to 4.5 ms)."""
-MOST = 8.0
+MOST = 4.0
 GREW = 1.5
 """Limits that are at least so many times as long are worth another try."""
 
@@ -19,7 +19,7 @@ _factor = 1.0
 
 
 def patience() -> float:
-    """What limits of wall-clock time are multiplied by, from 1 to 8."""
+    """What limits of wall-clock time are multiplied by, from 1 to 4."""
     return _factor
 
 
