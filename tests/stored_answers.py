@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-HEAD = "import torch\nimport torch.nn as nn\n\nN = 64\nM = 40\n\n\nclass Model(nn.Module):\n"
+HEAD = "import torch\nimport torch.nn as nn\n\nN = 8192\nM = 40\n\n\nclass Model(nn.Module):\n"
 TAIL = """
 
 def get_inputs():
