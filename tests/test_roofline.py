@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from kernelwright.data.gallery import FOLDER
 from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs import evaluator as evaluator_module
 from kernelwright.envs.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.referee.roofline import TOO_FAST, Work, floor_ns, too_fast
 from kernelwright.envs.reference.derive_tolerance import rounding_tolerance
@@ -223,15 +225,21 @@ def test_a_core_with_a_matrix_unit_has_no_arithmetic_peak() -> None:
 @pytest.fixture(scope="module")
 def judged() -> Iterator[Callable[[Target], Evaluation]]:
     """The verdict on an honest kernel on a machine with these peaks."""
-    problem = load_problem(EXPLOITS / "problem.py")
+    large = Case(name="time", sizes=(("ROWS", 512), ("COLS", 512)))
+    problem = replace(load_problem(EXPLOITS / "problem.py"), cases=(large,))
     candidate = Candidate(problem_key=problem.key, dialect="cpp", source=HONEST)
     evaluators = []
+    usual, evaluator_module.RESOLVED = (
+        evaluator_module.RESOLVED,
+        0.0,
+    )  # however busy this machine is
 
     def judge(target: Target) -> Evaluation:
         evaluators.append(Evaluator(JudgingConfig(), target))
         return evaluators[-1].judge(problem, candidate, timed=True, seed=1)
 
     yield judge
+    evaluator_module.RESOLVED = usual
     for evaluator in evaluators:
         evaluator.close()
 

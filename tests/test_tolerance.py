@@ -65,15 +65,15 @@ def test_a_threshold_that_float32_does_not_have_is_the_same_in_float64() -> None
 
 def test_of_a_steep_exponential_small_elements_are_held_as_large_ones_are() -> None:
     x = np.random.default_rng(0).standard_normal(20_000).astype(np.float32)
-    exact = np.exp(20 * x.astype(np.float64))
-    own = np.exp(20 * x)
-    moved = np.exp(20 * x.astype(np.float64) * (1 + 5e-7))
+    exact = np.exp(8 * x.astype(np.float64))
+    own = np.exp(8 * x)
+    moved = np.exp(8 * x.astype(np.float64) * (1 + 1e-6))
     tolerance = derive_tolerance("float32", [exact], [[own], [moved]])
     assert tolerance.of_spread == FLOOR["float32"] < tolerance.relative
     expected = Expected.of([exact], tolerance)
     assert expected.share_off(own) == 0
     below = (exact > 1e-2) & (exact < 0.5)
-    assert expected.share_off(np.where(below, own * 1.03, own)) > 0.01
+    assert expected.share_off(np.where(below, own * 1.3, own)) > 0.01
 
 
 def test_a_plain_loop_over_131072_terms_is_within() -> None:

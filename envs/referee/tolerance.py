@@ -47,12 +47,12 @@ PLAIN_TERMS = 1 << 14
 grows with the root of their number."""
 
 SPREAD_OF_MOST = 3.0
-"""An output varies by at most so many times the distance from its median that half of its values
-keep: for everything but heavy tails that is more than its standard deviation."""
+"""An output varies by at most so many times the distance from its median that three quarters of its
+values keep (half of a relu's keep none): but for heavy tails that is more than its deviation."""
 
 
 ENOUGH = 1 << 14
-"""So many values, drawn by chance, show how far half of an output keeps."""
+"""So many values, drawn by chance, show how far three quarters of an output keep."""
 
 
 def derive_tolerance(
@@ -212,7 +212,7 @@ def spread_of(values: Array) -> float:
         finite = np.random.default_rng(0).choice(finite, ENOUGH)
     away = np.abs(finite - np.median(finite)) if finite.size else finite
     away = away[away > 0]
-    most = SPREAD_OF_MOST * float(np.median(away)) if away.size else usual
+    most = SPREAD_OF_MOST * float(np.quantile(away, 0.75)) if away.size else usual
     return min(usual, most) if most > 0 else usual
 
 
