@@ -205,6 +205,7 @@ def test_all_processes_of_a_candidate_together_have_a_limit(
     problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernelwright.envs.evaluator, "RESOLVED", 0.0)  # it is timed, though quick
+    monkeypatch.setattr(kernelwright.envs.evaluator, "patience", lambda: 1.0)  # or slow
     slow = RELU_KERNEL + (
         "\n#include <unistd.h>\n__attribute__((constructor)) static void wait() { usleep(300000); }"
     )

@@ -42,10 +42,13 @@ NOT_FOR_HELP += (
 SIGNATURE = 'extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0)'
 
 
-def judged(folder: Path, answer: str) -> subprocess.CompletedProcess[str]:
+def judged(folder: Path) -> subprocess.CompletedProcess[str]:
+    """A module that takes longer than a round costs, on any machine, and a right kernel for it."""
     problem, kernel = folder / "problem.py", folder / "answer.cpp"
-    problem.write_text(RELU_MODULE.replace("4000", "400000"), encoding="utf-8")
-    kernel.write_text(answer, encoding="utf-8")
+    module = RELU_MODULE.replace("4000", "400000").replace("torch.relu(x)", "torch.sin(x).tanh()")
+    problem.write_text(module, encoding="utf-8")
+    answer = RELU_KERNEL.replace("x[i] > 0 ? x[i] : 0", "std::tanh(std::sin(x[i]))")
+    kernel.write_text("#include <cmath>" + answer, encoding="utf-8")
     return kernelwright("judge", str(problem), str(kernel), "--dialect", "cpp", "--json")
 
 
@@ -103,7 +106,7 @@ def test_train_takes_overrides_in_every_spelling(
 
 
 def test_judge_tells_a_correct_kernel_in_json(tmp_path: Path) -> None:
-    done = judged(tmp_path, RELU_KERNEL)
+    done = judged(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout)
     assert (told["verdict"], told["reason"], told["trust"]) == ("correct", "ok", "refereed")
@@ -237,7 +240,7 @@ def test_what_keeps_the_judge_from_starting_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KERNELWRIGHT_CACHE", "/proc/nowhere")
-    done = judged(tmp_path, RELU_KERNEL)
+    done = judged(tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert "/proc/nowhere: No such file or directory" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -71,7 +71,7 @@ def test_a_cluster_gives_the_verdicts_of_one_machine(judge: Any, problem: Proble
     pairs = zip(found, alone, strict=False)
     assert all((a.verdict, a.reason) == (b.verdict, b.reason) for a, b in pairs)
     assert {one.environment for one in found[:-1] if one.environment} == {alone[0].environment}
-    assert found[0].timing is not None
+    assert dict(found[0].facts)["module_ns"] > 0  # it was timed, whether or not there is a speed
     assert len({one.seed for one in found}) == 1
 
 

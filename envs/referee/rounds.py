@@ -29,7 +29,7 @@ from kernelwright.envs.referee.layout import (
     read_outputs,
 )
 from kernelwright.envs.referee.mismatch import first_wrong
-from kernelwright.envs.referee.tolerance import Expected
+from kernelwright.envs.referee.tolerance import Expected, passes
 from kernelwright.envs.types import CaseCheck, Verdict
 
 
@@ -69,7 +69,7 @@ def compare(case: str, copy: bytes, spec: CaseSpec, expected: list[Expected]) ->
     worst = 0.0
     for tensor, actual, wanted in zip(spec.outputs, outputs, expected, strict=True):
         error, note = wanted.error(actual)
-        if error is None or error > 1:
+        if not passes(error):
             said = ", ".join(filter(None, [f"{tensor.name}: {note}", first_wrong(actual, wanted)]))
             return CaseCheck(case=case, passed=False, error=error, note=said)
         worst = max(worst, error)

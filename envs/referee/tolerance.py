@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,6 +175,10 @@ class Expected:
             return None, f"{int((~np.isfinite(got[off])).sum())} values are not finite"
         return (worst if np.isfinite(worst) else None), f"{float(off.mean()):.1%} of values are off"
 
+    def accepts(self, actual: Array) -> bool:
+        """Whether nothing of it is further off than is allowed."""
+        return passes(self.error(actual)[0])
+
     def _shares(self, got: Floats) -> Floats:
         """The error of each element as a share of what is allowed, by its nearest choice.
 
@@ -190,6 +194,11 @@ class Expected:
             measured = np.isfinite(wanted) & ~np.isnan(shares)
             found = np.minimum(found, np.where(same, 0.0, np.where(measured, shares, np.inf)))
         return found
+
+
+def passes(error: float | None) -> TypeGuard[float]:
+    """Whether an error, as `Expected.error` gives it, is allowed."""
+    return error is not None and error <= 1
 
 
 def overflowed(exact: Array, dtype: np.dtype[Any]) -> Array:

@@ -67,7 +67,7 @@ def _loaded(problem: Problem, case: Case) -> tuple[Reference, CaseSpec]:
     try:
         reference = load_reference(problem, case)
         return reference, reference.spec()
-    except Exception:
+    except Exception:  # anything: the problem's own code ran
         if case.sizes == timed:
             raise
     reference = load_reference(problem, replace(case, sizes=timed))

@@ -234,17 +234,11 @@ def _expected(
     for i, one in enumerate(own):
         if one.dtype.kind == "f":
             held = Expected.of([exact[i]], ready.tolerance, ready.spreads[i])
-            choices.append([exact[i], one] if _off(held, one) else [exact[i]])
+            choices.append([exact[i]] if held.accepts(one) else [exact[i], one])
         else:
             others = [exact[i], *(run[i] for run in nudged)]
             choices.append([one, *(other.astype(one.dtype) for other in others)])
     return choices
-
-
-def _off(expected: Expected, values: Array) -> bool:
-    """Whether some of these are further off than is allowed."""
-    error, _ = expected.error(values)
-    return error is None or error > 1
 
 
 def _array(tensor: torch.Tensor) -> Array:

@@ -11,6 +11,7 @@ folders of the interpreter, torch and the compilers.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Mapping
@@ -106,7 +107,7 @@ def torch_folder() -> Path:
 @lru_cache
 def python(interpreted_triton: bool = False) -> Inside:
     """For answers that are a Python module: this interpreter, with torch imported once."""
-    folders = {sys.prefix, sys.base_prefix, sysconfig.get_path("purelib")}
+    folders = _interpreter()
     shown = [(folder, folder) for folder in sorted(folders)]
     environment = {
         "OMP_NUM_THREADS": "1",
@@ -135,10 +136,7 @@ def reference() -> Inside:
     A problem may come from anywhere. What it says is right, it says about itself; but it can reach
     nothing else.
     """
-    here = {sys.prefix, sys.base_prefix, sysconfig.get_path("purelib")}
-    # A .pth file may lead to packages elsewhere; our own checkout is not shown.
-    here |= {one for one in sys.path if Path(one).is_dir() and Path(one) != SEARCHED}
-    folders = sorted(here)
+    folders = sorted(_interpreter() | _packages())
     passed = {name: one for name, one in os.environ.items() if name in FROM_OUTSIDE}
     environment = {
         **passed,
@@ -158,6 +156,22 @@ def reference() -> Inside:
         readable=("/judge", *folders),
         environment=environment,
     )
+
+
+def _interpreter() -> set[str]:
+    return {sys.prefix, sys.base_prefix, sysconfig.get_path("purelib")}
+
+
+def _packages() -> set[str]:
+    """Folders that .pth files of this interpreter lead to; our own checkout is not shown.
+
+    Asked of a fresh interpreter: this one's `sys.path` also has the folder of the program that was
+    started, which may be anybody's home.
+    """
+    program = "import sys; print(*sys.path, sep='\\0', end='')"
+    said = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, check=True)
+    found = map(Path, said.stdout.decode().split("\0"))
+    return {str(one) for one in found if one.is_dir() and one != SEARCHED}
 
 
 def _sources(folder: Path, pattern: str) -> list[str]:
