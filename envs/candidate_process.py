@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.huge_pages import HEAP
 from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee.exit_codes import EXITS
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout, python_layout
@@ -63,7 +64,7 @@ class NothingNative(PrimedPeer):
                 [jail_path(), "nothing", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env={},
+                env=HEAP,
             )
 
     def gone(self) -> Exception:

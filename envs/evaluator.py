@@ -14,7 +14,7 @@ from kernelwright.envs.dialects.base import Built, failed
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.referee.roofline import floor_ns, too_fast
-from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer, compare
+from kernelwright.envs.referee.rounds import CandidateFailedError, compare
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceFailedError, ReferenceProcess
 from kernelwright.envs.replay.client import GpuCandidate
@@ -90,6 +90,11 @@ class Session:
     """By its processes."""
     device: GpuCandidate | None = None
     """Where it runs on a GPU: the process that replays it, from the first round to the last."""
+
+    @property
+    def huge(self) -> bool:
+        """Whether timed rounds have pages of 2 MB: where a native process maps them (player.h)."""
+        return self.runtime is Runtime.NATIVE and self.device is None
 
     def decided(self, verdict: Verdict, reason: str) -> Evaluation:
         check = Check(rounds=tuple(self.checks)) if self.checks else None
@@ -239,16 +244,25 @@ class Evaluator:
         for case, number in rounds:
             self._round(session, player, case, number)
 
-    def _round(self, session: Session, player: AnyCandidate, case: int, number: int | None) -> int:
+    def _round(
+        self,
+        session: Session,
+        player: AnyCandidate,
+        case: int,
+        number: int | None,
+        warm_up: int | None = None,
+    ) -> int:
         """How long one round took, in nanoseconds; its outputs are compared.
 
         `number` names one of the draws that the batch has in common; None is the candidate's own.
+        `warm_up` are the inputs of a round that comes right before one that is timed.
         """
         spec, draws = session.loaded.specs[case], session.draws
         player.prime(spec)
         own = draws.only_for(session.key, session.loaded, case)
         with own if number is None else draws.of(session.loaded, case, number) as draw:
-            duration_ns, copy = player.round(draw.inputs, spec)
+            huge = warm_up is not None and session.huge
+            duration_ns, copy = player.round(draw.inputs, spec, warm_up=warm_up, huge=huge)
             name = session.loaded.problem.cases[case].name
             session.checks.append(compare(name, copy, spec, draw.expected))
         if not session.checks[-1].passed:
@@ -267,23 +281,14 @@ class Evaluator:
         # A process that replays goes on, and its device code may remember: no input comes twice.
         first = len(session.checks) if session.device else 0
         parts = list[tuple[int, int]]()
-        empty = self._empty(session, case)
 
         def baseline(numbers: range) -> list[int]:
-            shifted = [first + number for number in numbers]
-            found = session.draws.baseline_ns(session.loaded, case, shifted, empty)
-            parts.extend(found[1:])
+            found = self._baseline(session, case, [first + number for number in numbers])
+            parts.extend(found)
             return [sum(one) for one in found]
 
         def candidate(numbers: range) -> list[int]:
-            found: list[int] = []
-
-            def part(player: AnyCandidate) -> None:
-                rounds = [first + number for number in numbers]
-                found.extend(self._round(session, player, case, number) for number in rounds)
-
-            self._play(session, part)
-            return found
+            return self._timed_rounds(session, case, [first + number for number in numbers])
 
         baseline(range(1 + self.config.pace.block))
         if not resolved(parts):
@@ -299,16 +304,35 @@ class Evaluator:
             return replace(session.decided(Verdict.CHEATED, "too_fast"), facts=facts)
         return replace(session.decided(Verdict.CORRECT, "ok"), timing=timing, facts=facts)
 
-    def _empty(self, session: Session, case: int) -> RoundPeer | None:
-        """Who plays rounds that compute nothing, as this candidate's; nobody where a device tells
-        how long its work took."""
+    def _timed_rounds(self, session: Session, case: int, numbers: Sequence[int]) -> list[int]:
+        """How long each of these rounds but the first took the candidate, which is warmed up on
+        that one before each of the others."""
+        found: list[int] = []
+
+        def part(player: AnyCandidate) -> None:
+            with session.draws.of(session.loaded, case, numbers[0]) as first:
+                found.extend(
+                    self._round(session, player, case, number, first.inputs)
+                    for number in numbers[1:]
+                )
+
+        self._play(session, part)
+        return found
+
+    def _baseline(
+        self, session: Session, case: int, numbers: Sequence[int]
+    ) -> list[tuple[int, int]]:
+        """For each of these rounds but the first (the module's time, what a round costs besides),
+        as this candidate's are timed: a device tells how long its work took, an answer in Python
+        runs as the module itself does, and with a native kernel goes what an empty round costs."""
+        draws, loaded = session.draws, session.loaded
         if session.device is not None:
-            return None
+            return [(one, 0) for one in draws.rounds_ns(self.reference, loaded, case, numbers)]
         if session.runtime is not Runtime.NATIVE:
-            return self.reference.nothing
+            return draws.whole_ns(loaded, case, numbers)
         self.nothing = self.nothing or NothingNative()
-        self.nothing.prime(session.loaded.specs[case])
-        return self.nothing
+        self.nothing.prime(loaded.specs[case])
+        return draws.baseline_ns(loaded, case, numbers, self.nothing, huge=session.huge)
 
     def _floor_ns(self, loaded: Loaded, case: int) -> float | None:
         """The roofline of a problem's timed case (envs/referee/roofline.py), worked out once."""

@@ -19,9 +19,12 @@ def memfd(content: bytes = b"") -> int:
     return descriptor
 
 
-def own_copy(descriptor: int) -> int:
-    """Another file with this content, which only its owner may open, and nobody change."""
-    copy, size = memfd(), 0
+def own_copy(descriptor: int, copy: int | None = None) -> int:
+    """Another file with this content, which only its owner may open, and nobody change.
+
+    `copy` is a file to use for it; what it has beyond the content stays.
+    """
+    copy, size = memfd() if copy is None else copy, 0
     while got := os.sendfile(copy, descriptor, size, 1 << 30):
         size += got
     os.fchmod(copy, 0o400)

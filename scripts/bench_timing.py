@@ -2,9 +2,9 @@
 
 A speedup of 1.00 has to lie in its own 95 % interval in at least 95 % of all trials. With
 `--beside` every second session has a neighbour on another core, to see what that does to the width.
-With `--across` the sides are played as in real judging: an eager module is the baseline, timed by
-itself, and the same module stands where a candidate does, timed from outside with all that a round
-costs. It runs in a trusted process, at durations from 5 us to 20 ms.
+With `--across` an eager module is the baseline, and the same module stands where an answer in
+Python does, in another trusted process, at durations from 5 us to 20 ms; and a native kernel that
+does nothing is timed beside the empty round that stands for it.
 
     python -m scripts.bench_timing [--trials 200] [--beside compiles|timings] [--across]
 """
@@ -12,31 +12,22 @@ costs. It runs in a trusted process, at durations from 5 us to 20 ms.
 from __future__ import annotations
 
 import argparse
-import mmap
 import os
 import signal
-import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from statistics import median
-
-import torch
 
 from kernelwright.envs.candidate_process import NothingNative, SandboxedCandidate
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.evaluator import Evaluator, JudgingConfig, Session, resolved
-from kernelwright.envs.hardware import Gpu
-from kernelwright.envs.referee.layout import GUARD_BYTES
 from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
-from kernelwright.envs.reference.module import flatten
-from kernelwright.envs.reference.process import ReferenceServer, mapped, views
-from kernelwright.envs.reference.process import main as serve
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.types import (
     Case,
@@ -92,14 +83,7 @@ class TwinEvaluator(Evaluator):
         case = problem.cases.index(problem.timed_case())
 
         def twin(numbers: range) -> list[int]:
-            found: list[int] = []
-            self._play(
-                session,
-                lambda player: found.extend(
-                    self._round(session, player, case, number) for number in numbers
-                ),
-            )
-            return found
+            return self._timed_rounds(session, case, numbers)
 
         timing, drift = time_in_turns(twin, twin, self.config.pace)
         evaluation = session.decided(Verdict.CORRECT, "ok")
@@ -111,11 +95,8 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--core", type=int, default=min(os.sched_getaffinity(0)))
     parser.add_argument("--across", action="store_true")
-    parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--beside", choices=["nothing", "compiles", "timings"], default="nothing")
     options = parser.parse_args()
-    if options.serve is not None:
-        return serve(WholeServer)
     other = next((one for one in os.sched_getaffinity(0) if one != options.core), options.core)
     os.sched_setaffinity(0, {options.core})
     if options.across:
@@ -137,28 +118,6 @@ def main() -> None:
         print(f"width, beside / alone: {width(found[True]) / width(found[False]):.2f}")
 
 
-class WholeServer(ReferenceServer):
-    """Plays a module as a candidate in Python would: rounds that compute, timed from outside."""
-
-    def run_nothing(self, inputs: int, outputs: int) -> None:
-        assert self.aimed is not None
-        model, _, spec, _ = self.aimed
-        mapping = mapped(outputs, mmap.PROT_READ | mmap.PROT_WRITE)
-        with torch.inference_mode():
-            found = flatten(model(*views(mapped(inputs, mmap.PROT_READ), spec.inputs)))
-        for one, result in zip(views(mapping, spec.outputs, GUARD_BYTES), found, strict=True):
-            one.copy_(result)
-
-
-class WholeProcess(ReferenceProcess):
-    """A trusted process with such a server."""
-
-    PROGRAM = ("-m", "scripts.bench_timing", "--serve")
-
-    def launch(self, theirs: socket.socket, gpu: Gpu | None) -> Callable[[], None]:
-        return self.launch_unconfined(theirs)
-
-
 def native_rounds(trials: int) -> None:
     """A kernel that computes nothing, in the sandbox, beside the empty round that stands for it."""
     reference, sandboxes, nothing = ReferenceProcess(), Sandboxes(), NothingNative()
@@ -171,11 +130,11 @@ def native_rounds(trials: int) -> None:
         nothing.prime(loaded.specs[0])
         ratios = []
         for _ in range(trials):
-            empty_ns = draws.rounds_ns(nothing, loaded, 0, range(3))[1:]
+            empty_ns = list(draws.rounds_ns(nothing, loaded, 0, range(3), huge=True))
             player = SandboxedCandidate(built, Runtime.NATIVE, sandboxes, 5.0)
             player.ready()
             player.prime(loaded.specs[0])
-            played_ns = draws.rounds_ns(player, loaded, 0, range(3))[1:]
+            played_ns = list(draws.rounds_ns(player, loaded, 0, range(3), huge=True))
             player.close()
             ratios.append(median(played_ns) / median(empty_ns))
         draws.close()
@@ -193,17 +152,17 @@ def the_module(expression: str, shape: str, size: int) -> Problem:
 def across(trials: int) -> None:
     """The eager module on both sides: as the baseline, and behind a candidate's protocol."""
     native_rounds(trials)
-    reference, whole = ReferenceProcess(), WholeProcess()
+    reference, other = ReferenceProcess(), ReferenceProcess()
     for name, (expression, shape, size) in MODULES.items():
         problem = the_module(expression, shape, size)
         loaded = reference.load(problem)
-        whole.load(problem)
-        for one in (reference, whole):
+        other.load(problem)
+        for one in (reference, other):
             one.aim(problem, 0)
         pairs, found = list[tuple[int, int]](), list[Speedup]()
         for _ in range(trials):
             draws = Draws(reference, fresh_seed())
-            timing, seen = played_across(draws, loaded, whole.nothing)
+            timing, seen = played_across(draws, loaded, other.whole)
             draws.close()
             pairs += seen
             if resolved(seen):
@@ -213,7 +172,7 @@ def across(trials: int) -> None:
         print(f"{name}: {said}; {trials - len(found)} of {trials} without a speed")
         if found:
             show("  the others", found)
-    for process in (reference, whole):
+    for process in (reference, other):
         process.close()
 
 
@@ -224,12 +183,12 @@ def played_across(
     pairs: list[tuple[int, int]] = []
 
     def baseline(numbers: range) -> list[int]:
-        found = draws.baseline_ns(loaded, 0, numbers, draws.reference.nothing)
-        pairs.extend(found[1:])
+        found = draws.whole_ns(loaded, 0, numbers)
+        pairs.extend(found)
         return [sum(one) for one in found]
 
     def candidate(numbers: range) -> list[int]:
-        return draws.rounds_ns(player, loaded, 0, numbers)
+        return list(draws.rounds_ns(player, loaded, 0, numbers))
 
     return time_in_turns(baseline, candidate, Pace())[0], pairs
 

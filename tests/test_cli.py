@@ -42,13 +42,17 @@ NOT_FOR_HELP += (
 SIGNATURE = 'extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0)'
 
 
-def judged(folder: Path) -> subprocess.CompletedProcess[str]:
-    """A module that takes longer than a round costs, on any machine, and a right kernel for it."""
+SLOW_MODULE = RELU_MODULE.replace("4000", "400000").replace("torch.relu(x)", "torch.sin(x).tanh()")
+"""It takes longer than a round costs, on any machine."""
+SLOW_KERNEL = "#include <cmath>" + RELU_KERNEL.replace(
+    "x[i] > 0 ? x[i] : 0", "std::tanh(std::sin(x[i]))"
+)
+
+
+def judged(folder: Path, answer: str = SLOW_KERNEL) -> subprocess.CompletedProcess[str]:
     problem, kernel = folder / "problem.py", folder / "answer.cpp"
-    module = RELU_MODULE.replace("4000", "400000").replace("torch.relu(x)", "torch.sin(x).tanh()")
-    problem.write_text(module, encoding="utf-8")
-    answer = RELU_KERNEL.replace("x[i] > 0 ? x[i] : 0", "std::tanh(std::sin(x[i]))")
-    kernel.write_text("#include <cmath>" + answer, encoding="utf-8")
+    problem.write_text(SLOW_MODULE, encoding="utf-8")
+    kernel.write_text(answer, encoding="utf-8")
     return kernelwright("judge", str(problem), str(kernel), "--dialect", "cpp", "--json")
 
 

@@ -14,8 +14,15 @@ import numpy as np
 import pytest
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.huge_pages import HUGE_BYTES
 from kernelwright.envs.memfd import memfd
-from kernelwright.envs.referee.layout import NONCE_BYTES, NS_BYTES, POISON, output_file_bytes
+from kernelwright.envs.referee.layout import (
+    NONCE_BYTES,
+    NS_BYTES,
+    POISON,
+    output_file_bytes,
+    read_outputs,
+)
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.types import Verdict
 
@@ -195,3 +202,40 @@ def test_each_kind_of_peer_says_itself_what_its_hanging_up_means() -> None:
 
 def test_a_failure_is_a_crash_unless_said_otherwise() -> None:
     assert CandidateFailedError("why").verdict is Verdict.CRASHED
+
+
+@pytest.mark.parametrize("huge", [False, True])
+def test_a_warm_up_comes_right_before_and_neither_its_time_nor_its_outputs_count(
+    inputs: int, *, huge: bool
+) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    other = memfd(bytes(len(INPUTS)))
+    seen: list[bytes] = []
+
+    def serve() -> None:
+        for pause_s in (0.5, 0):
+            message, files, _, _ = socket.recv_fds(theirs, 64, 2)
+            seen.append(os.pread(files[0], len(INPUTS), 0))
+            os.pwrite(files[1], bytes([len(seen)]), 0)
+            for file in files:
+                os.close(file)
+            time.sleep(pause_s)
+            theirs.send(b"D" + message[1:])
+
+    with ours, theirs, ThreadPoolExecutor(1) as thread:
+        done = thread.submit(serve)
+        took_ns, copy = Peer(ours, 10.0).round(inputs, SPEC, warm_up=other, huge=huge)
+        done.result()
+    os.close(other)
+    assert seen == [bytes(len(INPUTS)), INPUTS]
+    assert took_ns < 400_000_000
+    assert copy[:1] == b"\2"
+    assert set(copy[1:]) == {POISON}
+
+
+def test_who_writes_anywhere_beyond_its_outputs_is_wrong_on_huge_pages_too() -> None:
+    copy = bytearray([POISON]) * HUGE_BYTES
+    copy[: 3 * 4] = bytes(3 * 4)
+    assert not read_outputs(bytes(copy), SPEC)[1]
+    copy[-1] = 0
+    assert read_outputs(bytes(copy), SPEC)[1]

@@ -19,6 +19,7 @@
 constexpr int kChannel = 3;
 constexpr size_t kNonceBytes = 16, kLayoutAt = 8;  // envs/referee/layout.py
 constexpr size_t kMessageBytes = 1 << 16, kGapBytes = 1 << 16, kPageBytes = 4096;
+constexpr uintptr_t kHugeBytes = 2 << 20;  // envs/huge_pages.py
 
 // What the referee says before the clock starts: where each tensor lies, all sizes, all scalars.
 struct Layout {
@@ -47,11 +48,13 @@ struct Mapping {
   // What is only read is mapped as it is touched, 64 KB at a time: half of what populating takes.
   Mapping(int descriptor, int protection) {
     bytes = lseek(descriptor, 0, SEEK_END);
-    total = (bytes + kGapBytes - 1) / kGapBytes * kGapBytes + 2 * kGapBytes;
+    total = (bytes + kGapBytes - 1) / kGapBytes * kGapBytes + 2 * kGapBytes + kHugeBytes;
     void* gap = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (gap == MAP_FAILED) die(kMapFailed, "mmap");
     whole = static_cast<char*>(gap);
-    base = whole + kGapBytes;
+    // The first gap ends where a huge page may begin.
+    const auto first = reinterpret_cast<uintptr_t>(whole) + kGapBytes;
+    base = whole + kGapBytes + (kHugeBytes - first % kHugeBytes) % kHugeBytes;
     const int how = MAP_SHARED | MAP_FIXED | (protection & PROT_WRITE ? MAP_POPULATE : 0);
     if (mmap(base, bytes, protection, how, descriptor, 0) == MAP_FAILED) die(kMapFailed, "mmap");
     close(descriptor);

@@ -97,9 +97,9 @@ def read_outputs(copy: bytes, spec: CaseSpec) -> tuple[list[NDArray[np.generic]]
 
     A bool output comes as bytes, of which only 0 and 1 are bools: poison must not read as True.
     """
-    places, total = offsets(spec.outputs, GUARD_BYTES)
+    places = offsets(spec.outputs, GUARD_BYTES)[0]
     arrays, spilled = [], False
-    for tensor, start, end in zip(spec.outputs, places, [*places[1:], total], strict=True):
+    for tensor, start, end in zip(spec.outputs, places, [*places[1:], len(copy)], strict=True):
         stop = start + tensor.size_bytes
         arrays.append(np.frombuffer(copy[start:stop], _READ_AS[tensor.dtype]).reshape(tensor.shape))
         spilled = spilled or copy[stop:end] != bytes([POISON]) * (end - stop)

@@ -18,8 +18,11 @@ import secrets
 import select
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.huge_pages import huge_file
 from kernelwright.envs.memfd import FIXED_SIZE, memfd, own_copy, seal
 from kernelwright.envs.referee.layout import (
     NONCE_BYTES,
@@ -42,10 +45,13 @@ class CandidateFailedError(Exception):
         self.verdict = verdict
 
 
-def poisoned_output(spec: CaseSpec) -> int:
+def poisoned_output(spec: CaseSpec, *, huge: bool) -> int:
     """A file for the outputs that can neither shrink nor grow, every byte of it poison."""
+    size = output_file_bytes(spec)
+    descriptor = huge_file(size) if huge else memfd()
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(bytes([POISON]) * max(size, os.fstat(descriptor).st_size))
     # Were it cut short, reading our own mapping of it would end the referee by SIGBUS.
-    descriptor = memfd(bytes([POISON]) * output_file_bytes(spec))
     seal(descriptor, FIXED_SIZE)
     return descriptor
 
@@ -76,6 +82,27 @@ def compare(case: str, copy: bytes, spec: CaseSpec, expected: list[Expected]) ->
     return CaseCheck(case=case, passed=True, error=worst)
 
 
+@contextmanager
+def _files(inputs: int, spec: CaseSpec, huge: bool) -> Iterator[tuple[int, int, int]]:
+    """Descriptors for one run: its inputs, its outputs, and the outputs to look at.
+
+    The inputs are a copy that nobody had before: what is done to a file that others are given
+    (times, attributes, locks) would tell them something.
+    """
+    size = os.fstat(inputs).st_size
+    given = own_copy(inputs, huge_file(size) if huge else None)
+    output = poisoned_output(spec, huge=huge)
+    # Opened anew: a mapping counts as one that writes unless its descriptor cannot. Before
+    # Linux 6.7 a file sealed against writing cannot be mapped shared by any other.
+    read_only, looked_at = _reopened(given), _reopened(output)
+    os.close(given)
+    try:
+        yield read_only, output, looked_at
+    finally:
+        for one in (output, read_only, looked_at):
+            os.close(one)
+
+
 def _reopened(descriptor: int) -> int:
     """Another descriptor of the same file, which cannot write."""
     return os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
@@ -96,30 +123,36 @@ class RoundPeer:
         self.channel = channel
         self.round_limit_s = round_limit_s
 
-    def round(self, inputs: int, spec: CaseSpec) -> tuple[int, bytes]:
+    def round(
+        self, inputs: int, spec: CaseSpec, *, warm_up: int | None = None, huge: bool = False
+    ) -> tuple[int, bytes]:
         """(nanoseconds, the referee's copy of the outputs) of one run.
 
-        The peer gets a copy of the inputs that nobody had before: what it did to a file that others
-        are given (times, attributes, locks) would tell them something.
+        `warm_up` are inputs on which it runs right before, for nothing: who calls a kernel or a
+        module over and over finds its code in the caches, and so does the clock.
+
+        `huge`: in pages of 2 MB, so that the clock does not count how small ones are mapped; then
+        who runs over the end of a file finds more of it, where otherwise it crashes.
         """
-        given, output = own_copy(inputs), poisoned_output(spec)
-        # Opened anew: a mapping counts as one that writes unless its descriptor cannot. Before
-        # Linux 6.7 a file sealed against writing cannot be mapped shared by any other.
-        read_only, looked_at = _reopened(given), _reopened(output)
-        os.close(given)
-        try:
+        with ExitStack() as ended:
+            given, output, looked_at = ended.enter_context(_files(inputs, spec, huge))
             how = mmap.MAP_SHARED | mmap.MAP_POPULATE
-            with mmap.mmap(looked_at, 0, how, mmap.PROT_READ) as seen:
-                nonce = secrets.token_bytes(NONCE_BYTES)
-                started = time.perf_counter_ns()
-                self.send(self.start + nonce, [read_only, output])
-                said = self.expect(b"D" + nonce, NS_BYTES if self.reports_ns else 0)
-                finish(output)
-                wall_ns = time.perf_counter_ns() - started
-                return self._duration_ns(wall_ns, said), bytes(seen)
-        finally:
-            for one in (output, read_only, looked_at):
-                os.close(one)
+            seen = ended.enter_context(mmap.mmap(looked_at, 0, how, mmap.PROT_READ))
+            if (
+                warm_up is not None
+            ):  # prepared last: what is timed lies in no nearer cache than that
+                first, scratch, _ = ended.enter_context(_files(warm_up, spec, huge))
+                self._run(first, scratch)
+            return self._run(given, output), bytes(seen)
+
+    def _run(self, inputs: int, output: int) -> int:
+        """The nanoseconds of one run, after which nobody writes to the outputs any more."""
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        started = time.perf_counter_ns()
+        self.send(self.start + nonce, [inputs, output])
+        said = self.expect(b"D" + nonce, NS_BYTES if self.reports_ns else 0)
+        finish(output)
+        return self._duration_ns(time.perf_counter_ns() - started, said)
 
     def send(self, message: bytes, files: list[int]) -> None:
         try:

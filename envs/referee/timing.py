@@ -16,7 +16,8 @@ from kernelwright.envs.stats import signed_rank_interval
 from kernelwright.envs.types import Timing
 
 Runs = Callable[[range], list[int]]
-"""Plays the rounds with these numbers and returns their durations in nanoseconds."""
+"""Plays the rounds with these numbers, and returns the durations in nanoseconds of all but the
+first, which is what the player is warmed up on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class Pace:
     """How much is measured. A block is one process of the candidate."""
 
     block: int = 2
-    """Recorded rounds of a block; one that is not recorded comes before them."""
+    """Recorded rounds of a block; the inputs of one more are for warming up."""
     fewest_blocks: int = 6
     """From 6 values on the interval keeps its 95 % (envs/stats.py)."""
     most_blocks: int = 20
@@ -46,7 +47,7 @@ def time_in_turns(baseline: Runs, candidate: Runs, pace: Pace) -> tuple[Timing, 
         numbers = range(block * (pace.block + 1), (block + 1) * (pace.block + 1))
         turns = [(baseline, baseline_ns), (candidate, candidate_ns)]
         for play, samples in turns if block % 2 == 0 else reversed(turns):
-            samples += play(numbers)[1:]
+            samples += play(numbers)
         timing = Timing(
             baseline_ns=tuple(baseline_ns), candidate_ns=tuple(candidate_ns), block=pace.block
         )

@@ -13,7 +13,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -107,27 +107,41 @@ class Draws:
                 draw.close()
 
     def baseline_ns(
-        self, loaded: Loaded, case: int, numbers: Sequence[int], empty: RoundPeer | None = None
+        self, loaded: Loaded, case: int, numbers: Sequence[int], empty: RoundPeer, *, huge: bool
     ) -> list[tuple[int, int]]:
-        """For each of these rounds (the module's time, that of a round in which `empty` computes
-        nothing, 0 without one).
+        """For each of these rounds but the first (the module's time, what a round costs besides).
 
         A candidate's rounds are timed with all that belongs to a round, the module without. So that
-        both sides carry the same, the cost of an empty round goes with the module's.
+        both sides carry the same, a round of `empty`, in which nothing is computed, goes with it.
         """
-        module_ns = self.rounds_ns(self.reference, loaded, case, numbers)
-        empty_ns = self.rounds_ns(empty, loaded, case, numbers) if empty else [0] * len(numbers)
+        module_ns = list(self.rounds_ns(self.reference, loaded, case, numbers, huge=huge))
+        empty_ns = list(self.rounds_ns(empty, loaded, case, numbers, huge=huge))
         return list(zip(module_ns, empty_ns, strict=True))
 
+    def whole_ns(self, loaded: Loaded, case: int, numbers: Sequence[int]) -> list[tuple[int, int]]:
+        """The same for answers in Python: the module is played as they are."""
+        peer = self.reference.whole
+        found = self.rounds_ns(peer, loaded, case, numbers)
+        return [(peer.module_ns, took_ns - peer.module_ns) for took_ns in found]
+
     def rounds_ns(
-        self, peer: RoundPeer, loaded: Loaded, case: int, numbers: Iterable[int]
-    ) -> list[int]:
-        """How long each of these rounds took a trusted process, whose outputs nobody needs."""
-        found = []
-        for number in numbers:
-            with self.of(loaded, case, number) as draw:
-                found.append(peer.round(draw.inputs, loaded.specs[case])[0])
-        return found
+        self,
+        peer: RoundPeer,
+        loaded: Loaded,
+        case: int,
+        numbers: Sequence[int],
+        *,
+        huge: bool = False,
+    ) -> Iterator[int]:
+        """How long each of these rounds took a trusted process, whose outputs nobody needs.
+
+        The first is what the process is warmed up on before each of the others.
+        """
+        spec = loaded.specs[case]
+        with self.of(loaded, case, numbers[0]) as first:
+            for number in numbers[1:]:
+                with self.of(loaded, case, number) as draw:
+                    yield peer.round(draw.inputs, spec, warm_up=first.inputs, huge=huge)[0]
 
     def close(self) -> None:
         for draw in self._kept.values():
@@ -140,11 +154,18 @@ class Draws:
         return int.from_bytes(digest[:8], "little") >> 2
 
 
-class NothingInPython(RoundPeer):
-    """Rounds in the reference process that compute nothing: what a Python answer's cost by
-    themselves."""
+class WholeRounds(RoundPeer):
+    """Rounds in the reference process that are like those of an answer in Python, and are timed
+    from outside as those are."""
 
-    start = b"N"
+    start = b"W"
+    reports_ns = True
+    module_ns = 0
+    """Of the latest round, how long the module's forward took."""
+
+    def _duration_ns(self, wall_ns: int, said: bytes) -> int:
+        self.module_ns = super()._duration_ns(wall_ns, said)
+        return wall_ns
 
     def gone(self) -> Exception:
         return ReferenceGoneError("the reference process ended")
@@ -165,7 +186,7 @@ class ReferenceProcess(RoundPeer):
             # A message of such a socket is sent whole, so it has to fit into the buffer.
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
         super().__init__(mine, ROUND_LIMIT_S)
-        self.nothing = NothingInPython(mine, ROUND_LIMIT_S)
+        self.whole = WholeRounds(mine, ROUND_LIMIT_S)
         with theirs:
             self._end = self.launch(theirs, gpu)
 

@@ -14,8 +14,8 @@ import mmap
 import os
 import socket
 import sys
+import time
 import traceback
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import accumulate
@@ -26,6 +26,7 @@ import torch
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.huge_pages import Mapped, mapped
 from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee.layout import (
     GUARD_BYTES,
@@ -63,8 +64,6 @@ class ReferenceServer:
         self.loaded: dict[str, list[Ready]] = {}
         self.aims: dict[tuple[str, int, bool, bool], tuple[Any, list[str], CaseSpec, bool]] = {}
         self.aimed: tuple[Any, list[str], CaseSpec, bool] | None = None
-        self.results: list[torch.Tensor] | None = None
-        """Of the case aimed at, for rounds that compute nothing."""
         self.clock: DeviceClock | None = None
         """Where rounds run on the GPU: how they are timed."""
 
@@ -74,11 +73,9 @@ class ReferenceServer:
             message, files, _, _ = socket.recv_fds(self.channel, MESSAGE_BYTES, 2)
             if not message:
                 return
-            if message[:1] in b"GN":
-                timed = message[:1] == b"G"
-                said = self.run_round(*files).to_bytes(NS_BYTES, "little") if timed else b""
-                if not timed:
-                    self.run_nothing(*files)
+            if message[:1] in b"GW":
+                run = self.run_round if message[:1] == b"G" else self.run_whole
+                said = run(*files).to_bytes(NS_BYTES, "little")
                 self.channel.send(b"D" + message[1 : 1 + NONCE_BYTES] + said)
                 continue
             request = json.loads(message)
@@ -135,7 +132,7 @@ class ReferenceServer:
                 run(model, *_on_gpu(state, arguments))  # what cannot run there is refused here
             self.aims[place] = (model, list(state), spec, in_place)
         self.clock = DeviceClock() if on_device else None
-        self.aimed, self.results = self.aims[place], None
+        self.aimed = self.aims[place]
         return {}, []
 
     def work(
@@ -150,11 +147,35 @@ class ReferenceServer:
         Returns the nanoseconds that it took, by the device's clock where there is one: the module
         called as a user calls it, without what a round costs by itself.
         """
+        os.close(outputs)
+        model, state, arguments = self._given(inputs)
+        if self.clock is not None:
+            return self.clock.time_ns(lambda: run(model, state, arguments))
+        return time_ns(model, state, arguments)
+
+    def run_whole(self, inputs: int, outputs: int) -> int:
+        """The module played as an answer in Python is, its results copied to where they belong.
+
+        Returns the nanoseconds of its forward alone, found as cold as an answer's.
+        """
+        mapping = taken(outputs, mmap.PROT_READ | mmap.PROT_WRITE)
+        model, state, arguments = self._given(inputs)
+        started = time.perf_counter_ns()
+        found = flatten(run(model, state, arguments))
+        took_ns = time.perf_counter_ns() - started
+        assert self.aimed is not None
+        for one, result in zip(
+            views(mapping, self.aimed[2].outputs, GUARD_BYTES), found, strict=True
+        ):
+            one.copy_(result)
+        return took_ns
+
+    def _given(self, inputs: int) -> tuple[Any, dict[str, Any], list[Any]]:
+        """The module aimed at, and the file's tensors as its state and arguments."""
         if self.aimed is None:
             raise ProblemError("a round before a case was aimed at")
         model, names, spec, in_place = self.aimed
-        os.close(outputs)
-        tensors = views(mapped(inputs, mmap.PROT_READ), spec.inputs)
+        tensors = views(taken(inputs, mmap.PROT_READ), spec.inputs)
         if self.clock is not None:
             tensors = [one.to("cuda") for one in tensors]
         first_state = len(tensors) - len(names)
@@ -163,25 +184,7 @@ class ReferenceServer:
         arguments = [scalars[n] if n in scalars else next(given) for n in spec.arguments]
         if in_place:  # the file itself is read-only, for the baseline as for a candidate
             state, arguments = copies(state, arguments)
-        if self.clock is not None:
-            return self.clock.time_ns(lambda: run(model, state, arguments))
-        return time_ns(model, state, arguments)
-
-    def run_nothing(self, inputs: int, outputs: int) -> None:
-        """What an answer in Python does in a round besides computing: it finds its tensors, and
-        copies its results to where they belong."""
-        if self.aimed is None:
-            raise ProblemError("a round before a case was aimed at")
-        spec = self.aimed[2]
-        mapping = mapped(outputs, mmap.PROT_READ | mmap.PROT_WRITE)
-        views(mapped(inputs, mmap.PROT_READ), spec.inputs)
-        if self.results is None:
-            shapes = [(one.shape, getattr(torch, one.dtype)) for one in spec.outputs]
-            self.results = [torch.zeros(shape, dtype=dtype) for shape, dtype in shapes]
-        with torch.inference_mode():
-            found = flatten(self.results)
-        for one, result in zip(views(mapping, spec.outputs, GUARD_BYTES), found, strict=True):
-            one.copy_(result)
+        return model, state, arguments
 
 
 def _said(error: BaseException) -> str:
@@ -191,22 +194,20 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {where}{error}"[:2000]
 
 
-def mapped(descriptor: int, protection: int) -> mmap.mmap:
-    size = os.fstat(descriptor).st_size
-    mapping = mmap.mmap(descriptor, size, mmap.MAP_SHARED | mmap.MAP_POPULATE, protection)
+def taken(descriptor: int, protection: int) -> Mapped:
+    """The bytes of a file that was sent, and is closed."""
+    mapping = mapped(descriptor, protection)
     os.close(descriptor)
     return mapping
 
 
-def views(
-    mapping: mmap.mmap, specs: Sequence[TensorSpec], guard_bytes: int = 0
-) -> list[torch.Tensor]:
+def views(mapping: Mapped, specs: Sequence[TensorSpec], guard_bytes: int = 0) -> list[torch.Tensor]:
     """The tensors of a file."""
     places = offsets(specs, guard_bytes)[0]
     return [_view(mapping, one, place) for one, place in zip(specs, places, strict=True)]
 
 
-def _view(mapping: mmap.mmap, one: TensorSpec, place: int) -> torch.Tensor:
+def _view(mapping: Mapped, one: TensorSpec, place: int) -> torch.Tensor:
     """The tensor that lies there in the file."""
     dtype, count = getattr(torch, one.dtype), _count(one.shape)
     if count == 0:
@@ -275,7 +276,6 @@ def _count(shape: tuple[int, ...]) -> int:
 
 def main(kind: type[ReferenceServer] = ReferenceServer) -> None:
     """Serves on the descriptor that the last argument names."""
-    warnings.filterwarnings("ignore", message="The given buffer is not writable")
     torch.set_num_threads(1)
     with suppress(ConnectionError):  # the referee is gone: nobody is left to answer
         kind(socket.socket(fileno=int(sys.argv[-1]))).serve()

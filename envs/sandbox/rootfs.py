@@ -20,6 +20,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from kernelwright.envs.huge_pages import HEAP
 from kernelwright.envs.paths import PACKAGE, SEARCHED
 from kernelwright.envs.sandbox.toolchain import (
     NATIVE,
@@ -90,6 +91,7 @@ def native() -> Inside:
         command=("/jail",),
         shown=((str(jail_path()), "/jail"), (str(HEADERS), "/include"), *shown),
         readable=("/include", *folders),
+        environment=HEAP,
         stamp=content_hash(version("torch"), _triton_version(), *_sources(HEADERS, "*.h")),
     )
 
@@ -110,6 +112,7 @@ def python(interpreted_triton: bool = False) -> Inside:
     folders = _interpreter()
     shown = [(folder, folder) for folder in sorted(folders)]
     environment = {
+        **HEAP,
         "OMP_NUM_THREADS": "1",
         "OMP_THREAD_LIMIT": "1",
         "MKL_NUM_THREADS": "1",
@@ -140,6 +143,7 @@ def reference() -> Inside:
     passed = {name: one for name, one in os.environ.items() if name in FROM_OUTSIDE}
     environment = {
         **passed,
+        **HEAP,
         "PYTHONPATH": "/judge",
         "HOME": "/scratch",
         "USER": "judge",

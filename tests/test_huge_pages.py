@@ -1,0 +1,70 @@
+"""Files in huge pages hold what other files hold, and are mapped where such a page stays whole."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import mmap
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelwright.envs import huge_pages
+from kernelwright.envs.huge_pages import HUGE_BYTES, huge_file, mapped
+from kernelwright.envs.memfd import memfd, own_copy
+
+BOTH = mmap.PROT_READ | mmap.PROT_WRITE
+
+
+@given(st.integers(min_value=1, max_value=2 * HUGE_BYTES + 1))
+def test_a_huge_file_is_large_enough_and_zero(size: int) -> None:
+    descriptor = huge_file(size)
+    content = os.pread(descriptor, 4 * HUGE_BYTES, 0)
+    os.close(descriptor)
+    assert size <= len(content) < size + HUGE_BYTES
+    assert not any(content)
+
+
+def test_without_huge_pages_a_file_has_just_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huge_pages, "available", lambda: False)
+    descriptor = huge_file(5000)
+    assert os.fstat(descriptor).st_size == 5000
+    os.close(descriptor)
+
+
+def test_a_huge_page_is_mapped_as_one() -> None:
+    release = tuple(map(int, os.uname().release.split(".")[:2]))
+    if release < (6, 1) or not huge_pages.available():
+        pytest.skip("this machine gathers no pages into huge ones")
+    descriptor = huge_file(HUGE_BYTES)
+    mapping = mapped(descriptor, BOTH)
+    address = ctypes.addressof(mapping)
+    entry = Path("/proc/self/smaps").read_text().split(f"{address:x}-")[1]
+    os.close(descriptor)
+    assert "ShmemPmdMapped:     2048 kB" in entry.split("VmFlags")[0]
+
+
+def test_what_is_written_to_a_mapping_is_in_the_file_and_it_goes_with_its_object() -> None:
+    descriptor = memfd(bytes(5000))
+    mapping = mapped(descriptor, BOTH)
+    address = ctypes.addressof(mapping)
+    mapping[4999] = b"x"
+    assert address % HUGE_BYTES == 0
+    assert os.pread(descriptor, 2, 4998) == b"\0x"
+    os.close(descriptor)
+    del mapping
+    gc.collect()
+    assert f"{address:x}-" not in Path("/proc/self/maps").read_text()
+
+
+def test_a_copy_in_a_huge_file_begins_with_the_content_and_nobody_can_change_it() -> None:
+    first = memfd(b"content")
+    copy = own_copy(first, huge_file(7))
+    assert os.pread(copy, 9, 0).rstrip(b"\0") == b"content"
+    with pytest.raises(PermissionError):
+        os.pwrite(copy, b"x", 0)
+    for one in (first, copy):
+        os.close(one)
