@@ -213,7 +213,7 @@ def test_a_warm_up_comes_right_before_and_neither_its_time_nor_its_outputs_count
     seen: list[bytes] = []
 
     def serve() -> None:
-        for pause_s in (0.5, 0):
+        for pause_s in (1.0, 0):
             message, files, _, _ = socket.recv_fds(theirs, 64, 2)
             seen.append(os.pread(files[0], len(INPUTS), 0))
             os.pwrite(files[1], bytes([len(seen)]), 0)
@@ -228,7 +228,7 @@ def test_a_warm_up_comes_right_before_and_neither_its_time_nor_its_outputs_count
         done.result()
     os.close(other)
     assert seen == [bytes(len(INPUTS)), INPUTS]
-    assert took_ns < 400_000_000
+    assert took_ns < 900_000_000
     assert copy[:1] == b"\2"
     assert set(copy[1:]) == {POISON}
 
