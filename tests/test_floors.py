@@ -46,7 +46,7 @@ READ_BY_BOTH = "envs.guest.movement_ops"
 
 ROOMS = (
     ("guest", "memfd", "paths", "stats"),
-    ("locks", "types"),
+    ("huge_pages", "locks", "types"),
     ("abi", "codec", "hardware", "sandbox"),
     ("policy", "referee"),
     ("replay",),

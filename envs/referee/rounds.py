@@ -138,9 +138,8 @@ class RoundPeer:
             given, output, looked_at = ended.enter_context(_files(inputs, spec, huge))
             how = mmap.MAP_SHARED | mmap.MAP_POPULATE
             seen = ended.enter_context(mmap.mmap(looked_at, 0, how, mmap.PROT_READ))
-            if (
-                warm_up is not None
-            ):  # prepared last: what is timed lies in no nearer cache than that
+            if warm_up is not None:
+                # Its files are made last: what is timed lies in no nearer cache than they do.
                 first, scratch, _ = ended.enter_context(_files(warm_up, spec, huge))
                 self._run(first, scratch)
             return self._run(given, output), bytes(seen)
