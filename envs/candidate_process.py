@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import Built
-from kernelwright.envs.huge_pages import HEAP
-from kernelwright.envs.memfd import memfd
+from kernelwright.envs.memfd import HEAP, memfd
 from kernelwright.envs.referee.exit_codes import EXITS
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout, python_layout
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.envs.dialects.cuda import FIRST_TENSOR
+from kernelwright.envs.memfd import HUGE_BYTES
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES
 
 ENVS = Path(__file__).parents[1] / "envs"
@@ -57,6 +58,7 @@ def test_a_message_of_a_round_has_the_same_parts_on_all_three_sides() -> None:
     assert player["kNonceBytes"] == guest["NONCE_BYTES"] == NONCE_BYTES
     assert player["kLayoutAt"] == guest["LAYOUT_AT"] == LAYOUT_AT
     assert player["kMessageBytes"] == guest["MESSAGE_BYTES"]
+    assert player["kHugeBytes"] == HUGE_BYTES
     assert LAYOUT_AT % 8 == 0, "its words are read in place"
 
 

@@ -46,7 +46,7 @@ READ_BY_BOTH = "envs.guest.movement_ops"
 
 ROOMS = (
     ("guest", "memfd", "paths", "stats"),
-    ("huge_pages", "locks", "types"),
+    ("locks", "types"),
     ("abi", "codec", "hardware", "sandbox"),
     ("policy", "referee"),
     ("replay",),

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.envs import huge_pages
-from kernelwright.envs.huge_pages import HUGE_BYTES, huge_file, mapped
-from kernelwright.envs.memfd import memfd, own_copy
+from kernelwright.envs import memfd as files
+from kernelwright.envs.memfd import HUGE_BYTES, huge_file, mapped, memfd, own_copy
 
 BOTH = mmap.PROT_READ | mmap.PROT_WRITE
 
@@ -29,7 +28,7 @@ def test_a_huge_file_is_large_enough_and_zero(size: int) -> None:
 
 
 def test_without_huge_pages_a_file_has_just_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(huge_pages, "available", lambda: False)
+    monkeypatch.setattr(files, "has_huge_pages", lambda: False)
     descriptor = huge_file(5000)
     assert os.fstat(descriptor).st_size == 5000
     os.close(descriptor)
@@ -37,7 +36,7 @@ def test_without_huge_pages_a_file_has_just_its_size(monkeypatch: pytest.MonkeyP
 
 def test_a_huge_page_is_mapped_as_one() -> None:
     release = tuple(map(int, os.uname().release.split(".")[:2]))
-    if release < (6, 1) or not huge_pages.available():
+    if release < (6, 1) or not files.has_huge_pages():
         pytest.skip("this machine gathers no pages into huge ones")
     descriptor = huge_file(HUGE_BYTES)
     mapping = mapped(descriptor, BOTH)

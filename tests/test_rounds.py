@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
-from kernelwright.envs.huge_pages import HUGE_BYTES
-from kernelwright.envs.memfd import memfd
+from kernelwright.envs.memfd import HUGE_BYTES, memfd
 from kernelwright.envs.referee.layout import (
     NONCE_BYTES,
     NS_BYTES,

@@ -22,8 +22,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.huge_pages import huge_file
-from kernelwright.envs.memfd import FIXED_SIZE, memfd, own_copy, seal
+from kernelwright.envs.memfd import FIXED_SIZE, huge_file, memfd, own_copy, seal
 from kernelwright.envs.referee.layout import (
     NONCE_BYTES,
     NS_BYTES,

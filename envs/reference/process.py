@@ -26,8 +26,7 @@ import torch
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.codec import from_plain, to_plain
-from kernelwright.envs.huge_pages import Mapped, mapped
-from kernelwright.envs.memfd import memfd
+from kernelwright.envs.memfd import Mapped, mapped, memfd
 from kernelwright.envs.referee.layout import (
     GUARD_BYTES,
     MESSAGE_BYTES,
