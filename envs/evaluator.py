@@ -16,7 +16,13 @@ from kernelwright.envs.locks import exclusive
 from kernelwright.envs.referee.roofline import floor_ns, too_fast
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
 from kernelwright.envs.referee.timing import Pace, time_in_turns
-from kernelwright.envs.reference.client import Draws, Loaded, ReferenceFailedError, ReferenceProcess
+from kernelwright.envs.reference.client import (
+    Draw,
+    Draws,
+    Loaded,
+    ReferenceFailedError,
+    ReferenceProcess,
+)
 from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.levels import sandbox_level
@@ -44,7 +50,7 @@ class JudgingConfig:
     """At least this many checked rounds, spread over all cases."""
     pace: Pace = field(default_factory=Pace)
     round_limit_s: float = 5.0
-    candidate_limit_s: float = 60.0
+    candidate_limit_s: float = 100.0
     """Of all of a candidate's processes together: a slow start or slow rounds add up."""
 
 
@@ -236,38 +242,44 @@ class Evaluator:
         One more, of the timed case and at a place that nobody can foresee, has inputs that no other
         candidate of the batch gets: whoever has another's answers by heart is wrong there.
         """
-        problem, cases = session.loaded.problem, len(session.loaded.problem.cases)
+        cases = len(session.loaded.cases)
         count = max(self.config.check_rounds, cases)
         rounds: list[tuple[int, int | None]] = [(n % cases, n // cases) for n in range(count)]
-        timed = problem.cases.index(problem.timed_case())
-        rounds.insert(session.draws.seed % (count + 1), (timed, None))
+        rounds.insert(session.draws.seed % (count + 1), (session.loaded.timed, None))
         for case, number in rounds:
             self._round(session, player, case, number)
 
-    def _round(
-        self,
-        session: Session,
-        player: AnyCandidate,
-        case: int,
-        number: int | None,
-        warm_up: int | None = None,
-    ) -> int:
-        """How long one round took, in nanoseconds; its outputs are compared.
+    def _round(self, session: Session, player: AnyCandidate, case: int, number: int | None) -> None:
+        """One round, whose outputs are compared.
 
         `number` names one of the draws that the batch has in common; None is the candidate's own.
-        `warm_up` are the inputs of a round that comes right before one that is timed.
         """
         spec, draws = session.loaded.specs[case], session.draws
         player.prime(spec)
         own = draws.only_for(session.key, session.loaded, case)
         with own if number is None else draws.of(session.loaded, case, number) as draw:
-            huge = warm_up is not None and session.huge
-            duration_ns, copy = player.round(draw.inputs, spec, warm_up=warm_up, huge=huge)
-            name = session.loaded.problem.cases[case].name
-            session.checks.append(compare(name, copy, spec, draw.expected))
-        if not session.checks[-1].passed:
+            self._compare(session, case, player.round(draw.inputs, spec)[1], draw)
+
+    def _timed_round(self, session: Session, player: AnyCandidate, number: int) -> int:
+        """How long one round took, in nanoseconds; its outputs and those of the rounds before it
+        are compared."""
+        loaded = session.loaded
+        spec = loaded.specs[loaded.timed]
+        player.prime(spec)
+        with session.draws.timed(loaded, number) as played:
+            inputs = [draw.inputs for _, draw in played]
+            took_ns, copies = player.rounds(inputs, spec, huge=session.huge)
+            for (case, draw), copy in zip(played, copies, strict=True):
+                self._compare(session, case, copy, draw)
+        return took_ns
+
+    def _compare(self, session: Session, case: int, copy: bytes, draw: Draw) -> None:
+        """Raises WrongOutputError."""
+        loaded = session.loaded
+        checked = compare(loaded.cases[case].name, copy, loaded.specs[case], draw.expected)
+        session.checks.append(checked)
+        if not checked.passed:
             raise WrongOutputError
-        return duration_ns
 
     def _time(self, session: Session) -> Evaluation:
         """Baseline and candidate in turns, on the same inputs; never two of them alive at once.
@@ -275,27 +287,26 @@ class Evaluator:
         A candidate that lives while the baseline runs can slow it down, so each of its blocks has a
         process of its own, which is gone before the baseline's next.
         """
-        problem = session.loaded.problem
-        case = problem.cases.index(problem.timed_case())
-        self.reference.aim(problem, case, on_device=session.device is not None)
+        loaded = session.loaded
+        self.reference.aim(loaded.problem, loaded.timed, on_device=session.device is not None)
         # A process that replays goes on, and its device code may remember: no input comes twice.
         first = len(session.checks) if session.device else 0
         parts = list[tuple[int, int]]()
 
         def baseline(numbers: range) -> list[int]:
-            found = self._baseline(session, case, [first + number for number in numbers])
+            found = self._baseline(session, [first + number for number in numbers])
             parts.extend(found)
             return [sum(one) for one in found]
 
         def candidate(numbers: range) -> list[int]:
-            return self._timed_rounds(session, case, [first + number for number in numbers])
+            return self._timed_rounds(session, [first + number for number in numbers])
 
-        baseline(range(1 + self.config.pace.block))
+        baseline(range(self.config.pace.block))
         if not resolved(parts):
-            candidate(range(1 + self.config.pace.block))  # for what it does when called again
+            candidate(range(self.config.pace.block))  # for what it does when called again
             return replace(session.decided(Verdict.CORRECT, "ok"), facts=costs(parts))
         timing, drift = time_in_turns(baseline, candidate, self.config.pace)
-        floor = None if session.device else self._floor_ns(session.loaded, case)
+        floor = None if session.device else self._floor_ns(loaded, loaded.timed)
         known = () if floor is None else (("floor_ns", floor),)
         facts = (("baseline_drift", drift), *costs(parts), *known)
         median_ns = median(timing.candidate_ns)
@@ -304,35 +315,28 @@ class Evaluator:
             return replace(session.decided(Verdict.CHEATED, "too_fast"), facts=facts)
         return replace(session.decided(Verdict.CORRECT, "ok"), timing=timing, facts=facts)
 
-    def _timed_rounds(self, session: Session, case: int, numbers: Sequence[int]) -> list[int]:
-        """How long each of these rounds but the first took the candidate, which is warmed up on
-        that one before each of the others."""
+    def _timed_rounds(self, session: Session, numbers: Sequence[int]) -> list[int]:
+        """How long each of these rounds took a process of the candidate's."""
         found: list[int] = []
 
         def part(player: AnyCandidate) -> None:
-            with session.draws.of(session.loaded, case, numbers[0]) as first:
-                found.extend(
-                    self._round(session, player, case, number, first.inputs)
-                    for number in numbers[1:]
-                )
+            found.extend(self._timed_round(session, player, number) for number in numbers)
 
         self._play(session, part)
         return found
 
-    def _baseline(
-        self, session: Session, case: int, numbers: Sequence[int]
-    ) -> list[tuple[int, int]]:
-        """For each of these rounds but the first (the module's time, what a round costs besides),
-        as this candidate's are timed: a device tells how long its work took, an answer in Python
-        runs as the module itself does, and with a native kernel goes what an empty round costs."""
+    def _baseline(self, session: Session, numbers: Sequence[int]) -> list[tuple[int, int]]:
+        """For each of these rounds (the module's time, what a round costs besides), as this
+        candidate's are timed: a device tells how long its work took, an answer in Python runs as
+        the module itself does, and with a native kernel goes what an empty round costs."""
         draws, loaded = session.draws, session.loaded
         if session.device is not None:
-            return [(one, 0) for one in draws.rounds_ns(self.reference, loaded, case, numbers)]
+            return [(one, 0) for one in draws.rounds_ns(self.reference, loaded, numbers)]
         if session.runtime is not Runtime.NATIVE:
-            return draws.whole_ns(loaded, case, numbers)
+            return draws.whole_ns(loaded, numbers)
         self.nothing = self.nothing or NothingNative()
-        self.nothing.prime(loaded.specs[case])
-        return draws.baseline_ns(loaded, case, numbers, self.nothing, huge=session.huge)
+        self.nothing.prime(loaded.specs[loaded.timed])
+        return draws.baseline_ns(loaded, numbers, self.nothing, huge=session.huge)
 
     def _floor_ns(self, loaded: Loaded, case: int) -> float | None:
         """The roofline of a problem's timed case (envs/referee/roofline.py), worked out once."""

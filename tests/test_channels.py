@@ -23,6 +23,7 @@ pytestmark = pytest.mark.sandbox
 
 SEED = 20_261_122
 MARKS = r"""
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -80,6 +81,11 @@ static bool marked() {
   done += mincore(at, 1, in_memory) == 0;
   done += socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0;
   done += inotify_init() >= 0;
+  done += memfd_create("mark", 0) >= 0;
+  done += pipe(pair) == 0;
+  done += pipe2(pair, O_CLOEXEC) == 0;
+  done += vmsplice(1, &part, 1, 0) >= 0 || errno != EPERM;
+  done += madvise(at, 4096, MADV_REMOVE) == 0 || errno != EPERM;
   done += syscall(451, 3, nullptr, nullptr, 0) == 0;
   return done;
 }

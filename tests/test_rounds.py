@@ -204,7 +204,7 @@ def test_a_failure_is_a_crash_unless_said_otherwise() -> None:
 
 
 @pytest.mark.parametrize("huge", [False, True])
-def test_a_warm_up_comes_right_before_and_neither_its_time_nor_its_outputs_count(
+def test_of_rounds_one_after_the_other_only_the_last_is_timed_and_all_outputs_are_there(
     inputs: int, *, huge: bool
 ) -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -223,13 +223,13 @@ def test_a_warm_up_comes_right_before_and_neither_its_time_nor_its_outputs_count
 
     with ours, theirs, ThreadPoolExecutor(1) as thread:
         done = thread.submit(serve)
-        took_ns, copy = Peer(ours, 10.0).round(inputs, SPEC, warm_up=other, huge=huge)
+        took_ns, copies = Peer(ours, 10.0).rounds([other, inputs], SPEC, huge=huge)
         done.result()
     os.close(other)
     assert seen == [bytes(len(INPUTS)), INPUTS]
     assert took_ns < 900_000_000
-    assert copy[:1] == b"\2"
-    assert set(copy[1:]) == {POISON}
+    assert [copy[:1] for copy in copies] == [b"\1", b"\2"]
+    assert all(set(copy[1:]) == {POISON} for copy in copies)
 
 
 def test_who_writes_anywhere_beyond_its_outputs_is_wrong_on_huge_pages_too() -> None:

@@ -29,6 +29,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,7 @@ constexpr uint32_t kArch = AUDIT_ARCH_X86_64;
 constexpr uint32_t kForeignBit = 0x40000000;  // x32 system calls
 constexpr uint32_t kStarts[] = {SYS_fork, SYS_vfork, SYS_execve, SYS_execveat};
 constexpr uint32_t kOldMarks[] = {SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes,
-                                  SYS_futimesat, SYS_inotify_init};
+                                  SYS_futimesat, SYS_inotify_init, SYS_pipe};
 #elif defined(__aarch64__)
 constexpr uint32_t kArch = AUDIT_ARCH_AARCH64;
 constexpr uint32_t kForeignBit = 0xffffffff;
@@ -82,7 +83,9 @@ constexpr uint32_t kDenied[] = {
 };
 // System calls by which a kernel could leave a mark that the process of another candidate sees, or
 // that outlives it: attributes, times, modes and locks of files that are shown to both, what of them
-// is in memory, descriptors in flight, the host's disks. Compilers use some, and run no answer.
+// is in memory, descriptors in flight, the numbers of unnamed files and pipes, the host's disks; and
+// what keeps memory that no limit of a process counts (pages in a pipe). Compilers use some, and run
+// no answer.
 // By number: extended attributes by folder, attributes, residency and modes of newer kernels.
 constexpr uint32_t kMarks[] = {
     SYS_setxattr,      SYS_lsetxattr,        SYS_fsetxattr,         SYS_removexattr,
@@ -92,11 +95,15 @@ constexpr uint32_t kMarks[] = {
     SYS_fdatasync,     SYS_sync_file_range,  SYS_fadvise64,         SYS_readahead,
     SYS_mincore,       SYS_preadv2,          SYS_pwritev2,          SYS_inotify_init1,
     SYS_inotify_add_watch, SYS_socketpair,   SYS_sendmsg,           SYS_sendmmsg,
+    SYS_memfd_create,  SYS_pipe2,            SYS_vmsplice,          SYS_splice,
+    SYS_tee,           SYS_io_setup,         SYS_io_submit,
     440 /* process_madvise */, 451 /* cachestat */, 452 /* fchmodat2 */, 463 /* setxattrat */,
     466 /* removexattrat */, 469 /* file_setattr */,
 };
-// Of fcntl: locks of all kinds, leases, and watching a folder.
+// Of fcntl: locks of all kinds, leases, and watching a folder. Of madvise: taking pages out of a file,
+// which would be filled with zeros once the clock has stopped.
 constexpr uint32_t kMarksOfFcntl[] = {F_SETLK, F_SETLKW, 37, 38, 1024, 1026};
+constexpr uint32_t kMarksOfMadvise[] = {9 /* MADV_REMOVE */};
 constexpr uint32_t kNewNamespaces = 0x7e020080;  // CLONE_NEW{USER,NS,PID,NET,IPC,UTS,CGROUP,TIME}
 constexpr uint32_t kThread = 0x00010000;         // CLONE_THREAD
 constexpr uint32_t kTerminalInput = 0x5412;      // TIOCSTI
@@ -114,6 +121,15 @@ inline void filter_system_calls(Starts starts) {
   // Distances of jumps are counted in instructions: `skip` is the length of what answers a match.
   const auto unless_equal_skip = [&](uint32_t value, uint8_t skip) {
     code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip));
+  };
+  const auto refuse_by_argument = [&](uint32_t number, int argument, const auto& values) {
+    unless_equal_skip(number, 2 + 2 * std::size(values));
+    load(offsetof(seccomp_data, args) + argument * sizeof(uint64_t));
+    for (uint32_t value : values) {
+      unless_equal_skip(value, 1);
+      refuse(EPERM);
+    }
+    give(SECCOMP_RET_ALLOW);
   };
   load(offsetof(seccomp_data, arch));
   code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArch, 1, 0));
@@ -139,13 +155,8 @@ inline void filter_system_calls(Starts starts) {
       unless_equal_skip(number, 1);
       refuse(EPERM);
     }
-    unless_equal_skip(SYS_fcntl, 2 + 2 * (sizeof kMarksOfFcntl / sizeof *kMarksOfFcntl));
-    load(offsetof(seccomp_data, args[1]));
-    for (uint32_t command : kMarksOfFcntl) {
-      unless_equal_skip(command, 1);
-      refuse(EPERM);
-    }
-    give(SECCOMP_RET_ALLOW);
+    refuse_by_argument(SYS_fcntl, 1, kMarksOfFcntl);
+    refuse_by_argument(SYS_madvise, 2, kMarksOfMadvise);
   }
   unless_equal_skip(SYS_clone3, 1);
   refuse(ENOSYS);  // a filter sees registers only: its flags are behind a pointer; the C library falls back to clone

@@ -18,7 +18,7 @@
 
 constexpr int kChannel = 3;
 constexpr size_t kNonceBytes = 16, kLayoutAt = 8;  // envs/referee/layout.py
-constexpr size_t kMessageBytes = 1 << 16, kGapBytes = 1 << 16, kPageBytes = 4096;
+constexpr size_t kMessageBytes = 1 << 16, kGapBytes = 1 << 16;
 constexpr uintptr_t kHugeBytes = 2 << 20;  // envs/memfd.py
 
 // What the referee says before the clock starts: where each tensor lies, all sizes, all scalars.
@@ -42,10 +42,11 @@ inline Layout read_layout(const char* bytes) {
 }
 
 // A file between two gaps that nothing else can be mapped into: who runs over its ends crashes.
+// In huge pages it is longer than its tensors; what lies behind outputs is looked at.
 struct Mapping {
   char *whole, *base;
   size_t bytes, total;
-  // What is only read is mapped as it is touched, 64 KB at a time: half of what populating takes.
+  // Populated, so that no kernel pays for pages which an empty round does not touch.
   Mapping(int descriptor, int protection) {
     bytes = lseek(descriptor, 0, SEEK_END);
     total = (bytes + kGapBytes - 1) / kGapBytes * kGapBytes + 2 * kGapBytes + kHugeBytes;
@@ -55,7 +56,7 @@ struct Mapping {
     // The first gap ends where a huge page may begin.
     const auto first = reinterpret_cast<uintptr_t>(whole) + kGapBytes;
     base = whole + kGapBytes + (kHugeBytes - first % kHugeBytes) % kHugeBytes;
-    const int how = MAP_SHARED | MAP_FIXED | (protection & PROT_WRITE ? MAP_POPULATE : 0);
+    const int how = MAP_SHARED | MAP_FIXED | MAP_POPULATE;
     if (mmap(base, bytes, protection, how, descriptor, 0) == MAP_FAILED) die(kMapFailed, "mmap");
     close(descriptor);
   }
@@ -65,13 +66,12 @@ struct Mapping {
 
 using Call = void (*)(void* const*, const int64_t*, const double*);
 
-// Null: nothing is computed, but all inputs are touched, as a kernel does.
+// Null: nothing is computed, and no input is touched. A kernel may need few of them.
 inline void run_once(Call call, const Layout& layout, const Mapping& in, const Mapping& out) {
   std::vector<void*> pointers;
   for (int64_t offset : layout.input_offsets) pointers.push_back(in.base + offset);
   for (int64_t offset : layout.output_offsets) pointers.push_back(out.base + offset);
-  if (call) return call(pointers.data(), layout.sizes.data(), layout.scalars.data());
-  for (size_t at = 0; at < in.bytes; at += kPageBytes) static_cast<volatile char*>(in.base)[at];
+  if (call) call(pointers.data(), layout.sizes.data(), layout.scalars.data());
 }
 
 [[noreturn]] inline void serve_rounds(Call call) {

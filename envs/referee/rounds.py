@@ -18,7 +18,7 @@ import secrets
 import select
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from kernelwright.envs.abi import CaseSpec
@@ -122,26 +122,42 @@ class RoundPeer:
         self.channel = channel
         self.round_limit_s = round_limit_s
 
-    def round(
-        self, inputs: int, spec: CaseSpec, *, warm_up: int | None = None, huge: bool = False
-    ) -> tuple[int, bytes]:
-        """(nanoseconds, the referee's copy of the outputs) of one run.
+    def round(self, inputs: int, spec: CaseSpec) -> tuple[int, bytes]:
+        """(nanoseconds, the referee's copy of the outputs) of one run."""
+        took_ns, (copy,) = self.rounds([inputs], spec)
+        return took_ns, copy
 
-        `warm_up` are inputs on which it runs right before, for nothing: who calls a kernel or a
-        module over and over finds its code in the caches, and so does the clock.
+    def rounds(
+        self, inputs: Sequence[int], spec: CaseSpec, *, huge: bool = False
+    ) -> tuple[int, list[bytes]]:
+        """(nanoseconds of the last, the referee's copies of all outputs) of runs one right after
+        the other: who calls a kernel or a module over and over finds its code in the caches.
 
         `huge`: in pages of 2 MB, so that the clock does not count how small ones are mapped; then
         who runs over the end of a file finds more of it, where otherwise it crashes.
         """
+        with self._played(inputs, spec, huge) as (took_ns, seen):
+            return took_ns, [bytes(one) for one in seen]
+
+    def took_ns(self, inputs: Sequence[int], spec: CaseSpec, *, huge: bool) -> int:
+        """The same of a trusted process, whose outputs nobody needs."""
+        with self._played(inputs, spec, huge) as (took_ns, _):
+            return took_ns
+
+    @contextmanager
+    def _played(
+        self, inputs: Sequence[int], spec: CaseSpec, huge: bool
+    ) -> Iterator[tuple[int, list[mmap.mmap]]]:
         with ExitStack() as ended:
-            given, output, looked_at = ended.enter_context(_files(inputs, spec, huge))
+            # The last one's are made first: what is timed lies in no nearer cache than the others'.
+            files = [ended.enter_context(_files(one, spec, huge)) for one in reversed(inputs)]
             how = mmap.MAP_SHARED | mmap.MAP_POPULATE
-            seen = ended.enter_context(mmap.mmap(looked_at, 0, how, mmap.PROT_READ))
-            if warm_up is not None:
-                # Its files are made last: what is timed lies in no nearer cache than they do.
-                first, scratch, _ = ended.enter_context(_files(warm_up, spec, huge))
-                self._run(first, scratch)
-            return self._run(given, output), bytes(seen)
+            seen = [mmap.mmap(looked_at, 0, how, mmap.PROT_READ) for _, _, looked_at in files]
+            for one in seen:
+                ended.enter_context(one)
+            for given, output, _ in reversed(files):
+                took_ns = self._run(given, output)
+            yield took_ns, seen[::-1]
 
     def _run(self, inputs: int, output: int) -> int:
         """The nanoseconds of one run, after which nobody writes to the outputs any more."""

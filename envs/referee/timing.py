@@ -16,8 +16,7 @@ from kernelwright.envs.stats import signed_rank_interval
 from kernelwright.envs.types import Timing
 
 Runs = Callable[[range], list[int]]
-"""Plays the rounds with these numbers, and returns the durations in nanoseconds of all but the
-first, which is what the player is warmed up on."""
+"""Plays the rounds with these numbers and returns their durations in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +24,7 @@ class Pace:
     """How much is measured. A block is one process of the candidate."""
 
     block: int = 2
-    """Recorded rounds of a block; the inputs of one more are for warming up."""
+    """Timed rounds of a block; right before each come one or two that are not."""
     fewest_blocks: int = 6
     """From 6 values on the interval keeps its 95 % (envs/stats.py)."""
     most_blocks: int = 20
@@ -44,7 +43,7 @@ def time_in_turns(baseline: Runs, candidate: Runs, pace: Pace) -> tuple[Timing, 
     candidate_ns: list[int] = []
     started = time.monotonic()
     for block in range(pace.most_blocks):
-        numbers = range(block * (pace.block + 1), (block + 1) * (pace.block + 1))
+        numbers = range(block * pace.block, (block + 1) * pace.block)
         turns = [(baseline, baseline_ns), (candidate, candidate_ns)]
         for play, samples in turns if block % 2 == 0 else reversed(turns):
             samples += play(numbers)

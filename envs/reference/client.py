@@ -10,11 +10,12 @@ import hashlib
 import json
 import mmap
 import os
+import secrets
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,10 +30,11 @@ from kernelwright.envs.referee.layout import MESSAGE_BYTES, NUMPY_TYPES
 from kernelwright.envs.referee.roofline import Work
 from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.tolerance import Array, Expected
+from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.limits import REFERENCE_LIMITS
 from kernelwright.envs.sandbox.zygote import Zygote
-from kernelwright.envs.types import Problem, Tolerance
+from kernelwright.envs.types import Case, Problem, Tolerance
 
 ROUND_LIMIT_S = 60.0
 KEPT_BYTES = 512 << 20
@@ -49,13 +51,25 @@ class ReferenceGoneError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A problem as the reference process knows it; one entry a case."""
+    """A problem as the reference process knows it; one entry a case, of which it has one more than
+    the problem names: the timed sizes with other values, beside which nothing is told apart."""
 
     problem: Problem
+    cases: tuple[Case, ...]
     specs: list[CaseSpec]
     tolerances: list[Tolerance]
     spreads: list[list[float]]
     """For each output, at least how far it varies from draw to draw."""
+
+    @property
+    def timed(self) -> int:
+        """The case on which candidates are timed."""
+        return self.cases.index(self.problem.timed_case())
+
+    @property
+    def other(self) -> int:
+        """The case with the timed sizes and other values."""
+        return len(self.cases) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,42 +120,45 @@ class Draws:
             if kept is None:
                 draw.close()
 
+    @contextmanager
+    def timed(self, loaded: Loaded, number: int) -> Iterator[list[tuple[int, Draw]]]:
+        """(case, draw) for a timed round and the one or two that come right before it.
+
+        Those have the timed sizes and other values, and are compared as well: nobody can tell which
+        of them is timed, and leave out there what only the others would show.
+        """
+        with ExitStack() as ended:
+            others = [2 * number + one for one in range(1 + secrets.randbelow(2))]
+            places = [(loaded.other, one) for one in others] + [(loaded.timed, number)]
+            draws = [ended.enter_context(self.of(loaded, *place)) for place in places]
+            yield [(case, draw) for (case, _), draw in zip(places, draws, strict=True)]
+
     def baseline_ns(
-        self, loaded: Loaded, case: int, numbers: Sequence[int], empty: RoundPeer, *, huge: bool
+        self, loaded: Loaded, numbers: Iterable[int], empty: RoundPeer, *, huge: bool
     ) -> list[tuple[int, int]]:
-        """For each of these rounds but the first (the module's time, what a round costs besides).
+        """For each of these timed rounds (the module's time, what a round costs besides).
 
         A candidate's rounds are timed with all that belongs to a round, the module without. So that
         both sides carry the same, a round of `empty`, in which nothing is computed, goes with it.
         """
-        module_ns = list(self.rounds_ns(self.reference, loaded, case, numbers, huge=huge))
-        empty_ns = list(self.rounds_ns(empty, loaded, case, numbers, huge=huge))
+        module_ns = list(self.rounds_ns(self.reference, loaded, numbers, huge=huge))
+        empty_ns = list(self.rounds_ns(empty, loaded, numbers, huge=huge))
         return list(zip(module_ns, empty_ns, strict=True))
 
-    def whole_ns(self, loaded: Loaded, case: int, numbers: Sequence[int]) -> list[tuple[int, int]]:
+    def whole_ns(self, loaded: Loaded, numbers: Iterable[int]) -> list[tuple[int, int]]:
         """The same for answers in Python: the module is played as they are."""
         peer = self.reference.whole
-        found = self.rounds_ns(peer, loaded, case, numbers)
+        found = self.rounds_ns(peer, loaded, numbers)
         return [(peer.module_ns, took_ns - peer.module_ns) for took_ns in found]
 
     def rounds_ns(
-        self,
-        peer: RoundPeer,
-        loaded: Loaded,
-        case: int,
-        numbers: Sequence[int],
-        *,
-        huge: bool = False,
+        self, peer: RoundPeer, loaded: Loaded, numbers: Iterable[int], *, huge: bool = False
     ) -> Iterator[int]:
-        """How long each of these rounds took a trusted process, whose outputs nobody needs.
-
-        The first is what the process is warmed up on before each of the others.
-        """
-        spec = loaded.specs[case]
-        with self.of(loaded, case, numbers[0]) as first:
-            for number in numbers[1:]:
-                with self.of(loaded, case, number) as draw:
-                    yield peer.round(draw.inputs, spec, warm_up=first.inputs, huge=huge)[0]
+        """How long each of these timed rounds took a trusted process."""
+        for number in numbers:
+            with self.timed(loaded, number) as played:
+                inputs = [draw.inputs for _, draw in played]
+                yield peer.took_ns(inputs, loaded.specs[loaded.timed], huge=huge)
 
     def close(self) -> None:
         for draw in self._kept.values():
@@ -230,7 +247,7 @@ class ReferenceProcess(RoundPeer):
         answer, _ = self.ask({"op": "load", "problem": to_plain(problem)})
         tolerances = [Tolerance(**one) for one in answer["tolerances"]]
         specs = [_spec(one) for one in answer["specs"]]
-        return Loaded(problem, specs, tolerances, answer["spreads"])
+        return Loaded(problem, judged_cases(problem), specs, tolerances, answer["spreads"])
 
     def draw(self, loaded: Loaded, case: int, seed: int) -> Draw:
         """The inputs that a seed gives, and what is expected for them."""

@@ -8,8 +8,10 @@ branch for small values where all of them are small.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from kernelwright.envs.types import Case, Problem, Role
 
 SPREAD = 0.3
 """How far parameters are drawn from their values, as a share of those."""
@@ -40,7 +42,7 @@ class Distribution:
         return with_special(moved) if self.special else moved
 
 
-AS_MADE, GIVEN = "as_made", "given"
+AS_MADE, GIVEN, MIXED = "as_made", "given", "mixed"
 DISTRIBUTIONS = {
     AS_MADE: Distribution(states=False),
     GIVEN: Distribution(),
@@ -48,9 +50,21 @@ DISTRIBUTIONS = {
     "shifted": Distribution(offset=-1.5),
     "near_zero": Distribution(factor=0.1),
     "special": Distribution(special=True),
+    MIXED: Distribution(factor=8.0, special=True),
 }
 """By the name that a case has for it. Parameters are drawn in timed rounds too: what may be left
 out there would make a kernel faster than it is."""
+
+
+def judged_cases(problem: Problem) -> tuple[Case, ...]:
+    """The problem's cases, and one more: the timed sizes with other values than are timed.
+
+    A kernel can tell by its sizes that it is timed. What it left out there would show nowhere else.
+    """
+    timed = problem.timed_case()
+    name = f"{timed.name}, other values"
+    other = replace(timed, name=name, distribution=MIXED, role=Role.HELD_OUT)
+    return (*problem.cases, other)
 
 
 def is_float(value: Any) -> bool:

@@ -37,6 +37,7 @@ from kernelwright.envs.referee.layout import (
 )
 from kernelwright.envs.referee.tolerance import Array, Expected, overflowed
 from kernelwright.envs.reference.derive_tolerance import NUDGE, nudge
+from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.reference.least_work import least_work
 from kernelwright.envs.reference.module import (
     ProblemError,
@@ -90,7 +91,8 @@ class ReferenceServer:
     def load(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         """The spec and the tolerance of every case."""
         noun = from_plain(Problem, problem)
-        ready = [prepare(noun, case, first=number == 0) for number, case in enumerate(noun.cases)]
+        cases = judged_cases(noun)
+        ready = [prepare(noun, case, first=number == 0) for number, case in enumerate(cases)]
         self.loaded = {noun.key: ready}
         self.aims.clear()
         plain = {

@@ -180,7 +180,7 @@ def _runs(loaded: Loaded, case: int, draws: Draws, *, compiled: bool) -> Runs:
 
     def play(numbers: range) -> list[int]:
         draws.reference.aim(loaded.problem, case, compiled=compiled)
-        return list(draws.rounds_ns(draws.reference, loaded, case, numbers))
+        return list(draws.rounds_ns(draws.reference, loaded, numbers))
 
     return play
 
