@@ -87,6 +87,7 @@ def huge_file(size_bytes: int) -> int:
         os.pwrite(descriptor, b"\0", place)  # what has no page at all is not gathered
     mapping = mapped(descriptor, mmap.PROT_READ)
     _libc.madvise(ctypes.addressof(mapping), whole, _MADV_COLLAPSE)  # if it fails, they stay small
+    del mapping  # unmapped: a file that somebody could write to by a mapping cannot be sealed
     return descriptor
 
 
@@ -99,10 +100,10 @@ def mapped(descriptor: int, protection: int) -> Mapped:
     room = size + HUGE_BYTES
     start = _map(None, room, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1)
     address = -(-start // HUGE_BYTES) * HUGE_BYTES
-    how = mmap.MAP_SHARED | mmap.MAP_POPULATE | _MAP_FIXED
-    _map(address, size, protection, how, descriptor)
     found = (ctypes.c_char * size).from_address(address)
     weakref.finalize(found, _libc.munmap, start, room)
+    how = mmap.MAP_SHARED | mmap.MAP_POPULATE | _MAP_FIXED
+    _map(address, size, protection, how, descriptor)
     return found
 
 

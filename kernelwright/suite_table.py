@@ -13,10 +13,11 @@ from kernelwright.data.suite_check import Job, check_many
 from kernelwright.rl.progress import Counted
 
 SEEN = (
-    "an answer to an admitted problem is checked in six rounds: on every case, each with sizes and "
-    "values of its own. A fault that shows in half of all draws escapes them once in 64 times, one "
-    "in a hundredth 94 times in 100. What shows only beyond |x| of about 36, at values that hardly "
-    "ever occur, or at sizes that the parameters fix, they cannot see."
+    "an answer to an admitted problem is checked in seven rounds: on every case, each with sizes "
+    "or values of its own, and once more on the timed one. A fault that shows in half of all draws "
+    "escapes them once in 128 times, one in a hundredth 93 times in 100. What shows only beyond "
+    "|x| of about 36, at values that hardly ever occur, or at sizes that the parameters fix, they "
+    "cannot see."
 )
 """What rounds can and can't see."""
 

@@ -10,7 +10,6 @@ import hashlib
 import json
 import mmap
 import os
-import secrets
 import socket
 import subprocess
 import sys
@@ -68,8 +67,8 @@ class Loaded:
 
     @property
     def other(self) -> int:
-        """The case with the timed sizes and other values."""
-        return len(self.cases) - 1
+        """The case with the timed sizes and other values; the timed one where there is none."""
+        return len(self.cases) - 1 if len(self.cases) > len(self.problem.cases) else self.timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ class Draws:
 
     def __init__(self, reference: ReferenceProcess, seed: int) -> None:
         self.reference, self.seed = reference, seed
-        self._kept: dict[tuple[str, int, int], Draw] = {}
+        self._kept: dict[tuple[str, int, int | str], Draw] = {}
         self._kept_bytes = 0
 
     @contextmanager
@@ -106,8 +105,8 @@ class Draws:
             draw.close()
 
     @contextmanager
-    def of(self, loaded: Loaded, case: int, number: int) -> Iterator[Draw]:
-        """The draw of a case's round of this number, for as long as the block runs."""
+    def of(self, loaded: Loaded, case: int, number: int | str) -> Iterator[Draw]:
+        """The draw of a case's round of this number or name, for as long as the block runs."""
         place = (loaded.problem.key, case, number)
         kept = self._kept.get(place)
         draw = kept or self.reference.draw(loaded, case, self._seed_of(place))
@@ -128,10 +127,15 @@ class Draws:
         of them is timed, and leave out there what only the others would show.
         """
         with ExitStack() as ended:
-            others = [2 * number + one for one in range(1 + secrets.randbelow(2))]
-            places = [(loaded.other, one) for one in others] + [(loaded.timed, number)]
-            draws = [ended.enter_context(self.of(loaded, *place)) for place in places]
-            yield [(case, draw) for (case, _), draw in zip(places, draws, strict=True)]
+            # By the batch's seed: a replay plays as many.
+            more = self._seed_of((loaded.problem.key, loaded.timed, f"before {number}")) % 2
+            places: list[tuple[int, int | str]] = [
+                (loaded.other, f"before {number}: {one}") for one in range(1 + more)
+            ]
+            yield [
+                (case, ended.enter_context(self.of(loaded, case, name)))
+                for case, name in (*places, (loaded.timed, number))
+            ]
 
     def baseline_ns(
         self, loaded: Loaded, numbers: Iterable[int], empty: RoundPeer, *, huge: bool
