@@ -21,24 +21,13 @@ from statistics import median
 
 import torch
 
+from kernelwright.envs.dialects.cpp import FLAGS
 from kernelwright.envs.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Target
+from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
+from kernelwright.envs.types import Candidate, Evaluation, Target
 from kernelwright.envs.workers.health import fresh_seed
+from scripts.bench_timing import the_module
 
-MODULE = """
-import torch
-
-N = {size}
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return {expression}
-
-
-def get_inputs():
-    return [torch.randn(N)]
-"""
 KERNEL = """#include <cstdint>
 extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {{
   for (int64_t i = 0; i < x_0; ++i) {{ const float v = {value}; out[i] = {result}; }}
@@ -62,9 +51,8 @@ def main() -> None:
     for name, (expression, value, result) in PAIRS.items():
         source = KERNEL.format(value=value, result=result)
         for size in SIZES:
-            code = MODULE.format(size=size, expression=expression)
-            problem = Problem(name=name, code=code, cases=(Case(name="time", sizes=()),))
-            true = median(in_one_process(code, source, size) for _ in range(options.trials))
+            problem = the_module(expression, "N", size)
+            true = median(in_one_process(problem.code, source, size) for _ in range(options.trials))
             candidate = Candidate(problem_key=problem.key, dialect="cpp", source=source)
             judged = [
                 evaluator.judge(problem, candidate, timed=True, seed=fresh_seed())
@@ -106,7 +94,7 @@ def built(source: str) -> Callable[..., object]:
     with tempfile.TemporaryDirectory() as folder:
         code, library = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
         code.write_text(source)
-        words = ["g++", "-O3", "-march=native", "-shared", "-fPIC", "-o", str(library), str(code)]
+        words = [compiler_path(), *native_flags(), *FLAGS, "-o", str(library), str(code)]
         subprocess.run(words, check=True)
         found: Callable[..., object] = ctypes.CDLL(str(library)).kernel
     return found

@@ -45,10 +45,10 @@ inline Layout read_layout(const char* bytes) {
 // In huge pages it is longer than its tensors; what lies behind outputs is looked at.
 struct Mapping {
   char *whole, *base;
-  size_t bytes, total;
+  size_t total;
   // Populated, so that no kernel pays for pages which an empty round does not touch.
   Mapping(int descriptor, int protection) {
-    bytes = lseek(descriptor, 0, SEEK_END);
+    const size_t bytes = lseek(descriptor, 0, SEEK_END);
     total = (bytes + kGapBytes - 1) / kGapBytes * kGapBytes + 2 * kGapBytes + kHugeBytes;
     void* gap = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (gap == MAP_FAILED) die(kMapFailed, "mmap");

@@ -12,7 +12,6 @@ measures and never hides.
 
 from __future__ import annotations
 
-import mmap
 import os
 import secrets
 import select
@@ -20,6 +19,7 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.memfd import FIXED_SIZE, huge_file, memfd, own_copy, seal
@@ -50,7 +50,6 @@ def poisoned_output(spec: CaseSpec, *, huge: bool) -> int:
     descriptor = huge_file(size) if huge else memfd()
     with open(descriptor, "wb", closefd=False) as file:
         file.write(bytes([POISON]) * max(size, os.fstat(descriptor).st_size))
-    # Were it cut short, reading our own mapping of it would end the referee by SIGBUS.
     seal(descriptor, FIXED_SIZE)
     return descriptor
 
@@ -82,8 +81,8 @@ def compare(case: str, copy: bytes, spec: CaseSpec, expected: list[Expected]) ->
 
 
 @contextmanager
-def _files(inputs: int, spec: CaseSpec, huge: bool) -> Iterator[tuple[int, int, int]]:
-    """Descriptors for one run: its inputs, its outputs, and the outputs to look at.
+def _files(inputs: int, spec: CaseSpec, huge: bool) -> Iterator[tuple[int, int]]:
+    """Descriptors for one run: its inputs and its outputs.
 
     The inputs are a copy that nobody had before: what is done to a file that others are given
     (times, attributes, locks) would tell them something.
@@ -91,20 +90,20 @@ def _files(inputs: int, spec: CaseSpec, huge: bool) -> Iterator[tuple[int, int, 
     size = os.fstat(inputs).st_size
     given = own_copy(inputs, huge_file(size) if huge else None)
     output = poisoned_output(spec, huge=huge)
-    # Opened anew: a mapping counts as one that writes unless its descriptor cannot. Before
-    # Linux 6.7 a file sealed against writing cannot be mapped shared by any other.
-    read_only, looked_at = _reopened(given), _reopened(output)
+    # Opened anew: before Linux 6.7 a file sealed against writing cannot be mapped shared by a
+    # descriptor that can write.
+    read_only = os.open(_path(given), os.O_RDONLY | os.O_CLOEXEC)
     os.close(given)
     try:
-        yield read_only, output, looked_at
+        yield read_only, output
     finally:
-        for one in (output, read_only, looked_at):
+        for one in (output, read_only):
             os.close(one)
 
 
-def _reopened(descriptor: int) -> int:
-    """Another descriptor of the same file, which cannot write."""
-    return os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+def _path(descriptor: int) -> Path:
+    """Where to open the same file anew: from its start, whoever moved the place in this one."""
+    return Path(f"/proc/self/fd/{descriptor}")
 
 
 class RoundPeer:
@@ -136,8 +135,8 @@ class RoundPeer:
         `huge`: in pages of 2 MB, so that the clock does not count how small ones are mapped; then
         who runs over the end of a file finds more of it, where otherwise it crashes.
         """
-        with self._played(inputs, spec, huge) as (took_ns, seen):
-            return took_ns, [bytes(one) for one in seen]
+        with self._played(inputs, spec, huge) as (took_ns, outputs):
+            return took_ns, [_path(one).read_bytes() for one in outputs]
 
     def took_ns(self, inputs: Sequence[int], spec: CaseSpec, *, huge: bool) -> int:
         """The same of a trusted process, whose outputs nobody needs."""
@@ -147,17 +146,13 @@ class RoundPeer:
     @contextmanager
     def _played(
         self, inputs: Sequence[int], spec: CaseSpec, huge: bool
-    ) -> Iterator[tuple[int, list[mmap.mmap]]]:
+    ) -> Iterator[tuple[int, list[int]]]:
         with ExitStack() as ended:
             # The last one's are made first: what is timed lies in no nearer cache than the others'.
             files = [ended.enter_context(_files(one, spec, huge)) for one in reversed(inputs)]
-            how = mmap.MAP_SHARED | mmap.MAP_POPULATE
-            seen = [mmap.mmap(looked_at, 0, how, mmap.PROT_READ) for _, _, looked_at in files]
-            for one in seen:
-                ended.enter_context(one)
-            for given, output, _ in reversed(files):
+            for given, output in reversed(files):
                 took_ns = self._run(given, output)
-            yield took_ns, seen[::-1]
+            yield took_ns, [output for _, output in reversed(files)]
 
     def _run(self, inputs: int, output: int) -> int:
         """The nanoseconds of one run, after which nobody writes to the outputs any more."""

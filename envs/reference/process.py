@@ -275,11 +275,11 @@ def _count(shape: tuple[int, ...]) -> int:
     return int(np.prod(shape, dtype=np.int64))
 
 
-def main(kind: type[ReferenceServer] = ReferenceServer) -> None:
+def main() -> None:
     """Serves on the descriptor that the last argument names."""
     torch.set_num_threads(1)
     with suppress(ConnectionError):  # the referee is gone: nobody is left to answer
-        kind(socket.socket(fileno=int(sys.argv[-1]))).serve()
+        ReferenceServer(socket.socket(fileno=int(sys.argv[-1]))).serve()
 
 
 if __name__ == "__main__":

@@ -159,12 +159,11 @@ def measure(problem: Problem, core: int) -> CompiledBaseline:
     try:
         with exclusive(f"core-{core}"):
             loaded = reference.load(problem)
-            case = problem.cases.index(problem.timed_case())
             started = time.monotonic()
-            reference.aim(problem, case, compiled=True)
+            reference.aim(problem, loaded.timed, compiled=True)
             compile_s = time.monotonic() - started
             draws = Draws(reference, fresh_seed())
-            eager, compiled = (_runs(loaded, case, draws, compiled=one) for one in (False, True))
+            eager, compiled = (_runs(loaded, draws, compiled=one) for one in (False, True))
             timing, _ = time_in_turns(eager, compiled, PACE)
             draws.close()
     except (ReferenceFailedError, ReferenceGoneError) as error:
@@ -175,11 +174,11 @@ def measure(problem: Problem, core: int) -> CompiledBaseline:
     return CompiledBaseline(timing=timing, compile_s=round(compile_s, 3))
 
 
-def _runs(loaded: Loaded, case: int, draws: Draws, *, compiled: bool) -> Runs:
-    """Rounds of the case by the one module or the other."""
+def _runs(loaded: Loaded, draws: Draws, *, compiled: bool) -> Runs:
+    """Rounds of the timed case by the one module or the other."""
 
     def play(numbers: range) -> list[int]:
-        draws.reference.aim(loaded.problem, case, compiled=compiled)
+        draws.reference.aim(loaded.problem, loaded.timed, compiled=compiled)
         return list(draws.rounds_ns(draws.reference, loaded, numbers))
 
     return play
