@@ -58,6 +58,9 @@ RESOLVED = 0.25
 """A module that takes less than so much of what an empty round costs has no measurable speed: the
 noise of rounds would be as large as what is compared."""
 
+EMULATED_TAKES = 4
+"""So many times as long may a round take where a device's code is translated."""
+
 OUT_OF_TIME = ("wall_limit", "candidate_limit", "compile_timeout")
 """Reasons that a machine which is slow now may have brought about."""
 
@@ -102,6 +105,12 @@ class Session:
         """Whether timed rounds have pages of 2 MB: where a native process maps them (player.h)."""
         return self.runtime is Runtime.NATIVE and self.device is None
 
+    @property
+    def trust(self) -> Trust:
+        if self.device is not None:
+            return Trust.REPLAYED
+        return Trust.EMULATED if self.built.emulated else Trust.REFEREED
+
     def decided(self, verdict: Verdict, reason: str) -> Evaluation:
         check = Check(rounds=tuple(self.checks)) if self.checks else None
         binary = content_hash(
@@ -110,7 +119,7 @@ class Session:
         return Evaluation(
             verdict=verdict,
             reason=reason,
-            trust=Trust.REPLAYED if self.device else Trust.REFEREED,
+            trust=self.trust,
             check=check,
             binary=binary,
             environment=self.device.gpu.environment if self.device else "",
@@ -224,7 +233,7 @@ class Evaluator:
         if session.device is not None:
             return part(session.device)
         assert session.runtime is not None
-        limit_s = self.config.round_limit_s
+        limit_s = self.config.round_limit_s * (EMULATED_TAKES if session.built.emulated else 1)
         started = time.monotonic()
         player = SandboxedCandidate(session.built, session.runtime, self.sandboxes, limit_s)
         try:

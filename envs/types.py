@@ -42,11 +42,13 @@ class Trust(StrEnum):
     """Who owned the process, the clock and the check, from strongest to weakest.
 
     `REPLAYED`: device code was launched again by a trusted process. `REFEREED`: the candidate owned
-    its process, the referee owned clock and check. `INPROCESS`: they shared one; never rewarded.
+    its process, the referee owned clock and check. `EMULATED`: device code ran on a CPU, translated
+    (envs/ptx), so nothing is known of its speed. `INPROCESS`: they shared one; never rewarded.
     """
 
     REPLAYED = "replayed"
     REFEREED = "refereed"
+    EMULATED = "emulated"
     INPROCESS = "inprocess"
 
 

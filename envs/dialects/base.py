@@ -37,6 +37,8 @@ class Built:
     timed: bool = True
     on_device: GpuReplay | None = None
     starts: Starts = Starts.THREADS
+    emulated: bool = False
+    """Whether what runs here is its device code, translated (envs/ptx)."""
 
 
 class DialectSpec(Protocol):

@@ -10,7 +10,8 @@ from __future__ import annotations
 from kernelwright.envs.types import Verdict
 
 NOT_LOADABLE, OUT_OF_MEMORY = 65, 67
-"""Stated again in native/harden.h; those from 70 to 76 in guest/compute_guard.py."""
+"""Stated again in native/harden.h; those from 70 to 76 in guest/compute_guard.py,
+those from 90 in native/ptx/warp.h."""
 
 EXITS = {
     NOT_LOADABLE: (Verdict.CRASHED, "not_loadable"),
@@ -22,6 +23,17 @@ EXITS = {
     74: (Verdict.CHEATED, "torch_compute"),
     75: (Verdict.CHEATED, "not_compiled"),
     76: (Verdict.CHEATED, "forbidden_code"),
+    90: (Verdict.CRASHED, "illegal_address"),
+    91: (Verdict.CRASHED, "misaligned_address"),
+    92: (Verdict.CRASHED, "shared_out_of_bounds"),
+    93: (Verdict.CRASHED, "local_out_of_bounds"),
+    94: (Verdict.WRONG, "race"),
+    95: (Verdict.WRONG, "barrier_divergence"),
+    96: (Verdict.CRASHED, "trap"),
+    97: (Verdict.TIMED_OUT, "instruction_limit"),
+    98: (Verdict.WRONG, "inputs_changed"),
+    99: (Verdict.WRONG, "missing_wait"),
+    100: (Verdict.CRASHED, "launch_failed"),
 }
 
 DEVICE_LOST = 80

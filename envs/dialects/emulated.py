@@ -1,0 +1,65 @@
+"""Device code without a device: its PTX as C++ that checks every access, built like any kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.dialects.base import failed, unsupported
+from kernelwright.envs.ptx.parse import NotEmulatedError
+from kernelwright.envs.ptx.program import program
+from kernelwright.envs.replay.assemble import NoCodeError
+from kernelwright.envs.replay.plan import Plan
+from kernelwright.envs.sandbox.build import compile_once
+from kernelwright.envs.sandbox.limits import BUILD_LIMITS
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
+from kernelwright.envs.types import Evaluation, Verdict
+
+HEADERS = Path(__file__).parents[1] / "native" / "ptx"
+LIBRARY = "kernel.so"
+FLAGS = (
+    *("-O1", "-std=gnu++17", "-shared", "-fPIC", "-fopenmp-simd", "-fno-exceptions", "-fno-rtti"),
+    *("-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing", "-ffp-contract=off", "-w"),
+)
+"""-O1: -O2 takes a third longer to build and runs a fifth faster. No contraction: an fma is one
+where the PTX has one, and a product and a sum are two."""
+LIMIT_S = 60.0
+
+_SCRIPT = f'"$@" && cat {LIBRARY} >&3'
+
+
+def emulated(cases: Sequence[tuple[CaseSpec, Plan]], sandboxes: Sandboxes) -> bytes | Evaluation:
+    """A library that plays the plan of each case; or the evaluation that says why there is none."""
+    for _, plan in cases:
+        if plan.left_out:
+            log = f"{plan.left_out} cannot be replayed"
+            return unsupported(plan.left_out.replace(" ", "_"), log)
+    try:
+        source = program(cases)
+    except NotEmulatedError as error:
+        name = str(error)
+        return unsupported(name.replace(" ", "_"), f"{name} does not run on a CPU")
+    except NoCodeError as error:
+        return failed("no_code", str(error))
+    except ValueError as error:
+        return failed("launch_misused", str(error), Verdict.CHEATED)
+    compiler = [compiler_path(), *native_flags(), *FLAGS, "-o", LIBRARY, "program.cpp"]
+    made = compile_once(
+        sandboxes.of(Runtime.NATIVE),
+        ["/bin/sh", "-c", _SCRIPT, "sh", *compiler],
+        {"program.cpp": source, **headers()},
+        limits=BUILD_LIMITS,
+        limit_s=LIMIT_S,
+    )
+    if made.failure == "compile_error":
+        return failed("translation_failed", made.log, Verdict.UNJUDGED)
+    return failed(made.failure, made.log) if made.failure else made.artefact
+
+
+@cache
+def headers() -> dict[str, str]:
+    """The runtime's files, by name."""
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.h"))}

@@ -1,0 +1,294 @@
+// A launch as warps of 32 lanes, side by side: what is known of them, faults, and who runs when.
+//
+// Holds: every access is inside what the launch may touch, an endless loop ends. Does not hold:
+// that counters or warnings say anything of a device's speed.
+#pragma once
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <initializer_list>
+
+#include "numbers.h"
+
+// Stated again in envs/referee/exit_codes.py.
+enum Fault {
+  kIllegalAddress = 90, kMisaligned = 91, kSharedBounds = 92, kLocalBounds = 93, kRace = 94, kBarrierDivergence = 95,
+  kTrap = 96, kTooLong = 97, kInputWritten = 98, kMissingWait = 99, kLaunchFailed = 100
+};
+const char* const kFaultNames[] = {
+    "illegal_address", "misaligned_address", "shared_out_of_bounds", "local_out_of_bounds", "race", "barrier_divergence",
+    "trap", "instruction_limit", "inputs_changed", "missing_wait", "launch_failed"};
+
+// Addresses that any instruction understands: memory of other kinds lies in windows of its own.
+const u64 kSharedWindow = 0x7ffe000000000000ull, kLocalWindow = 0x7ffd000000000000ull, kWindow = 1ull << 32;
+INLINE bool in_shared(u64 a) { return a - kSharedWindow < kWindow; }
+INLINE bool in_local(u64 a) { return a - kLocalWindow < kWindow; }
+INLINE bool in_global(u64 a) { return !in_shared(a) && !in_local(a); }
+INLINE bool in_const(u64) { return false; }
+INLINE bool in_param(u64) { return false; }
+
+const u32 kMostRegions = 1024, kMostWarps = 32;
+struct Region { u64 low, high; const char* name; bool writable; };
+struct Site { u64 low = 1, high = 0; bool writable = false; };  // the region that answered last
+struct Memory {  // of one memory instruction: units are sectors, or wavefronts of shared memory
+  u64 requests, lanes, units, bytes;
+};
+struct Count { u64 warps, lanes; };  // of one basic block
+
+struct Block;
+struct Warp;
+struct Kernel {
+  const char* name;
+  int (*run)(Warp&, Block&);
+  const char* const* sites;
+  u32 site_count, block_count, register_bytes, local_bytes, shared_bytes, shared_unit;
+  bool weak_order;
+};
+
+struct Launch {
+  const Kernel* kernel;
+  u32 grid[3], block[3], shared_bytes;
+  const u8* parameters;
+  u32 parameter_bytes;
+  const Region* regions;
+  u32 region_count;
+  Site* found;
+  Count* counts;
+  Memory* memory;  // null: not counted
+  u64 seed;
+  u64 spent;  // instructions of warps
+  u32 warned;
+};
+
+struct Async { u64 from; u32 to, bytes, copied, lane, site, group; };
+struct Warp {
+  Block* block;
+  u32 number, alive, blocked, mask, phase, local_bytes, barrier;
+  u64 turns;
+  alignas(64) u32 on[32];
+  alignas(64) u32 at[32];  // the basic block that a lane is at
+  alignas(64) u32 tid_x[32], tid_y[32], tid_z[32];
+  u8 *registers, *local;
+  Async* copies;
+  u32 copy_count, copy_room, groups;  // groups: committed so far
+  template <class T> T& as_registers() { return *reinterpret_cast<T*>(registers); }
+  void choose(u32 now) {
+    mask = now;
+    LANES on[l] = now >> l & 1;
+  }
+};
+
+// Who touched a unit of shared memory last: a stamp is epoch << 11 | thread, a barrier starts an epoch.
+struct Shadow { u32 *written, *read, *phase; };
+const u32 kMany = 0x7fe, kAtomic = 0x7fd, kPending = ~0u;
+
+// What `bar.red` counts, by the epoch that the barrier ends.
+struct Vote { u32 epoch, yes, asked; };
+struct Block {
+  Launch* launch;
+  u32 index[3];
+  u8* shared;
+  u64 shared_bytes;
+  Shadow shadow;
+  u32 epoch, first_epoch;
+  u32 warp_count;
+  Warp* warps;
+  Vote votes[2];
+  u64 number() const { return index[0] + (u64)launch->grid[0] * (index[1] + (u64)launch->grid[1] * index[2]); }
+};
+
+INLINE u64 mixed(u64 x) {  // splitmix64
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+  return x ^ x >> 31;
+}
+
+CALL void describe(const char* what, const Block& b, u32 site, u32 lane, u32 warp, u64 address) {
+  const Kernel& kernel = *b.launch->kernel;
+  const u32 thread = warp * 32 + lane, *size = b.launch->block;
+  dprintf(2, "%s: kernel %s, block (%u, %u, %u), thread (%u, %u, %u), lane %u of warp %u", what, kernel.name, b.index[0], b.index[1],
+          b.index[2], thread % size[0], thread / size[0] % size[1], thread / size[0] / size[1], lane, warp);
+  if (site < kernel.site_count) dprintf(2, ", at `%s`", kernel.sites[site]);
+  if (address && in_shared(address)) dprintf(2, ", byte %llu of %llu shared ones", (unsigned long long)(address - kSharedWindow), (unsigned long long)b.shared_bytes);
+  const Region* near = nullptr;
+  for (u32 i = 0; address && in_global(address) && i < b.launch->region_count; ++i) {
+    const Region& one = b.launch->regions[i];
+    const u64 reach = 1 << 20;
+    const bool close = address + reach >= one.low && address < one.high + reach;
+    const auto away = [&](const Region& it) { return address < it.low ? it.low - address : address < it.high ? 0 : address - it.high; };
+    if (close && (!near || away(one) < away(*near))) near = &one;
+  }
+  if (near) dprintf(2, ", byte %lld of %s, which has %llu", (long long)(address - near->low), near->name, (unsigned long long)(near->high - near->low));
+  else if (address && in_global(address)) dprintf(2, ", address %#llx", (unsigned long long)address);
+  dprintf(2, "\n");
+}
+[[noreturn]] CALL void fail(Fault why, const Block& b, u32 site, u32 lane, u32 warp, u64 address) {
+  describe(kFaultNames[why - kIllegalAddress], b, site, lane, warp, address);
+  _exit(why);
+}
+// What need not be wrong, told once a launch; the referee reads it when something is (envs/referee/reasons.py).
+enum Warning { kUninitialised = 1, kMaybeRace = 2, kIdleLane = 4, kDiverged = 8 };
+CALL void warn(Warning what, Block& b, u32 site, u32 lane, u32 warp, u64 address) {
+  if (b.launch->warned & what) return;
+  b.launch->warned |= what;
+  describe(what == kUninitialised ? "warning: uninitialised_shared" : what == kMaybeRace ? "warning: possible_race"
+           : what == kIdleLane ? "warning: shuffle_from_an_idle_lane" : "warning: diverged_warp_operation", b, site, lane, warp, address);
+}
+
+INLINE u32 taken(const u32* p) {
+  u32 found = 0;
+  for (int l = 0; l < 32; ++l) found |= (p[l] & 1) << l;
+  return found;
+}
+template <class T> INLINE T parameter(const Block& b, u64 at) {
+  T found = 0;
+  const u64 offset = at - (u64)b.launch->parameters;
+  if (offset <= b.launch->parameter_bytes - sizeof(T)) memcpy(&found, b.launch->parameters + offset, sizeof(T));
+  return found;
+}
+
+// ---- who runs when -------------------------------------------------------------------------
+enum State { kDone, kAtBarrier, kYielded };
+const u64 kTurns = 20'000;  // jumps back before a warp lets others go on
+const u64 kMostInstructions = 150'000'000;  // of warps, in one call: some seconds
+
+// The lanes that go on from the lowest basic block; those that wait for others in a warp come last.
+INLINE u32 next_block(Warp& w, u32 ready, const u8* meets) {
+  u32 best = ~0u;
+  const bool odd = (++w.turns & 4095) == 0;  // now and then the highest: a lane may spin for its neighbour
+  EACH(ready) {
+    u32 key = w.at[l] + (meets[w.at[l]] ? 1u << 20 : 0);
+    if (odd) key = (1u << 22) - key;
+    best = key < best ? key : best;
+  }
+  if (odd) best = (1u << 22) - best;
+  best &= (1u << 20) - 1;
+  u32 mask = 0;
+  EACH(ready) mask |= (u32)(w.at[l] == best) << l;
+  w.choose(mask);
+  return best;
+}
+
+CALL void* room(size_t bytes) {
+  void* found = nullptr;
+  if (posix_memalign(&found, 64, bytes + 64)) {
+    dprintf(2, "out of memory\n");
+    _exit(67);  // kOutOfMemory of harden.h
+  }
+  return found;
+}
+
+CALL Block* make_block(Launch& launch, u32 threads) {
+  const Kernel& kernel = *launch.kernel;
+  Block* b = static_cast<Block*>(room(sizeof(Block)));
+  memset(static_cast<void*>(b), 0, sizeof *b);
+  b->launch = &launch;
+  b->shared_bytes = (u64)kernel.shared_bytes + launch.shared_bytes;
+  b->shared = static_cast<u8*>(room(b->shared_bytes + 64));
+  const size_t units = b->shared_bytes / kernel.shared_unit + 40;
+  for (u32** part : {&b->shadow.written, &b->shadow.read, &b->shadow.phase}) {
+    *part = static_cast<u32*>(room(units * 4));
+    memset(*part, 0, units * 4);
+  }
+  b->warp_count = (threads + 31) / 32;
+  b->warps = static_cast<Warp*>(room(b->warp_count * sizeof(Warp)));
+  for (u32 i = 0; i < b->warp_count; ++i) {
+    Warp& w = b->warps[i];
+    memset(static_cast<void*>(&w), 0, sizeof w);
+    w.block = b;
+    w.number = i;
+    w.local_bytes = kernel.local_bytes;
+    w.registers = static_cast<u8*>(room(kernel.register_bytes));
+    w.local = static_cast<u8*>(room((size_t)32 * kernel.local_bytes));
+    for (u32 l = 0; l < 32; ++l) {
+      const u32 t = i * 32 + l;
+      w.tid_x[l] = t % launch.block[0];
+      w.tid_y[l] = t / launch.block[0] % launch.block[1];
+      w.tid_z[l] = t / launch.block[0] / launch.block[1];
+    }
+  }
+  return b;
+}
+CALL void begin(Block& b, u64 number, u32 threads) {
+  const u32* grid = b.launch->grid;
+  b.index[0] = number % grid[0], b.index[1] = number / grid[0] % grid[1], b.index[2] = number / grid[0] / grid[1];
+  b.first_epoch = ++b.epoch;
+  if (b.epoch > 1u << 20) {  // stamps would run into each other
+    const size_t units = b.shared_bytes / b.launch->kernel->shared_unit + 40;
+    for (u32* part : {b.shadow.written, b.shadow.read, b.shadow.phase}) memset(part, 0, units * 4);
+    b.epoch = b.first_epoch = 1;
+  }
+  memset(b.shared, 0xff, b.shared_bytes);  // as it may be on a device: not zero
+  for (u32 i = 0; i < b.warp_count; ++i) {
+    Warp& w = b.warps[i];
+    const u32 some = threads - i * 32 < 32 ? threads - i * 32 : 32;
+    w.alive = some == 32 ? ~0u : (1u << some) - 1;
+    w.blocked = w.copy_count = w.groups = w.phase = 0;
+    memset(w.at, 0, sizeof w.at);
+  }
+}
+
+// Runs a block until it is done, or until all that could go on have had a turn: true when it is done.
+CALL bool run_block(Block& b) {
+  const Kernel& kernel = *b.launch->kernel;
+  for (;;) {
+    bool any = false, yielded = false;
+    const u32 first = (u32)(mixed(b.launch->seed + b.number()) % b.warp_count);
+    for (u32 i = 0; i < b.warp_count; ++i) {
+      Warp& w = b.warps[(first + i) % b.warp_count];
+      if (!w.alive || w.blocked == w.alive) continue;
+      any = true;
+      yielded |= kernel.run(w, b) == kYielded;
+      if (b.launch->spent > kMostInstructions) fail(kTooLong, b, ~0u, 0, w.number, 0);
+    }
+    if (yielded) return false;
+    if (any) continue;
+    bool waiting = false;
+    u32 barrier = 0;
+    for (u32 i = 0; i < b.warp_count; ++i) {
+      Warp& w = b.warps[i];
+      if (!w.alive) continue;
+      if (waiting && w.barrier != barrier) fail(kBarrierDivergence, b, w.barrier, __builtin_ctz(w.alive), i, 0);
+      waiting = true;
+      barrier = w.barrier;
+    }
+    if (!waiting) return true;
+    for (u32 i = 0; i < b.warp_count; ++i) b.warps[i].blocked = 0;
+    ++b.epoch;
+  }
+}
+
+// All blocks, in an order that the seed decides; one that waits for another lets it begin.
+CALL void run_launch(Launch& launch) {
+  const u32 threads = launch.block[0] * launch.block[1] * launch.block[2];
+  const u64 total = (u64)launch.grid[0] * launch.grid[1] * launch.grid[2];
+  const u32 kMost = 256;
+  Block* resident[kMost];
+  Block* idle[kMost];
+  u32 count = 0, free_ones = 0, made = 0;
+  u64 step = total > 2 ? mixed(launch.seed) % total : 1, begun = 0;
+  const auto divisor = [](u64 a, u64 b) { while (b) { const u64 c = a % b; a = b, b = c; } return a; };
+  while (divisor(step ? step : total, total) != 1 && total > 1) step = (step + 1) % total;
+  const u64 start = mixed(launch.seed + 1) % total;
+  while (begun < total || count) {
+    if (begun < total && count < kMost) {
+      if (!free_ones) { idle[free_ones++] = make_block(launch, threads); ++made; }
+      Block* b = idle[--free_ones];
+      begin(*b, (start + (u128)begun++ * step) % total, threads);
+      resident[count++] = b;
+    }
+    for (u32 i = 0; i < count;) {
+      if (run_block(*resident[i])) {
+        idle[free_ones++] = resident[i];
+        resident[i] = resident[--count];
+      } else ++i;
+    }
+  }
+  for (u32 i = 0; i < free_ones; ++i) {
+    Block* b = idle[i];
+    for (u32 j = 0; j < b->warp_count; ++j) free(b->warps[j].registers), free(b->warps[j].local), free(b->warps[j].copies);
+    for (void* part : {(void*)b->warps, (void*)b->shadow.written, (void*)b->shadow.read, (void*)b->shadow.phase, (void*)b->shared, (void*)b}) free(part);
+  }
+}

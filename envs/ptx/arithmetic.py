@@ -1,0 +1,504 @@
+"""Instructions that compute a lane's result of its own registers: numbers, bits, conversions.
+
+`NAME: (modifiers, what types, C++)`; an opcode with a modifier that its row does not list is
+refused by name. `{0}`, `{1}` are operands as numbers of the type `{T}`. Source of what each does:
+PTX ISA 8.7, chapter 9.7; how exact approximate functions are stands there with each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from kernelwright.envs.ptx.operands import (
+    FLOATS,
+    HOLDS,
+    READS,
+    WRITES,
+    Scope,
+    Step,
+    ctype,
+    variable,
+    vector,
+)
+from kernelwright.envs.ptx.parse import BITS, Instruction, NotEmulatedError
+
+Handler = Callable[[Scope, Instruction], list[Step]]
+
+F, H, I, B = {"f32", "f64"}, {"f16", "bf16", "f16x2", "bf16x2"}, set(), {"b16", "b32", "b64"}
+I = {f"{sign}{bits}" for sign in "su" for bits in (16, 32, 64)}
+
+Row = tuple[str, set[str], str]
+TABLE: dict[str, Row] = {
+    "add": ("rn rz rm rp ftz sat", F | H | I, "{0} + {1}"),
+    "sub": ("rn rz rm rp ftz sat", F | H | I, "{0} - {1}"),
+    "mul": ("rn rz rm rp ftz sat", F | H, "{0} * {1}"),
+    "fma": ("rn rz rm rp ftz sat relu", F | H, "fused({0}, {1}, {2})"),
+    "div": ("rn approx full ftz", F | I, "quotient<{T}>({0}, {1})"),
+    "rem": ("", I, "remainder_of<{T}>({0}, {1})"),
+    "min": ("ftz NaN", F | H | I, "least<{NaN}>(({T}){0}, ({T}){1})"),
+    "max": ("ftz NaN", F | H | I, "most<{NaN}>(({T}){0}, ({T}){1})"),
+    "abs": ("ftz", F | H | I, "absolute<{T}>({0})"),
+    "neg": ("ftz", F | H | I, "negative<{T}>({0})"),
+    "sqrt": ("rn approx ftz", F, "root({0})"),
+    "rsqrt": ("approx ftz", F, "({T})1 / root({0})"),
+    "rcp": ("rn approx ftz", F, "({T})1 / {0}"),
+    "ex2": ("approx ftz", {"f32"} | H, "exp2_approx({0})"),
+    "lg2": ("approx ftz", {"f32"}, "log2_approx({0})"),
+    "sin": ("approx ftz", {"f32"}, "sine_approx({0})"),
+    "cos": ("approx ftz", {"f32"}, "cosine_approx({0})"),
+    "tanh": ("approx", {"f32"} | H, "tanh_approx({0})"),
+    "copysign": ("", F, "with_sign<{T}>({1}, {0})"),
+    "and": ("", B | {"pred"}, "{0} & {1}"),
+    "or": ("", B | {"pred"}, "{0} | {1}"),
+    "xor": ("", B | {"pred"}, "{0} ^ {1}"),
+    "not": ("", B, "~{0}"),
+    "cnot": ("", B, "{0} == 0"),
+    "shl": ("", B, "shifted_left<{T}>({0}, {u1})"),
+    "shr": ("", B | I, "shifted_right<{T}>({0}, {u1})"),
+    "bfe": ("", I, "bit_field<{T}>({0}, {u1}, {u2})"),
+    "bfi": ("", B, "insert_bits<{T}>({0}, {1}, {u2}, {u3})"),
+    "brev": ("", B, "reversed_bits<{T}>({0})"),
+    "prmt": ("", {"b32"}, "permuted({0}, {1}, {2})"),
+    "sad": ("", I, "sum_of_differences<{T}>({0}, {1}, {2})"),
+}
+COUNTS: dict[str, tuple[set[str], str]] = {
+    "popc": ({"b32", "b64"}, "__builtin_popcountll({0})"),
+    "clz": ({"b32", "b64"}, "leading_zeros<{T}>({0})"),
+    "bfind": ({"u32", "u64", "s32", "s64"}, "highest_bit<{T}, {shiftamt}>({0})"),
+}
+"""Whose result has 32 bits, whatever they count in."""
+
+DIRECTED = {"rz": "Toward::kZero", "rm": "Toward::kDown", "rp": "Toward::kUp"}
+ROUND = {"rni": "rint", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
+ORDERED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+ORDERED |= {"lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
+UNORDERED = {"equ": "ne", "neu": "eq", "ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt"}
+"""Comparison → the ordered one of which it is the contrary."""
+JOINS = {"and": "&", "or": "|", "xor": "^"}
+
+
+def only(one: Instruction, allowed: str) -> None:
+    """Refuses modifiers that are not among these."""
+    known = {*allowed.split(), *BITS}
+    if any(part not in known for part in one.parts[1:]):
+        raise NotEmulatedError(one.opcode)
+
+
+def number_type(kind: str) -> str:
+    """The C++ type that numbers of a type are computed with."""
+    if kind in FLOATS:
+        return "double" if kind == "f64" else "float"
+    return ctype(kind)
+
+
+def pure(scope: Scope, one: Instruction, *rows: tuple[str, str]) -> list[Step]:
+    """The step of an instruction that reads all its operands but the first."""
+    kept = [(register, text) for register, text in rows if register != "_"]
+    return [Step(scope.reads(*one.operands[1:]), kept)]
+
+
+def given(one: Instruction, least: int, most: int | None = None) -> tuple[str, ...]:
+    """Its operands, if they are as many as they should be."""
+    if not least <= len(one.operands) <= (most or least):
+        raise NotEmulatedError(f"{one.opcode} of {len(one.operands)}")
+    return one.operands
+
+
+def by_table(scope: Scope, one: Instruction) -> list[Step]:
+    allowed, kinds, template = TABLE[one.parts[0]]
+    only(one, allowed)
+    kind = scope.kind(one)
+    if kind not in kinds:
+        raise NotEmulatedError(one.opcode)
+    count = 1 + len(set(re.findall(r"\{u?(\d)\}", template)))
+    to, *values = given(one, count)
+    if kind.endswith("x2"):
+        halves = ", ".join(
+            _half(scope, one, template, values, part) for part in ("low16", "high16")
+        )
+        return pure(scope, one, (to, f"pack16({halves})"))
+    numbers = [scope.value(text, kind) for text in values]
+    if one.parts[0] == "fma" and kind in ("f16", "bf16"):
+        numbers = [f"(double){text}" for text in numbers]
+    return pure(scope, one, scope.result(to, kind, _computed(scope, one, kind, numbers, values)))
+
+
+def _half(scope: Scope, one: Instruction, template: str, values: list[str], part: str) -> str:
+    kind = scope.kind(one)[:-2]
+    wide = "(double)" if one.parts[0] == "fma" else ""
+    numbers = [f"{wide}{READS[kind]}({part}({scope.value(text, 'b32')}))" for text in values]
+    return f"{WRITES[kind]}({_computed(scope, one, kind, numbers, values)})"
+
+
+def _computed(
+    scope: Scope, one: Instruction, kind: str, numbers: list[str], texts: list[str]
+) -> str:
+    """C++ of an instruction's number, of those of its operands."""
+    parts, template = set(one.parts), TABLE[one.parts[0]][2]
+    T = number_type(kind)
+    flush = "ftz" in parts and kind == "f32"
+    if flush:
+        numbers = [f"flushed({text})" for text in numbers]
+    directed = next((DIRECTED[part] for part in one.parts if part in DIRECTED), None)
+    if directed:
+        if kind != "f32" or one.parts[0] not in ("add", "sub", "mul", "fma"):
+            raise NotEmulatedError(one.opcode)
+        found = f"{one.parts[0]}_toward<{directed}>({', '.join(numbers)})"
+    elif kind in I and one.parts[0] in ("add", "sub"):
+        sign = "+" if one.parts[0] == "add" else "-"
+        if "sat" in parts:
+            if kind != "s32":
+                raise NotEmulatedError(one.opcode)
+            return f"clamped_s32((s64){numbers[0]} {sign} (s64){numbers[1]})"
+        found = f"(u64){numbers[0]} {sign} (u64){numbers[1]}"
+    else:
+        counts = {f"u{i}": scope.value(text, "u32") for i, text in enumerate(texts)}
+        nan = "true" if "NaN" in parts else "false"
+        found = template.format(*numbers, T=T, NaN=nan, **counts)
+    if "sat" in parts:
+        found = f"unit_interval(({T})({found}))"
+    if "relu" in parts:
+        found = f"most<true>(({'double' if kind in ('f16', 'bf16') else T})({found}), 0)"
+    return f"flushed({found})" if flush else found
+
+
+def counted(scope: Scope, one: Instruction) -> list[Step]:
+    kinds, template = COUNTS[one.parts[0]]
+    only(one, "shiftamt")
+    kind, (to, value) = scope.kind(one), given(one, 2)
+    if kind not in kinds:
+        raise NotEmulatedError(one.opcode)
+    amount = "true" if "shiftamt" in one.parts else "false"
+    text = template.format(scope.value(value, kind), T=number_type(kind), shiftamt=amount)
+    return pure(scope, one, scope.result(to, "u32", text))
+
+
+def mul(scope: Scope, one: Instruction) -> list[Step]:
+    kind = scope.kind(one)
+    if kind not in I:
+        return by_table(scope, one)
+    only(one, "lo hi wide")
+    to, a, b = given(one, 3)
+    return pure(scope, one, _product(scope, one, to, a, b, None))
+
+
+def mad(scope: Scope, one: Instruction) -> list[Step]:
+    kind = scope.kind(one)
+    if kind not in I:
+        changed = Instruction("fma" + one.opcode[3:], one.operands)
+        return by_table(scope, changed)
+    if "cc" in one.parts:
+        return carried(scope, one)
+    only(one, "lo hi wide")
+    to, a, b, c = given(one, 4)
+    return pure(scope, one, _product(scope, one, to, a, b, c))
+
+
+def _product(
+    scope: Scope, one: Instruction, to: str, a: str, b: str, c: str | None
+) -> tuple[str, str]:
+    kind = scope.kind(one)
+    x, y, bits = scope.value(a, kind), scope.value(b, kind), BITS[kind]
+    result = kind
+    if "wide" in one.parts:
+        if bits == 64:
+            raise NotEmulatedError(one.opcode)
+        result = f"{kind[0]}{2 * bits}"
+        found = f"(u64)((s64){x} * (s64){y})"
+    elif "hi" in one.parts:
+        found = f"(u64)high_product<{ctype(kind)}>({x}, {y})"
+    else:
+        found = f"(u64){x} * (u64){y}"
+    if c is not None:
+        found = f"{found} + (u64){scope.value(c, result)}"
+    return scope.result(to, result, found)
+
+
+def carried(scope: Scope, one: Instruction) -> list[Step]:
+    """add, sub and mad that give a carry on or take one."""
+    only(one, "cc lo hi")
+    kind, to, base = scope.kind(one), one.operands[0], one.parts[0]
+    bits = BITS[kind]
+    if bits not in (32, 64):
+        raise NotEmulatedError(one.opcode)
+    values = [scope.value(text, f"u{bits}") for text in one.operands[1:]]
+    takes, gives = base.endswith("c"), "cc" in one.parts
+    scope.registers.setdefault("%CC", 32)
+    scope.registers.setdefault(f"%sum{bits}", bits)
+    carry = f"({variable('%CC')} & 1)" if takes else "0"
+    if base.startswith("mad"):
+        given(one, 4)
+        low = f"(u{bits})({values[0]} * {values[1]})"
+        part = f"high_product<{ctype(kind)}>" if "hi" in one.parts else ""
+        first = f"(u{bits}){part}({', '.join(values[:2])})" if part else low
+        total = f"(u128){first} + {values[2]} + {carry}"
+    elif base.startswith("sub"):
+        given(one, 3)
+        total = f"(u128){values[0]} - {values[1]} - {carry}"
+    else:
+        given(one, 3)
+        total = f"(u128){values[0]} + {values[1]} + {carry}"
+    reads = scope.reads(*one.operands[1:]) | ({"%CC"} if takes else set())
+    rows = [(f"%sum{bits}", f"(u{bits})({total})")]
+    if gives:
+        rows.append(("%CC", f"(u32)(({total}) >> {bits}) & 1"))
+    copied = Step({f"%sum{bits}"}, [scope.result(to, f"u{bits}", variable(f"%sum{bits}"))])
+    return [Step(reads, rows), copied]
+
+
+def add(scope: Scope, one: Instruction) -> list[Step]:
+    return carried(scope, one) if "cc" in one.parts else by_table(scope, one)
+
+
+def logic_not(scope: Scope, one: Instruction) -> list[Step]:
+    if scope.kind(one) != "pred":
+        return by_table(scope, one)
+    to, a = given(one, 2)
+    return pure(scope, one, (to, f"({scope.value(a, 'pred')} ^ 1u)"))
+
+
+def testp(scope: Scope, one: Instruction) -> list[Step]:
+    only(one, "finite infinite number notanumber normal subnormal")
+    to, a = given(one, 2)
+    kind = scope.kind(one)
+    text = scope.value(a, kind)
+    return pure(scope, one, (to, f"(is_{one.parts[1]}({text}) ? 1u : 0u)"))
+
+
+def shf(scope: Scope, one: Instruction) -> list[Step]:
+    only(one, "l r wrap clamp")
+    to, *values = given(one, 4)
+    a, b, n = (scope.value(text, "u32") for text in values)
+    amount = f"({n} & 31)" if "wrap" in one.parts else f"least<false>({n}, 32u)"
+    side = "left" if one.parts[1] == "l" else "right"
+    return pure(scope, one, (to, f"funnel_{side}({a}, {b}, {amount})"))
+
+
+def lop3(scope: Scope, one: Instruction) -> list[Step]:
+    only(one, "")
+    to, *values, table = given(one, 5)
+    if not re.fullmatch(r"0[xX][0-9a-fA-F]{1,2}|\d{1,3}", table) or int(table, 0) > 255:
+        raise NotEmulatedError(f"{one.opcode} {table[:20]}")
+    numbers = ", ".join(scope.value(text, "u32") for text in values)
+    return pure(scope, one, (to, f"lop3<{int(table, 0)}>({numbers})"))
+
+
+def selp(scope: Scope, one: Instruction) -> list[Step]:
+    only(one, "")
+    kind, (to, a, b, p) = scope.kind(one), given(one, 4)
+    yes, no = (scope.bits(text, kind) for text in (a, b))
+    chosen = f"{scope.value(p, 'pred')} ? (u64){yes} : (u64){no}"
+    return pure(scope, one, scope.result(to, f"b{BITS[kind]}", chosen))
+
+
+def slct(scope: Scope, one: Instruction) -> list[Step]:
+    only(one, "ftz")
+    to, a, b, c = given(one, 4)
+    kinds = [part for part in one.parts if part in BITS]
+    yes, no = (scope.bits(text, kinds[0]) for text in (a, b))
+    chosen = f"{scope.value(c, kinds[-1])} >= 0 ? (u64){yes} : (u64){no}"
+    return pure(scope, one, scope.result(to, f"b{BITS[kinds[0]]}", chosen))
+
+
+def comparison(one: Instruction, how: str, kind: str, x: str, y: str) -> str:
+    """C++ that is 1 where the comparison holds."""
+    flush = "flushed" if "ftz" in one.parts and kind == "f32" else ""
+    x, y = f"{flush}({x})", f"{flush}({y})"
+    if how in UNORDERED:
+        other = UNORDERED[how]
+        holds = f"({x} < {y} || {x} > {y})" if other == "ne" else f"({x} {ORDERED[other]} {y})"
+        return f"(!{holds} ? 1u : 0u)"
+    if how in ("num", "nan"):
+        both = f"({x} == {x} && {y} == {y})"
+        return f"({both if how == 'num' else '!' + both} ? 1u : 0u)"
+    if how not in ORDERED:
+        raise NotEmulatedError(one.opcode)
+    if how == "ne" and kind in FLOATS:
+        return f"({x} < {y} || {x} > {y} ? 1u : 0u)"
+    return f"({x} {ORDERED[how]} {y} ? 1u : 0u)"
+
+
+COMPARISONS = " ".join([*ORDERED, *UNORDERED, "num", "nan", *JOINS])
+
+
+def setp(scope: Scope, one: Instruction) -> list[Step]:
+    only(one, f"{COMPARISONS} ftz")
+    kind, how = scope.kind(one), one.parts[1]
+    to, a, b, *more = given(one, 3, 4)
+    yes, _, no = (text.strip() for text in to.partition("|"))
+    if kind.endswith("x2"):
+        tests = [_half_test(scope, one, a, b, part) for part in ("low16", "high16")]
+    else:
+        test = comparison(one, how, kind, scope.value(a, kind), scope.value(b, kind))
+        tests = [test, f"({test} ^ 1u)"]
+    if more:
+        sign = next((JOINS[part] for part in one.parts if part in JOINS), "&")
+        tests = [f"({test} {sign} {scope.value(more[0], 'pred')})" for test in tests]
+    rows = [(yes, tests[0])] + ([(no, tests[1])] if no else [])
+    return pure(scope, one, *rows)
+
+
+def _half_test(scope: Scope, one: Instruction, a: str, b: str, part: str) -> str:
+    kind = scope.kind(one)[:-2]
+    x, y = (f"{READS[kind]}({part}({scope.value(text, 'b32')}))" for text in (a, b))
+    return comparison(one, one.parts[1], kind, x, y)
+
+
+def set_(scope: Scope, one: Instruction) -> list[Step]:
+    only(one, f"{COMPARISONS} ftz")
+    kinds = [part for part in one.parts if part in BITS]
+    to, a, b = given(one, 3)
+    if len(kinds) != 2:
+        raise NotEmulatedError(one.opcode)
+    result, kind = kinds
+    if kind.endswith("x2"):
+        if result not in ("f16x2", "bf16x2"):
+            raise NotEmulatedError(one.opcode)
+        yes = {"f16x2": "0x3c00", "bf16x2": "0x3f80"}[result]
+        low, high = (_half_test(scope, one, a, b, part) for part in ("low16", "high16"))
+        return pure(scope, one, (to, f"pack16({low} ? {yes} : 0, {high} ? {yes} : 0)"))
+    test = comparison(one, one.parts[1], kind, scope.value(a, kind), scope.value(b, kind))
+    yes = {"f32": "0x3f800000u", "f16": "0x3c00u", "bf16": "0x3f80u"}.get(result, "~0u")
+    return pure(scope, one, scope.result(to, f"b{BITS[result]}", f"{test} ? {yes} : 0u"))
+
+
+def mov(scope: Scope, one: Instruction) -> list[Step]:
+    only(one, "")
+    kind, (to, a) = scope.kind(one), given(one, 2)
+    bits = BITS[kind]
+    if to.startswith("{"):
+        names = vector(to)
+        width = bits // len(names)
+        value = scope.value(a, f"u{bits}")
+        rows = [
+            scope.result(name, f"b{width}", f"(u64){value} >> {i * width}")
+            for i, name in enumerate(names)
+            if name != "_"
+        ]
+        return pure(scope, one, *rows)
+    if a.startswith("{"):
+        names = vector(a)
+        width = bits // len(names)
+        pieces = [
+            f"(u64){scope.value(name, f'u{width}')} << {i * width}" for i, name in enumerate(names)
+        ]
+        return pure(scope, one, scope.result(to, f"b{bits}", " | ".join(pieces)))
+    if kind == "pred":
+        return pure(scope, one, (to, scope.value(a, "pred")))
+    return pure(scope, one, scope.result(to, f"b{bits}", scope.bits(a, kind)))
+
+
+def cvta(scope: Scope, one: Instruction) -> list[Step]:
+    """Addresses of shared and of local memory have windows of their own (native/ptx/warp.h)."""
+    only(one, "to global shared shared::cta local param const param::entry")
+    to, a = given(one, 2)
+    window = {"shared": "kSharedWindow", "local": "kLocalWindow"}.get(
+        next(part for part in one.parts[1:] if part != "to").partition("::")[0], "0ull"
+    )
+    sign = "-" if "to" in one.parts else "+"
+    value = f"(u64){scope.value(a, 'u64')} {sign} {window}"
+    return pure(scope, one, scope.result(to, f"u{scope.width(to)}", value))
+
+
+def isspacep(scope: Scope, one: Instruction) -> list[Step]:
+    only(one, "global shared local const param shared::cta")
+    to, a = given(one, 2)
+    text = f"in_{one.parts[1].partition('::')[0]}({scope.value(a, 'u64')})"
+    return pure(scope, one, (to, f"({text} ? 1u : 0u)"))
+
+
+def cvt(scope: Scope, one: Instruction) -> list[Step]:
+    kinds = [part for part in one.parts if part in BITS]
+    only(one, "rn rna rni rzi rmi rpi rz rm rp ftz sat relu")
+    if len(kinds) != 2:
+        raise NotEmulatedError(one.opcode)
+    (wanted, kind), (to, *values) = kinds, given(one, 2, 3)
+    if wanted in ("f16x2", "bf16x2"):
+        return pure(scope, one, (to, _packed(scope, one, wanted, values)))
+    x = scope.value(values[0], kind)
+    if "ftz" in one.parts and kind == "f32":
+        x = f"flushed({x})"
+    return pure(scope, one, scope.result(to, wanted, _converted(one, wanted, kind, x)))
+
+
+def _packed(scope: Scope, one: Instruction, wanted: str, values: list[str]) -> str:
+    if len(values) != 2 or {"rz", "sat"} & set(one.parts):
+        raise NotEmulatedError(one.opcode)
+    high, low = (scope.value(text, "f32") for text in values)
+    if "relu" in one.parts:
+        high, low = f"most<true>({high}, 0.f)", f"most<true>({low}, 0.f)"
+    write = WRITES[wanted[:-2]]
+    return f"pack16({write}({low}), {write}({high}))"
+
+
+def _converted(one: Instruction, wanted: str, kind: str, x: str) -> str:
+    """The number of one type as one of another."""
+    parts = set(one.parts)
+    whole = next((ROUND[part] for part in one.parts if part in ROUND), None)
+    if wanted == "tf32":
+        return f"to_tf32({x})"
+    if kind in FLOATS and wanted not in FLOATS:
+        if whole is None:
+            raise NotEmulatedError(one.opcode)
+        return f"saturated<{ctype(wanted)}>({_whole(whole, kind, x)})"
+    if kind not in FLOATS and wanted not in FLOATS:
+        return f"clamped<{ctype(wanted)}>({x})" if "sat" in parts else x
+    if parts & {"rm", "rp"} or "rz" in parts and (wanted, kind) not in _TRUNCATED:
+        raise NotEmulatedError(one.opcode)
+    if "rz" in parts:
+        x = f"truncated_{wanted}({x})"
+    if whole and kind in FLOATS:
+        x = _whole(whole, kind, x)
+    if wanted in ("f16", "bf16"):
+        # From a wider type: rounded once.
+        x = f"(double){x}" if kind not in ("f32", "f16", "bf16") else x
+    elif wanted != kind:
+        x = f"({number_type(wanted)}){x}"
+    if "relu" in parts:
+        x = f"most<true>({x}, 0.f)"
+    x = f"unit_interval({x})" if "sat" in parts else x
+    return f"flushed({x})" if "ftz" in parts and wanted == "f32" else x
+
+
+_TRUNCATED = {("bf16", "f32"), ("f16", "f32"), ("f32", "f64")}
+
+
+def _whole(how: str, kind: str, x: str) -> str:
+    return f"__builtin_{how}{'' if kind == 'f64' else 'f'}({x})"
+
+
+def dp4a(scope: Scope, one: Instruction) -> list[Step]:
+    only(one, "")
+    to, *values = given(one, 4)
+    kinds = [part for part in one.parts if part in BITS]
+    a, b, c = (scope.value(text, "u32") for text in values)
+    signs = [f"{kind[0]}8" for kind in (kinds[0], kinds[-1])]
+    products = " + ".join(
+        f"(s32)({signs[0]})({a} >> {8 * i}) * (s32)({signs[1]})({b} >> {8 * i})" for i in range(4)
+    )
+    return pure(scope, one, (to, f"(u32)({c} + (u32)({products}))"))
+
+
+def nothing(scope: Scope, one: Instruction) -> list[Step]:
+    """What changes nothing here: memory is in order, and nothing is fetched ahead of time."""
+    del scope, one
+    return []
+
+
+def policy(scope: Scope, one: Instruction) -> list[Step]:
+    """`createpolicy`: a hint for caches."""
+    return [Step(set(), [(one.operands[0], f"({HOLDS[scope.width(one.operands[0])]})0")])]
+
+
+OPCODES: dict[str, Handler] = {
+    **dict.fromkeys(TABLE, by_table),
+    **dict.fromkeys(COUNTS, counted),
+    **dict.fromkeys(
+        ("membar", "fence", "nanosleep", "prefetch", "prefetchu", "discard", "pmevent"), nothing
+    ),
+    **{"add": add, "sub": add, "mul": mul, "mad": mad, "addc": carried, "subc": carried},
+    **{"madc": carried, "not": logic_not, "testp": testp, "shf": shf, "lop3": lop3, "selp": selp},
+    **{"slct": slct, "setp": setp, "set": set_, "mov": mov, "cvta": cvta, "isspacep": isspacep},
+    **{"cvt": cvt, "dp4a": dp4a, "createpolicy": policy, "applypriority": nothing},
+}

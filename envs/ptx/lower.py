@@ -1,0 +1,153 @@
+"""A kernel as basic blocks, whose instructions are steps of C++ (emit.py prints them)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kernelwright.envs.ptx import arithmetic, lanes, memory
+from kernelwright.envs.ptx.arithmetic import given, only
+from kernelwright.envs.ptx.operands import Scope, Step
+from kernelwright.envs.ptx.parse import Instruction, Kernel, Label, Module, NotEmulatedError
+
+HANDLERS = {**arithmetic.OPCODES, **memory.OPCODES, **lanes.OPCODES}
+BARRIERS = ("bar", "barrier")
+
+
+@dataclass(slots=True)
+class Basic:
+    """Instructions that run one after another; `end` says how it goes on."""
+
+    number: int
+    steps: list[Step] = field(default_factory=list)
+    end: str = "fall"
+    """fall, bra, brx, exit, bar or trap."""
+    targets: list[str] = field(default_factory=list)
+    condition: tuple[str, bool] | None = None
+    """(register, whether it is negated) of the lanes that the end is for."""
+    index: str = ""
+    site: int = 0
+    count: int = 0
+    """Of its instructions."""
+
+    @property
+    def meets(self) -> bool:
+        return self.end == "bar" or any(step.meets for step in self.steps)
+
+
+@dataclass(slots=True)
+class Lowered:
+    kernel: Kernel
+    scope: Scope
+    blocks: list[Basic]
+    labels: dict[str, int]
+    """Label → number of the block that it begins."""
+
+
+def lower(module: Module, kernel: Kernel) -> Lowered:
+    """Raises NotEmulatedError."""
+    scope = Scope(module, kernel)
+    targets = _targets(kernel)
+    blocks, labels = [Basic(0)], dict[str, int]()
+
+    def fresh() -> Basic:
+        blocks.append(Basic(len(blocks)))
+        return blocks[-1]
+
+    for one in kernel.body:
+        now = blocks[-1]
+        if isinstance(one, Label):
+            if one.name in targets:
+                if now.count or now.steps or now.end != "fall":
+                    now = fresh()
+                labels[one.name] = now.number
+            continue
+        if now.end != "fall":
+            now = fresh()
+        now.count += 1
+        after = _ending(scope, now, one, kernel)
+        if after is None:
+            now.steps += _steps(scope, one)
+        elif after:
+            fresh().steps += after
+    if blocks[-1].end == "fall":
+        blocks[-1].end = "exit"
+    missing = targets - set(labels)
+    if missing:
+        raise NotEmulatedError(f"label {min(missing)[:40]}")
+    return Lowered(kernel, scope, blocks, labels)
+
+
+def _targets(kernel: Kernel) -> set[str]:
+    found: set[str] = set()
+    for one in kernel.body:
+        if isinstance(one, Instruction) and one.parts[0] == "bra":
+            found |= set(one.operands[-1:])
+        elif isinstance(one, Instruction) and one.parts[0] == "brx":
+            found |= set(kernel.tables.get(one.operands[-1], ()))
+    return found
+
+
+def _steps(scope: Scope, one: Instruction) -> list[Step]:
+    handler = lanes.warp_barrier if one.parts[0] in BARRIERS else HANDLERS.get(one.parts[0])
+    if handler is None:
+        raise NotEmulatedError(one.opcode)
+    steps = handler(scope, one)
+    if one.guard:
+        scope.width(one.guard)
+    for step in steps:
+        step.guard, step.negated = one.guard, one.negated
+    return steps
+
+
+def _ending(scope: Scope, block: Basic, one: Instruction, kernel: Kernel) -> list[Step] | None:
+    """None where the block goes on; else the steps that the next one begins with."""
+    base = one.parts[0]
+    if base in BARRIERS and one.parts[1:2] != ["warp"]:
+        return _barrier(scope, block, one)
+    if base not in ("bra", "brx", "ret", "exit", "trap", "brkpt"):
+        return None
+    only(one, "uni idx")
+    if one.guard:
+        scope.width(one.guard)
+        block.condition = (one.guard, one.negated)
+    if base == "bra":
+        block.end, block.targets = "bra", list(given(one, 1))
+    elif base == "brx":
+        index, table = given(one, 2)
+        scope.width(index)
+        if table not in kernel.tables:
+            raise NotEmulatedError(f"{one.opcode} {table[:40]}")
+        block.end, block.index, block.targets = "brx", index, kernel.tables[table]
+    elif base in ("ret", "exit"):
+        block.end = "exit"
+    else:
+        block.end, block.site = "trap", scope.site(one)
+    return []
+
+
+def _barrier(scope: Scope, block: Basic, one: Instruction) -> list[Step]:
+    """A whole block's; `bar.red` counts predicates on the way."""
+    only(one, "sync red popc and or aligned cta")
+    if one.guard:
+        raise NotEmulatedError(f"@ {one.opcode}")
+    block.end, block.site = "bar", scope.site(one)
+    if "red" not in one.parts:
+        if not 0 <= len(one.operands) <= 1 or (
+            one.operands and one.operands[0] not in ("0", "0x0")
+        ):
+            raise NotEmulatedError(f"{one.opcode} {', '.join(one.operands)[:40]}")
+        return []
+    to, number, asked = given(one, 3)
+    if number != "0":
+        raise NotEmulatedError(f"{one.opcode} {number[:20]}")
+    p = scope.array()
+    block.steps.append(Step(scope.reads(asked), call=f"vote(b, {p}, on_);"))
+    block.steps[-1].inputs = [("u32", p, scope.value(asked, "pred"))]
+    rules = {
+        "popc": "voted(b).yes",
+        "and": "voted(b).yes == voted(b).asked",
+        "or": "voted(b).yes != 0",
+    }
+    how = next((part for part in one.parts if part in rules), "popc")
+    kind = "b32" if how == "popc" else "pred"
+    return [Step(set(), [scope.result(to, kind, rules[how])])]
