@@ -21,7 +21,7 @@ from kernelwright.envs.dialects.base import (
     no_kernel_function,
     too_large,
 )
-from kernelwright.envs.dialects.emulated import emulated
+from kernelwright.envs.dialects.emulated import on_cpu, plans_of
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.referee.exit_codes import NOT_LOADABLE
 from kernelwright.envs.referee.layout import native_layout
@@ -83,42 +83,21 @@ class Cuda:
             return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
         sizes = (("library_bytes", float(len(library))),)
         launches = (("launches", float(len(plan.launches))),)
-        runs = b""
-        if not gpus():
-            found = played_here([plan], specs, library, kernels, sandboxes)
-            if isinstance(found, Evaluation):
-                return found
-            runs = found
-        return Built(
-            files=((nvcc.LIBRARY, runs or library),),
-            runtime=Runtime.NATIVE if runs else None,
+
+        def traced(case: CaseSpec) -> Plan | Evaluation:
+            return trace(library, kernels, case, sandboxes)
+
+        built = Built(
+            files=((nvcc.LIBRARY, library),),
+            runtime=None,
             log=made.log,
             facts=(*sizes, *launches, *plan.facts()),
             timed=False,
-            emulated=True,
             on_device=GpuReplay(
-                trace=lambda case, _: trace(library, kernels, case, sandboxes),
-                assembler=nvcc.assembler(nvcc_path() or ""),
+                trace=lambda case, _: traced(case), assembler=nvcc.assembler(nvcc_path() or "")
             ),
         )
-
-
-def played_here(
-    known: Sequence[Plan],
-    specs: Sequence[CaseSpec],
-    library: bytes,
-    kernels: list[Kernel],
-    sandboxes: Sandboxes,
-) -> bytes | Evaluation:
-    """A library that does on this CPU what the host code launches for each case, of which plans for
-    the first are known."""
-    plans = list(known)
-    for spec in specs[len(known) :]:
-        plan = trace(library, kernels, spec, sandboxes)
-        if isinstance(plan, Evaluation):
-            return plan
-        plans.append(plan)
-    return emulated(list(zip(specs, plans, strict=True)), sandboxes)
+        return built if gpus() else on_cpu(built, plans_of(plan, specs, traced), sandboxes)
 
 
 def compiled(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> BuildResult | None:

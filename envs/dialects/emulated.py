@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.dialects.base import failed, unsupported
+from kernelwright.envs.dialects.base import Built, failed, unsupported
 from kernelwright.envs.ptx.parse import NotEmulatedError
 from kernelwright.envs.ptx.program import program
 from kernelwright.envs.replay.assemble import NoCodeError
 from kernelwright.envs.replay.plan import Plan
 from kernelwright.envs.sandbox.build import compile_once
-from kernelwright.envs.sandbox.limits import BUILD_LIMITS
+from kernelwright.envs.sandbox.limits import BUILD_LIMITS, Starts
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
 from kernelwright.envs.types import Evaluation, Verdict
@@ -29,6 +30,39 @@ where the PTX has one, and a product and a sum are two."""
 LIMIT_S = 60.0
 
 _SCRIPT = f'"$@" && cat {LIBRARY} >&3'
+
+
+def plans_of(
+    first: Plan, specs: Sequence[CaseSpec], traced: Callable[[CaseSpec], Plan | Evaluation]
+) -> list[tuple[CaseSpec, Plan]] | Evaluation:
+    """Each case with its plan, of which the first is known."""
+    cases = [(specs[0], first)]
+    for spec in specs[1:]:
+        plan = traced(spec)
+        if isinstance(plan, Evaluation):
+            return plan
+        cases.append((spec, plan))
+    return cases
+
+
+def on_cpu(
+    built: Built, cases: Sequence[tuple[CaseSpec, Plan]] | Evaluation, sandboxes: Sandboxes
+) -> Built | Evaluation:
+    """The same answer, its launches for each case played here."""
+    if isinstance(cases, Evaluation):
+        return cases
+    library = emulated(cases, sandboxes)
+    if isinstance(library, Evaluation):
+        return library
+    return replace(
+        built,
+        files=((LIBRARY, library),),
+        runtime=Runtime.NATIVE,
+        words=(),
+        starts=Starts.THREADS,
+        timed=False,
+        emulated=True,
+    )
 
 
 def emulated(cases: Sequence[tuple[CaseSpec, Plan]], sandboxes: Sandboxes) -> bytes | Evaluation:

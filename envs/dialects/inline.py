@@ -28,8 +28,10 @@ from kernelwright.envs.dialects.base import (
     import_failed,
     too_large,
 )
+from kernelwright.envs.dialects.emulated import on_cpu, plans_of
 from kernelwright.envs.dialects.inline_build import Library, build_all
 from kernelwright.envs.dialects.inline_extension import Extension
+from kernelwright.envs.hardware import gpus
 from kernelwright.envs.policy.python_screen import refused
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.replay.plan import MOST_STEPS, Count, GpuReplay, Kernel, Place, Plan, Strict
@@ -109,31 +111,32 @@ class Inline:
         )
         if not any(one.cuda_sources for one in wanted):
             return built
-        return _with_device_code(replace(built, runtime=None), libraries, specs[0], sandboxes)
+        return _with_device_code(replace(built, runtime=None), libraries, specs, sandboxes)
 
 
 def _with_device_code(
-    built: Built, libraries: Sequence[Library], spec: CaseSpec, sandboxes: Sandboxes
+    built: Built, libraries: Sequence[Library], specs: Sequence[CaseSpec], sandboxes: Sandboxes
 ) -> Built | Evaluation:
-    """What can be said about it without a device, and how it gets onto one."""
+    """What can be said about it without a device, how it gets onto one, and how it runs here."""
     kernels = [kernel for one in libraries for kernel in one.kernels]
 
     def traced(case: CaseSpec) -> Plan | Evaluation:
         return trace(built, case, kernels, sandboxes)
 
-    plan = traced(spec)
+    plan = traced(specs[0])
     if isinstance(plan, Evaluation):
         return plan
     if not plan.launches:
         return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
     launches = ("launches", float(len(plan.launches)))
-    return replace(
+    built = replace(
         built,
         facts=(*built.facts, launches, *plan.facts()),
         on_device=GpuReplay(
             trace=lambda case, _: traced(case), assembler=nvcc.assembler(nvcc_path() or "")
         ),
     )
+    return built if gpus() else on_cpu(built, plans_of(plan, specs, traced), sandboxes)
 
 
 def trace(

@@ -1,33 +1,59 @@
 """`triton`: a `ModelNew` that computes with `@triton.jit` kernels.
 
-Without a GPU its results are checked in Triton's own interpreter, which says nothing about speed.
+Its Python runs in a process that has no value which counts, to learn what it launches; what it
+launches is compiled by Triton itself. Without a GPU that code runs on a CPU (envs/ptx).
 """
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import ValidationError
+from pydantic import Field
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import ANOTHER_MODULE, Built, failed, import_failed, too_large
-from kernelwright.envs.policy.python_screen import parsed, refused
+from kernelwright.envs.dialects.emulated import on_cpu
+from kernelwright.envs.hardware import gpus
+from kernelwright.envs.ptx.program import ARCHITECTURE
 from kernelwright.envs.referee.layout import python_layout
-from kernelwright.envs.replay.plan import GpuReplay, Plan
-from kernelwright.envs.replay.ptx import ARCHITECTURES
+from kernelwright.envs.replay.plan import (
+    MOST_KERNELS,
+    MOST_STEPS,
+    Count,
+    GpuReplay,
+    Kernel,
+    Place,
+    Plan,
+    Step,
+    Strict,
+)
 from kernelwright.envs.sandbox.build import compile_once
-from kernelwright.envs.sandbox.limits import TRITON_LIMITS, Starts
+from kernelwright.envs.sandbox.limits import TRITON_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import triton_tools
 from kernelwright.envs.types import Evaluation, Verdict
 
 LIMIT_S = 120.0
 LOG_AT_MOST = 4096
+
+
+class _Steps(Strict):
+    """One case's plan but for its code, which all have in common."""
+
+    steps: Annotated[list[Step], Field(max_length=MOST_STEPS)]
+    buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
+    outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)]
+    left_out: str | None
+
+
+class _Traced(Strict):
+    plans: list[_Steps]
+    kernels: Annotated[list[Kernel], Field(max_length=MOST_KERNELS)]
 
 
 class Triton:
@@ -54,48 +80,32 @@ class Triton:
             return rejected
         if importlib.util.find_spec("triton") is None:
             return failed("no_triton", "run `pip install kernelwright[triton]`", Verdict.UNJUDGED)
-        if why := refused(source):
-            return failed("forbidden_code", why, Verdict.CHEATED)
-        try:
-            kernels = jitted(source)
-        except (SyntaxError, ValueError) as error:
-            return failed("syntax_error", str(error))
-        if not kernels:
-            return failed("no_custom_kernel", "no function is a @triton.jit", Verdict.CHEATED)
-        plan = trace(source, specs, sandboxes)
-        if isinstance(plan, Evaluation):
-            return plan
-        if not any(all(one.grid) for one in plan.launches):
+        plans = traced(source, specs, sandboxes, ARCHITECTURE)
+        if isinstance(plans, Evaluation):
+            return plans
+        if not any(all(one.grid) for one in plans[0].launches):
             return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
-        return Built(
-            files=(
-                ("candidate.py", source.encode("utf-8", "replace")),
-                ("forms.json", json.dumps(plan.forms).encode()),
-            ),
-            runtime=Runtime.INTERPRETER,
-            words=("{}",),
-            facts=(("launches", float(len(plan.launches))), *plan.facts()),
+        built = Built(
+            files=(),
+            runtime=None,
+            facts=(("launches", float(len(plans[0].launches))), *plans[0].facts()),
             timed=False,
-            starts=Starts.NOTHING,
             on_device=GpuReplay(
-                trace=lambda case, architecture: trace(source, [case], sandboxes, (architecture,)),
+                trace=lambda case, architecture: trace(source, case, sandboxes, architecture),
                 assembler=assembler(),
             ),
         )
+        return built if gpus() else on_cpu(built, list(zip(specs, plans, strict=True)), sandboxes)
 
 
-def trace(
-    source: str,
-    specs: Sequence[CaseSpec],
-    sandboxes: Sandboxes,
-    architectures: Sequence[int] = ARCHITECTURES,
-) -> Plan | Evaluation:
-    """What the answer launches for the first case, with its kernels compiled for each architecture;
-    and the forms of what it launches for any."""
+def traced(
+    source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes, architecture: int
+) -> list[Plan] | Evaluation:
+    """What the answer launches for each case, with its kernels compiled for this architecture."""
     layouts = [json.loads(python_layout(spec)) for spec in specs]
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [json.dumps(architectures)],
+        [str(architecture)],
         {"candidate.py": source, "layouts.json": json.dumps(layouts)},
         mode="trace",
         limits=TRITON_LIMITS,
@@ -104,28 +114,25 @@ def trace(
     if made.failure:
         return import_failed(made)
     try:
-        return Plan.model_validate_json(made.artefact)
-    except ValidationError as error:
-        return failed("launch_misused", str(error)[:LOG_AT_MOST])
+        found = _Traced.model_validate_json(made.artefact)
+        if len(found.plans) != len(specs):
+            raise ValueError(f"{len(found.plans)} plans for {len(specs)} cases")
+        return [Plan(**dict(one), kernels=found.kernels) for one in found.plans]
+    except ValueError as error:
+        return failed("launch_misused", str(error)[:LOG_AT_MOST], Verdict.CHEATED)
+
+
+def trace(
+    source: str, spec: CaseSpec, sandboxes: Sandboxes, architecture: int
+) -> Plan | Evaluation:
+    """The same of one case."""
+    found = traced(source, [spec], sandboxes, architecture)
+    return found if isinstance(found, Evaluation) else found[0]
 
 
 def assembler() -> str:
     """The one that comes with Triton; the newer lies beside it (replay/assemble.py)."""
     return str((triton_tools() or Path()) / "ptxas")
-
-
-def jitted(source: str) -> list[str]:
-    """Names of the functions that are Triton kernels.
-
-    >>> jitted("@triton.jit\\ndef add(x): pass\\ndef f(): pass")
-    ['add']
-    """
-    return [
-        node.name
-        for node in ast.walk(parsed(source))
-        if isinstance(node, ast.FunctionDef)
-        and any("jit" in ast.unparse(one) for one in node.decorator_list)
-    ]
 
 
 DIALECT = Triton()

@@ -37,7 +37,17 @@ class Properties(NamedTuple):
     total_memory: int = 80 << 30
 
 
-PROPERTIES = Properties()
+H100 = Properties()
+A100 = Properties(
+    name="NVIDIA A100-SXM4-80GB",
+    major=8,
+    minor=0,
+    multi_processor_count=108,
+    shared_memory_per_block_optin=166912,
+    shared_memory_per_multiprocessor=167936,
+    L2_cache_size=40 << 20,
+)
+"""NVIDIA A100 tensor core GPU architecture: whose code runs on a CPU, too (envs/ptx)."""
 
 
 class Happened:
@@ -67,10 +77,10 @@ def as_on_device(model_class: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @cache
-def pretend() -> None:
-    """From here on, in this process, tensors and `torch.cuda` answer as if there were a GPU."""
+def pretend(device: Properties = H100) -> None:
+    """From here on, in this process, tensors and `torch.cuda` answer as if there were that GPU."""
     AsOnDevice().__enter__()  # type: ignore[no-untyped-call]
-    for name, value in _cuda().items():
+    for name, value in _cuda(device).items():
         setattr(torch.cuda, name, value)
 
 
@@ -159,15 +169,15 @@ ABOUT: dict[Any, Callable[[torch.Tensor], Any]] = {
 PLACES: dict[Any, torch.device] = {torch.Tensor.cuda: GPU, torch.Tensor.cpu: CPU}
 
 
-def _cuda() -> dict[str, Any]:
+def _cuda(device: Properties) -> dict[str, Any]:
     """The names of `torch.cuda` that answers ask, for one GPU."""
     return {
         "is_available": lambda: True,
         "device_count": lambda: 1,
         "current_device": lambda: 0,
-        "get_device_capability": lambda *_: (PROPERTIES.major, PROPERTIES.minor),
-        "get_device_name": lambda *_: PROPERTIES.name,
-        "get_device_properties": lambda *_: PROPERTIES,
+        "get_device_capability": lambda *_: (device.major, device.minor),
+        "get_device_name": lambda *_: device.name,
+        "get_device_properties": lambda *_: device,
         "is_bf16_supported": lambda *_, **__: True,
         "current_stream": lambda *_: Happened(),
         "default_stream": lambda *_: Happened(),

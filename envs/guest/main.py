@@ -73,24 +73,16 @@ def record(words: list[str]) -> None:
 
 
 def trace(words: list[str]) -> None:
-    """Writes what the answer asks of a device in its first case, with its kernels compiled for each
-    target (the last one's call is written down); and the forms of what it launches for any case,
-    where one target is enough."""
+    """Writes what the answer asks of such a device in each case, and its kernels."""
     from kernelwright.envs.guest.fake_cuda import as_on_device
-    from kernelwright.envs.guest.triton_interpreter import write_down_forms
     from kernelwright.envs.guest.triton_trace import compiled_kernels, without_device
 
-    layouts, targets = scratch("layouts.json"), json.loads(words[0])
-    device, forms = without_device(), write_down_forms()
-    rounds = Rounds(as_on_device(model_class()), CHANNEL)
-    for device.architecture in targets:
-        plan = call_on(device, rounds, layouts[0])
-    plan["kernels"] = compiled_kernels()
-    device.architecture = targets[0]
-    for layout in layouts[1:]:
-        call_on(device, rounds, layout)
+    layouts, device = scratch("layouts.json"), without_device(int(words[0]))
+    made = as_on_device(model_class())
+    # A module of its own for each case: what one has kept of an earlier call is of no other.
+    plans = [call_on(device, Rounds(made, CHANNEL), layout) for layout in layouts]
     with os.fdopen(CHANNEL, "w") as file:
-        json.dump({**plan, "forms": forms}, file)
+        json.dump({"plans": plans, "kernels": compiled_kernels()}, file)
 
 
 def launches(words: list[str]) -> None:
@@ -122,15 +114,7 @@ def call_on(device: Any, rounds: Rounds, layout: dict[str, Any]) -> dict[str, An
 def play(words: list[str]) -> None:
     """Loads the answer with its prebuilt libraries and answers the referee until it hangs up."""
     torch.utils.cpp_extension.load_inline = prebuilt(json.loads(words[0]))
-    if "TRITON_INTERPRET" not in os.environ:
-        return Rounds(model_class(), CHANNEL).serve()
-    from kernelwright.envs.guest.fake_cuda import as_on_device
-    from kernelwright.envs.guest.triton_interpreter import interpret_only
-    from kernelwright.envs.guest.triton_trace import without_device
-
-    without_device()
-    interpret_only(frozenset(scratch("forms.json")))
-    Rounds(as_on_device(model_class()), CHANNEL).serve()
+    Rounds(model_class(), CHANNEL).serve()
 
 
 def start(mode: bytes, words: Any, length: int) -> None:

@@ -15,20 +15,20 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 
-from kernelwright.envs.guest.fake_cuda import GPU, PROPERTIES, on_host, pretend
+from kernelwright.envs.guest.fake_cuda import A100, GPU, H100, Properties, on_host, pretend
 from kernelwright.envs.guest.launch_recorder import Tape
-
-LIMITS = {
-    "max_shared_mem": PROPERTIES.shared_memory_per_block_optin,
-    "multiprocessor_count": PROPERTIES.multi_processor_count,
-    "warpSize": PROPERTIES.warp_size,
-    "max_num_regs": PROPERTIES.regs_per_multiprocessor,
-}
-"""Of the device that there is not, by the names that kernels ask for."""
 
 
 class Utils:
     """Loads nothing: a kernel's function is the hash of its code."""
+
+    def __init__(self, properties: Properties) -> None:
+        self.limits = {
+            "max_shared_mem": properties.shared_memory_per_block_optin,
+            "multiprocessor_count": properties.multi_processor_count,
+            "warpSize": properties.warp_size,
+            "max_num_regs": properties.regs_per_multiprocessor,
+        }
 
     def load_binary(self, name: str, code: bytes, shared: int, device: int) -> tuple[Any, ...]:
         found = hashlib.sha256(code).hexdigest()
@@ -36,19 +36,20 @@ class Utils:
         return found, found, 0, 0, 1024
 
     def get_device_properties(self, device: int) -> dict[str, int]:
-        return LIMITS
+        return self.limits
 
     def unload_module(self, module: Any) -> None:
         pass
 
 
 class NoDevice:
-    """The driver. Its device's number is the architecture, so that each is compiled for once."""
+    """The driver, of a device of this architecture."""
 
-    def __init__(self) -> None:
+    def __init__(self, architecture: int) -> None:
         self.tape: Tape | None = None
-        self.architecture = 10 * PROPERTIES.major + PROPERTIES.minor
-        self.utils = Utils()
+        self.architecture = architecture
+        self.properties = H100 if architecture >= 10 * H100.major else A100
+        self.utils = Utils(self.properties)
 
     def launcher_cls(self, source: Any, metadata: Any) -> Any:
         def launch(*given: Any) -> None:
@@ -89,10 +90,10 @@ class NoDevice:
         pass
 
 
-def without_device() -> NoDevice:
-    """Makes Triton use no device from here on, and answers believe in one."""
-    pretend()
-    found = NoDevice()
+def without_device(architecture: int) -> NoDevice:
+    """Makes Triton compile for this architecture from here on, and answers believe in it."""
+    found = NoDevice(architecture)
+    pretend(found.properties)
     driver.set_active(found)
     return found
 

@@ -25,21 +25,21 @@ from kernelwright.envs.ptx.parse import BITS, Instruction, NotEmulatedError
 
 Handler = Callable[[Scope, Instruction], list[Step]]
 
-F, H, I, B = {"f32", "f64"}, {"f16", "bf16", "f16x2", "bf16x2"}, set(), {"b16", "b32", "b64"}
-I = {f"{sign}{bits}" for sign in "su" for bits in (16, 32, 64)}
+F, H, B = {"f32", "f64"}, {"f16", "bf16", "f16x2", "bf16x2"}, {"b16", "b32", "b64"}
+N = {f"{sign}{bits}" for sign in "su" for bits in (16, 32, 64)}
 
 Row = tuple[str, set[str], str]
 TABLE: dict[str, Row] = {
-    "add": ("rn rz rm rp ftz sat", F | H | I, "{0} + {1}"),
-    "sub": ("rn rz rm rp ftz sat", F | H | I, "{0} - {1}"),
+    "add": ("rn rz rm rp ftz sat", F | H | N, "{0} + {1}"),
+    "sub": ("rn rz rm rp ftz sat", F | H | N, "{0} - {1}"),
     "mul": ("rn rz rm rp ftz sat", F | H, "{0} * {1}"),
     "fma": ("rn rz rm rp ftz sat relu", F | H, "fused({0}, {1}, {2})"),
-    "div": ("rn approx full ftz", F | I, "quotient<{T}>({0}, {1})"),
-    "rem": ("", I, "remainder_of<{T}>({0}, {1})"),
-    "min": ("ftz NaN", F | H | I, "least<{NaN}>(({T}){0}, ({T}){1})"),
-    "max": ("ftz NaN", F | H | I, "most<{NaN}>(({T}){0}, ({T}){1})"),
-    "abs": ("ftz", F | H | I, "absolute<{T}>({0})"),
-    "neg": ("ftz", F | H | I, "negative<{T}>({0})"),
+    "div": ("rn approx full ftz", F | N, "quotient<{T}>({0}, {1})"),
+    "rem": ("", N, "remainder_of<{T}>({0}, {1})"),
+    "min": ("ftz NaN", F | H | N, "least<{NaN}>(({T}){0}, ({T}){1})"),
+    "max": ("ftz NaN", F | H | N, "most<{NaN}>(({T}){0}, ({T}){1})"),
+    "abs": ("ftz", F | H | N, "absolute<{T}>({0})"),
+    "neg": ("ftz", F | H | N, "negative<{T}>({0})"),
     "sqrt": ("rn approx ftz", F, "root({0})"),
     "rsqrt": ("approx ftz", F, "({T})1 / root({0})"),
     "rcp": ("rn approx ftz", F, "({T})1 / {0}"),
@@ -55,12 +55,12 @@ TABLE: dict[str, Row] = {
     "not": ("", B, "~{0}"),
     "cnot": ("", B, "{0} == 0"),
     "shl": ("", B, "shifted_left<{T}>({0}, {u1})"),
-    "shr": ("", B | I, "shifted_right<{T}>({0}, {u1})"),
-    "bfe": ("", I, "bit_field<{T}>({0}, {u1}, {u2})"),
+    "shr": ("", B | N, "shifted_right<{T}>({0}, {u1})"),
+    "bfe": ("", N, "bit_field<{T}>({0}, {u1}, {u2})"),
     "bfi": ("", B, "insert_bits<{T}>({0}, {1}, {u2}, {u3})"),
     "brev": ("", B, "reversed_bits<{T}>({0})"),
     "prmt": ("", {"b32"}, "permuted({0}, {1}, {2})"),
-    "sad": ("", I, "sum_of_differences<{T}>({0}, {1}, {2})"),
+    "sad": ("", N, "sum_of_differences<{T}>({0}, {1}, {2})"),
 }
 COUNTS: dict[str, tuple[set[str], str]] = {
     "popc": ({"b32", "b64"}, "__builtin_popcountll({0})"),
@@ -145,7 +145,7 @@ def _computed(
         if kind != "f32" or one.parts[0] not in ("add", "sub", "mul", "fma"):
             raise NotEmulatedError(one.opcode)
         found = f"{one.parts[0]}_toward<{directed}>({', '.join(numbers)})"
-    elif kind in I and one.parts[0] in ("add", "sub"):
+    elif kind in N and one.parts[0] in ("add", "sub"):
         sign = "+" if one.parts[0] == "add" else "-"
         if "sat" in parts:
             if kind != "s32":
@@ -176,7 +176,7 @@ def counted(scope: Scope, one: Instruction) -> list[Step]:
 
 def mul(scope: Scope, one: Instruction) -> list[Step]:
     kind = scope.kind(one)
-    if kind not in I:
+    if kind not in N:
         return by_table(scope, one)
     only(one, "lo hi wide")
     to, a, b = given(one, 3)
@@ -185,7 +185,7 @@ def mul(scope: Scope, one: Instruction) -> list[Step]:
 
 def mad(scope: Scope, one: Instruction) -> list[Step]:
     kind = scope.kind(one)
-    if kind not in I:
+    if kind not in N:
         changed = Instruction("fma" + one.opcode[3:], one.operands)
         return by_table(scope, changed)
     if "cc" in one.parts:
@@ -444,7 +444,7 @@ def _converted(one: Instruction, wanted: str, kind: str, x: str) -> str:
         return f"saturated<{ctype(wanted)}>({_whole(whole, kind, x)})"
     if kind not in FLOATS and wanted not in FLOATS:
         return f"clamped<{ctype(wanted)}>({x})" if "sat" in parts else x
-    if parts & {"rm", "rp"} or "rz" in parts and (wanted, kind) not in _TRUNCATED:
+    if parts & {"rm", "rp"} or ("rz" in parts and (wanted, kind) not in _TRUNCATED):
         raise NotEmulatedError(one.opcode)
     if "rz" in parts:
         x = f"truncated_{wanted}({x})"

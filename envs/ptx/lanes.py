@@ -18,7 +18,8 @@ def shuffle(scope: Scope, one: Instruction) -> list[Step]:
     site = scope.site(one)
     mask = members[0] if members else "-1"
     step = Step(scope.reads(a, by, clamp, mask), meets=True)
-    step.call = f"meet(w, {site}, on_, {m}); shuffle<{how.upper()}>(w, {site}, on_, {x}, {y}, {z}, {d}, {p});"
+    step.call = f"meet(w, {site}, on_, {m}); "
+    step.call += f"shuffle<{how.upper()}>(w, {site}, on_, {x}, {y}, {z}, {d}, {p});"
     step.inputs = [
         ("u32", x, scope.value(a, "b32")),
         ("u32", y, scope.value(by, "u32")),

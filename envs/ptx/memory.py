@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelwright.envs.ptx.arithmetic import Handler, given, nothing, only
-from kernelwright.envs.ptx.operands import Scope, Step, ctype, space_of, vector
+from kernelwright.envs.ptx.operands import INTEGER, Scope, Step, ctype, space_of, vector
 from kernelwright.envs.ptx.parse import BITS, Instruction, NotEmulatedError
 
 ORDER = "weak relaxed acquire release acq_rel volatile cta gpu sys nc"
@@ -44,9 +44,10 @@ def load(scope: Scope, one: Instruction) -> list[Step]:
     _note(scope, one, space, BITS[kind] // 8)
     a, t = scope.array(), scope.array()
     whole = f"u{BITS[kind]}"
+    function = f"load_{FUNCTIONS[space]}<{whole}, {len(targets)}>"
     step = Step(
         reads,
-        call=f"load_{FUNCTIONS[space]}<{whole}, {len(targets)}>(w, {scope.site(one)}, on_, {a}, {t});",
+        call=f"{function}(w, {scope.site(one)}, on_, {a}, {t});",
         inputs=[(_at(space), a, address)],
         outputs=[(whole, f"{t}[{len(targets)}]")],
     )
@@ -138,7 +139,7 @@ def atomic(scope: Scope, one: Instruction) -> list[Step]:
     returns = one.parts[0] == "atom"
     to, where, value, *rest = one.operands if returns else ("_", *one.operands)
     how = next((part for part in one.parts if part in UPDATES.split()), "")
-    if not how or space not in ("global", "shared", "") or how == "cas" and not rest:
+    if not how or space not in ("global", "shared", "") or (how == "cas" and not rest):
         raise NotEmulatedError(one.opcode)
     third = rest[0] if how == "cas" else value
     if space in ("shared", "") and how in ("cas", "exch"):
@@ -147,9 +148,11 @@ def atomic(scope: Scope, one: Instruction) -> list[Step]:
     _note(scope, one, space, BITS[kind] // 8)
     whole = f"u{BITS[kind]}"
     a, x, y, old = (scope.array() for _ in range(4))
-    rule = f"[]({whole} n, {whole} v, {whole} z) -> {whole} {{ (void)n, (void)z; return {_next(kind, how)}; }}"
+    takes = f"({whole} n, {whole} v, {whole} z) -> {whole}"
+    rule = f"[]{takes} {{ (void)n, (void)z; return {_next(kind, how)}; }}"
     step = Step(reads | scope.reads(value, third))
-    step.call = f"atomic_{space or 'generic'}<{whole}>(w, {scope.site(one)}, on_, {a}, {x}, {y}, {old}, {rule});"
+    function = f"atomic_{space or 'generic'}<{whole}>"
+    step.call = f"{function}(w, {scope.site(one)}, on_, {a}, {x}, {y}, {old}, {rule});"
     step.inputs = [
         (_at(space), a, address),
         (whole, x, f"({whole}){scope.bits(value, kind)}"),
@@ -166,12 +169,14 @@ def copy_async(scope: Scope, one: Instruction) -> list[Step]:
     if one.parts[2] == "commit_group":
         return [Step(set(), call="if (on_) commit_async(w);")]
     if one.parts[2] == "wait_group":
-        if not one.operands[0].isdigit():
+        (left,) = given(one, 1)
+        if not INTEGER.fullmatch(left):
             raise NotEmulatedError(one.opcode)
-        return [Step(set(), call=f"if (on_) wait_async(w, {int(one.operands[0])});")]
+        return [Step(set(), call=f"if (on_) wait_async(w, {int(left, 0)});")]
     if one.parts[2] == "wait_all":
         return [Step(set(), call="if (on_) wait_all_async(w);")]
     to, source, size, *rest = given(one, 3, 5)
+    size = str(int(size, 0)) if INTEGER.fullmatch(size) else size
     if size not in ("4", "8", "16"):
         raise NotEmulatedError(f"{one.opcode} {size[:20]}")
     hints = sum("cache_hint" in part for part in one.parts)

@@ -54,7 +54,7 @@ SPECIAL |= {
     "%total_smem_size": "(u32)b.shared_bytes",
 }
 
-_INTEGER = re.compile(r"-?\s*(?:0[xX][0-9a-fA-F]+|\d+)U?")
+INTEGER = re.compile(r"-?\s*(?:0[xX][0-9a-fA-F]+|\d+)U?")
 _FLOAT_BITS = re.compile(r"0[fF]([0-9a-fA-F]{8})|0[dD]([0-9a-fA-F]{16})")
 _DECIMAL = re.compile(r"-?\d*\.\d+(?:[eE][-+]?\d{1,4})?|-?\d+\.")
 _ADDRESS = re.compile(r"([%\w$.@]+)\s*(?:([+-])\s*(-?(?:0[xX][0-9a-fA-F]+|\d+)))?")
@@ -178,7 +178,7 @@ class Scope:
             if found[1] and kind == "f64":
                 return f"bits64((double)f32(0x{found[1]}u))"
             return f"0x{found[1]}u" if found[1] else f"0x{found[2]}ull"
-        if _INTEGER.fullmatch(text):
+        if INTEGER.fullmatch(text):
             number = int(text.replace(" ", "").rstrip("U"), 0)
             return f"{number % (1 << 64)}ull" if BITS[kind] == 64 else f"{number % (1 << 32)}u"
         if _DECIMAL.fullmatch(text) and kind in WRITES:
@@ -211,7 +211,7 @@ class Scope:
         if name in self.registers:
             plus = f" + ({whole}){add % (1 << (32 if whole == 'u32' else 64))}ull" if add else ""
             return f"({whole})(({whole}){variable(name)}{plus})", {name}
-        if _INTEGER.fullmatch(name):
+        if INTEGER.fullmatch(name):
             return f"({whole}){(int(name, 0) + add) % (1 << 32)}ull", set()
         return f"({whole}){self.place(inner)}", set()
 

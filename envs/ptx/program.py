@@ -123,10 +123,10 @@ class _Tables:
         sizes = [str(one) for one in spec.sizes]
         scalars = [_scalar(float(value)) for _, value in spec.scalars]
         writable = {one.name for one in spec.outputs} | set(plan.buffers)
-        tensors = [
-            f'{{"{mangled(name)}", {size}, {_bool(name in writable)}, {_bool(name not in plan.buffers)}}}'
-            for name, size in self.bytes.items()
-        ]
+        tensors = []
+        for name, size in self.bytes.items():
+            how = f"{_bool(name in writable)}, {_bool(name not in plan.buffers)}"
+            tensors.append(f'{{"{mangled(name)}", {size}, {how}}}')
         lines: list[str] = []
         steps = [self._step(i, one, lines) for i, one in enumerate(plan.steps) if _does(one)]
         results = plan.outputs or [Place(tensor=one.name, offset=0) for one in spec.outputs]

@@ -98,9 +98,6 @@ class Plan(Strict):
     outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)] = []
     kernels: Annotated[list[Kernel], Field(max_length=MOST_KERNELS)]
     left_out: str | None = None
-    forms: Annotated[list[str], Field(max_length=MOST_STEPS)] = []
-    """Of the launches for all cases: function, constants and kinds of arguments, which code depends
-    on (guest/triton_interpreter.py)."""
 
     @property
     def launches(self) -> list[Launch]:

@@ -107,7 +107,7 @@ def torch_folder() -> Path:
 
 
 @lru_cache
-def python(interpreted_triton: bool = False) -> Inside:
+def python() -> Inside:
     """For answers that are a Python module: this interpreter, with torch imported once."""
     folders = _interpreter()
     shown = [(folder, folder) for folder in sorted(folders)]
@@ -120,8 +120,6 @@ def python(interpreted_triton: bool = False) -> Inside:
     }
     guest = (str(GUEST), "/judge/kernelwright/envs/guest")
     environment["TRITON_CACHE_DIR"] = "/scratch/triton"
-    if interpreted_triton:
-        environment["TRITON_INTERPRET"] = "1"
     return Inside(
         command=(sys.executable, "-I", "-B", "-c", _START, "/pyjail.so"),
         shown=(*shown, guest, (str(pyjail_path()), "/pyjail.so")),

@@ -13,14 +13,10 @@ class Runtime(StrEnum):
 
     NATIVE = "native"
     PYTHON = "python"
-    INTERPRETER = "interpreter"
-    """Python with Triton's interpreter: right, and slow."""
 
 
 def _inside(runtime: Runtime) -> Inside:
-    if runtime is Runtime.NATIVE:
-        return native()
-    return python(interpreted_triton=runtime is Runtime.INTERPRETER)
+    return native() if runtime is Runtime.NATIVE else python()
 
 
 class Sandboxes:
