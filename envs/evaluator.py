@@ -127,6 +127,18 @@ class Session:
         )
 
 
+def _why_wrong(session: Session) -> str:
+    """The reason of an output that is not right: what the runtime of translated code warned of, if
+    it warned (native/ptx/warp.h): by itself that need not be wrong."""
+    if "outside" in session.checks[-1].note:
+        return "out_of_bounds"
+    if session.built.emulated and "warning: uninitialised_shared" in session.log:
+        return "uninitialised_shared"
+    if session.built.emulated and "warning: possible_race" in session.log:
+        return "race"
+    return "mismatch"
+
+
 class Evaluator:
     """Judges candidates one after another, with one reference process. Not thread-safe.
 
@@ -212,8 +224,7 @@ class Evaluator:
         except CandidateFailedError as failure:
             return session.decided(failure.verdict, failure.reason)
         except WrongOutputError:
-            outside = "outside" in session.checks[-1].note
-            return session.decided(Verdict.WRONG, "out_of_bounds" if outside else "mismatch")
+            return session.decided(Verdict.WRONG, _why_wrong(session))
 
     def _replay(self, session: Session, on_device: GpuReplay, gpu: Gpu, timed: bool) -> Evaluation:
         """The same on a GPU, which is ours alone meanwhile. The process that replays is trusted and

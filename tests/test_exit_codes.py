@@ -37,13 +37,26 @@ def guest_codes() -> dict[str, int]:
     return {name: code for name, code in found.items() if code >= NOT_LOADABLE}
 
 
-def test_every_code_of_the_guest_says_its_own_name() -> None:
+def emulated_codes() -> dict[str, int]:
+    """Reason → code of the runtime of translated code."""
+    header = (ENVS / "native/ptx/warp.h").read_text(encoding="utf-8")
+    (body,) = re.findall(r"enum Fault \{(.*?)\}", header, re.DOTALL)
+    (names,) = re.findall(r"kFaultNames\[\] = \{(.*?)\}", header, re.DOTALL)
+    codes = [int(code) for code in re.findall(r"k\w+ = (\d+)", body)]
+    return dict(zip(re.findall(r'"(\w+)"', names), codes, strict=True))
+
+
+def test_every_code_of_the_guest_and_of_translated_code_says_its_own_name() -> None:
     for name, code in guest_codes().items():
         assert EXITS[code][1] == name.lower()
-    assert len(guest_codes()) == len(EXITS) - 1
+    for name, code in emulated_codes().items():
+        assert EXITS[code][1] == name
+    assert len(guest_codes()) + len(emulated_codes()) == len(EXITS) - 1
 
 
 def test_the_jail_and_the_judge_agree() -> None:
+    memory = (ENVS / "native/ptx/warp.h").read_text() + (ENVS / "native/ptx/memory.h").read_text()
+    assert memory.count(f"_exit({OUT_OF_MEMORY})") == memory.count("_exit(") - 1
     assert jail_codes()["kNoKernel"] == NOT_LOADABLE
     assert jail_codes()["kOutOfMemory"] == OUT_OF_MEMORY
 

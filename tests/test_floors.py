@@ -50,7 +50,8 @@ ROOMS = (
     ("abi", "codec", "hardware", "sandbox"),
     ("policy", "referee"),
     ("replay",),
-    ("dialects", "reference"),
+    ("ptx", "reference"),
+    ("dialects",),
     ("answer", "candidate_process", "prompt"),
     ("evaluator",),
     ("workers",),
@@ -58,14 +59,15 @@ ROOMS = (
     ("remote",),
 )
 """The rooms of `envs/`, ground floor first; one imports only from floors below its own."""
-MOST_ROOMS, MOST_ARROWS = 22, 75
+MOST_ROOMS, MOST_ARROWS = 23, 78
 
 FILE_LINES, FUNCTION_LINES, ARGUMENTS = 400, 60, 7
 
 
 def sources(package: str) -> list[Path]:
     files = sorted((ROOT / package).rglob("*.py"))
-    return [path for path in files if not path.is_relative_to(ROOT / "data" / "exhibits")]
+    answers = (ROOT / "data" / "exhibits", ROOT / "tests" / "wild")
+    return [path for path in files if not any(map(path.is_relative_to, answers))]
 
 
 def module_name(path: Path) -> str:

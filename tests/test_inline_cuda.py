@@ -66,7 +66,7 @@ def test_the_launches_of_an_inline_answers_libraries_are_recorded_in_order(
     source = changed(INLINE_CUDA, "  auto out = torch::empty(", more)
     plan, rows = plan_of(source, loaded, sandboxes), loaded.specs[0].inputs[0].shape[0]
     assert (plan.left_out, list(plan.buffers.values())) == (None, [32, 512, rows * 32 * 4])
-    zeroed, taken, out = (Place(tensor=f"new.{number}", offset=0) for number in range(3))
+    zeroed, taken, out = (Place(tensor=name, offset=0) for name in plan.buffers)
     first, second, third, fourth = plan.steps
     assert first == Fill(at=zeroed, fill="00", bytes=32)
     assert second == Fill(at=taken, fill="ff", bytes=512)
@@ -74,11 +74,11 @@ def test_the_launches_of_an_inline_answers_libraries_are_recorded_in_order(
     assert isinstance(fourth, Launch)
     assert third.arguments[0] == Place(tensor="x", offset=0)
     assert third.arguments[1:3] == [
-        Place(tensor="new.1", offset=8),
-        Place(tensor="new.0", offset=4),
+        Place(tensor=taken.tensor, offset=8),
+        Place(tensor=zeroed.tensor, offset=4),
     ]
     assert isinstance(third.arguments[3], str), "what is on the host is on no device"
-    names = ["x", "linear_weight", "linear_bias", "new.2"]
+    names = ["x", "linear_weight", "linear_bias", out.tensor]
     assert fourth.arguments[:4] == [Place(tensor=name, offset=0) for name in names]
     assert fourth.arguments[4:] == [
         *(struct.pack("<i", one).hex() for one in (rows, 128, 32)),

@@ -34,7 +34,17 @@ from kernelwright.envs.dialects.inline_extension import Extension
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.policy.python_screen import refused
 from kernelwright.envs.referee.layout import python_layout
-from kernelwright.envs.replay.plan import MOST_STEPS, Count, GpuReplay, Kernel, Place, Plan, Strict
+from kernelwright.envs.replay.plan import (
+    MOST_STEPS,
+    Before,
+    Count,
+    GpuReplay,
+    Kernel,
+    Place,
+    Plan,
+    Strict,
+    second_alone,
+)
 from kernelwright.envs.replay.trace import Addresses, parameters_of
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS, Starts
@@ -55,6 +65,7 @@ class _Recorded(Strict):
     buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
     outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)]
     left_out: str | None
+    before: Before
     addresses: Annotated[dict[str, int], Field(max_length=2 * MOST_STEPS)]
 
 
@@ -82,11 +93,13 @@ class Inline:
     ) -> Built | Evaluation:
         if rejected := too_large(source):
             return rejected
-        if why := refused(source):
-            return failed("forbidden_code", why, Verdict.CHEATED)
         wanted = record(source, specs[0], sandboxes)
         if isinstance(wanted, Evaluation):
             return wanted
+        # Python that is only traced has no value which counts: there a name is no crime.
+        on_device = any(one.cuda_sources for one in wanted)
+        if not on_device and (why := refused(source)):
+            return failed("forbidden_code", why, Verdict.CHEATED)
         if not wanted:
             return failed("no_custom_kernel", "load_inline was never called", Verdict.CHEATED)
         libraries = build_all(wanted, sandboxes)
@@ -109,7 +122,7 @@ class Inline:
             facts=(("extensions", float(len(libraries))), *light.items()),
             starts=Starts.THREADS if all(light.values()) else Starts.NOTHING,
         )
-        if not any(one.cuda_sources for one in wanted):
+        if not on_device:
             return built
         return _with_device_code(replace(built, runtime=None), libraries, specs, sandboxes)
 
@@ -166,9 +179,12 @@ def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
     first = [one for one in kernels if one.target == kernels[0].target]  # as `Library.told` says
     addresses = Addresses(ranges, {one.code: parameters_of(one.ptx) for one in first})
     steps: list[Any] = []
-    for one in found.steps:
+    firsts = 0
+    for number, one in enumerate(found.steps):
         steps += addresses.steps([(one["event"], one["code"])]) if "event" in one else [one]
-    return Plan.model_validate(
+        if number < found.before.steps:
+            firsts = len(steps)
+    plan = Plan.model_validate(
         {
             "steps": steps,
             "buffers": found.buffers,
@@ -177,6 +193,7 @@ def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
             "left_out": found.left_out or addresses.left_out,
         }
     )
+    return second_alone(plan, firsts, found.before)
 
 
 def record(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> list[Extension] | Evaluation:

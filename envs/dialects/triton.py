@@ -24,6 +24,7 @@ from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.replay.plan import (
     MOST_KERNELS,
     MOST_STEPS,
+    Before,
     Count,
     GpuReplay,
     Kernel,
@@ -31,6 +32,7 @@ from kernelwright.envs.replay.plan import (
     Plan,
     Step,
     Strict,
+    second_alone,
 )
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.limits import TRITON_LIMITS
@@ -49,6 +51,7 @@ class _Steps(Strict):
     buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
     outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)]
     left_out: str | None
+    before: Before
 
 
 class _Traced(Strict):
@@ -117,9 +120,14 @@ def traced(
         found = _Traced.model_validate_json(made.artefact)
         if len(found.plans) != len(specs):
             raise ValueError(f"{len(found.plans)} plans for {len(specs)} cases")
-        return [Plan(**dict(one), kernels=found.kernels) for one in found.plans]
+        return [_plan(one, found.kernels) for one in found.plans]
     except ValueError as error:
         return failed("launch_misused", str(error)[:LOG_AT_MOST], Verdict.CHEATED)
+
+
+def _plan(one: _Steps, kernels: list[Kernel]) -> Plan:
+    parts = {name: value for name, value in one if name != "before"}
+    return second_alone(Plan(**parts, kernels=kernels), one.before.steps, one.before)
 
 
 def trace(

@@ -46,8 +46,26 @@ class Tape:
         self.on_host: set[int] = set()
         """Where tensors lie that a library made on the host."""
         self.made: set[int] = set()
-        """Where tensors lie that PyTorch made in this call."""
+        """Where tensors lie that PyTorch made in these calls."""
+        self.before: dict[str, Any] = {"steps": 0, "buffers": 0, "left_out": None}
+        """Of the first call."""
         self._kept: list[torch.Tensor] = list(named.values())
+
+    def begin(self) -> None:
+        """The second call begins."""
+        self.before = {
+            "steps": len(self.steps),
+            "buffers": len(self.buffers),
+            "left_out": self.left_out,
+        }
+        self.left_out = None
+
+    def zeros(self, tensor: torch.Tensor) -> None:
+        """A tensor of nothing but zeros that was there before the calls."""
+        self.made.add(_address(tensor))
+        if tensor.nbytes:
+            place = self.place(tensor)
+            self.steps.append({"at": place, "fill": "00", "bytes": tensor.nbytes})
 
     def place(self, tensor: torch.Tensor) -> dict[str, Any]:
         address = _address(tensor)
@@ -136,6 +154,7 @@ class Tape:
             "buffers": self.buffers,
             "outputs": places,
             "left_out": self.left_out,
+            "before": self.before,
         }
 
 

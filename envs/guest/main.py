@@ -99,15 +99,21 @@ def launches(words: list[str]) -> None:
 
 
 def call_on(device: Any, rounds: Rounds, layout: dict[str, Any]) -> dict[str, Any]:
-    """What one call in this layout asks of the device, as its tape has it."""
+    """What two calls in this layout ask of the device, as the tape has it. The first is on inputs
+    of its own: what the second then returns of the first's is not what the second was asked."""
     from kernelwright.envs.guest.launch_recorder import Moves, Tape
 
-    tensors = [invented(one) for one in layout["inputs"]]
+    tensors, earlier = ([invented(one) for one in layout["inputs"]] for _ in range(2))
+    first_of_state = len(tensors) - len(layout["state"])
     rounds.prepare(layout)
-    device.tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
-    with INFERENCE(), only_moves(), Moves(device.tape):
+    device.tape = tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
+    for tensor in earlier[:first_of_state]:
+        tape.zeros(tensor)
+    with INFERENCE(), only_moves(), Moves(tape):
+        rounds.forward(*rounds.arranged([*earlier[:first_of_state], *tensors[first_of_state:]]))
+        tape.begin()
         outputs = rounds.forward(*rounds.arranged(tensors))
-    plan: dict[str, Any] = device.tape.written(outputs)
+    plan: dict[str, Any] = tape.written(outputs)
     return plan
 
 

@@ -1,4 +1,4 @@
-"""Instructions that compute a lane's result of its own registers: numbers, bits, conversions.
+"""Instructions that compute a lane's result of its own registers: numbers and bits.
 
 `NAME: (modifiers, what types, C++)`; an opcode with a modifier that its row does not list is
 refused by name. `{0}`, `{1}` are operands as numbers of the type `{T}`. Source of what each does:
@@ -8,22 +8,10 @@ PTX ISA 8.7, chapter 9.7; how exact approximate functions are stands there with 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from kernelwright.envs.ptx.operands import (
-    FLOATS,
-    HOLDS,
-    READS,
-    WRITES,
-    Scope,
-    Step,
-    ctype,
-    variable,
-    vector,
-)
+from kernelwright.envs.ptx.handler import Handler, given, nothing, number_type, only, pure
+from kernelwright.envs.ptx.operands import HOLDS, READS, WRITES, Scope, Step, ctype, variable
 from kernelwright.envs.ptx.parse import BITS, Instruction, NotEmulatedError
-
-Handler = Callable[[Scope, Instruction], list[Step]]
 
 F, H, B = {"f32", "f64"}, {"f16", "bf16", "f16x2", "bf16x2"}, {"b16", "b32", "b64"}
 N = {f"{sign}{bits}" for sign in "su" for bits in (16, 32, 64)}
@@ -70,39 +58,6 @@ COUNTS: dict[str, tuple[set[str], str]] = {
 """Whose result has 32 bits, whatever they count in."""
 
 DIRECTED = {"rz": "Toward::kZero", "rm": "Toward::kDown", "rp": "Toward::kUp"}
-ROUND = {"rni": "rint", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
-ORDERED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-ORDERED |= {"lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
-UNORDERED = {"equ": "ne", "neu": "eq", "ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt"}
-"""Comparison → the ordered one of which it is the contrary."""
-JOINS = {"and": "&", "or": "|", "xor": "^"}
-
-
-def only(one: Instruction, allowed: str) -> None:
-    """Refuses modifiers that are not among these."""
-    known = {*allowed.split(), *BITS}
-    if any(part not in known for part in one.parts[1:]):
-        raise NotEmulatedError(one.opcode)
-
-
-def number_type(kind: str) -> str:
-    """The C++ type that numbers of a type are computed with."""
-    if kind in FLOATS:
-        return "double" if kind == "f64" else "float"
-    return ctype(kind)
-
-
-def pure(scope: Scope, one: Instruction, *rows: tuple[str, str]) -> list[Step]:
-    """The step of an instruction that reads all its operands but the first."""
-    kept = [(register, text) for register, text in rows if register != "_"]
-    return [Step(scope.reads(*one.operands[1:]), kept)]
-
-
-def given(one: Instruction, least: int, most: int | None = None) -> tuple[str, ...]:
-    """Its operands, if they are as many as they should be."""
-    if not least <= len(one.operands) <= (most or least):
-        raise NotEmulatedError(f"{one.opcode} of {len(one.operands)}")
-    return one.operands
 
 
 def by_table(scope: Scope, one: Instruction) -> list[Step]:
@@ -155,6 +110,8 @@ def _computed(
     else:
         counts = {f"u{i}": scope.value(text, "u32") for i, text in enumerate(texts)}
         nan = "true" if "NaN" in parts else "false"
+        if one.parts[0] == "fma" and kind in ("f16", "bf16"):
+            template = "fused_odd({0}, {1}, {2})"
         found = template.format(*numbers, T=T, NaN=nan, **counts)
     if "sat" in parts:
         found = f"unit_interval(({T})({found}))"
@@ -258,14 +215,6 @@ def logic_not(scope: Scope, one: Instruction) -> list[Step]:
     return pure(scope, one, (to, f"({scope.value(a, 'pred')} ^ 1u)"))
 
 
-def testp(scope: Scope, one: Instruction) -> list[Step]:
-    only(one, "finite infinite number notanumber normal subnormal")
-    to, a = given(one, 2)
-    kind = scope.kind(one)
-    text = scope.value(a, kind)
-    return pure(scope, one, (to, f"(is_{one.parts[1]}({text}) ? 1u : 0u)"))
-
-
 def shf(scope: Scope, one: Instruction) -> list[Step]:
     only(one, "l r wrap clamp")
     to, *values = given(one, 4)
@@ -284,190 +233,6 @@ def lop3(scope: Scope, one: Instruction) -> list[Step]:
     return pure(scope, one, (to, f"lop3<{int(table, 0)}>({numbers})"))
 
 
-def selp(scope: Scope, one: Instruction) -> list[Step]:
-    only(one, "")
-    kind, (to, a, b, p) = scope.kind(one), given(one, 4)
-    yes, no = (scope.bits(text, kind) for text in (a, b))
-    chosen = f"{scope.value(p, 'pred')} ? (u64){yes} : (u64){no}"
-    return pure(scope, one, scope.result(to, f"b{BITS[kind]}", chosen))
-
-
-def slct(scope: Scope, one: Instruction) -> list[Step]:
-    only(one, "ftz")
-    to, a, b, c = given(one, 4)
-    kinds = [part for part in one.parts if part in BITS]
-    yes, no = (scope.bits(text, kinds[0]) for text in (a, b))
-    chosen = f"{scope.value(c, kinds[-1])} >= 0 ? (u64){yes} : (u64){no}"
-    return pure(scope, one, scope.result(to, f"b{BITS[kinds[0]]}", chosen))
-
-
-def comparison(one: Instruction, how: str, kind: str, x: str, y: str) -> str:
-    """C++ that is 1 where the comparison holds."""
-    flush = "flushed" if "ftz" in one.parts and kind == "f32" else ""
-    x, y = f"{flush}({x})", f"{flush}({y})"
-    if how in UNORDERED:
-        other = UNORDERED[how]
-        holds = f"({x} < {y} || {x} > {y})" if other == "ne" else f"({x} {ORDERED[other]} {y})"
-        return f"(!{holds} ? 1u : 0u)"
-    if how in ("num", "nan"):
-        both = f"({x} == {x} && {y} == {y})"
-        return f"({both if how == 'num' else '!' + both} ? 1u : 0u)"
-    if how not in ORDERED:
-        raise NotEmulatedError(one.opcode)
-    if how == "ne" and kind in FLOATS:
-        return f"({x} < {y} || {x} > {y} ? 1u : 0u)"
-    return f"({x} {ORDERED[how]} {y} ? 1u : 0u)"
-
-
-COMPARISONS = " ".join([*ORDERED, *UNORDERED, "num", "nan", *JOINS])
-
-
-def setp(scope: Scope, one: Instruction) -> list[Step]:
-    only(one, f"{COMPARISONS} ftz")
-    kind, how = scope.kind(one), one.parts[1]
-    to, a, b, *more = given(one, 3, 4)
-    yes, _, no = (text.strip() for text in to.partition("|"))
-    if kind.endswith("x2"):
-        tests = [_half_test(scope, one, a, b, part) for part in ("low16", "high16")]
-    else:
-        test = comparison(one, how, kind, scope.value(a, kind), scope.value(b, kind))
-        tests = [test, f"({test} ^ 1u)"]
-    if more:
-        sign = next((JOINS[part] for part in one.parts if part in JOINS), "&")
-        tests = [f"({test} {sign} {scope.value(more[0], 'pred')})" for test in tests]
-    rows = [(yes, tests[0])] + ([(no, tests[1])] if no else [])
-    return pure(scope, one, *rows)
-
-
-def _half_test(scope: Scope, one: Instruction, a: str, b: str, part: str) -> str:
-    kind = scope.kind(one)[:-2]
-    x, y = (f"{READS[kind]}({part}({scope.value(text, 'b32')}))" for text in (a, b))
-    return comparison(one, one.parts[1], kind, x, y)
-
-
-def set_(scope: Scope, one: Instruction) -> list[Step]:
-    only(one, f"{COMPARISONS} ftz")
-    kinds = [part for part in one.parts if part in BITS]
-    to, a, b = given(one, 3)
-    if len(kinds) != 2:
-        raise NotEmulatedError(one.opcode)
-    result, kind = kinds
-    if kind.endswith("x2"):
-        if result not in ("f16x2", "bf16x2"):
-            raise NotEmulatedError(one.opcode)
-        yes = {"f16x2": "0x3c00", "bf16x2": "0x3f80"}[result]
-        low, high = (_half_test(scope, one, a, b, part) for part in ("low16", "high16"))
-        return pure(scope, one, (to, f"pack16({low} ? {yes} : 0, {high} ? {yes} : 0)"))
-    test = comparison(one, one.parts[1], kind, scope.value(a, kind), scope.value(b, kind))
-    yes = {"f32": "0x3f800000u", "f16": "0x3c00u", "bf16": "0x3f80u"}.get(result, "~0u")
-    return pure(scope, one, scope.result(to, f"b{BITS[result]}", f"{test} ? {yes} : 0u"))
-
-
-def mov(scope: Scope, one: Instruction) -> list[Step]:
-    only(one, "")
-    kind, (to, a) = scope.kind(one), given(one, 2)
-    bits = BITS[kind]
-    if to.startswith("{"):
-        names = vector(to)
-        width = bits // len(names)
-        value = scope.value(a, f"u{bits}")
-        rows = [
-            scope.result(name, f"b{width}", f"(u64){value} >> {i * width}")
-            for i, name in enumerate(names)
-            if name != "_"
-        ]
-        return pure(scope, one, *rows)
-    if a.startswith("{"):
-        names = vector(a)
-        width = bits // len(names)
-        pieces = [
-            f"(u64){scope.value(name, f'u{width}')} << {i * width}" for i, name in enumerate(names)
-        ]
-        return pure(scope, one, scope.result(to, f"b{bits}", " | ".join(pieces)))
-    if kind == "pred":
-        return pure(scope, one, (to, scope.value(a, "pred")))
-    return pure(scope, one, scope.result(to, f"b{bits}", scope.bits(a, kind)))
-
-
-def cvta(scope: Scope, one: Instruction) -> list[Step]:
-    """Addresses of shared and of local memory have windows of their own (native/ptx/warp.h)."""
-    only(one, "to global shared shared::cta local param const param::entry")
-    to, a = given(one, 2)
-    window = {"shared": "kSharedWindow", "local": "kLocalWindow"}.get(
-        next(part for part in one.parts[1:] if part != "to").partition("::")[0], "0ull"
-    )
-    sign = "-" if "to" in one.parts else "+"
-    value = f"(u64){scope.value(a, 'u64')} {sign} {window}"
-    return pure(scope, one, scope.result(to, f"u{scope.width(to)}", value))
-
-
-def isspacep(scope: Scope, one: Instruction) -> list[Step]:
-    only(one, "global shared local const param shared::cta")
-    to, a = given(one, 2)
-    text = f"in_{one.parts[1].partition('::')[0]}({scope.value(a, 'u64')})"
-    return pure(scope, one, (to, f"({text} ? 1u : 0u)"))
-
-
-def cvt(scope: Scope, one: Instruction) -> list[Step]:
-    kinds = [part for part in one.parts if part in BITS]
-    only(one, "rn rna rni rzi rmi rpi rz rm rp ftz sat relu")
-    if len(kinds) != 2:
-        raise NotEmulatedError(one.opcode)
-    (wanted, kind), (to, *values) = kinds, given(one, 2, 3)
-    if wanted in ("f16x2", "bf16x2"):
-        return pure(scope, one, (to, _packed(scope, one, wanted, values)))
-    x = scope.value(values[0], kind)
-    if "ftz" in one.parts and kind == "f32":
-        x = f"flushed({x})"
-    return pure(scope, one, scope.result(to, wanted, _converted(one, wanted, kind, x)))
-
-
-def _packed(scope: Scope, one: Instruction, wanted: str, values: list[str]) -> str:
-    if len(values) != 2 or {"rz", "sat"} & set(one.parts):
-        raise NotEmulatedError(one.opcode)
-    high, low = (scope.value(text, "f32") for text in values)
-    if "relu" in one.parts:
-        high, low = f"most<true>({high}, 0.f)", f"most<true>({low}, 0.f)"
-    write = WRITES[wanted[:-2]]
-    return f"pack16({write}({low}), {write}({high}))"
-
-
-def _converted(one: Instruction, wanted: str, kind: str, x: str) -> str:
-    """The number of one type as one of another."""
-    parts = set(one.parts)
-    whole = next((ROUND[part] for part in one.parts if part in ROUND), None)
-    if wanted == "tf32":
-        return f"to_tf32({x})"
-    if kind in FLOATS and wanted not in FLOATS:
-        if whole is None:
-            raise NotEmulatedError(one.opcode)
-        return f"saturated<{ctype(wanted)}>({_whole(whole, kind, x)})"
-    if kind not in FLOATS and wanted not in FLOATS:
-        return f"clamped<{ctype(wanted)}>({x})" if "sat" in parts else x
-    if parts & {"rm", "rp"} or ("rz" in parts and (wanted, kind) not in _TRUNCATED):
-        raise NotEmulatedError(one.opcode)
-    if "rz" in parts:
-        x = f"truncated_{wanted}({x})"
-    if whole and kind in FLOATS:
-        x = _whole(whole, kind, x)
-    if wanted in ("f16", "bf16"):
-        # From a wider type: rounded once.
-        x = f"(double){x}" if kind not in ("f32", "f16", "bf16") else x
-    elif wanted != kind:
-        x = f"({number_type(wanted)}){x}"
-    if "relu" in parts:
-        x = f"most<true>({x}, 0.f)"
-    x = f"unit_interval({x})" if "sat" in parts else x
-    return f"flushed({x})" if "ftz" in parts and wanted == "f32" else x
-
-
-_TRUNCATED = {("bf16", "f32"), ("f16", "f32"), ("f32", "f64")}
-
-
-def _whole(how: str, kind: str, x: str) -> str:
-    return f"__builtin_{how}{'' if kind == 'f64' else 'f'}({x})"
-
-
 def dp4a(scope: Scope, one: Instruction) -> list[Step]:
     only(one, "")
     to, *values = given(one, 4)
@@ -478,12 +243,6 @@ def dp4a(scope: Scope, one: Instruction) -> list[Step]:
         f"(s32)({signs[0]})({a} >> {8 * i}) * (s32)({signs[1]})({b} >> {8 * i})" for i in range(4)
     )
     return pure(scope, one, (to, f"(u32)({c} + (u32)({products}))"))
-
-
-def nothing(scope: Scope, one: Instruction) -> list[Step]:
-    """What changes nothing here: memory is in order, and nothing is fetched ahead of time."""
-    del scope, one
-    return []
 
 
 def policy(scope: Scope, one: Instruction) -> list[Step]:
@@ -498,7 +257,6 @@ OPCODES: dict[str, Handler] = {
         ("membar", "fence", "nanosleep", "prefetch", "prefetchu", "discard", "pmevent"), nothing
     ),
     **{"add": add, "sub": add, "mul": mul, "mad": mad, "addc": carried, "subc": carried},
-    **{"madc": carried, "not": logic_not, "testp": testp, "shf": shf, "lop3": lop3, "selp": selp},
-    **{"slct": slct, "setp": setp, "set": set_, "mov": mov, "cvta": cvta, "isspacep": isspacep},
-    **{"cvt": cvt, "dp4a": dp4a, "createpolicy": policy, "applypriority": nothing},
+    **{"madc": carried, "not": logic_not, "shf": shf, "lop3": lop3, "dp4a": dp4a},
+    **{"createpolicy": policy, "applypriority": nothing},
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kernelwright.envs.ptx.arithmetic import Handler, given, only
+from kernelwright.envs.ptx.handler import Handler, given, only
 from kernelwright.envs.ptx.operands import Scope, Step, vector
 from kernelwright.envs.ptx.parse import BITS, Instruction, NotEmulatedError
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kernelwright.envs.ptx import arithmetic, lanes, memory
-from kernelwright.envs.ptx.arithmetic import given, only
+from kernelwright.envs.ptx import arithmetic, comparisons, conversions, lanes, memory
+from kernelwright.envs.ptx.handler import given, only
 from kernelwright.envs.ptx.operands import Scope, Step
 from kernelwright.envs.ptx.parse import Instruction, Kernel, Label, Module, NotEmulatedError
 
-HANDLERS = {**arithmetic.OPCODES, **memory.OPCODES, **lanes.OPCODES}
+HANDLERS = {
+    name: handler
+    for part in (arithmetic, comparisons, conversions, memory, lanes)
+    for name, handler in part.OPCODES.items()
+}
 BARRIERS = ("bar", "barrier")
 
 
@@ -45,8 +49,7 @@ class Lowered:
 
 def lower(module: Module, kernel: Kernel) -> Lowered:
     """Raises NotEmulatedError."""
-    scope = Scope(module, kernel)
-    targets = _targets(kernel)
+    scope, targets = Scope(module, kernel), _targets(kernel)
     blocks, labels = [Basic(0)], dict[str, int]()
 
     def fresh() -> Basic:
@@ -57,12 +60,10 @@ def lower(module: Module, kernel: Kernel) -> Lowered:
         now = blocks[-1]
         if isinstance(one, Label):
             if one.name in targets:
-                if now.count or now.steps or now.end != "fall":
-                    now = fresh()
-                labels[one.name] = now.number
+                empty = not (now.count or now.steps) and now.end == "fall"
+                labels[one.name] = now.number if empty else fresh().number
             continue
-        if now.end != "fall":
-            now = fresh()
+        now = now if now.end == "fall" else fresh()
         now.count += 1
         after = _ending(scope, now, one, kernel)
         if after is None:
@@ -71,8 +72,7 @@ def lower(module: Module, kernel: Kernel) -> Lowered:
             fresh().steps += after
     if blocks[-1].end == "fall":
         blocks[-1].end = "exit"
-    missing = targets - set(labels)
-    if missing:
+    if missing := targets - set(labels):
         raise NotEmulatedError(f"label {min(missing)[:40]}")
     return Lowered(kernel, scope, blocks, labels)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelwright.envs.ptx.arithmetic import Handler, given, nothing, only
+from kernelwright.envs.ptx.handler import Handler, given, nothing, only
 from kernelwright.envs.ptx.operands import INTEGER, Scope, Step, ctype, space_of, vector
 from kernelwright.envs.ptx.parse import BITS, Instruction, NotEmulatedError
 

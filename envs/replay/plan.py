@@ -121,9 +121,36 @@ class Plan(Strict):
         found = []
         for name in ARCHITECTURES:
             ours = [one for one in self.kernels if one.target.startswith(f"sm_{name}")]
+            if not ours:
+                continue
             code, said = "\n".join(one.ptx for one in ours), "\n".join(one.info for one in ours)
             found += [(f"sm_{name}.{fact}", value) for fact, value in static_facts(code, said)]
         return tuple(found)
+
+
+class Before(Strict):
+    """How much of a record of two calls is the first's, and what of it cannot be done again."""
+
+    steps: Annotated[int, Field(ge=0, le=MOST_STEPS)]
+    buffers: Annotated[int, Field(ge=0, le=MOST_STEPS)]
+    left_out: str | None
+
+
+def second_alone(plan: Plan, steps: int, before: Before) -> Plan:
+    """The second of two calls, without the first (so many steps) if it needs nothing of that one.
+
+    What an answer makes once and keeps (packed weights, room for results) is the first call's.
+    """
+    firsts = {f"new.{number}" for number in range(before.buffers)}
+    second = plan.model_copy(
+        update={
+            "steps": plan.steps[steps:],
+            "buffers": {name: size for name, size in plan.buffers.items() if name not in firsts},
+        }
+    )
+    if any(place.tensor in firsts for place, _ in second.places()):
+        return plan.model_copy(update={"left_out": plan.left_out or before.left_out})
+    return second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

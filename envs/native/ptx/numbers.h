@@ -181,7 +181,7 @@ enum class Toward { kZero, kDown, kUp };
 // The float next to `near` in that direction, unless `near` is the sum of `sum` and `rest` or on the right side.
 template <Toward HOW> INLINE float directed(float near, double sum, double rest) {
   const double beyond = ((double)near - sum) - rest;  // above 0: near is too large
-  const bool finite = __builtin_isfinite(near) && __builtin_isfinite(sum);
+  const bool finite = __builtin_isfinite(sum) && near == near;  // near may be infinite where sum is not
   const u32 x = bits(near);
   const bool negative_one = x >> 31;
   const bool down = HOW == Toward::kDown ? beyond > 0 : HOW == Toward::kZero ? beyond > 0 && sum > 0 : false;
@@ -193,6 +193,13 @@ template <Toward HOW> INLINE float directed(float near, double sum, double rest)
 INLINE double lost_in_sum(double a, double b, double sum) {  // Knuth's two-sum
   const double part = sum - a;
   return (a - (sum - part)) + (b - part);
+}
+// For halves: its last bit says whether anything was lost, so that a second rounding does no harm.
+INLINE double fused_odd(double a, double b, double c) {
+  const double product = a * b, sum = product + c, rest = lost_in_sum(product, c, sum);  // the product is exact
+  const u64 x = bits64(sum);
+  const bool inward = (rest < 0) == (sum > 0);
+  return rest == 0 || !__builtin_isfinite(sum) ? sum : f64((inward ? x - 1 : x) | 1);
 }
 template <Toward HOW> INLINE float fma_toward(float a, float b, float c) {
   const double product = (double)a * b, sum = product + c;  // the product is exact

@@ -1,0 +1,108 @@
+"""PTX of our own, translated, built and called in this process: nobody else's code runs here."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.dialects.emulated import FLAGS, headers
+from kernelwright.envs.ptx.program import program
+from kernelwright.envs.replay.plan import Kernel, Launch, Place, Plan
+from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
+
+HEAD = ".version 8.7\n.target sm_80\n.address_size 64\n"
+Array = np.ndarray[tuple[int, ...], np.dtype[np.uint64]]
+
+
+def spec_of(inputs: Sequence[str], outputs: Mapping[str, int], count: int) -> CaseSpec:
+    """Tensors of 64-bit numbers."""
+    return CaseSpec(
+        inputs=tuple(TensorSpec(name=one, dtype="int64", shape=(count,)) for one in inputs),
+        outputs=tuple(
+            TensorSpec(name=one, dtype="int64", shape=(size,)) for one, size in outputs.items()
+        ),
+        scalars=(),
+    )
+
+
+def plan_of(ptx: str, launches: Sequence[Launch]) -> Plan:
+    kernel = Kernel(name="own", target="sm_80", ptx=ptx, info="")
+    return Plan(steps=list(launches), buffers={}, kernels=[kernel])
+
+
+def launch(
+    kernel: str,
+    tensors: Sequence[str],
+    *,
+    threads: int = 32,
+    blocks: int = 1,
+    shared_bytes: int = 0,
+) -> Launch:
+    return Launch(
+        kernel=kernel,
+        grid=(blocks, 1, 1),
+        block=(threads, 1, 1),
+        shared_bytes=shared_bytes,
+        arguments=[Place(tensor=one, offset=0) for one in tensors],
+    )
+
+
+def library(source: str, folder: Path, *flags: str) -> Path:
+    for name, text in {"program.cpp": source, **headers()}.items():
+        (folder / name).write_text(text)
+    path = folder / "kernel.so"
+    words = [compiler_path(), *native_flags(), *FLAGS, *flags, "-o", str(path), "program.cpp"]
+    subprocess.run(words, cwd=folder, check=True)
+    return path
+
+
+def outputs_of(spec: CaseSpec, plan: Plan, inputs: Sequence[Array]) -> list[Array]:
+    """What the plan leaves in its outputs."""
+    found = [np.zeros(one.shape, np.uint64) for one in spec.outputs]
+    with tempfile.TemporaryDirectory() as scratch:
+        called = ctypes.CDLL(str(library(program([(spec, plan)]), Path(scratch))))
+    every = [*inputs, *found]
+    pointers = (ctypes.c_void_p * len(every))(*(one.ctypes.data for one in every))
+    sizes = (ctypes.c_int64 * len(spec.sizes))(*spec.sizes)
+    called.kernelwright_call(pointers, sizes, (ctypes.c_double * 1)())
+    return found
+
+
+MAIN = """
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int, char** words) {
+  void* opened = dlopen(words[1], RTLD_NOW);
+  using Call = void (*)(void* const*, const long*, const double*);
+  auto call = (Call)dlsym(opened, "kernelwright_call");
+  void* tensors[16];
+  long sizes[16];
+  int count = 0;
+  for (; words[count + 2]; ++count) {
+    sizes[count] = atol(words[count + 2]);
+    tensors[count] = calloc(sizes[count], 8);
+    for (long i = 0; i < sizes[count]; ++i) ((long*)tensors[count])[i] = i;
+  }
+  call(tensors, sizes, nullptr);
+  return ((long*)tensors[count - 1])[0] == -1 ? 1 : 0;
+}
+"""
+
+
+def run_main(path: Path, spec: CaseSpec, folder: Path) -> tuple[int, str]:
+    """(exit status, log) of a process that calls the library on counting numbers."""
+    program = folder / "main"
+    if not program.exists():
+        (folder / "main.cpp").write_text(MAIN)
+        command = [compiler_path(), "-o", "main", "main.cpp", "-ldl", "-w"]
+        subprocess.run(command, cwd=folder, check=True)
+    words = [str(program), str(path), *map(str, spec.sizes)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    return done.returncode, done.stderr

@@ -1,0 +1,191 @@
+"""What a kernel does wrong is called by its name, with where; what only looks odd is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernelwright.envs.ptx.parse import NotEmulatedError, parse
+from kernelwright.envs.ptx.program import program
+from kernelwright.envs.referee.exit_codes import EXITS
+from tests.ptx_tools import HEAD, launch, library, plan_of, run_main, spec_of
+
+START = """
+.visible .entry {name}(.param .u64 x, .param .u64 o)
+{{
+.reg .pred %p<9>; .reg .b32 %r<19>; .reg .b64 %d<19>; .reg .f32 %f<9>;
+.shared .align 16 .b8 s[1024];
+.local .align 8 .b8 own[64];
+ld.param.u64 %d1, [x]; ld.param.u64 %d2, [o];
+mov.u32 %r1, %tid.x; mul.lo.u32 %r2, %r1, 4; mul.wide.u32 %d3, %r1, 8;
+mov.u32 %r3, s; add.u32 %r3, %r3, %r2; shr.u32 %r4, %r1, 5;
+setp.eq.u32 %p1, %r4, 0; setp.eq.u32 %p2, %r1, 0;
+add.s64 %d4, %d1, %d3; add.s64 %d5, %d2, %d3;
+{body}
+ret;
+}}
+"""
+WRITE = "st.shared.u32 [%r3], %r1;"
+READ = "ld.shared.u32 %r9, [%r3]; cvt.u64.u32 %d9, %r9; st.global.u64 [%d5], %d9;"
+COPY = "cp.async.ca.shared.global [%r3], [%d4], 4;"
+
+FAULTS = {
+    "reads_past_the_end": ("illegal_address", "ld.global.u64 %d9, [%d4+8000];"),
+    "reads_before_the_start": ("illegal_address", "ld.global.u64 %d9, [%d4+-8];"),
+    "reads_at_null": ("illegal_address", "mov.u64 %d9, 0; ld.global.u64 %d9, [%d9];"),
+    "writes_past_the_end": ("illegal_address", "st.global.u64 [%d5+81920], %d1;"),
+    "one_lane_reads_far": (
+        "illegal_address",
+        "@%p2 add.s64 %d4, %d4, 1000000; ld.global.u32 %r9, [%d4];",
+    ),
+    "generic_and_far": ("illegal_address", "add.s64 %d9, %d4, 90000; ld.u32 %r9, [%d9];"),
+    "atomic_past_the_end": ("illegal_address", "atom.global.add.u32 %r9, [%d5+80000], 1;"),
+    "copies_from_past_the_end": (
+        "illegal_address",
+        "cp.async.ca.shared.global [%r3], [%d4+90000], 4; cp.async.wait_all;",
+    ),
+    "reads_misaligned": ("misaligned_address", "ld.global.u64 %d9, [%d4+4];"),
+    "vector_misaligned": ("misaligned_address", "ld.global.v2.u64 {%d8, %d9}, [%d4];"),
+    "shared_misaligned": ("misaligned_address", "st.shared.u64 [%r3], %d1;"),
+    "writes_its_input": ("inputs_changed", "st.global.u64 [%d4], %d1;"),
+    "shared_past_the_end": ("shared_out_of_bounds", "st.shared.u32 [%r3+1024], %r1;"),
+    "copies_past_shared": (
+        "shared_out_of_bounds",
+        "cp.async.ca.shared.global [%r3+2048], [%d4], 4; cp.async.wait_all;",
+    ),
+    "local_past_the_end": (
+        "local_out_of_bounds",
+        "mov.u64 %d9, own; add.s64 %d9, %d9, %d3; add.s64 %d9, %d9, 64; st.local.u32 [%d9], %r1;",
+    ),
+    "reads_what_another_warp_writes": (
+        "race",
+        f"{WRITE} xor.b32 %r3, %r3, 128; ld.shared.u32 %r9, [%r3];",
+    ),
+    "two_warps_write_one_place": ("race", "st.shared.u32 [s], %r1;"),
+    "no_second_barrier": (
+        "race",
+        f"{WRITE} bar.sync 0; xor.b32 %r5, %r3, 128; ld.shared.u32 %r9, [%r5]; "
+        "add.u32 %r9, %r9, 7; st.shared.u32 [%r3], %r9;",
+    ),
+    "adds_without_an_atomic": (
+        "race",
+        "ld.shared.u32 %r9, [s]; add.u32 %r9, %r9, 1; st.shared.u32 [s], %r9;",
+    ),
+    "warps_at_two_barriers": (
+        "barrier_divergence",
+        "@%p1 bra A; bar.sync 0; bra B; A: bar.sync 0; B:",
+    ),
+    "lanes_at_two_barriers": (
+        "barrier_divergence",
+        "@%p2 bra A; bar.sync 0; bra B; A: bar.sync 0; B:",
+    ),
+    "traps": ("trap", "@%p2 trap;"),
+    "never_ends": ("instruction_limit", "A: add.u32 %r9, %r9, 1; bra A;"),
+    "waits_for_nobody": (
+        "instruction_limit",
+        "A: ld.volatile.global.u32 %r9, [%d1]; setp.ne.u32 %p3, %r9, 77; @%p3 bra A;",
+    ),
+    "reads_before_a_copy_came": ("missing_wait", f"{COPY} cp.async.commit_group; {READ}"),
+    "waits_for_too_few": (
+        "missing_wait",
+        f"{COPY} cp.async.commit_group; cp.async.wait_group 1; {READ}",
+    ),
+}
+"""Name → (what it has to be called, what the kernel does)."""
+
+FINE = {
+    "a_row": f"{WRITE} bar.sync 0; {READ}",
+    "another_warps_after_a_barrier": f"{WRITE} bar.sync 0; xor.b32 %r3, %r3, 128; {READ}",
+    "a_copy_that_is_waited_for": f"{COPY} cp.async.commit_group; cp.async.wait_group 0; "
+    f"bar.sync 0; {READ}",
+    "one_value_by_all": "mov.u32 %r9, 5; st.shared.u32 [s], %r9; bar.sync 0; "
+    "ld.shared.u32 %r8, [s];",
+    "atomics": "@%p2 st.shared.u32 [s], 0; bar.sync 0; atom.shared.add.u32 %r9, [s], 1; "
+    "bar.sync 0; ld.shared.u32 %r8, [s];",
+    "uninitialised_and_not_used": "ld.shared.u32 %r9, [%r3];",
+    "half_a_block_leaves_early": f"@%p1 bra A; ret; A: bar.sync 0; {WRITE} {READ}",
+    "a_lane_waits_for_another": "@!%p2 bra A; mov.u32 %r9, 1; st.volatile.shared.u32 [s], %r9; A: "
+    "ld.volatile.shared.u32 %r8, [s]; setp.ne.u32 %p3, %r8, 1; @%p3 bra A;",
+    "an_idle_lane_reads_far": "setp.gt.u32 %p3, %r1, 5; @!%p3 bra B; "
+    "add.s64 %d4, %d4, 90000; bra C; B: ld.global.u32 %r9, [%d4]; C:",
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
+    """Kernel → (exit status, log): all in one library, told apart by the size of their tensors."""
+    folder = tmp_path_factory.mktemp("faults")
+    bodies = {name: body for name, (_, body) in FAULTS.items()} | FINE
+    ptx = HEAD + "".join(START.format(name=f"k{name}", body=body) for name, body in bodies.items())
+    cases = []
+    for number, name in enumerate(bodies):
+        spec = spec_of(["x"], {"out": 1000 + number}, 1000)
+        cases.append((spec, plan_of(ptx, [launch(f"k{name}", ["x", "out"], threads=64)])))
+    path = library(program(cases), folder)
+    found = {}
+    for name, (spec, _) in zip(bodies, cases, strict=True):
+        found[name] = run_main(path, spec, folder)
+    return found
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_called_by_its_name(name: str, built: dict[str, tuple[int, str]]) -> None:
+    status, log = built[name]
+    wanted = FAULTS[name][0]
+    told = log.splitlines()[-1].partition(":")[0] if log else ""
+    assert (EXITS.get(status, (None, status))[1], told) == (wanted, wanted), log
+    assert f"kernel k{name}, block (0, 0, 0), thread (" in log
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_what_only_looks_odd_is_no_fault(name: str, built: dict[str, tuple[int, str]]) -> None:
+    status, log = built[name]
+    assert status == 0, log
+    assert ("uninitialised_shared" in log) == ("uninitialised" in name)
+
+
+def test_an_address_is_told_as_a_place_in_a_tensor(built: dict[str, tuple[int, str]]) -> None:
+    assert (
+        "at `ld.global.u64 %d9, [%d4+8000]`, byte 8000 of x, which has 8000"
+        in built["reads_past_the_end"][1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("wgmma.fence.sync.aligned;", "wgmma.fence.sync.aligned"),
+        ("add.rz.f64 %d1, %d2, %d3;", "add.rz.f64"),
+        ("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1,%f2}];", "tex.2d.v4.f32.f32"),
+        ("ld.global.b128 %d1, [%d2];", "ld.global.b128"),
+        ("bar.sync 1, 64;", "bar.sync 1, 64"),
+        ("call.uni foo, ();", "call.uni"),
+    ],
+)
+def test_what_nothing_here_runs_is_refused_by_its_name(line: str, name: str) -> None:
+    ptx = HEAD + START.format(name="k", body=line)
+    spec = spec_of(["x"], {"out": 9}, 9)
+    with pytest.raises(NotEmulatedError, match=name.replace(".", r"\.")):
+        program([(spec, plan_of(ptx, [launch("k", ["x", "out"])]))])
+
+
+def test_names_of_a_scope_are_its_own() -> None:
+    kernel = parse(
+        HEAD + ".entry k()\n{\n.reg .b32 %r<3>;\n{ .reg .b32 t; mov.u32 t, 1;\n{ .reg .b32 t; "
+        "mov.u32 t, %r1; bra L; L: } }\nret;\n}"
+    ).kernels[0]
+    assert [str(one) for one in kernel.body if hasattr(one, "opcode")] == [
+        "mov.u32 t@1, 1",
+        "mov.u32 t@2, %r1",
+        "bra L@2",
+        "ret",
+    ]
+
+
+def test_a_program_has_nothing_of_an_answers_but_letters_and_numbers() -> None:
+    odd = START.format(name='k"; system("true"); //', body="")
+    spec = spec_of(["x"], {"out": 9}, 9)
+    with pytest.raises(ValueError, match="no declaration"):
+        program([(spec, plan_of(HEAD + odd, [launch("k", ["x", "out"])]))])
+    named = START.format(name="k", body='mov.u32 %r9, 1; // "*/ #include </etc/passwd>')
+    text = program([(spec, plan_of(HEAD + named, [launch("k", ["x", "out"])]))])
+    assert "passwd" not in text
