@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -145,12 +147,24 @@ def _indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines())
 
 
-def _wandb_ready() -> str | None:
-    import wandb
+WANDB_ANSWERS_S = 60.0
+_ASK_WANDB = """
+import os, wandb
+ready = wandb.setup().settings.mode in ("offline", "dryrun", "disabled")
+ready = ready or wandb.login(prompt=False, verify=False)
+os._exit(0 if ready else 3)
+"""
 
-    if wandb.setup().settings.mode in ("offline", "dryrun", "disabled"):
-        return None
-    if wandb.login(prompt=False, verify=False):
+
+def _wandb_ready() -> str | None:
+    """Asked in a process of its own, which is left at once: wandb starts a service, and without a
+    network its end may be waited for without end."""
+    words = [sys.executable, "-c", _ASK_WANDB]
+    try:
+        done = subprocess.run(words, capture_output=True, timeout=WANDB_ANSWERS_S, check=False)
+    except subprocess.TimeoutExpired:
+        return f"report_to: wandb did not answer in {WANDB_ANSWERS_S:.0f} s; is there a network?"
+    if done.returncode == 0:
         return None
     return (
         "report_to: wandb has no API key here; run `wandb login`, "

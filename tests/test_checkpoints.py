@@ -175,9 +175,11 @@ def test_a_tracker_without_a_login_is_told_before_the_first_stage(
     monkeypatch.delenv("WANDB_MODE", raising=False)
 
     def told() -> str:
-        return subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
-        ).stdout.strip()
+        words = [sys.executable, "-c", program]
+        done = subprocess.run(
+            words, capture_output=True, text=True, cwd=ROOT, check=True, timeout=180
+        )
+        return done.stdout.strip()
 
     assert "wandb has no API key here; run `wandb login`" in told()
     monkeypatch.setenv("WANDB_MODE", "offline")

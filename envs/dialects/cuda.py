@@ -55,8 +55,6 @@ class Cuda:
     has_triples = False
 
     def lacking(self) -> str | None:
-        if not gpus():
-            return "a GPU"
         return None if nvcc_path() else "nvcc"
 
     def form(self, spec: CaseSpec) -> str:

@@ -14,8 +14,7 @@ def mov(scope: Scope, one: Instruction) -> list[Step]:
     kind, (to, a) = scope.kind(one), given(one, 2)
     bits = BITS[kind]
     if to.startswith("{"):
-        names = vector(to)
-        width = bits // len(names)
+        names, width = _parts(one, to, bits)
         value = scope.value(a, f"u{bits}")
         rows = [
             scope.result(name, f"b{width}", f"(u64){value} >> {i * width}")
@@ -24,8 +23,7 @@ def mov(scope: Scope, one: Instruction) -> list[Step]:
         ]
         return pure(scope, one, *rows)
     if a.startswith("{"):
-        names = vector(a)
-        width = bits // len(names)
+        names, width = _parts(one, a, bits)
         pieces = [
             f"(u64){scope.value(name, f'u{width}')} << {i * width}" for i, name in enumerate(names)
         ]
@@ -33,6 +31,15 @@ def mov(scope: Scope, one: Instruction) -> list[Step]:
     if kind == "pred":
         return pure(scope, one, (to, scope.value(a, "pred")))
     return pure(scope, one, scope.result(to, f"b{bits}", scope.bits(a, kind)))
+
+
+def _parts(one: Instruction, text: str, bits: int) -> tuple[list[str], int]:
+    """(the parts of `{a, b}`, the bits of each)."""
+    names = vector(text)
+    width = bits // len(names)
+    if width not in (8, 16, 32) or width * len(names) != bits:
+        raise NotEmulatedError(f"{one.opcode} of {len(names)} parts")
+    return names, width
 
 
 def cvta(scope: Scope, one: Instruction) -> list[Step]:

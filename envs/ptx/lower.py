@@ -96,6 +96,8 @@ def _steps(scope: Scope, one: Instruction) -> list[Step]:
         scope.width(one.guard)
     for step in steps:
         step.guard, step.negated = one.guard, one.negated
+        for register, _ in step.rows:
+            scope.width(register)
     return steps
 
 

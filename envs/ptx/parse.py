@@ -16,6 +16,8 @@ BITS |= {"f16": 16, "f32": 32, "f64": 64, "bf16": 16, "f16x2": 32, "bf16x2": 32,
 """Type → its bits."""
 
 MOST_STATEMENTS, MOST_REGISTERS, MOST_SCOPES, DEEPEST = 100_000, 50_000, 20_000, 64
+MOST_HEAD = 1 << 16
+"""Letters of a kernel's name and parameters."""
 
 
 class OddPtxError(ValueError):
@@ -88,15 +90,13 @@ class Module:
     variables: list[Variable] = field(default_factory=list)
 
 
-_NOISE = re.compile(
-    r"/\*.*?\*/|^[ \t]*\.(?:version|target|address_size|file|loc)\b[^\n]*$|//[^\n]*"
-    r"|^[ \t]*\.section\s[^{]*\{[^}]*\}",
-    re.DOTALL | re.MULTILINE,
+_LINES = re.compile(
+    r"^[ \t]*\.(?:version|target|address_size|file|loc)\b[^\n]*$|//[^\n]*", re.MULTILINE
 )
 _FUNCTION = re.compile(
     r"\s*((?:\.(?:visible|weak|extern|common)\s+)*)\.(entry|func)\b([^{;]*)([{;])"
 )
-_STATEMENT = re.compile(r"\s*([^;]*);")
+_STATEMENT = re.compile(r"([^;]*);")
 _TOKEN = re.compile(r"[\s;]*(?:([{}])|([\w$]+)\s*:(?!:)|([^;{}\s][^;]*);)")
 _SCALAR_DECLARATION = re.compile(r"\.reg\s+\.(\w+)\s+(.+)", re.DOTALL)
 _RANGE = re.compile(r"([\w$%]+)<(\d{1,6})>")
@@ -113,11 +113,13 @@ _NUMBER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)|0[fFdD][0-9a-fA-F]+")
 
 def parse(text: str) -> Module:
     """Raises OddPtxError, and NotEmulatedError for features that are known and not emulated."""
-    text = _NOISE.sub(" ", text)
+    text = _LINES.sub(" ", _without(_without(text, "/*", "*/"), ".section", "}"))
     module, at = Module(), 0
     while at < len(text):
         if found := _FUNCTION.match(text, at):
             at = found.end()
+            if len(found[3]) > MOST_HEAD:
+                raise NotEmulatedError("too_much_code")
             if found[4] == ";":  # declared here, defined elsewhere
                 continue
             tokens, at = _body(text, at)
@@ -133,6 +135,19 @@ def parse(text: str) -> Module:
         else:
             break
     return module
+
+
+def _without(text: str, start: str, end: str) -> str:
+    """The text but for what stands between such words. Not a pattern: an answer's text could make
+    one look at everything again from each place."""
+    kept, at = [], 0
+    while (begins := text.find(start, at)) >= 0:
+        ends = text.find(end, begins + len(start))
+        if ends < 0:
+            raise OddPtxError(f"{start} without {end}")
+        kept.append(text[at:begins])
+        at = ends + len(end)
+    return " ".join([*kept, text[at:]])
 
 
 @dataclass(frozen=True, slots=True)
