@@ -83,6 +83,7 @@ struct Device {
 
 class IntArrayRef {
  public:
+  IntArrayRef() = default;
   IntArrayRef(const int64_t* data, size_t count) : values_(data, data + count) {}
   IntArrayRef(std::initializer_list<int64_t> values) : values_(values) {}
   IntArrayRef(std::vector<int64_t> values) : values_(std::move(values)) {}
