@@ -78,6 +78,10 @@ FAULTS = {
         "barrier_divergence",
         "@%p2 bra A; bar.sync 0; bra B; A: bar.sync 0; B:",
     ),
+    "fails_an_assertion": (
+        "trap",
+        "{ .param .b64 p; st.param.b64 [p+0], %d1; @%p2 call.uni __assertfail, (p); }",
+    ),
     "traps": ("trap", "@%p2 trap;"),
     "never_ends": ("instruction_limit", "A: add.u32 %r9, %r9, 1; bra A;"),
     "waits_for_nobody": (
@@ -105,6 +109,8 @@ FINE = {
     "half_a_block_leaves_early": f"@%p1 bra A; ret; A: bar.sync 0; {WRITE} {READ}",
     "a_lane_waits_for_another": "@!%p2 bra A; mov.u32 %r9, 1; st.volatile.shared.u32 [s], %r9; A: "
     "ld.volatile.shared.u32 %r8, [s]; setp.ne.u32 %p3, %r8, 1; @%p3 bra A;",
+    "prints": "{ .param .b64 p; .param .b32 r; st.param.b64 [p+0], %d1; "
+    "call.uni (r), vprintf, (p); ld.param.b32 %r9, [r+0]; }",
     "an_idle_lane_reads_far": "setp.gt.u32 %p3, %r1, 5; @!%p3 bra B; "
     "add.s64 %d4, %d4, 90000; bra C; B: ld.global.u32 %r9, [%d4]; C:",
 }
@@ -158,7 +164,7 @@ def test_an_address_is_told_as_a_place_in_a_tensor(built: dict[str, tuple[int, s
         ("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1,%f2}];", "tex.2d.v4.f32.f32"),
         ("ld.global.b128 %d1, [%d2];", "ld.global.b128"),
         ("bar.sync 1, 64;", "bar.sync 1, 64"),
-        ("call.uni foo, ();", "call.uni"),
+        ("call.uni foo, ();", "call.uni foo"),
     ],
 )
 def test_what_nothing_here_runs_is_refused_by_its_name(line: str, name: str) -> None:

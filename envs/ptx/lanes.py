@@ -128,8 +128,10 @@ def product(scope: Scope, one: Instruction) -> list[Step]:
     found = re.search(r"\.m16n8k(\d+)\.row\.col\.", one.opcode)
     kinds = [part for part in one.parts if part in BITS]
     d, a, b, c = (vector(text) for text in given(one, 4))
-    function = _product_of(int(found[1]), kinds) if found and len(kinds) == 4 else None
-    if function is None or "satfinite" in one.parts:
+    saturated = "satfinite" in one.parts
+    fits = found and len(kinds) == 4
+    function = _product_of(int(found[1]), kinds, saturated) if found and fits else None
+    if function is None:
         raise NotEmulatedError(one.opcode)
     x, y, z, t = (scope.array() for _ in range(4))
     step = Step(
@@ -145,17 +147,19 @@ def product(scope: Scope, one: Instruction) -> list[Step]:
     return [step]
 
 
-def _product_of(k: int, kinds: list[str]) -> str | None:
+def _product_of(k: int, kinds: list[str], saturated: bool) -> str | None:
     """The function of native/ptx/lanes.h for [d, a, b, c]'s types."""
     d, a, b, c = kinds
+    if (d, c) == ("s32", "s32") and {a, b} <= {"s8", "u8"} and k in (16, 32):
+        return f"mma_bytes<{k}, {a}, {b}, {'true' if saturated else 'false'}>"
+    if saturated:
+        return None
     if a == b and a in ("f16", "bf16") and (d, c) == ("f32", "f32") and k in (8, 16):
         return f"mma_half<{k}, {'true' if a == 'bf16' else 'false'}>"
     if kinds == ["f16"] * 4 and k in (8, 16):
         return f"mma_half_half<{k}>"
     if kinds == ["f32", "tf32", "tf32", "f32"] and k in (4, 8):
         return f"mma_tf32<{k}>"
-    if (d, c) == ("s32", "s32") and {a, b} <= {"s8", "u8"} and k in (16, 32):
-        return f"mma_bytes<{k}, {a}, {b}>"
     return None
 
 

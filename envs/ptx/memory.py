@@ -207,6 +207,18 @@ def load_matrix(scope: Scope, one: Instruction) -> list[Step]:
     return [step]
 
 
+def call(scope: Scope, one: Instruction) -> list[Step]:
+    """What CUDA's own headers call: `printf` prints nothing, an assertion that fails stops all."""
+    only(one, "uni")
+    name = next((text for text in one.operands if not text.startswith("(")), "")
+    if name == "vprintf":
+        return []
+    if name == "__assertfail":
+        stop = f"if (on_) fail(kTrap, b, {scope.site(one)}, (u32)__builtin_ctz(on_), w.number, 0);"
+        return [Step(set(), call=stop)]
+    raise NotEmulatedError(f"{one.opcode} {name[:40]}")
+
+
 OPCODES: dict[str, Handler] = {
     "ld": load,
     "ldu": load,
@@ -215,5 +227,6 @@ OPCODES: dict[str, Handler] = {
     "red": atomic,
     "cp": copy_async,
     "ldmatrix": load_matrix,
+    "call": call,
     "griddepcontrol": nothing,
 }

@@ -66,7 +66,7 @@ template <int K> CALL void mma_tf32(const Lanes<u32>* a, const Lanes<u32>* b, co
   get_c(t, c), multiply(t), put_d(t, d);
 }
 // Bytes, signed or not, summed as 32 bits.
-template <int K, class A, class B> CALL void mma_bytes(const Lanes<u32>* a, const Lanes<u32>* b, const Lanes<u32>* c, Lanes<u32>* d) {
+template <int K, class A, class B, bool SATURATED> CALL void mma_bytes(const Lanes<u32>* a, const Lanes<u32>* b, const Lanes<u32>* c, Lanes<u32>* d) {
   s32 x[16][K], y[K][8];
   for (int l = 0; l < 32; ++l) {
     const int g = l >> 2, q = (l & 3) * 4;
@@ -75,9 +75,9 @@ template <int K, class A, class B> CALL void mma_bytes(const Lanes<u32>* a, cons
   }
   for (int l = 0; l < 32; ++l) for (int i = 0; i < 4; ++i) {
     const int row = (l >> 2) + (i >> 1) * 8, column = (l & 3) * 2 + (i & 1);
-    u32 sum = c[i][l];
-    for (int k = 0; k < K; ++k) sum += (u32)(x[row][k] * y[k][column]);
-    d[i][l] = sum;
+    s64 sum = (s32)c[i][l];
+    for (int k = 0; k < K; ++k) sum += x[row][k] * y[k][column];
+    d[i][l] = SATURATED ? (u32)clamped_s32(sum) : (u32)sum;
   }
 }
 template <int N, bool TRANSPOSED> CALL void load_matrix(Warp& w, u32 id, u32 mask, const u32* a, Lanes<u32>* to) {
