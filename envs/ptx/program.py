@@ -177,8 +177,8 @@ class _Tables:
         if len(step.arguments) > len(kernel.parameters):
             raise OddPtxError(f"{step.kernel[:80]} takes fewer arguments")
         x, y, z = step.block
-        if not 0 < x * y * z <= 1024:
-            raise OddPtxError(f"no block is {step.block}")
+        if not 0 < x * y * z <= 1024 or max(step.grid[1:]) > 65535:
+            raise OddPtxError(f"no launch is of {step.grid} blocks of {step.block} threads")
         rows = []
         for i, (one, parameter) in enumerate(zip(step.arguments, kernel.parameters, strict=False)):
             if isinstance(one, Place):

@@ -30,6 +30,8 @@ struct Case {
 const u64 kAlign = 512;
 const u32 kParameterBytes = 4096 + 256, kMostShared = 163 << 10;  // of an A100
 
+alignas(64) static u8 parameters[kParameterBytes];
+
 INLINE u64 address(u8* const* tensors, Place one) { return (u64)tensors[one.tensor] + one.offset; }
 
 CALL void play_step(const Step& one, u8* const* tensors, const Region* regions, u32 region_count, u64 seed, u64& spent) {
@@ -39,7 +41,6 @@ CALL void play_step(const Step& one, u8* const* tensors, const Region* regions, 
     return;
   }
   if (one.what == kCopy) return (void)memmove(to, (const void*)address(tensors, one.from), one.bytes);
-  alignas(64) static u8 parameters[kParameterBytes];
   memset(parameters, 0, sizeof parameters);
   for (u32 i = 0; i < one.argument_count; ++i) {
     const Argument& it = one.arguments[i];
@@ -55,10 +56,7 @@ CALL void play_step(const Step& one, u8* const* tensors, const Region* regions, 
     _exit(kLaunchFailed);
   }
   launch.parameters = parameters, launch.parameter_bytes = one.parameter_bytes;
-  static Region all[kMostRegions + 1];
-  memcpy(all, regions, region_count * sizeof(Region));
-  all[region_count] = {(u64)parameters, (u64)parameters + sizeof parameters, "the parameters", false};
-  launch.regions = all, launch.region_count = region_count + 1;
+  launch.regions = regions, launch.region_count = region_count;
   launch.found = static_cast<Site*>(room(kernel.site_count * sizeof(Site)));
   for (u32 i = 0; i < kernel.site_count; ++i) launch.found[i] = Site();
   launch.counts = static_cast<Count*>(room(kernel.block_count * sizeof(Count)));
@@ -83,7 +81,7 @@ CALL u64 seed_of(const Case& one, u8* const* tensors) {
 CALL void play(const Case& one, void* const* pointers, const Region* globals, u32 global_count) {
   u8** tensors = static_cast<u8**>(room((one.tensor_count + 1) * sizeof(u8*)));
   void** made = static_cast<void**>(room((one.tensor_count + 1) * sizeof(void*)));
-  Region* regions = static_cast<Region*>(room((one.tensor_count + global_count) * sizeof(Region)));
+  Region* regions = static_cast<Region*>(room((one.tensor_count + global_count + 1) * sizeof(Region)));
   u32 given = 0, made_count = 0;
   for (u32 i = 0; i < one.tensor_count; ++i) {
     const Tensor& it = one.tensors[i];
@@ -96,9 +94,11 @@ CALL void play(const Case& one, void* const* pointers, const Region* globals, u3
     regions[i] = {(u64)tensors[i], (u64)tensors[i] + it.bytes, it.name, it.writable};
   }
   memcpy(regions + one.tensor_count, globals, global_count * sizeof(Region));
+  const u32 region_count = one.tensor_count + global_count + 1;
+  regions[region_count - 1] = {(u64)parameters, (u64)parameters + sizeof parameters, "the parameters", false};
   u64 spent = 0;
   const u64 seed = seed_of(one, tensors);
-  for (u32 i = 0; i < one.step_count; ++i) play_step(one.steps[i], tensors, regions, one.tensor_count + global_count, mixed(seed + i), spent);
+  for (u32 i = 0; i < one.step_count; ++i) play_step(one.steps[i], tensors, regions, region_count, mixed(seed + i), spent);
   for (u32 i = 0; i < one.result_count; ++i) {
     if (address(tensors, one.results_to[i]) != address(tensors, one.results_from[i]))
       memcpy((void*)address(tensors, one.results_to[i]), (const void*)address(tensors, one.results_from[i]), one.result_bytes[i]);

@@ -28,7 +28,6 @@ INLINE bool in_global(u64 a) { return !in_shared(a) && !in_local(a); }
 INLINE bool in_const(u64) { return false; }
 INLINE bool in_param(u64) { return false; }
 
-const u32 kMostRegions = 1024, kMostWarps = 32;
 struct Region { u64 low, high; const char* name; bool writable; };
 struct Site { u64 low = 1, high = 0; bool writable = false; };  // the region that answered last
 struct Memory {  // of one memory instruction: units are sectors, or wavefronts of shared memory
@@ -145,7 +144,7 @@ INLINE u32 taken(const u32* p) {
 template <class T> INLINE T parameter(const Block& b, u64 at) {
   T found = 0;
   const u64 offset = at - (u64)b.launch->parameters;
-  if (offset <= b.launch->parameter_bytes - sizeof(T)) memcpy(&found, b.launch->parameters + offset, sizeof(T));
+  if (offset < 1 << 16 && offset + sizeof(T) <= b.launch->parameter_bytes) memcpy(&found, b.launch->parameters + offset, sizeof(T));
   return found;
 }
 
