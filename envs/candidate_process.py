@@ -12,7 +12,7 @@ from dataclasses import replace
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.memfd import HEAP, memfd
-from kernelwright.envs.referee.exit_codes import EXITS
+from kernelwright.envs.referee.exit_codes import EMULATED_EXITS, EXITS
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout, python_layout
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.sandbox.build import head
@@ -84,6 +84,7 @@ class SandboxedCandidate(PrimedPeer):
         super().__init__(mine, round_limit_s * patience(), native=runtime is Runtime.NATIVE)
         self.log = memfd()  # in memory: what a job writes reaches no disk of the host
         self.status: int | None = None
+        self.exits = EXITS | EMULATED_EXITS if built.emulated else EXITS
         files = [(name, memfd(content)) for name, content in built.files]
         with theirs:
             self.job = sandboxes.of(runtime).start(
@@ -106,7 +107,7 @@ class SandboxedCandidate(PrimedPeer):
             return CandidateFailedError("output_flood")
         if number > 0:
             return CandidateFailedError(f"signal_{number}")
-        verdict, reason = EXITS.get(self.status, (Verdict.CRASHED, f"exit_{self.status}"))
+        verdict, reason = self.exits.get(self.status, (Verdict.CRASHED, f"exit_{self.status}"))
         return CandidateFailedError(reason, verdict)
 
     def close(self) -> str:

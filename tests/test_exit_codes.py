@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kernelwright.envs.referee.exit_codes import (
     DEVICE_LOST,
+    EMULATED_EXITS,
     EXITS,
     NOT_LOADABLE,
     OUT_OF_MEMORY,
@@ -50,8 +51,8 @@ def test_every_code_of_the_guest_and_of_translated_code_says_its_own_name() -> N
     for name, code in guest_codes().items():
         assert EXITS[code][1] == name.lower()
     for name, code in emulated_codes().items():
-        assert EXITS[code][1] == name
-    assert len(guest_codes()) + len(emulated_codes()) == len(EXITS) - 1
+        assert EMULATED_EXITS[code][1] == name
+    assert (len(guest_codes()), len(emulated_codes())) == (len(EXITS) - 1, len(EMULATED_EXITS))
 
 
 def test_the_jail_and_the_judge_agree() -> None:
@@ -64,6 +65,8 @@ def test_the_jail_and_the_judge_agree() -> None:
 def test_no_code_means_two_things() -> None:
     own_of_jail = set(jail_codes().values()) - {NOT_LOADABLE, OUT_OF_MEMORY}
     assert not own_of_jail & (EXITS.keys() | REPLAY_EXITS.keys())
+    assert not own_of_jail & EMULATED_EXITS.keys()
+    assert not EMULATED_EXITS.keys() & (EXITS.keys() | REPLAY_EXITS.keys() | {DEVICE_LOST})
     assert DEVICE_LOST not in EXITS.keys() | REPLAY_EXITS.keys()
     for code in EXITS.keys() & REPLAY_EXITS.keys():
         assert EXITS[code] == REPLAY_EXITS[code]

@@ -6,7 +6,7 @@ import pytest
 
 from kernelwright.envs.ptx.parse import NotEmulatedError, parse
 from kernelwright.envs.ptx.program import program
-from kernelwright.envs.referee.exit_codes import EXITS
+from kernelwright.envs.referee.exit_codes import EMULATED_EXITS
 from tests.ptx_tools import HEAD, launch, library, plan_of, run_main, spec_of
 
 START = """
@@ -138,7 +138,7 @@ def test_a_fault_is_called_by_its_name(name: str, built: dict[str, tuple[int, st
     status, log = built[name]
     wanted = FAULTS[name][0]
     told = log.splitlines()[-1].partition(":")[0] if log else ""
-    assert (EXITS.get(status, (None, status))[1], told) == (wanted, wanted), log
+    assert (EMULATED_EXITS.get(status, (None, status))[1], told) == (wanted, wanted), log
     assert f"kernel k{name}, block (0, 0, 0), thread (" in log
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from kernelwright.data.gallery import FOLDER
 from kernelwright.envs.dialects.base import unsupported
-from kernelwright.envs.referee.exit_codes import EXITS, REPLAY_EXITS
+from kernelwright.envs.referee.exit_codes import EMULATED_EXITS, EXITS, REPLAY_EXITS
 from kernelwright.envs.referee.reasons import FAMILIES, UNJUDGED_SIDES, WORDS, Side, fault, side_of
 from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
 
@@ -53,7 +53,9 @@ GIVEN = sorted(set(given()), key=str)
 
 def test_every_reason_that_is_given_is_explained_and_every_explained_one_is_given() -> None:
     stated = {code for code, _ in GIVEN}
-    stated |= {code for _, code in [*EXITS.values(), *REPLAY_EXITS.values()]}
+    stated |= {
+        code for _, code in [*EXITS.values(), *EMULATED_EXITS.values(), *REPLAY_EXITS.values()]
+    }
     source = "".join(path.read_text() for path in (ROOT / "envs").rglob("*.py"))
     source += (ROOT / "rl" / "player.py").read_text()
     explained = {code for known in WORDS.values() for code in known}

@@ -88,8 +88,8 @@ def emulated(cases: Sequence[tuple[CaseSpec, Plan]], sandboxes: Sandboxes) -> by
         limits=BUILD_LIMITS,
         limit_s=LIMIT_S,
     )
-    if made.failure == "compile_error":
-        return failed("translation_failed", made.log, Verdict.UNJUDGED)
+    if made.failure == "compile_error":  # ours, and not for an answer to bring about
+        return unsupported("translation", made.log)
     return failed(made.failure, made.log) if made.failure else made.artefact
 
 

@@ -32,6 +32,7 @@ struct Configuration { Dim grid, block; size_t shared; void* stream; };
 struct State {
   std::map<const void*, std::string> names;               // host stub → kernel
   std::map<std::string, std::vector<size_t>> parameters;  // kernel → sizes of its parameters
+  std::map<const void*, size_t> opted;                    // host stub → dynamic shared memory that it asked for
   std::vector<Configuration> configurations;
   uint64_t next_new = kFirstNew;
   void (*sink)(const char* line) = [](const char* line) { dprintf(kChannel, "%s\n", line); };
@@ -82,6 +83,7 @@ inline int launch(const void* kernel, Dim grid, Dim block, void** arguments, siz
   const auto found = state().names.find(kernel);
   if (found == state().names.end()) return 98;  // cudaErrorInvalidDeviceFunction
   if (!possible(grid, block)) return 9;  // cudaErrorInvalidConfiguration
+  if (shared > h100::kShared && shared > state().opted[kernel]) return 1;  // cudaErrorInvalidValue
   std::string given;
   const std::vector<size_t>& sizes = state().parameters[found->second];
   for (size_t i = 0; i < sizes.size(); ++i) given += (i ? ",\"" : "\"") + hexadecimal(arguments[i], sizes[i]) + '"';
@@ -183,7 +185,11 @@ RECORDED int cudaGetDevice(int* device) { *device = 0; return 0; }
 RECORDED int cudaGetDeviceCount(int* count) { *count = 1; return 0; }
 RECORDED int cudaSetDevice(int) { return 0; }
 RECORDED int cudaFuncSetCacheConfig(const void*, int) { return 0; }
-RECORDED int cudaFuncSetAttribute(const void*, int, int) { return 0; }
+RECORDED int cudaFuncSetAttribute(const void* kernel, int attribute, int value) {
+  constexpr int kMostDynamicShared = 8;
+  if (attribute == kMostDynamicShared) recorder::state().opted[kernel] = value;
+  return 0;
+}
 // By their numbers in driver_types.h; what is not here is 0.
 RECORDED int cudaDeviceGetAttribute(int* value, int attribute, int) {
   using namespace recorder::h100;

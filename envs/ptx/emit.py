@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernelwright.envs.ptx.lower import Basic, Lowered
 from kernelwright.envs.ptx.operands import HOLDS, Step, mangled, variable
@@ -23,6 +23,7 @@ class Row:
     place: str
     expression: str
     guard: str = ""
+    reads: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -34,6 +35,28 @@ class Segment:
     sets: set[str] = field(default_factory=set)
     early: set[str] = field(default_factory=set)
     """Registers that are read before they are set here."""
+
+    def put(self, row: Row) -> None:
+        self.early |= row.reads - self.sets
+        self.uses |= row.reads
+        self.rows.append(row)
+        if row.register:
+            if row.guard and row.register not in self.sets:
+                self.early.add(row.register)
+            self.sets.add(row.register)
+
+    def parts(self) -> list[Segment]:
+        """The same as loops that a compiler can still make vectors of."""
+        if len(self.rows) <= MOST_ROWS:
+            return [self]
+        found = [Segment() for _ in range(0, len(self.rows), MOST_ROWS)]
+        for number, row in enumerate(self.rows):
+            found[number // MOST_ROWS].put(row)
+        return found
+
+
+MOST_ROWS = 256
+"""Of a loop: what a compiler takes for one grows faster than its rows."""
 
 
 class Segments:
@@ -55,7 +78,7 @@ class Segments:
                 sets = {register for register, _ in step.rows}
                 guard = _guard(step)
                 reads = step.reads | ({step.guard} if guard else set())
-                self._put(self._after(0, reads, sets), _rows(step), reads, guard)
+                self._put(self._after(0, reads, sets), _rows(step), reads)
         if block.condition:
             self._condition("taken_", block.condition[0])
         if block.index:
@@ -68,18 +91,13 @@ class Segments:
             found += [self.set_at.get(one, 0), self.used_at.get(one, 0)]
         return max(found)
 
-    def _put(self, at: int, rows: list[Row], reads: set[str], guard: str) -> None:
+    def _put(self, at: int, rows: list[Row], reads: set[str]) -> None:
         segment = self.all[at]
-        segment.early |= reads - segment.sets
-        segment.uses |= reads
         for name in reads:
             self.used_at[name] = max(self.used_at.get(name, 0), at)
         for row in rows:
-            segment.rows.append(row)
+            segment.put(replace(row, reads=frozenset(reads)))
             if row.register:
-                if guard and row.register not in segment.sets:
-                    segment.early.add(row.register)
-                segment.sets.add(row.register)
                 self.set_at[row.register] = at
 
     def _call(self, step: Step) -> None:
@@ -99,17 +117,17 @@ class Segments:
             self.arrays[array] = "u32"
             fills.append(Row("", array, f"{guard} ? 1u : 0u"))
             on = f"mask & taken({array})"
-        self._put(min(self._after(0, reads, ()), number), fills, reads, "")
+        self._put(min(self._after(0, reads, ()), number), fills, reads)
         for c, name in step.outputs:
             self.arrays[name] = c
         self.lines.append(f"{{ const u32 on_ = {on}; (void)on_; {step.call} }}")
         sets = {register for register, _ in step.rows}
         again = {step.guard} if guard else set()
-        self._put(self._after(number + 1, again, sets), _rows(step), again, guard)
+        self._put(self._after(number + 1, again, sets), _rows(step), again)
 
     def _condition(self, array: str, register: str) -> None:
         self.arrays[array] = "u32"
-        self._put(len(self.all) - 1, [Row("", array, f"(u32){variable(register)}")], {register}, "")
+        self._put(len(self.all) - 1, [Row("", array, f"(u32){variable(register)}")], {register})
 
 
 def _guard(step: Step) -> str:
@@ -200,7 +218,8 @@ def _kept(blocks: list[Basic]) -> set[str]:
 
 def _block(lowered: Lowered, block: Basic, kept: set[str]) -> list[str]:
     segments, holds = Segments(block), lowered.scope.registers
-    touched = Counter(name for one in segments.all for name in one.uses | one.sets)
+    parts = [segment.parts() for segment in segments.all]
+    touched = Counter(name for some in parts for one in some for name in one.uses | one.sets)
     passed_on = {name for name, count in touched.items() if count > 1 and name not in kept}
     lines = [f"B{block.number}: {{"]
     lines += [f"  launch.spent += {max(block.count, 1)};"]
@@ -211,9 +230,10 @@ def _block(lowered: Lowered, block: Basic, kept: set[str]) -> list[str]:
         lines.append(f"  alignas(64) {c} {array}{bracket}{size}[32];")
     for name in sorted(passed_on):
         lines.append(f"  alignas(64) {HOLDS[holds[name]]} S{variable(name)}[32];")
-    for number, segment in enumerate(segments.all):
-        if segment.rows:
-            lines += _loop(segment, holds, kept, passed_on)
+    for number, some in enumerate(parts):
+        for segment in some:
+            if segment.rows:
+                lines += _loop(segment, holds, kept, passed_on)
         if number < len(segments.lines):
             lines.append(f"  {segments.lines[number]}")
     return [*lines, *(f"  {line}" for line in _end(lowered, block)), "}"]

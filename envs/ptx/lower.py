@@ -48,7 +48,14 @@ class Lowered:
 
 
 def lower(module: Module, kernel: Kernel) -> Lowered:
-    """Raises NotEmulatedError."""
+    """Raises NotEmulatedError: an instruction that lacks an operand or a part is one of no kind."""
+    try:
+        return _lowered(module, kernel)
+    except (LookupError, StopIteration) as error:
+        raise NotEmulatedError(f"malformed code ({error})"[:80]) from None
+
+
+def _lowered(module: Module, kernel: Kernel) -> Lowered:
     scope, targets = Scope(module, kernel), _targets(kernel)
     blocks, labels = [Basic(0)], dict[str, int]()
 

@@ -22,7 +22,7 @@ READS = {"f32": "f32", "tf32": "f32", "f64": "f64", "f16": "h2f", "bf16": "b2f"}
 WRITES = {"f32": "bits", "tf32": "bits", "f64": "bits64", "f16": "f2h", "bf16": "f2b"}
 FLOATS = frozenset(READS)
 SPACES = ("global", "shared", "local", "param", "const")
-VALUES = "v"
+VALUES = "v_"
 """The prefix of a register's name in C++."""
 
 _BLOCK = "b.launch->block[0] * b.launch->block[1] * b.launch->block[2]"
@@ -82,7 +82,7 @@ class Step:
 
 def mangled(name: str) -> str:
     """A name as letters, digits and underscores, no two of them alike."""
-    return re.sub(r"[^A-Za-z0-9]", lambda found: f"_{ord(found[0]):02x}", name)
+    return re.sub(r"[^A-Za-z0-9]", lambda found: f"_{ord(found[0]):x}_", name)
 
 
 def ctype(kind: str) -> str:
@@ -198,7 +198,7 @@ class Scope:
         if name not in self.symbols:
             raise NotEmulatedError(f"symbol {name[:40]}")
         space, offset = self.symbols[name]
-        return f"((u64)g{mangled(name)} + {add})" if space == "global" else f"{offset + add}u"
+        return f"((u64)g_{mangled(name)} + {add})" if space == "global" else f"{offset + add}u"
 
     def address(self, text: str, space: str) -> tuple[str, set[str]]:
         """(C++ for `[text]`, the registers in it)."""

@@ -98,11 +98,11 @@ _FUNCTION = re.compile(
 )
 _STATEMENT = re.compile(r"([^;]*);")
 _TOKEN = re.compile(r"[\s;]*(?:([{}])|([\w$]+)\s*:(?!:)|([^;{}\s][^;]*);)")
-_SCALAR_DECLARATION = re.compile(r"\.reg\s+\.(\w+)\s+(.+)", re.DOTALL)
+_SCALAR_DECLARATION = re.compile(r"\.reg\s*\.(\w+)\s+(.+)", re.DOTALL)
 _RANGE = re.compile(r"([\w$%]+)<(\d{1,6})>")
 _VARIABLE = re.compile(
-    r"(?:\.(?:visible|weak|extern|common)\s+)*\.(global|const|shared|local|param)\s+"
-    r"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(\d{1,4})\s+)?\.(\w+)\s+"
+    r"(?:\.(?:visible|weak|extern|common)\s+)*\.(global|const|shared|local|param)\s*"
+    r"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(\d{1,4})\s*)?\.(\w+)\s+"
     r"([\w$%]+)\s*((?:\[[^\]]*\]\s*)*)(?:=(.*))?",
     re.DOTALL,
 )
@@ -126,6 +126,8 @@ def parse(text: str) -> Module:
             if found[2] == "func":
                 raise NotEmulatedError("call")
             module.kernels.append(_kernel(found[3], tokens))
+            if any(one.name == module.kernels[-1].name for one in module.kernels[:-1]):
+                raise OddPtxError(f"two kernels {module.kernels[-1].name[:80]}")
         elif found := _STATEMENT.match(text, at):
             at = found.end()
             if found[1].strip() and not found[1].lstrip().startswith((".alias", ".pragma")):
@@ -253,7 +255,9 @@ def _parameters(text: str) -> list[Parameter]:
     found: list[Parameter] = []
     offset = 0
     for one in filter(str.strip, text.split(",")):
-        words = re.sub(r"\.ptr\b.*(?=\s[\w$%]+\s*$)", "", one.strip())
+        # What `.ptr` says of an address stands between its type and its name.
+        kind, pointer, rest = one.strip().partition(".ptr")
+        words = f"{kind} {rest.split()[-1]}" if pointer and rest.split() else one.strip()
         row = _VARIABLE.fullmatch(words)
         if row is None or row[1] != "param":
             raise OddPtxError(f"no parameter: {one.strip()[:80]}")

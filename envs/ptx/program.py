@@ -77,7 +77,7 @@ def _kept(module: Module) -> Iterable[tuple[str, int, int, bytes, bool]]:
             if one.size_bytes > 64 << 20:
                 raise NotEmulatedError("large_variable")
             writable = one.space == "global"
-            yield f"g{mangled(one.name)}", one.size_bytes, one.align, one.content, writable
+            yield f"g_{mangled(one.name)}", one.size_bytes, one.align, one.content, writable
 
 
 def _variables(module: Module) -> Iterable[str]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from kernelwright.envs.types import Verdict
 
 NOT_LOADABLE, OUT_OF_MEMORY = 65, 67
-"""Stated again in native/harden.h; those from 70 to 76 in guest/compute_guard.py,
-those from 90 in native/ptx/warp.h."""
+"""Stated again in native/harden.h; those from 70 to 76 in guest/compute_guard.py."""
 
 EXITS = {
     NOT_LOADABLE: (Verdict.CRASHED, "not_loadable"),
@@ -23,6 +22,9 @@ EXITS = {
     74: (Verdict.CHEATED, "torch_compute"),
     75: (Verdict.CHEATED, "not_compiled"),
     76: (Verdict.CHEATED, "forbidden_code"),
+}
+
+EMULATED_EXITS = {
     90: (Verdict.CRASHED, "illegal_address"),
     91: (Verdict.CRASHED, "misaligned_address"),
     92: (Verdict.CRASHED, "shared_out_of_bounds"),
@@ -35,6 +37,8 @@ EXITS = {
     99: (Verdict.WRONG, "missing_wait"),
     100: (Verdict.CRASHED, "launch_failed"),
 }
+"""More, of processes that run translated device code, which is ours to its last line
+(native/ptx/warp.h); of others they are numbers like any."""
 
 DEVICE_LOST = 80
 """The device or its driver is at fault, and nobody's answer."""

@@ -83,7 +83,6 @@ WORDS: dict[Side, dict[str, str]] = {
         "worker_lost": "its worker died twice",
         "candidate_deadline": "it did not finish in time",
         "batch_deadline": "the batch's time was up",
-        "translation_failed": "what it made of the kernels' PTX does not compile",
         "clocks_disagree": "two clocks of its own disagree",
     },
 }

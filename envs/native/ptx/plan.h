@@ -89,7 +89,6 @@ CALL void play(const Case& one, void* const* pointers, const Region* globals, u3
     else {
       tensors[i] = static_cast<u8*>(made[made_count++] = room(it.bytes + 2 * kAlign));
       tensors[i] += kAlign - (u64)tensors[i] % kAlign;  // between two lie bytes of neither
-      memset(tensors[i], 0xff, it.bytes);
     }
     regions[i] = {(u64)tensors[i], (u64)tensors[i] + it.bytes, it.name, it.writable};
   }
@@ -98,6 +97,8 @@ CALL void play(const Case& one, void* const* pointers, const Region* globals, u3
   regions[region_count - 1] = {(u64)parameters, (u64)parameters + sizeof parameters, "the parameters", false};
   u64 spent = 0;
   const u64 seed = seed_of(one, tensors);
+  for (u32 i = 0; i < one.tensor_count; ++i)
+    if (!one.tensors[i].given) memset(tensors[i], leftover(seed + i), one.tensors[i].bytes);
   for (u32 i = 0; i < one.step_count; ++i) play_step(one.steps[i], tensors, regions, region_count, mixed(seed + i), spent);
   for (u32 i = 0; i < one.result_count; ++i) {
     if (address(tensors, one.results_to[i]) != address(tensors, one.results_from[i]))

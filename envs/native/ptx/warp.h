@@ -104,6 +104,9 @@ INLINE u64 mixed(u64 x) {  // splitmix64
   return x ^ x >> 31;
 }
 
+// What memory that nobody set has in it, as it may have on a device: no number, a large one, a small one.
+INLINE int leftover(u64 seed) { return "\xff\x7f\xc7"[mixed(seed) % 3]; }
+
 CALL void describe(const char* what, const Block& b, u32 site, u32 lane, u32 warp, u64 address) {
   const Kernel& kernel = *b.launch->kernel;
   const u32 thread = warp * 32 + lane, *size = b.launch->block;
@@ -219,7 +222,7 @@ CALL void begin(Block& b, u64 number, u32 threads) {
     for (u32* part : {b.shadow.written, b.shadow.read, b.shadow.phase}) memset(part, 0, units * 4);
     b.epoch = b.first_epoch = 1;
   }
-  memset(b.shared, 0xff, b.shared_bytes);  // as it may be on a device: not zero
+  memset(b.shared, leftover(b.launch->seed + number), b.shared_bytes);
   for (u32 i = 0; i < b.warp_count; ++i) {
     Warp& w = b.warps[i];
     const u32 some = threads - i * 32 < 32 ? threads - i * 32 : 32;
