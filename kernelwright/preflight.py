@@ -100,8 +100,13 @@ def _dialect(recipe: Recipe) -> str | None:
     dialect = recipe.data.dialect
     if why := not_judged_here(dialect):
         return f"data.dialect {dialect}: {why}"
-    taught = DIALECTS[dialect].has_triples or "sft" not in recipe.stages
-    return None if taught else f"stages: there are no triples in {dialect}; leave out sft"
+    if not DIALECTS[dialect].has_triples and "sft" in recipe.stages:
+        return f"stages: there are no triples in {dialect}; leave out sft"
+    if recipe.judge.timed and DIALECTS[dialect].is_device_code and not gpus():
+        return (
+            f"judge.timed: {dialect} answers have no speed without a GPU; false rewards being right"
+        )
+    return None
 
 
 def not_judged_here(dialect: Dialect) -> str | None:

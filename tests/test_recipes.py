@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from kernelwright.budget import Budget
 from kernelwright.dry_run import dry_run_text
+from kernelwright.envs.hardware import gpus
 from kernelwright.estimate import estimates, measurements, parameters, weight_bytes
 from kernelwright.preflight import preflight
 from kernelwright.recipe import RecipeError, resolve
@@ -63,8 +64,10 @@ def test_there_are_recipes_and_no_python_among_them() -> None:
 
 
 def test_the_recipe_for_cuda_says_why_it_cannot_run_here() -> None:
+    if gpus():
+        pytest.skip("this machine has a GPU")
     reasons = preflight(resolve(ROOT / "recipes" / "grpo-7b.yaml").recipe)
-    assert any("judge cannot run cuda answers" in reason for reason in reasons)
+    assert any("cuda answers" in reason for reason in reasons)  # no speed, or no nvcc
 
 
 # --- reading -----------------------------------------------------------------------------------

@@ -58,6 +58,8 @@ class DialectSpec(Protocol):
     """What a Python file has in it that is written in this dialect; None where a suffix tells."""
     lexer: str
     """What Pygments calls the language."""
+    is_device_code: bool
+    """Whether it computes on a GPU: without one its answers are checked and have no speed."""
     has_triples: bool
     """Whether there are examples to imitate (data/triples.py)."""
 

@@ -32,6 +32,7 @@ class Cpp:
     mark, another = "cpp", ANOTHER_KERNEL
     suffix, lexer = ".cpp", "cpp"
     sign = None
+    is_device_code = False
     has_triples = True
 
     def lacking(self) -> str | None:

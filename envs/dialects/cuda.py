@@ -52,6 +52,7 @@ class Cuda:
     mark, another = "cpp", ANOTHER_KERNEL
     suffix, lexer = ".cu", "cuda"
     sign = None
+    is_device_code = True
     has_triples = False
 
     def lacking(self) -> str | None:

@@ -75,6 +75,7 @@ class Inline:
     mark, another = "python", ANOTHER_MODULE
     suffix, lexer = ".py", "python"
     sign = re.compile("load_inline")
+    is_device_code = False
     has_triples = False
 
     def lacking(self) -> str | None:

@@ -65,6 +65,7 @@ class Triton:
     mark, another = "python", ANOTHER_MODULE
     suffix, lexer = ".triton.py", "python"
     sign = re.compile(r"^\s*@\s*(?:triton\.)?jit\b", re.MULTILINE)
+    is_device_code = True
     has_triples = False
 
     def lacking(self) -> str | None:
