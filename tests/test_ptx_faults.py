@@ -177,12 +177,12 @@ def test_what_nothing_here_runs_is_refused_by_its_name(line: str, name: str) -> 
 def test_names_of_a_scope_are_its_own() -> None:
     kernel = parse(
         HEAD + ".entry k()\n{\n.reg .b32 %r<3>;\n{ .reg .b32 t; mov.u32 t, 1;\n{ .reg .b32 t; "
-        "mov.u32 t, %r1; bra L; L: } }\nret;\n}"
+        ".reg .pred p; mov.u32 t, %r1; @!p bra L; L: } }\nret;\n}"
     ).kernels[0]
     assert [str(one) for one in kernel.body if hasattr(one, "opcode")] == [
         "mov.u32 t@1, 1",
         "mov.u32 t@2, %r1",
-        "bra L@2",
+        "@!p@2 bra L@2",
         "ret",
     ]
 

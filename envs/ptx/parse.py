@@ -107,7 +107,7 @@ _VARIABLE = re.compile(
     re.DOTALL,
 )
 _WORD = re.compile(r"(?<![\w$%.])[%A-Za-z_$][\w$%.]*")
-_GUARDED = re.compile(r"@(!?)\s*([\w%$]+)\s+(.*)", re.DOTALL)
+_GUARDED = re.compile(r"@(!?)\s*([\w%$@]+)\s+(.*)", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)|0[fFdD][0-9a-fA-F]+")
 
 

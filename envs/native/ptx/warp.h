@@ -158,15 +158,15 @@ const u64 kMostInstructions = 150'000'000;  // of warps, in one call: some secon
 
 // The lanes that go on from the lowest basic block; those that wait for others in a warp come last.
 INLINE u32 next_block(Warp& w, u32 ready, const u8* meets) {
+  const u32 kLast = 1u << 20;
   u32 best = ~0u;
-  const bool odd = (++w.turns & 4095) == 0;  // now and then the highest: a lane may spin for its neighbour
+  // Now and then the highest, for a lane may spin for its neighbour; never one that others should reach first.
+  const bool odd = (++w.turns & 4095) == 0;
   EACH(ready) {
-    u32 key = w.at[l] + (meets[w.at[l]] ? 1u << 20 : 0);
-    if (odd) key = (1u << 22) - key;
+    const u32 at = w.at[l], key = meets[at] ? at + kLast : odd ? kLast - 1 - at : at;
     best = key < best ? key : best;
   }
-  if (odd) best = (1u << 22) - best;
-  best &= (1u << 20) - 1;
+  best = best >= kLast ? best - kLast : odd ? kLast - 1 - best : best;
   u32 mask = 0;
   EACH(ready) mask |= (u32)(w.at[l] == best) << l;
   w.choose(mask);
