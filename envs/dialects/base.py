@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.referee.exit_codes import EXITS
 from kernelwright.envs.replay.plan import GpuReplay
-from kernelwright.envs.sandbox.build import BuildResult
+from kernelwright.envs.sandbox.build import BUILD_LIMIT_S, BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import Starts
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
 from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
 
 SOURCE_LIMIT_BYTES = 1 << 18
+LIBRARY = "kernel.so"
+"""What is built is called so."""
 ANOTHER_KERNEL = "kernel in a ```cpp block, with the same signature"
 ANOTHER_MODULE = "module in a ```python block, with the same `ModelNew`"
 
@@ -76,6 +79,22 @@ class DialectSpec(Protocol):
 
         What is true of an answer on any sizes is found on those of the first.
         """
+
+
+def shared_library(
+    words: Sequence[str],
+    files: Mapping[str, str],
+    sandboxes: Sandboxes,
+    limit_s: float = BUILD_LIMIT_S,
+) -> BuildResult:
+    """What g++ makes of these files when it is given these words besides this machine's own."""
+    compiler = [compiler_path(), *native_flags()]
+    return compile_once(
+        sandboxes.of(Runtime.NATIVE),
+        ["/bin/sh", "-c", f'"$@" && cat {LIBRARY} >&3', "sh", *compiler, *words],
+        files,
+        limit_s=limit_s,
+    )
 
 
 def failed(reason: str, log: str, verdict: Verdict = Verdict.BUILD_FAILED) -> Evaluation:

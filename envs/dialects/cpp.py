@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from kernelwright.envs.abi import C_ABI, CaseSpec, glue, signature
 from kernelwright.envs.dialects.base import (
     ANOTHER_KERNEL,
+    LIBRARY,
     Built,
     failed,
     no_kernel_function,
+    shared_library,
     too_large,
 )
-from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
-from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
 from kernelwright.envs.types import Evaluation
 
 FLAGS = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs")
@@ -22,8 +22,6 @@ FLAGS = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs"
 
 LIBRARIES = ("-Wl,--as-needed", "-lgomp")
 """OpenMP's functions link; its parallel regions are one thread, as a worker is one core."""
-
-_SCRIPT = '"$@" && cat kernel.so >&3'
 
 
 class Cpp:
@@ -46,26 +44,17 @@ class Cpp:
     ) -> Built | Evaluation:
         if refused := too_large(source):
             return refused
-        compiler = [
-            compiler_path(),
-            *native_flags(),
-            *FLAGS,
-            "-o",
-            "kernel.so",
-            "glue.cpp",
-            *LIBRARIES,
-        ]
-        made = compile_once(
-            sandboxes.of(Runtime.NATIVE),
-            ["/bin/sh", "-c", _SCRIPT, "sh", *compiler],
+        made = shared_library(
+            [*FLAGS, "-o", LIBRARY, "glue.cpp", *LIBRARIES],
             {C_ABI.file: source, "glue.cpp": glue(specs[0], C_ABI)},
+            sandboxes,
         )
         if made.failure:
             if "undefined reference to `kernel'" in made.log:
                 return no_kernel_function(signature(specs[0], C_ABI), made.log)
             return failed(made.failure, made.log)
         return Built(
-            files=(("kernel.so", made.artefact),),
+            files=((LIBRARY, made.artefact),),
             runtime=Runtime.NATIVE,
             log=made.log,
             facts=(("library_bytes", float(len(made.artefact))),),

@@ -15,6 +15,7 @@ from kernelwright.envs.abi import C_TYPES, CaseSpec, NativeAbi, glue, signature
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import (
     ANOTHER_KERNEL,
+    LIBRARY,
     Built,
     failed,
     host_failed,
@@ -87,7 +88,7 @@ class Cuda:
             return trace(library, kernels, case, sandboxes)
 
         built = Built(
-            files=((nvcc.LIBRARY, library),),
+            files=((LIBRARY, library),),
             runtime=None,
             log=made.log,
             facts=(*sizes, *launches, *plan.facts()),
@@ -121,7 +122,7 @@ def trace(
         sandboxes.of(Runtime.NATIVE),
         [],
         {
-            nvcc.LIBRARY: library,
+            LIBRARY: library,
             "layout": native_layout(spec),
             "parameters": parameter_lines(kernels[0].ptx),
         },

@@ -8,19 +8,16 @@ from functools import cache
 from pathlib import Path
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.dialects.base import Built, failed, unsupported
+from kernelwright.envs.dialects.base import LIBRARY, Built, failed, shared_library, unsupported
 from kernelwright.envs.ptx.parse import NotEmulatedError
 from kernelwright.envs.ptx.program import program
 from kernelwright.envs.replay.assemble import NoCodeError
 from kernelwright.envs.replay.plan import Plan
-from kernelwright.envs.sandbox.build import compile_once
-from kernelwright.envs.sandbox.limits import BUILD_LIMITS, Starts
+from kernelwright.envs.sandbox.limits import Starts
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
-from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
 from kernelwright.envs.types import Evaluation, Verdict
 
 HEADERS = Path(__file__).parents[1] / "native" / "ptx"
-LIBRARY = "kernel.so"
 FLAGS = (
     *("-O1", "-std=gnu++17", "-shared", "-fPIC", "-fopenmp-simd", "-fno-exceptions", "-fno-rtti"),
     *("-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing", "-ffp-contract=off", "-w"),
@@ -28,8 +25,6 @@ FLAGS = (
 """-O1: -O2 takes a third longer to build and runs a fifth faster. No contraction: an fma is one
 where the PTX has one, and a product and a sum are two."""
 LIMIT_S = 60.0
-
-_SCRIPT = f'"$@" && cat {LIBRARY} >&3'
 
 
 def plans_of(
@@ -80,14 +75,8 @@ def emulated(cases: Sequence[tuple[CaseSpec, Plan]], sandboxes: Sandboxes) -> by
         return failed("no_code", str(error))
     except ValueError as error:
         return failed("launch_misused", str(error), Verdict.CHEATED)
-    compiler = [compiler_path(), *native_flags(), *FLAGS, "-o", LIBRARY, "program.cpp"]
-    made = compile_once(
-        sandboxes.of(Runtime.NATIVE),
-        ["/bin/sh", "-c", _SCRIPT, "sh", *compiler],
-        {"program.cpp": source, **headers()},
-        limits=BUILD_LIMITS,
-        limit_s=LIMIT_S,
-    )
+    words = [*FLAGS, "-o", LIBRARY, "program.cpp"]
+    made = shared_library(words, {"program.cpp": source, **headers()}, sandboxes, LIMIT_S)
     if made.failure == "compile_error":  # ours, and not for an answer to bring about
         return unsupported("translation", made.log)
     return failed(made.failure, made.log) if made.failure else made.artefact

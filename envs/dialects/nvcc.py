@@ -11,11 +11,11 @@ import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from kernelwright.envs.dialects.base import LIBRARY
 from kernelwright.envs.replay.plan import Kernel
 from kernelwright.envs.replay.ptx import ARCHITECTURES
 
 FLAGS = ("-shared", "-Xcompiler", "-fPIC", "-cudart", "none")
-LIBRARY = "kernel.so"
 PTX_BYTES = 8 << 20
 MOST_MEMBERS = 32
 

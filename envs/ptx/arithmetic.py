@@ -74,15 +74,12 @@ def by_table(scope: Scope, one: Instruction) -> list[Step]:
         )
         return pure(scope, one, (to, f"pack16({halves})"))
     numbers = [scope.value(text, kind) for text in values]
-    if one.parts[0] == "fma" and kind in ("f16", "bf16"):
-        numbers = [f"(double){text}" for text in numbers]
     return pure(scope, one, scope.result(to, kind, _computed(scope, one, kind, numbers, values)))
 
 
 def _half(scope: Scope, one: Instruction, template: str, values: list[str], part: str) -> str:
     kind = scope.kind(one)[:-2]
-    wide = "(double)" if one.parts[0] == "fma" else ""
-    numbers = [f"{wide}{READS[kind]}({part}({scope.value(text, 'b32')}))" for text in values]
+    numbers = [f"{READS[kind]}({part}({scope.value(text, 'b32')}))" for text in values]
     return f"{WRITES[kind]}({_computed(scope, one, kind, numbers, values)})"
 
 
@@ -175,28 +172,25 @@ def _product(
 def carried(scope: Scope, one: Instruction) -> list[Step]:
     """add, sub and mad that give a carry on or take one."""
     only(one, "cc lo hi")
-    kind, to, base = scope.kind(one), one.operands[0], one.parts[0]
+    kind, base = scope.kind(one), one.parts[0]
+    to, *texts = given(one, 4 if base.startswith("mad") else 3)
     bits = BITS[kind]
     if bits not in (32, 64):
         raise NotEmulatedError(one.opcode)
-    values = [scope.value(text, f"u{bits}") for text in one.operands[1:]]
+    values = [scope.value(text, f"u{bits}") for text in texts]
     takes, gives = base.endswith("c"), "cc" in one.parts
     scope.registers.setdefault("%CC", 32)
     scope.registers.setdefault(f"%sum{bits}", bits)
     carry = f"({variable('%CC')} & 1)" if takes else "0"
     if base.startswith("mad"):
-        given(one, 4)
-        low = f"(u{bits})({values[0]} * {values[1]})"
-        part = f"high_product<{ctype(kind)}>" if "hi" in one.parts else ""
-        first = f"(u{bits}){part}({', '.join(values[:2])})" if part else low
-        total = f"(u128){first} + {values[2]} + {carry}"
-    elif base.startswith("sub"):
-        given(one, 3)
-        total = f"(u128){values[0]} - {values[1]} - {carry}"
+        a, b, c = values
+        high = f"high_product<{ctype(kind)}>({a}, {b})"
+        first = f"(u{bits}){high}" if "hi" in one.parts else f"(u{bits})({a} * {b})"
+        total = f"(u128){first} + {c} + {carry}"
     else:
-        given(one, 3)
-        total = f"(u128){values[0]} + {values[1]} + {carry}"
-    reads = scope.reads(*one.operands[1:]) | ({"%CC"} if takes else set())
+        sign = "-" if base.startswith("sub") else "+"
+        total = f"(u128){values[0]} {sign} {values[1]} {sign} {carry}"
+    reads = scope.reads(*texts) | ({"%CC"} if takes else set())
     rows = [(f"%sum{bits}", f"(u{bits})({total})")]
     if gives:
         rows.append(("%CC", f"(u32)(({total}) >> {bits}) & 1"))

@@ -88,7 +88,7 @@ def _packed(scope: Scope, one: Instruction, wanted: str, values: list[str]) -> s
 def _converted(one: Instruction, wanted: str, kind: str, x: str) -> str:
     """The number of one type as one of another."""
     parts = set(one.parts)
-    whole = next((ROUND[part] for part in one.parts if part in ROUND), None)
+    whole = _rounding(one)
     if wanted == "tf32":
         return f"to_tf32({x})"
     if kind in FLOATS and wanted not in FLOATS:
@@ -102,7 +102,7 @@ def _converted(one: Instruction, wanted: str, kind: str, x: str) -> str:
 
 def _to_float(one: Instruction, wanted: str, kind: str, x: str) -> str:
     parts = set(one.parts)
-    whole = next((ROUND[part] for part in one.parts if part in ROUND), None)
+    whole = _rounding(one)
     if parts & {"rm", "rp"} or ("rz" in parts and (wanted, kind) not in _TRUNCATED):
         raise NotEmulatedError(one.opcode)
     if "rz" in parts:
@@ -121,6 +121,11 @@ def _to_float(one: Instruction, wanted: str, kind: str, x: str) -> str:
 
 
 _TRUNCATED = {("bf16", "f32"), ("f16", "f32"), ("f32", "f64")}
+
+
+def _rounding(one: Instruction) -> str | None:
+    """How it makes a number whole, if it does."""
+    return next((ROUND[part] for part in one.parts if part in ROUND), None)
 
 
 def _whole(how: str, kind: str, x: str) -> str:

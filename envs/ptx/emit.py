@@ -63,8 +63,7 @@ class Segments:
     """A block's arithmetic, each row as early as what it reads, and who read before it, allow."""
 
     def __init__(self, block: Basic) -> None:
-        self.calls = [step for step in block.steps if step.call]
-        self.all = [Segment() for _ in range(len(self.calls) + 1)]
+        self.all = [Segment(), *(Segment() for step in block.steps if step.call)]
         self.set_at: dict[str, int] = {}
         self.used_at: dict[str, int] = {}
         self.arrays: dict[str, str] = {}
@@ -75,10 +74,7 @@ class Segments:
             if step.call:
                 self._call(step)
             else:
-                sets = {register for register, _ in step.rows}
-                guard = _guard(step)
-                reads = step.reads | ({step.guard} if guard else set())
-                self._put(self._after(0, reads, sets), _rows(step), reads)
+                self._put(self._after(0, step.needs, step.sets), _rows(step), step.needs)
         if block.condition:
             self._condition("taken_", block.condition[0])
         if block.index:
@@ -103,7 +99,6 @@ class Segments:
     def _call(self, step: Step) -> None:
         """What lanes fill for a call, the call, and what they read after it."""
         number, guard = len(self.lines), _guard(step)
-        reads = step.reads | ({step.guard} if guard else set())
         fills = []
         for c, name, expression in step.inputs:
             array, _, index = name.partition("@")
@@ -117,13 +112,12 @@ class Segments:
             self.arrays[array] = "u32"
             fills.append(Row("", array, f"{guard} ? 1u : 0u"))
             on = f"mask & taken({array})"
-        self._put(min(self._after(0, reads, ()), number), fills, reads)
+        self._put(min(self._after(0, step.needs, ()), number), fills, step.needs)
         for c, name in step.outputs:
             self.arrays[name] = c
         self.lines.append(f"{{ const u32 on_ = {on}; (void)on_; {step.call} }}")
-        sets = {register for register, _ in step.rows}
         again = {step.guard} if guard else set()
-        self._put(self._after(number + 1, again, sets), _rows(step), again)
+        self._put(self._after(number + 1, again, step.sets), _rows(step), again)
 
     def _condition(self, array: str, register: str) -> None:
         self.arrays[array] = "u32"
@@ -177,7 +171,6 @@ def _description(lowered: Lowered) -> Iterator[str]:
         f"run{name}",
         f"sites{name}",
         len(scope.sites),
-        len(lowered.blocks),
         f"(u32)sizeof(R{name})",
         scope.local_bytes,
         scope.shared_bytes,
@@ -202,13 +195,11 @@ def _kept(blocks: list[Basic]) -> set[str]:
     for block in blocks:
         known: set[str] = set()
         for step in block.steps:
-            reads = step.reads | ({step.guard} if step.guard else set())
-            exposed |= reads - known
-            for register, _ in step.rows:
-                if step.guard and register not in known:
-                    exposed.add(register)
-                known.add(register)
-            for name in reads | {register for register, _ in step.rows}:
+            exposed |= step.needs - known
+            if step.guard:
+                exposed |= step.sets - known
+            known |= step.sets
+            for name in step.needs | step.sets:
                 seen.setdefault(name, set()).add(block.number)
         for name in filter(None, [block.condition[0] if block.condition else "", block.index]):
             seen.setdefault(name, set()).add(block.number)
@@ -223,8 +214,6 @@ def _block(lowered: Lowered, block: Basic, kept: set[str]) -> list[str]:
     passed_on = {name for name, count in touched.items() if count > 1 and name not in kept}
     lines = [f"B{block.number}: {{"]
     lines += [f"  launch.spent += {max(block.count, 1)};"]
-    lines += [f"  launch.counts[{block.number}].warps += 1;"]
-    lines += [f"  launch.counts[{block.number}].lanes += (u32)__builtin_popcount(mask);"]
     for name, c in segments.arrays.items():
         array, bracket, size = name.partition("[")
         lines.append(f"  alignas(64) {c} {array}{bracket}{size}[32];")

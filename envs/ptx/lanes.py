@@ -129,8 +129,9 @@ def product(scope: Scope, one: Instruction) -> list[Step]:
     kinds = [part for part in one.parts if part in BITS]
     d, a, b, c = (vector(text) for text in given(one, 4))
     saturated = "satfinite" in one.parts
-    fits = found and len(kinds) == 4
-    function = _product_of(int(found[1]), kinds, saturated) if found and fits else None
+    if found is None or len(kinds) != 4:
+        raise NotEmulatedError(one.opcode)
+    function = _product_of(int(found[1]), kinds, saturated)
     if function is None:
         raise NotEmulatedError(one.opcode)
     x, y, z, t = (scope.array() for _ in range(4))

@@ -79,6 +79,15 @@ class Step:
     meets: bool = False
     """Whether lanes of a warp look at each other: they should have met before."""
 
+    @property
+    def needs(self) -> set[str]:
+        """What it reads, its guard among it."""
+        return self.reads | ({self.guard} if self.guard else set())
+
+    @property
+    def sets(self) -> set[str]:
+        return {register for register, _ in self.rows}
+
 
 def mangled(name: str) -> str:
     """A name as letters, digits and underscores, no two of them alike."""

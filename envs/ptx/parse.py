@@ -114,7 +114,7 @@ _NUMBER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)|0[fFdD][0-9a-fA-F]+")
 def parse(text: str) -> Module:
     """Raises OddPtxError, and NotEmulatedError for features that are known and not emulated."""
     text = _LINES.sub(" ", _without(_without(text, "/*", "*/"), ".section", "}"))
-    module, at = Module(), 0
+    module, at, names = Module(), 0, set[str]()
     while at < len(text):
         if found := _FUNCTION.match(text, at):
             at = found.end()
@@ -125,9 +125,11 @@ def parse(text: str) -> Module:
             tokens, at = _body(text, at)
             if found[2] == "func":
                 raise NotEmulatedError("call")
-            module.kernels.append(_kernel(found[3], tokens))
-            if any(one.name == module.kernels[-1].name for one in module.kernels[:-1]):
-                raise OddPtxError(f"two kernels {module.kernels[-1].name[:80]}")
+            kernel = _kernel(found[3], tokens)
+            if kernel.name in names:
+                raise OddPtxError(f"two kernels {kernel.name[:80]}")
+            names.add(kernel.name)
+            module.kernels.append(kernel)
         elif found := _STATEMENT.match(text, at):
             at = found.end()
             if found[1].strip() and not found[1].lstrip().startswith((".alias", ".pragma")):
@@ -258,10 +260,9 @@ def _parameters(text: str) -> list[Parameter]:
         # What `.ptr` says of an address stands between its type and its name.
         kind, pointer, rest = one.strip().partition(".ptr")
         words = f"{kind} {rest.split()[-1]}" if pointer and rest.split() else one.strip()
-        row = _VARIABLE.fullmatch(words)
-        if row is None or row[1] != "param":
-            raise OddPtxError(f"no parameter: {one.strip()[:80]}")
         variable = _variable(words)
+        if variable.space != "param":
+            raise OddPtxError(f"no parameter: {one.strip()[:80]}")
         size = variable.size_bytes or 0
         offset = -(-offset // variable.align) * variable.align
         found.append(Parameter(variable.name, offset, size))

@@ -15,7 +15,7 @@ from kernelwright.envs.ptx.lower import lower
 from kernelwright.envs.ptx.operands import mangled
 from kernelwright.envs.ptx.parse import Kernel, Module, NotEmulatedError, OddPtxError, parse
 from kernelwright.envs.replay.assemble import best_for
-from kernelwright.envs.replay.plan import Copy, Fill, Launch, Place, Plan
+from kernelwright.envs.replay.plan import Copy, Fill, Launch, Place, Plan, is_empty, sizes_of
 
 ARCHITECTURE = 80
 """Code for later ones may ask for what is not emulated: clusters, wgmma, bulk copies."""
@@ -109,14 +109,8 @@ class _Tables:
     ) -> None:
         self.number, self.spec, self.plan = number, spec, plan
         self.kernels, self.names = kernels, names
-        given = [(one.name, one.size_bytes) for one in spec.tensors]
-        self.bytes = dict(given) | plan.buffers
-        if set(plan.buffers) & {name for name, _ in given}:
-            raise ValueError("a buffer has the name of a tensor")
+        self.bytes = sizes_of(plan, spec)
         self.numbers = {name: number for number, name in enumerate(self.bytes)}
-        for place, used in plan.places():
-            if place.tensor not in self.bytes or place.offset + used > self.bytes[place.tensor]:
-                raise ValueError(f"{place} is in no tensor")
 
     def lines(self) -> list[str]:
         n, spec, plan = self.number, self.spec, self.plan
@@ -128,7 +122,7 @@ class _Tables:
             how = f"{_bool(name in writable)}, {_bool(name not in plan.buffers)}"
             tensors.append(f'{{"{mangled(name)}", {size}, {how}}}')
         lines: list[str] = []
-        steps = [self._step(i, one, lines) for i, one in enumerate(plan.steps) if _does(one)]
+        steps = [self._step(i, one, lines) for i, one in enumerate(plan.steps) if not is_empty(one)]
         results = plan.outputs or [Place(tensor=one.name, offset=0) for one in spec.outputs]
         to = [self._place(Place(tensor=one.name, offset=0)) for one in spec.outputs]
         sizes_out = [str(one.size_bytes) for one in spec.outputs]
@@ -213,11 +207,6 @@ def _step_row(
         grid, block = (f"{{{', '.join(map(str, one))}}}" for one in (step.grid, step.block))
         parts = [kernel, grid, block, str(step.shared_bytes), str(size), str(count), arguments]
     return f"{{{', '.join([what, *parts, to, source, f'{bytes_}ull', pattern, str(width)])}}}"
-
-
-def _does(step: Launch | Fill | Copy) -> bool:
-    """Whether it does anything: a launch of no block is left out."""
-    return all(step.grid) if isinstance(step, Launch) else bool(step.bytes)
 
 
 def _array(c: str, name: str, rows: Sequence[str]) -> str:

@@ -19,7 +19,15 @@ from kernelwright.envs.referee.exit_codes import DEVICE_LOST, REPLAY_EXITS
 from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, offsets
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
-from kernelwright.envs.replay.plan import GpuReplay, Launch, Place, Plan, Step
+from kernelwright.envs.replay.plan import (
+    GpuReplay,
+    Launch,
+    Place,
+    Plan,
+    Step,
+    is_empty,
+    sizes_of,
+)
 from kernelwright.envs.sandbox.build import head
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
@@ -127,16 +135,14 @@ def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dic
     """
     starts, size_bytes = offsets(spec.inputs)
     own = {INPUTS: size_bytes, **{one.name: one.size_bytes for one in spec.outputs}}
-    if (set(own) | {one.name for one in spec.inputs}) & set(plan.buffers):
+    if INPUTS in plan.buffers:
         raise ValueError("a buffer has the name of a tensor")
+    sizes_of(plan, spec)
     regions = own | plan.buffers
     inside = {name: (name, 0, size) for name, size in regions.items()} | {
         one.name: (INPUTS, start, one.size_bytes)
         for one, start in zip(spec.inputs, starts, strict=True)
     }
-    for place, used_bytes in plan.places():
-        if place.tensor not in inside or place.offset + used_bytes > inside[place.tensor][2]:
-            raise ValueError(f"{place} is in no tensor")
 
     def address(place: Place) -> list[Any]:
         region, start, _ = inside[place.tensor]
@@ -163,11 +169,6 @@ def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dic
         "regions": own,
         "buffers": plan.buffers,
         "modules": binaries,
-        "steps": [step(one) for one in plan.steps if not _empty(one)],
+        "steps": [step(one) for one in plan.steps if not is_empty(one)],
         "results": results,
     }
-
-
-def _empty(step: Step) -> bool:
-    """Whether it does nothing: Triton leaves out a launch of no block, the driver refuses it."""
-    return not (all(step.grid) if isinstance(step, Launch) else step.bytes)

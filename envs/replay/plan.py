@@ -128,6 +128,24 @@ class Plan(Strict):
         return tuple(found)
 
 
+def sizes_of(plan: Plan, spec: CaseSpec) -> dict[str, int]:
+    """The bytes of each tensor that the plan may mention. Raises ValueError where it mentions a
+    place in none of them, or calls a buffer as a tensor is called."""
+    given = {one.name: one.size_bytes for one in spec.tensors}
+    if given.keys() & plan.buffers.keys():
+        raise ValueError("a buffer has the name of a tensor")
+    sizes = given | plan.buffers
+    for place, used_bytes in plan.places():
+        if place.tensor not in sizes or place.offset + used_bytes > sizes[place.tensor]:
+            raise ValueError(f"{place} is in no tensor")
+    return sizes
+
+
+def is_empty(step: Step) -> bool:
+    """Whether it does nothing: Triton leaves out a launch of no block, the driver refuses it."""
+    return not (all(step.grid) if isinstance(step, Launch) else step.bytes)
+
+
 class Before(Strict):
     """How much of a record of two calls is the first's, and what of it cannot be done again."""
 

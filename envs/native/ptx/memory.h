@@ -2,49 +2,6 @@
 #pragma once
 #include "warp.h"
 
-// ---- what a request costs --------------------------------------------------------------------
-// How many different values lanes of the mask have.
-CALL u32 distinct(const u64* a, u32 mask) {
-  u64 seen[32];
-  u32 found = 0;
-  EACH(mask) {
-    bool known = false;
-    for (u32 i = found; i-- && !known;) known = seen[i] == a[l];
-    if (!known) seen[found++] = a[l];
-  }
-  return found;
-}
-template <u32 BYTES> CALL u32 sectors(const u64* a, u32 mask) {
-  u64 sector[32];
-  LANES sector[l] = a[l] >> 5;
-  return distinct(sector, mask);
-}
-// Passes over 32 banks of four bytes; wide accesses go in parts of 128 bytes.
-template <u32 BYTES> CALL u32 wavefronts(const u32* a, u32 mask) {
-  const u32 words = BYTES < 4 ? 1 : BYTES / 4, lanes = 32 / words;
-  u32 all = 0;
-  for (u32 part = 0; part < words; ++part) {
-    const u32 some = words == 1 ? mask : mask & (u32)(((1ull << lanes) - 1) << (part * lanes));
-    u32 banks[32] = {0}, seen[32], count = 0, worst = 0;
-    EACH(some) for (u32 i = 0; i < words; ++i) {
-      const u32 word = (a[l] >> 2) + i;
-      bool known = false;
-      for (u32 j = 0; j < count && !known; ++j) known = seen[j] == word;
-      if (known) continue;
-      seen[count++ & 31] = word;
-      const u32 here = ++banks[word & 31];
-      worst = here > worst ? here : worst;
-    }
-    all += worst;
-  }
-  return all;
-}
-CALL void count(Block& b, u32 site, u32 mask, u32 units, u32 bytes) {
-  Memory& one = b.launch->memory[site];
-  const u32 lanes = __builtin_popcount(mask);
-  one.requests += 1, one.lanes += lanes, one.units += units, one.bytes += (u64)bytes * lanes;
-}
-
 // ---- global memory -------------------------------------------------------------------------
 enum How { kRead, kWrite, kUpdate };
 
@@ -83,7 +40,6 @@ template <u32 BYTES> INLINE bool reach(Warp& w, u32 id, const u64* a, u32 mask, 
   }
   if (odd) EACH(mask) if (a[l] & (BYTES - 1)) fail(kMisaligned, b, id, l, w.number, a[l]);
   if (outside) find_region<BYTES>(w, id, a, mask, writes);
-  if (b.launch->memory) count(b, id, mask, sectors<BYTES>(a, mask), BYTES);
   return in_row<BYTES>(a, mask);
 }
 template <class T, int N> CALL void load_global(Warp& w, u32 id, u32 mask, const u64* a, Lanes<T>* to) {
@@ -164,7 +120,6 @@ template <u32 BYTES> INLINE Shape reach_shared(Warp& w, u32 id, const u32* a, u3
   }
   if (outside) EACH(mask) if ((u64)a[l] + BYTES > size) fail(kSharedBounds, b, id, l, w.number, kSharedWindow + a[l]);
   if (odd) EACH(mask) if (a[l] & (BYTES - 1)) fail(kMisaligned, b, id, l, w.number, kSharedWindow + a[l]);
-  if (b.launch->memory) count(b, id, mask, wavefronts<BYTES>(a, mask), BYTES);
   return {mask == ~0u && !same, mask == ~0u && !row};
 }
 template <class T, int N> CALL void load_shared(Warp& w, u32 id, u32 mask, const u32* a, Lanes<T>* to) {

@@ -59,12 +59,10 @@ CALL void play_step(const Step& one, u8* const* tensors, const Region* regions, 
   launch.regions = regions, launch.region_count = region_count;
   launch.found = static_cast<Site*>(room(kernel.site_count * sizeof(Site)));
   for (u32 i = 0; i < kernel.site_count; ++i) launch.found[i] = Site();
-  launch.counts = static_cast<Count*>(room(kernel.block_count * sizeof(Count)));
-  memset(launch.counts, 0, kernel.block_count * sizeof(Count));
   launch.seed = seed, launch.spent = spent;
   run_launch(launch);
   spent = launch.spent;
-  free(launch.found), free(launch.counts);
+  free(launch.found);
 }
 
 // The order of blocks and warps follows from the inputs, which follow from the round's secret seed:

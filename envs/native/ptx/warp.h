@@ -1,7 +1,7 @@
 // A launch as warps of 32 lanes, side by side: what is known of them, faults, and who runs when.
 //
 // Holds: every access is inside what the launch may touch, an endless loop ends. Does not hold:
-// that counters or warnings say anything of a device's speed.
+// that a warning means a fault on a device, or its absence none.
 #pragma once
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,10 +30,6 @@ INLINE bool in_param(u64) { return false; }
 
 struct Region { u64 low, high; const char* name; bool writable; };
 struct Site { u64 low = 1, high = 0; bool writable = false; };  // the region that answered last
-struct Memory {  // of one memory instruction: units are sectors, or wavefronts of shared memory
-  u64 requests, lanes, units, bytes;
-};
-struct Count { u64 warps, lanes; };  // of one basic block
 
 struct Block;
 struct Warp;
@@ -41,7 +37,7 @@ struct Kernel {
   const char* name;
   int (*run)(Warp&, Block&);
   const char* const* sites;
-  u32 site_count, block_count, register_bytes, local_bytes, shared_bytes, shared_unit;
+  u32 site_count, register_bytes, local_bytes, shared_bytes, shared_unit;
   bool weak_order;
 };
 
@@ -53,8 +49,6 @@ struct Launch {
   const Region* regions;
   u32 region_count;
   Site* found;
-  Count* counts;
-  Memory* memory;  // null: not counted
   u64 seed;
   u64 spent;  // instructions of warps
   u32 warned;
@@ -63,7 +57,7 @@ struct Launch {
 struct Async { u64 from; u32 to, bytes, copied, lane, site, group; };
 struct Warp {
   Block* block;
-  u32 number, alive, blocked, mask, phase, local_bytes, barrier;
+  u32 number, alive, blocked, mask, local_bytes, barrier;
   u64 turns;
   alignas(64) u32 on[32];
   alignas(64) u32 at[32];  // the basic block that a lane is at
@@ -79,7 +73,7 @@ struct Warp {
 };
 
 // Who touched a unit of shared memory last: a stamp is epoch << 11 | thread, a barrier starts an epoch.
-struct Shadow { u32 *written, *read, *phase; };
+struct Shadow { u32 *written, *read; };
 const u32 kMany = 0x7fe, kAtomic = 0x7fd, kPending = ~0u;
 
 // What `bar.red` counts, by the epoch that the barrier ends.
@@ -190,7 +184,7 @@ CALL Block* make_block(Launch& launch, u32 threads) {
   b->shared_bytes = (u64)kernel.shared_bytes + launch.shared_bytes;
   b->shared = static_cast<u8*>(room(b->shared_bytes + 64));
   const size_t units = b->shared_bytes / kernel.shared_unit + 40;
-  for (u32** part : {&b->shadow.written, &b->shadow.read, &b->shadow.phase}) {
+  for (u32** part : {&b->shadow.written, &b->shadow.read}) {
     *part = static_cast<u32*>(room(units * 4));
     memset(*part, 0, units * 4);
   }
@@ -219,7 +213,7 @@ CALL void begin(Block& b, u64 number, u32 threads) {
   b.first_epoch = ++b.epoch;
   if (b.epoch > 1u << 20) {  // stamps would run into each other
     const size_t units = b.shared_bytes / b.launch->kernel->shared_unit + 40;
-    for (u32* part : {b.shadow.written, b.shadow.read, b.shadow.phase}) memset(part, 0, units * 4);
+    for (u32* part : {b.shadow.written, b.shadow.read}) memset(part, 0, units * 4);
     b.epoch = b.first_epoch = 1;
   }
   memset(b.shared, leftover(b.launch->seed + number), b.shared_bytes);
@@ -227,7 +221,7 @@ CALL void begin(Block& b, u64 number, u32 threads) {
     Warp& w = b.warps[i];
     const u32 some = threads - i * 32 < 32 ? threads - i * 32 : 32;
     w.alive = some == 32 ? ~0u : (1u << some) - 1;
-    w.blocked = w.copy_count = w.groups = w.phase = 0;
+    w.blocked = w.copy_count = w.groups = 0;
     memset(w.at, 0, sizeof w.at);
   }
 }
@@ -269,14 +263,14 @@ CALL void run_launch(Launch& launch) {
   const u32 kMost = 256;
   Block* resident[kMost];
   Block* idle[kMost];
-  u32 count = 0, free_ones = 0, made = 0;
+  u32 count = 0, free_ones = 0;
   u64 step = total > 2 ? mixed(launch.seed) % total : 1, begun = 0;
   const auto divisor = [](u64 a, u64 b) { while (b) { const u64 c = a % b; a = b, b = c; } return a; };
   while (divisor(step ? step : total, total) != 1 && total > 1) step = (step + 1) % total;
   const u64 start = mixed(launch.seed + 1) % total;
   while (begun < total || count) {
     if (begun < total && count < kMost) {
-      if (!free_ones) { idle[free_ones++] = make_block(launch, threads); ++made; }
+      if (!free_ones) idle[free_ones++] = make_block(launch, threads);
       Block* b = idle[--free_ones];
       begin(*b, (start + (u128)begun++ * step) % total, threads);
       resident[count++] = b;
@@ -291,6 +285,6 @@ CALL void run_launch(Launch& launch) {
   for (u32 i = 0; i < free_ones; ++i) {
     Block* b = idle[i];
     for (u32 j = 0; j < b->warp_count; ++j) free(b->warps[j].registers), free(b->warps[j].local), free(b->warps[j].copies);
-    for (void* part : {(void*)b->warps, (void*)b->shadow.written, (void*)b->shadow.read, (void*)b->shadow.phase, (void*)b->shared, (void*)b}) free(part);
+    for (void* part : {(void*)b->warps, (void*)b->shadow.written, (void*)b->shadow.read, (void*)b->shared, (void*)b}) free(part);
   }
 }
