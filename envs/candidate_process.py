@@ -7,16 +7,15 @@ import secrets
 import signal
 import socket
 import subprocess
-from dataclasses import replace
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.memfd import HEAP, memfd
 from kernelwright.envs.referee.exit_codes import EMULATED_EXITS, EXITS
-from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout, python_layout
+from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.sandbox.build import head
-from kernelwright.envs.sandbox.limits import PYTHON_LIMITS, RUN_LIMITS
+from kernelwright.envs.sandbox.limits import RUN_LIMITS
 from kernelwright.envs.sandbox.patience import patience
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import jail_path
@@ -27,11 +26,10 @@ START_LIMIT_S = 10.0
 
 
 class PrimedPeer(RoundPeer):
-    """One that is told what the next rounds look like; `native` in the words of native/player.h."""
+    """One that is told what the next rounds look like, in the words of native/player.h."""
 
-    def __init__(self, channel: socket.socket, round_limit_s: float, *, native: bool) -> None:
+    def __init__(self, channel: socket.socket, round_limit_s: float) -> None:
         super().__init__(channel, round_limit_s)
-        self.native = native
         self.primed: bytes | None = None
 
     def ready(self) -> None:
@@ -40,7 +38,7 @@ class PrimedPeer(RoundPeer):
 
     def prime(self, spec: CaseSpec) -> None:
         """Tells the process the layout and the sizes of the rounds that follow."""
-        layout = native_layout(spec) if self.native else python_layout(spec)
+        layout = native_layout(spec)
         if self.primed != layout:
             nonce = secrets.token_bytes(NONCE_BYTES)
             message = b"P" + nonce[: LAYOUT_AT - 1] + layout
@@ -57,7 +55,7 @@ class NothingNative(PrimedPeer):
 
     def __init__(self) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        super().__init__(mine, START_LIMIT_S, native=True)
+        super().__init__(mine, START_LIMIT_S)
         with theirs:
             self.process = subprocess.Popen(
                 [jail_path(), "nothing", str(theirs.fileno())],
@@ -77,21 +75,19 @@ class NothingNative(PrimedPeer):
 class SandboxedCandidate(PrimedPeer):
     """A candidate, loaded in a process of its own that holds nothing worth stealing."""
 
-    def __init__(
-        self, built: Built, runtime: Runtime, sandboxes: Sandboxes, round_limit_s: float
-    ) -> None:
+    def __init__(self, built: Built, sandboxes: Sandboxes, round_limit_s: float) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        super().__init__(mine, round_limit_s * patience(), native=runtime is Runtime.NATIVE)
+        super().__init__(mine, round_limit_s * patience())
         self.log = memfd()  # in memory: what a job writes reaches no disk of the host
         self.status: int | None = None
         self.exits = EXITS | EMULATED_EXITS if built.emulated else EXITS
         files = [(name, memfd(content)) for name, content in built.files]
         with theirs:
-            self.job = sandboxes.of(runtime).start(
+            self.job = sandboxes.of(Runtime.NATIVE).start(
                 "play",
-                replace(RUN_LIMITS if self.native else PYTHON_LIMITS, starts=built.starts),
+                RUN_LIMITS,
                 files=files,
-                command=built.words,
+                command=[],
                 channel=theirs.fileno(),
                 log=self.log,
             )

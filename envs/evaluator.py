@@ -28,7 +28,7 @@ from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
 from kernelwright.envs.sandbox.patience import look_again, patience
-from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.types import (
     Candidate,
     CaseCheck,
@@ -91,7 +91,6 @@ class Session:
     """The candidate's."""
     loaded: Loaded
     built: Built
-    runtime: Runtime | None
     draws: Draws
     checks: list[CaseCheck]
     log: str
@@ -102,8 +101,8 @@ class Session:
 
     @property
     def huge(self) -> bool:
-        """Whether timed rounds have pages of 2 MB: where a native process maps them (player.h)."""
-        return self.runtime is Runtime.NATIVE and self.device is None
+        """Whether timed rounds have pages of 2 MB: where a process maps them (native/player.h)."""
+        return self.device is None
 
     @property
     def trust(self) -> Trust:
@@ -193,10 +192,10 @@ class Evaluator:
             limit = f"what was built has more than {RUN_LIMITS.file_bytes >> 20} MB\n"
             return failed("output_too_large", built.log + limit)
         draws = self._draws(seed)
-        session = Session(candidate.key, loaded, built, built.runtime, draws, [], built.log)
+        session = Session(candidate.key, loaded, built, draws, [], built.log)
         if built.on_device is not None and self.gpu is not None:
             evaluation = self._replay(session, built.on_device, self.gpu, timed)
-        elif built.runtime is None:
+        elif not built.playable:
             log = f"{built.log}it builds; nothing on this machine can run it\n"
             evaluation = failed("built_only", log, Verdict.UNJUDGED)
         else:
@@ -243,10 +242,9 @@ class Evaluator:
         """Plays a part with a fresh process of the candidate, which is gone afterwards."""
         if session.device is not None:
             return part(session.device)
-        assert session.runtime is not None
         limit_s = self.config.round_limit_s * (EMULATED_TAKES if session.built.emulated else 1)
         started = time.monotonic()
-        player = SandboxedCandidate(session.built, session.runtime, self.sandboxes, limit_s)
+        player = SandboxedCandidate(session.built, self.sandboxes, limit_s)
         try:
             player.ready()
             part(player)
@@ -347,13 +345,11 @@ class Evaluator:
 
     def _baseline(self, session: Session, numbers: Sequence[int]) -> list[tuple[int, int]]:
         """For each of these rounds (the module's time, what a round costs besides), as this
-        candidate's are timed: a device tells how long its work took, an answer in Python runs as
-        the module itself does, and with a native kernel goes what an empty round costs."""
+        candidate's are timed: a device tells how long its work took, and with a native kernel goes
+        what an empty round costs."""
         draws, loaded = session.draws, session.loaded
         if session.device is not None:
             return [(one, 0) for one in draws.rounds_ns(self.reference, loaded, numbers)]
-        if session.runtime is not Runtime.NATIVE:
-            return draws.whole_ns(loaded, numbers)
         self.nothing = self.nothing or NothingNative()
         self.nothing.prime(loaded.specs[loaded.timed])
         return draws.baseline_ns(loaded, numbers, self.nothing, huge=session.huge)

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
-from kernelwright.envs.dialects.emulated import FLAGS, headers
+from kernelwright.envs.dialects.planned import FLAGS, headers
 from kernelwright.envs.ptx.program import program
 from kernelwright.envs.replay.plan import Kernel, Launch, Place, Plan
-from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
+from kernelwright.envs.sandbox.toolchain import NATIVE, compiler_path, native_flags
 
 HEAD = ".version 8.7\n.target sm_80\n.address_size 64\n"
 Array = np.ndarray[tuple[int, ...], np.dtype[np.uint64]]
@@ -57,21 +57,30 @@ def library(source: str, folder: Path, *flags: str) -> Path:
     for name, text in {"program.cpp": source, **headers()}.items():
         (folder / name).write_text(text)
     path = folder / "kernel.so"
-    words = [compiler_path(), *native_flags(), *FLAGS, *flags, "-o", str(path), "program.cpp"]
+    own = [*FLAGS, f"-I{NATIVE / 'include'}", *flags]
+    words = [compiler_path(), *native_flags(), *own, "-o", str(path), "program.cpp"]
     subprocess.run(words, cwd=folder, check=True)
     return path
 
 
 def outputs_of(spec: CaseSpec, plan: Plan, inputs: Sequence[Array]) -> list[Array]:
     """What the plan leaves in its outputs."""
-    found = [np.zeros(one.shape, np.uint64) for one in spec.outputs]
+    found = played(spec, plan, [one.tobytes() for one in inputs])
+    pairs = zip(found, spec.outputs, strict=True)
+    return [np.frombuffer(one, np.uint64).reshape(out.shape) for one, out in pairs]
+
+
+def played(spec: CaseSpec, plan: Plan, inputs: Sequence[bytes]) -> list[bytes]:
+    """The same of tensors of any type."""
     with tempfile.TemporaryDirectory() as scratch:
         called = ctypes.CDLL(str(library(program([(spec, plan)]), Path(scratch))))
-    every = [*inputs, *found]
-    pointers = (ctypes.c_void_p * len(every))(*(one.ctypes.data for one in every))
+    found = [bytearray(one.size_bytes) for one in spec.outputs]
+    given = [ctypes.create_string_buffer(one, len(one)) for one in inputs]
+    every = [*given, *((ctypes.c_char * len(one)).from_buffer(one) for one in found)]
+    pointers = (ctypes.c_void_p * len(every))(*map(ctypes.addressof, every))
     sizes = (ctypes.c_int64 * len(spec.sizes))(*spec.sizes)
     called.kernelwright_call(pointers, sizes, (ctypes.c_double * 1)())
-    return found
+    return [bytes(one) for one in found]
 
 
 MAIN = """

@@ -13,6 +13,8 @@ from typing import Any
 from kernelwright.envs.dialects.cuda import FIRST_TENSOR
 from kernelwright.envs.memfd import HUGE_BYTES
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES
+from kernelwright.envs.replay import tables
+from kernelwright.envs.replay.plan import MOST_ARGUMENTS, MOST_DIMS
 
 ENVS = Path(__file__).parents[1] / "envs"
 OF_THE_GPU = {
@@ -48,18 +50,48 @@ def in_python(file: str) -> dict[str, Any]:
             values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
             for name, value in zip(names, values, strict=False):
                 text = ast.unparse(value)
-                if re.fullmatch(r"\d+( << \d+)?|'[^']*'", text):
+                if re.fullmatch(r"-?\d+( << \d+)?|'[^']*'", text):
                     found[ast.unparse(name)] = eval(text)
     return found
 
 
-def test_a_message_of_a_round_has_the_same_parts_on_all_three_sides() -> None:
-    player, guest = in_cpp("player.h"), in_python("rounds.py")
-    assert player["kNonceBytes"] == guest["NONCE_BYTES"] == NONCE_BYTES
-    assert player["kLayoutAt"] == guest["LAYOUT_AT"] == LAYOUT_AT
-    assert player["kMessageBytes"] == guest["MESSAGE_BYTES"]
+def in_enum(file: str, name: str) -> dict[str, int]:
+    """The members of an enum of a header, by name."""
+    text = (ENVS / "native" / file).read_text("utf-8")
+    (body,) = re.findall(rf"enum {name} : int64_t \{{(.*?)\}}", text, re.DOTALL)
+    found: dict[str, int] = {}
+    for number, one in enumerate(body.split(",")):
+        member, _, value = one.partition("=")
+        found[member.strip()] = int(value) if value else number
+    return found
+
+
+def test_a_message_of_a_round_has_the_same_parts_on_both_sides() -> None:
+    player = in_cpp("player.h")
+    assert player["kNonceBytes"] == NONCE_BYTES
+    assert player["kLayoutAt"] == LAYOUT_AT
     assert player["kHugeBytes"] == HUGE_BYTES
     assert LAYOUT_AT % 8 == 0, "its words are read in place"
+
+
+def test_a_value_of_a_function_in_cpp_is_the_same_on_all_three_sides() -> None:
+    guest = ast.parse((ENVS / "guest/library.py").read_text("utf-8"))
+    kinds = list(in_enum("include/kernelwright/value.h", "Kind").values())
+    assert kinds == list(range(len(kinds))) == [*range(tables.LEFT_OUT + 1)]
+    (counted,) = (ast.unparse(one) for one in guest.body if "LEFT_OUT" in ast.unparse(one)[:90])
+    assert f"range({len(kinds)})" in counted
+    types = in_enum("include/kernelwright/move.h", "Type")
+    assert sorted(types.values()) == sorted(tables.TYPES.values())
+    (known,) = (ast.unparse(one) for one in guest.body if ast.unparse(one).startswith("TYPES"))
+    assert all(f"torch.{name}: {number}" in known for name, number in tables.TYPES.items())
+    wrong, library = in_enum("include/kernelwright/value.h", "Wrong"), in_python("library.py")
+    assert wrong["kNoMemory"] == library["NO_MEMORY"]
+    assert in_cpp("include/kernelwright/value.h")["kSequence"] == library["SEQUENCE"]
+    assert in_cpp("include/kernelwright/move.h")["kMostDim"] == library["MOST_DIMS"] == MOST_DIMS
+    calls = in_cpp("plan/call.h")
+    assert calls["kMostArguments"] == MOST_ARGUMENTS
+    assert calls["kMostResults"] == library["MOST_RESULTS"]
+    assert (calls["kMostViews"], calls["kMostLent"]) == (tables.MOST_VIEWS, tables.MOST_LENT)
 
 
 def test_traced_host_code_finds_tensors_at_the_addresses_that_are_looked_up() -> None:

@@ -57,7 +57,7 @@ def test_an_inline_answer_in_cpp_is_checked_and_timed(judge: Judge, problem: Pro
     facts = dict(found.facts)
     assert facts["module_ns"] > 0
     assert facts["overhead_ns"] > 0
-    assert facts["fused_ext.light_header"] == 1
+    assert (facts["extensions"], facts["calls"]) == (1, 1)
 
 
 def test_a_triton_answer_is_checked_and_compiled_but_not_timed(
@@ -97,7 +97,7 @@ def test_an_inline_answer_in_cuda_is_built_and_its_launches_run_without_a_device
     assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
     assert found.trust is Trust.EMULATED
     facts = dict(found.facts)
-    assert (facts["fused_cuda.light_header"], facts["launches"]) == (1, 1)
+    assert (facts["extensions"], facts["launches"]) == (1, 1)
     for name in ARCHITECTURES:
         assert facts[f"sm_{name}.kernels"] == 1
         assert facts[f"sm_{name}.ptx_fma"] > 0
@@ -139,7 +139,6 @@ WRONG = {
         ("float s = bp[j];", "float s = oops;", Verdict.BUILD_FAILED, "compile_error"),
         ("nn.Linear(width, 32)", "nn.Linear(width, 32, 0)", Verdict.WRONG, "other_parameters"),
         ("return self", "nn.functional.relu(x); return self", Verdict.CHEATED, "torch_compute"),
-        ("as nn\n", "as nn, ctypes\n", Verdict.CHEATED, "forbidden_code"),
         ("ext = load_inline", "ext = dict", Verdict.CHEATED, "no_custom_kernel"),
         ("class ModelNew", "class Other", Verdict.CRASHED, "not_loadable"),
         ("ext = load_inline", "ext = load_inlin", Verdict.BUILD_FAILED, "import_error"),

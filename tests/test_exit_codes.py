@@ -14,6 +14,7 @@ from kernelwright.envs.referee.exit_codes import (
     OUT_OF_MEMORY,
     REPLAY_EXITS,
 )
+from kernelwright.envs.types import Verdict
 
 ENVS = Path(__file__).parents[1] / "envs"
 
@@ -25,7 +26,7 @@ def jail_codes() -> dict[str, int]:
 
 
 def guest_codes() -> dict[str, int]:
-    tree = ast.parse((ENVS / "guest/compute_guard.py").read_text(encoding="utf-8"))
+    tree = ast.parse((ENVS / "guest/leave.py").read_text(encoding="utf-8"))
     found: dict[str, int] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign):
@@ -52,12 +53,15 @@ def test_every_code_of_the_guest_and_of_translated_code_says_its_own_name() -> N
         assert EXITS[code][1] == name.lower()
     for name, code in emulated_codes().items():
         assert EMULATED_EXITS[code][1] == name
-    assert (len(guest_codes()), len(emulated_codes())) == (len(EXITS) - 1, len(EMULATED_EXITS))
+    assert (len(guest_codes()), len(emulated_codes())) == (len(EXITS) - 2, len(EMULATED_EXITS))
 
 
 def test_the_jail_and_the_judge_agree() -> None:
-    memory = (ENVS / "native/ptx/warp.h").read_text() + (ENVS / "native/ptx/memory.h").read_text()
-    assert memory.count(f"_exit({OUT_OF_MEMORY})") == memory.count("_exit(") - 1
+    plans = (ENVS / "native/plan/plan.h").read_text("utf-8")
+    assert f"kNotLoadable = {NOT_LOADABLE}, kOutOfMemory = {OUT_OF_MEMORY};" in plans
+    calls = (ENVS / "native/plan/call.h").read_text("utf-8")
+    (other,) = re.findall(r"kOtherResult = (\d+);", calls)
+    assert EXITS[int(other)][0] is Verdict.BUILD_FAILED
     assert jail_codes()["kNoKernel"] == NOT_LOADABLE
     assert jail_codes()["kOutOfMemory"] == OUT_OF_MEMORY
 

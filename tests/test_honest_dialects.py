@@ -14,7 +14,6 @@ pytestmark = pytest.mark.sandbox
 
 FOLDER = Path(__file__).parent / "dialects"
 HONEST = FOLDER / "honest"
-NEED_TORCHS_HEADERS = {"slices_need_torch"}
 
 
 def problem_of(source: str) -> Problem:
@@ -49,9 +48,8 @@ def test_an_honest_inline_answer_is_correct(
 ) -> None:
     found = evaluations[file]
     assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
-    light = [value for name, value in found.facts if name.endswith(".light_header")]
-    assert light
-    assert all(light) == (file.stem not in NEED_TORCHS_HEADERS)
+    facts = dict(found.facts)
+    assert facts.get("calls", 0) + facts.get("launches", 0) > 0
 
 
 @pytest.mark.slow

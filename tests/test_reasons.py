@@ -59,7 +59,7 @@ def test_every_reason_that_is_given_is_explained_and_every_explained_one_is_give
     source = "".join(path.read_text() for path in (ROOT / "envs").rglob("*.py"))
     source += (ROOT / "rl" / "player.py").read_text()
     explained = {code for known in WORDS.values() for code in known}
-    assert stated <= explained
+    assert {one for one in stated if not one.startswith(UNSUPPORTED)} <= explained
     elsewhere = (ROOT / "envs" / "referee" / "reasons.py").read_text()
     unused = {
         code for code in explained if source.count(f'"{code}"') <= elsewhere.count(f'"{code}"')

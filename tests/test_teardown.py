@@ -38,7 +38,7 @@ def test_nothing_of_a_candidate_lives_once_it_is_closed() -> None:
     built = DIALECTS["cpp"].build(SLOW_TO_DIE, [SPEC], sandboxes)
     assert isinstance(built, Built)
     inputs = memfd(bytes(offsets(SPEC.inputs)[1]))
-    player = SandboxedCandidate(built, Runtime.NATIVE, sandboxes, 20.0)
+    player = SandboxedCandidate(built, sandboxes, 20.0)
     player.ready()
     player.prime(SPEC)
     player.round(inputs, SPEC)

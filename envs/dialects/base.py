@@ -11,7 +11,6 @@ from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.referee.exit_codes import EXITS
 from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.build import BUILD_LIMIT_S, BuildResult, compile_once
-from kernelwright.envs.sandbox.limits import Starts
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
 from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
@@ -25,21 +24,18 @@ ANOTHER_MODULE = "module in a ```python block, with the same `ModelNew`"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """An answer that can be played: the files that its process finds, and what to say to it.
+    """An answer that can be played: the files that its process finds, `LIBRARY` among them.
 
-    `runtime` None: nothing on this machine can run it, and building was all. `timed` False: what
+    `playable` False: nothing on this machine can run it, and building was all. `timed` False: what
     runs it here says nothing about its speed. Where there is a GPU, `on_device` goes before both.
-    `starts`: no threads for what could run Python in one.
     """
 
     files: tuple[tuple[str, bytes], ...]
-    runtime: Runtime | None
-    words: tuple[str, ...] = ()
+    playable: bool = True
     log: str = ""
     facts: tuple[tuple[str, float], ...] = ()
     timed: bool = True
     on_device: GpuReplay | None = None
-    starts: Starts = Starts.THREADS
     emulated: bool = False
     """Whether what runs here is its device code, translated (envs/ptx)."""
 

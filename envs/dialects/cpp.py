@@ -14,7 +14,7 @@ from kernelwright.envs.dialects.base import (
     shared_library,
     too_large,
 )
-from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.types import Evaluation
 
 FLAGS = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs")
@@ -55,7 +55,6 @@ class Cpp:
             return failed(made.failure, made.log)
         return Built(
             files=((LIBRARY, made.artefact),),
-            runtime=Runtime.NATIVE,
             log=made.log,
             facts=(("library_bytes", float(len(made.artefact))),),
         )

@@ -22,7 +22,7 @@ from kernelwright.envs.dialects.base import (
     no_kernel_function,
     too_large,
 )
-from kernelwright.envs.dialects.emulated import on_cpu, plans_of
+from kernelwright.envs.dialects.planned import on_cpu, plans_of
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.referee.exit_codes import NOT_LOADABLE
 from kernelwright.envs.referee.layout import native_layout
@@ -89,7 +89,7 @@ class Cuda:
 
         built = Built(
             files=((LIBRARY, library),),
-            runtime=None,
+            playable=False,
             log=made.log,
             facts=(*sizes, *launches, *plan.facts()),
             timed=False,

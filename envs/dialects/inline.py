@@ -1,11 +1,9 @@
 """`inline`: KernelBench's answer, a `ModelNew` that gives C++ or CUDA kernels to `load_inline`.
 
 The answer runs once to learn what it wants built; the sources are then built like any other, apart
-from running, and the judged run finds the libraries ready. One that needs more than the light
-header (dialects/inline_extension.py) falls back to torch's own, and the facts say so.
-
-With CUDA in it nothing of an answer runs on a device but its kernels: without one it is traced to
-learn what it launches, and that is replayed where there is a GPU.
+from running. Then `forward` runs on tensors of ones, and what it asks of its libraries is a plan:
+functions of C++ that are called, or what such functions launch. Only that meets the inputs, in a
+process without Python.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -22,17 +19,17 @@ from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import (
     ANOTHER_MODULE,
+    LIBRARY,
     Built,
     failed,
     host_failed,
     import_failed,
     too_large,
 )
-from kernelwright.envs.dialects.emulated import on_cpu, plans_of
 from kernelwright.envs.dialects.inline_build import Library, build_all
 from kernelwright.envs.dialects.inline_extension import Extension
+from kernelwright.envs.dialects.planned import Cases, on_cpu, player
 from kernelwright.envs.hardware import gpus
-from kernelwright.envs.policy.python_screen import refused
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.replay.plan import (
     MOST_STEPS,
@@ -45,15 +42,18 @@ from kernelwright.envs.replay.plan import (
     Strict,
     second_alone,
 )
+from kernelwright.envs.replay.tables import library_file, program_of_calls
 from kernelwright.envs.replay.trace import Addresses, parameters_of
 from kernelwright.envs.sandbox.build import compile_once
-from kernelwright.envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS, Starts
+from kernelwright.envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.types import Evaluation, Verdict
 
-RECORD_LIMIT_S = 20.0
-EXTENSIONS_AT_MOST = 8
+RECORD_LIMIT_S, TRACE_LIMIT_S = 20.0, 40.0
+EXTENSIONS_AT_MOST = 32
+FLAGS = ("-O1", "-std=gnu++17", "-shared", "-fPIC", "-w", "-ldl")
+"""Of what calls the functions; they have flags of their own."""
 LOG_AT_MOST = 4096
 _Calls = TypeAdapter(Annotated[list[Extension], Field(max_length=EXTENSIONS_AT_MOST)])
 
@@ -67,6 +67,9 @@ class _Recorded(Strict):
     left_out: str | None
     before: Before
     addresses: Annotated[dict[str, int], Field(max_length=2 * MOST_STEPS)]
+
+
+_Plans = TypeAdapter(list[_Recorded])
 
 
 class Inline:
@@ -97,79 +100,85 @@ class Inline:
         wanted = record(source, specs[0], sandboxes)
         if isinstance(wanted, Evaluation):
             return wanted
-        # Python that is only traced has no value which counts: there a name is no crime.
-        on_device = any(one.cuda_sources for one in wanted)
-        if not on_device and (why := refused(source)):
-            return failed("forbidden_code", why, Verdict.CHEATED)
         if not wanted:
             return failed("no_custom_kernel", "load_inline was never called", Verdict.CHEATED)
         libraries = build_all(wanted, sandboxes)
         if isinstance(libraries, Evaluation):
             return libraries
-        names = [f"extension{number}.so" for number in range(len(libraries))]
-        told = {
-            one.extension.name: one.told(f"/scratch/{name}")
-            for name, one in zip(names, libraries, strict=True)
-        }
-        contents = [one.content for one in libraries]
-        light = {f"{one.extension.name}.light_header": float(one.light) for one in libraries}
-        built = Built(
-            files=(
-                ("candidate.py", source.encode("utf-8", "replace")),
-                *zip(names, contents, strict=True),
-            ),
-            runtime=Runtime.PYTHON,
-            words=(json.dumps(told),),
-            facts=(("extensions", float(len(libraries))), *light.items()),
-            starts=Starts.THREADS if all(light.values()) else Starts.NOTHING,
-        )
-        if not on_device:
-            return built
-        return _with_device_code(replace(built, runtime=None), libraries, specs, sandboxes)
+        plans = traced(source, libraries, specs, sandboxes)
+        if isinstance(plans, Evaluation):
+            return plans
+        if not (plans[0].launches or plans[0].calls):
+            return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
+        cases = list(zip(specs, plans, strict=True))
+        if any(one.kernels for one in libraries):
+            return _with_device_code(source, libraries, cases, sandboxes)
+        return _on_host(libraries, cases, sandboxes)
+
+
+def _on_host(
+    libraries: Sequence[Library], cases: Cases, sandboxes: Sandboxes
+) -> Built | Evaluation:
+    """Functions of C++, called by what is as native as they are."""
+    names = [one.extension.name for one in libraries]
+    library = player(cases, lambda some: program_of_calls(some, names), FLAGS, sandboxes)
+    if isinstance(library, Evaluation):
+        return library
+    parts = [(library_file(number), one.content) for number, one in enumerate(libraries)]
+    facts = (("extensions", float(len(parts))), ("calls", float(len(cases[0][1].calls))))
+    return Built(files=((LIBRARY, library), *parts), facts=facts)
 
 
 def _with_device_code(
-    built: Built, libraries: Sequence[Library], specs: Sequence[CaseSpec], sandboxes: Sandboxes
+    source: str, libraries: Sequence[Library], cases: Cases, sandboxes: Sandboxes
 ) -> Built | Evaluation:
     """What can be said about it without a device, how it gets onto one, and how it runs here."""
-    kernels = [kernel for one in libraries for kernel in one.kernels]
 
-    def traced(case: CaseSpec) -> Plan | Evaluation:
-        return trace(built, case, kernels, sandboxes)
+    def trace(case: CaseSpec, _: int) -> Plan | Evaluation:
+        found = traced(source, libraries, [case], sandboxes)
+        return found if isinstance(found, Evaluation) else found[0]
 
-    plan = traced(specs[0])
-    if isinstance(plan, Evaluation):
-        return plan
-    if not plan.launches:
-        return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
+    plan = cases[0][1]
     launches = ("launches", float(len(plan.launches)))
-    built = replace(
-        built,
-        facts=(*built.facts, launches, *plan.facts()),
-        on_device=GpuReplay(
-            trace=lambda case, _: traced(case), assembler=nvcc.assembler(nvcc_path() or "")
-        ),
+    built = Built(
+        files=(),
+        playable=False,
+        facts=(("extensions", float(len(libraries))), launches, *plan.facts()),
+        on_device=GpuReplay(trace=trace, assembler=nvcc.assembler(nvcc_path() or "")),
     )
-    return built if gpus() else on_cpu(built, plans_of(plan, specs, traced), sandboxes)
+    return built if gpus() else on_cpu(built, cases, sandboxes)
 
 
-def trace(
-    built: Built, spec: CaseSpec, kernels: list[Kernel], sandboxes: Sandboxes
-) -> Plan | Evaluation:
-    """What the answer launches for this case, run once in the sandbox without a device."""
-    told = {"libraries.json": built.words[0].encode(), "layout.json": python_layout(spec)}
+def traced(
+    source: str, libraries: Sequence[Library], specs: Sequence[CaseSpec], sandboxes: Sandboxes
+) -> list[Plan] | Evaluation:
+    """What the answer asks of its libraries for each case, run once in the sandbox."""
+    told = {
+        one.extension.name: {
+            "path": f"/scratch/{library_file(number)}",
+            "parameters": one.parameters,
+        }
+        for number, one in enumerate(libraries)
+    }
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
         [],
-        {**dict(built.files), **told},
+        {
+            "candidate.py": source,
+            "libraries.json": json.dumps(told),
+            "layouts.json": json.dumps([json.loads(python_layout(spec)) for spec in specs]),
+            **{library_file(number): one.content for number, one in enumerate(libraries)},
+        },
         mode="launches",
         limits=TRACE_LIMITS,
-        limit_s=RECORD_LIMIT_S,
+        limit_s=TRACE_LIMIT_S,
     )
     if made.failure:
         return host_failed(made)
+    kernels = [kernel for one in libraries for kernel in one.kernels]
     try:
-        return _plan(_Recorded.model_validate_json(made.artefact), spec, kernels)
+        found = _Plans.validate_json(made.artefact)
+        return [_plan(one, spec, kernels) for one, spec in zip(found, specs, strict=True)]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         return failed("launch_misused", str(error)[:LOG_AT_MOST], Verdict.CHEATED)
 
@@ -177,7 +186,7 @@ def trace(
 def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
     sizes = {one.name: one.size_bytes for one in spec.inputs} | found.buffers
     ranges = [(name, at, sizes[name]) for name, at in found.addresses.items() if sizes[name]]
-    first = [one for one in kernels if one.target == kernels[0].target]  # as `Library.told` says
+    first = [one for one in kernels if one.target == kernels[0].target]  # as `parameters` says
     addresses = Addresses(ranges, {one.code: parameters_of(one.ptx) for one in first})
     steps: list[Any] = []
     firsts = 0

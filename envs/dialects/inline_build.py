@@ -1,4 +1,4 @@
-"""The libraries that an `inline` answer wants, built apart from running, as cheaply as possible."""
+"""The libraries that an `inline` answer wants, built apart from running."""
 
 from __future__ import annotations
 
@@ -6,44 +6,37 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kernelwright.envs.dialects import nvcc
-from kernelwright.envs.dialects.base import failed, unsupported
+from kernelwright.envs.dialects.base import failed, shared_library, unsupported
 from kernelwright.envs.dialects.inline_extension import RUNTIME, STEM, Extension
-from kernelwright.envs.policy.symbols import foreign
 from kernelwright.envs.replay.plan import Kernel
 from kernelwright.envs.replay.trace import parameter_lines
 from kernelwright.envs.sandbox.build import BuildResult, compile_once
-from kernelwright.envs.sandbox.limits import EXTENSION_LIMITS
+from kernelwright.envs.sandbox.limits import NVCC_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import NATIVE, SandboxUnavailableError, nvcc_path
 from kernelwright.envs.types import Evaluation, Verdict
 
 BUILD_LIMIT_S = 100.0
 """For all extensions together: a judge that waits too long has no verdict."""
-LIGHT_LIMIT_S = 60.0
+ONE_LIMIT_S = 60.0
 TORCHS_OWN = re.compile(r"torch|\bat::|\bc10|ATen|\bAT_|TORCH_|C10_|pybind|\bpy\b|\bstd\b")
-"""What the light header might have had, and has not."""
+"""What our headers might have had, and have not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """An extension that is built; `kernels` are its device code, where it can be traced."""
+    """An extension that is built; `kernels` are its device code, if it has any."""
 
     extension: Extension
-    light: bool
     content: bytes
     kernels: list[Kernel]
 
-    def told(self, path: str) -> dict[str, Any]:
-        """What guest/load_inline.py is told about it."""
-        return {
-            "path": path,
-            "light": self.light,
-            "functions": self.extension.functions,
-            "parameters": parameter_lines(self.kernels[0].ptx) if self.kernels else None,
-        }
+    @property
+    def parameters(self) -> str | None:
+        """What guest/inline_trace.py is told about its kernels."""
+        return parameter_lines(self.kernels[0].ptx) if self.kernels else None
 
 
 def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library] | Evaluation:
@@ -53,12 +46,9 @@ def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library
     found = []
     end = time.monotonic() + BUILD_LIMIT_S
     for extension in wanted:
-        light, made = build_extension(extension, sandboxes, max(0.0, end - time.monotonic()))
-        if (
-            made.failure == "compile_error"
-            and extension.cuda_sources
-            and (name := _asked(made.log))
-        ):
+        limit_s = min(ONE_LIMIT_S, max(0.0, end - time.monotonic()))
+        made = build_extension(extension, sandboxes, limit_s)
+        if made.failure == "compile_error" and (name := _asked(made.log)):
             return unsupported(name, made.log)
         if made.failure:
             return failed(made.failure, made.log)
@@ -68,49 +58,20 @@ def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library
                 content, kernels = nvcc.unpacked(made.artefact, STEM, extension.name)
             except nvcc.OddArchiveError as error:
                 return failed("protocol_violation", str(error), Verdict.CHEATED)
-        if not extension.cuda_sources and (name := foreign(content, light=light)):
-            return failed("foreign_code", f"the library asks for {name}", Verdict.CHEATED)
-        found.append(Library(extension, light, content, kernels))
+        found.append(Library(extension, content, kernels))
     return found
 
 
 def build_extension(
-    extension: Extension, sandboxes: Sandboxes, limit_s: float = BUILD_LIMIT_S
-) -> tuple[bool, BuildResult]:
-    """(whether the light header was enough, what was built), as cheaply as it can be had.
-
-    What has CUDA in it can only be traced, and only with the light header.
-    """
-    started = time.monotonic()
-    limits_s = min(LIGHT_LIMIT_S, limit_s)
-    if extension.cuda_sources:
-        return True, _traceable(extension, sandboxes, limits_s)
-    if extension.callable:
-        made = _runnable(extension, sandboxes, limits_s, light=True)
-        if made.failure != "compile_error" or "undefined reference" in made.log:
-            return True, made
-    left_s = max(0.0, limit_s - (time.monotonic() - started))
-    return False, _runnable(extension, sandboxes, left_s, light=False)
-
-
-def _runnable(
-    extension: Extension, sandboxes: Sandboxes, limit_s: float, *, light: bool
+    extension: Extension, sandboxes: Sandboxes, limit_s: float = ONE_LIMIT_S
 ) -> BuildResult:
-    return compile_once(
-        sandboxes.of(Runtime.NATIVE),
-        extension.command(light=light),
-        extension.files(light=light),
-        limits=EXTENSION_LIMITS,
-        limit_s=limit_s,
-    )
-
-
-def _traceable(extension: Extension, sandboxes: Sandboxes, limit_s: float) -> BuildResult:
+    if not extension.cuda_sources:
+        return shared_library(extension.words(), extension.files(), sandboxes, limit_s)
     return compile_once(
         sandboxes.of(Runtime.NATIVE),
         extension.traced_command(),
-        {**extension.files(light=True), RUNTIME: _runtime(sandboxes)},
-        limits=EXTENSION_LIMITS,
+        {**extension.files(), RUNTIME: _runtime(sandboxes)},
+        limits=NVCC_LIMITS,
         limit_s=limit_s,
     )
 
@@ -128,8 +89,8 @@ def _asked(log: str) -> str | None:
 def _runtime(sandboxes: Sandboxes) -> bytes:
     """The object file of the runtime that records, the same for all."""
     files = {name: (NATIVE / name).read_text() for name in ("recording.cpp", "recorder.h")}
-    line = [nvcc_path() or "", "-std=c++20", "-Xcompiler", "-fPIC", "-c", "recording.cpp"]
-    line += ["-o", "made.o"]
+    line = [nvcc_path() or "", "-std=c++20", "-I/include", "-Xcompiler", "-fPIC", "-c"]
+    line += ["recording.cpp", "-o", "made.o"]
     made = compile_once(
         sandboxes.of(Runtime.NATIVE),
         ["/bin/sh", "-c", '"$@" && cat made.o >&3', "sh", *line],

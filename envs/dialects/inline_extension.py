@@ -1,24 +1,26 @@
 """An extension that an answer gives to `load_inline`: what it may say, and how it is built.
 
-Nearly all need only a tensor's memory and shape: they are built against a light header
-(native/include), in about a second instead of a minute. One with CUDA in it gets a runtime that
-needs no device and writes down what is launched (native/recording.cpp).
+It is built against headers of our own (native/include), which have a tensor's memory, its shape and
+its views, in about a second; PyTorch's take a minute, and bring all of PyTorch along. One with CUDA
+in it gets a runtime that needs no device and writes down what is launched (native/recording.cpp).
 """
 
 from __future__ import annotations
 
 import re
-import sysconfig
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from kernelwright.envs.dialects import nvcc
-from kernelwright.envs.sandbox.rootfs import torch_folder
-from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags, nvcc_path
+from kernelwright.envs.dialects.base import LIBRARY
+from kernelwright.envs.sandbox.toolchain import nvcc_path
 
-FLAGS = ("-O3", "-std=c++20", "-shared", "-fPIC", "-w", "-Wl,-Bsymbolic")
-"""-Bsymbolic: a function of the answer's own cannot turn out to be PyTorch's of the same name."""
+FLAGS = (
+    *("-O3", "-std=c++20", "-shared", "-fPIC", "-w", "-I/include"),
+    *("-Wl,-Bsymbolic", "-fno-gnu-unique", "-Wl,-z,defs", "-Wl,--as-needed", "-lgomp"),
+)
+"""-Bsymbolic, -fno-gnu-unique: two libraries of an answer have nothing in common."""
 TRACED_FLAGS = ("-std=c++20", "-w", "-Xlinker", "-Bsymbolic", "-I/include", "-DKERNELWRIGHT_TRACED")
 STEM = "kernels"
 RUNTIME = "runtime.o"
@@ -36,8 +38,6 @@ HALVES = re.compile(r"half|bfloat|bf16|fp16", re.IGNORECASE)
 """Words of answers that need the light header's types of two bytes."""
 TARGETS = re.compile(r"-arch|-code|-gencode|--generate-code|--gpu-(architecture|code)")
 """The flags that choose GPUs: that is the judge's to do."""
-
-_SCRIPT = '"$@" && cat extension.so >&3'
 
 
 def _listed(value: Any) -> Any:
@@ -99,35 +99,18 @@ class Extension(BaseModel):
     extra_cuda_cflags: CudaFlags = Field(default_factory=list)
 
     @property
-    def defines_module(self) -> bool:
-        """Whether the sources say themselves what Python sees."""
-        return any("PYBIND11_MODULE" in one for one in [*self.cpp_sources, *self.cuda_sources])
-
-    @property
-    def exports(self) -> str:
-        return "\n".join(f"KERNELWRIGHT_EXPORT({name})" for name in self.functions)
-
-    @property
     def bindings(self) -> str:
         """What torch's own `load_inline` appends."""
-        lines = [
-            f'm.def("{one}", torch::wrap_pybind_function({one}), "");' for one in self.functions
-        ]
+        lines = [f'm.def("{one}", &{one});' for one in self.functions]
         return f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{ {' '.join(lines)} }}" if lines else ""
 
     @property
     def _defined(self) -> list[str]:
         return [f"-DTORCH_EXTENSION_NAME={self.name}", "-DTORCH_API_INCLUDE_EXTENSION_H"]
 
-    @property
-    def callable(self) -> bool:
-        """Whether it says by itself what Python may call."""
-        return bool(self.functions) or self.defines_module
-
-    def files(self, *, light: bool) -> dict[str, str]:
+    def files(self) -> dict[str, str]:
         """What is compiled, the file with device code first."""
-        tail = self.exports if light else self.bindings
-        main = "\n".join(["#include <torch/extension.h>", *self.cpp_sources, tail])
+        main = "\n".join(["#include <torch/extension.h>", *self.cpp_sources, self.bindings])
         if not self.cuda_sources:
             return {"main.cpp": main}
         heads = ["#include <torch/types.h>", "#include <cuda.h>", "#include <cuda_runtime.h>"]
@@ -135,27 +118,13 @@ class Extension(BaseModel):
         return {f"{STEM}.cu": kernels, "main.cpp": main}
 
     def traced_command(self) -> list[str]:
-        """What builds them with the runtime that records, against the light header."""
+        """What builds one with CUDA in it, with the runtime that records."""
         half = any(HALVES.search(one) for one in [*self.cuda_sources, *self.cpp_sources])
         defined = [*self._defined, *(["-DKERNELWRIGHT_HALF"] if half else [])]
         flags = [*TRACED_FLAGS, *defined, *self.extra_cuda_cflags]
-        return nvcc.command(nvcc_path() or "", flags, [*self.files(light=True), RUNTIME])
+        return nvcc.command(nvcc_path() or "", flags, [*self.files(), RUNTIME])
 
-    def command(self, *, light: bool) -> list[str]:
-        """What builds C++ to be run. Flags of the answer come last, so that they win."""
-        torch = torch_folder()
-        own = torch / "include"
-        api = own / "torch" / "csrc" / "api" / "include"
-        folders = ["/include"] if light else [str(own), str(api), sysconfig.get_path("include")]
-        libraries = ["torch_cpu"] if light else ["c10", "torch_cpu", "torch", "torch_python"]
-        common = [
-            *(f"-I{folder}" for folder in folders),
-            *self._defined,
-            f"-L{torch / 'lib'}",
-            *(f"-l{name}" for name in libraries),
-        ]
-        sources = list(self.files(light=light))
-        line = [compiler_path(), *native_flags(), *FLAGS, *self.extra_cflags, *self.extra_ldflags]
-        defined = ["-Wl,-z,defs"] if light else []
-        line += ["-o", "extension.so", *sources, *common, *defined]
-        return ["/bin/sh", "-c", _SCRIPT, "sh", *line]
+    def words(self) -> list[str]:
+        """The compiler's for C++ alone. Flags of the answer come last, so that they win."""
+        own = [*self.extra_cflags, *self.extra_ldflags]
+        return [*FLAGS, *self._defined, *own, "-o", LIBRARY, *self.files()]

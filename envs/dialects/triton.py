@@ -17,7 +17,7 @@ from pydantic import Field
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import ANOTHER_MODULE, Built, failed, import_failed, too_large
-from kernelwright.envs.dialects.emulated import on_cpu
+from kernelwright.envs.dialects.planned import on_cpu
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.ptx.program import ARCHITECTURE
 from kernelwright.envs.referee.layout import python_layout
@@ -91,7 +91,7 @@ class Triton:
             return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
         built = Built(
             files=(),
-            runtime=None,
+            playable=False,
             facts=(("launches", float(len(plans[0].launches))), *plans[0].facts()),
             timed=False,
             on_device=GpuReplay(

@@ -121,9 +121,14 @@ def _where(tensor: torch.Tensor) -> torch.device:
     return CPU if on_host(tensor) else GPU
 
 
+def mark(tensor: torch.Tensor) -> None:
+    """From here on it is on the host."""
+    setattr(tensor, MARK, True)
+
+
 def _put(tensor: torch.Tensor, where: torch.device) -> None:
     if where.type == "cpu":
-        setattr(tensor, MARK, True)
+        mark(tensor)
     elif on_host(tensor):
         delattr(tensor, MARK)
 

@@ -1,6 +1,7 @@
-"""Libraries with CUDA in them where there is no device: what they launch goes onto a tape.
+"""Libraries that an answer wrote: what their functions do goes onto a tape.
 
-Their runtime (native/recording.cpp) tells each event when it happens, in the middle of a call; so
+One with CUDA in it has a runtime (native/recording.cpp) that tells each event when it happens, in
+the middle of a call. One without is called, on tensors of ones, and the call itself is the step. So
 the tape has them in order, beside what PyTorch is asked to move.
 """
 
@@ -12,9 +13,9 @@ from typing import Any
 
 import torch
 
-from kernelwright.envs.guest.fake_cuda import on_host
-from kernelwright.envs.guest.launch_recorder import Tape
-from kernelwright.envs.guest.load_inline import bound, light_extension, prebuilt
+from kernelwright.envs.guest.fake_cuda import mark, on_host
+from kernelwright.envs.guest.library import CPU, Library
+from kernelwright.envs.guest.tape import Tape
 
 FIRST_NEW, NEW_BYTES = 0x7E00_0000_0000, 1 << 36
 """Where the device memory of the first library begins (native/recorder.h), and how much it has."""
@@ -22,10 +23,12 @@ _SINK = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 
 
 class Recording:
-    """What is launched while `tape` is a tape, by any of the libraries."""
+    """What is asked of any of the libraries while `tape` is a tape."""
 
-    def __init__(self) -> None:
+    def __init__(self, libraries: dict[str, Any]) -> None:
         self.tape: Tape | None = None
+        self.libraries = libraries
+        self.with_cuda = any(one["parameters"] is not None for one in libraries.values())
         self._kept: list[Any] = []
 
     def addresses(self) -> dict[str, int]:
@@ -33,41 +36,68 @@ class Recording:
         assert self.tape is not None
         return {name: address for address, name in self.tape.names.items()}
 
-    def loader(self, libraries: dict[str, Any]) -> Any:
-        """What `load_inline` is: it gives the library that was built before."""
-        others = prebuilt(libraries)
-
-        def load(name: str, *given: Any, **named: Any) -> Any:
-            found = libraries.get(name, {})
-            if found.get("parameters") is None:
-                return others(name, *given, **named)
-            library = ctypes.CDLL(found["path"])
+    def load_inline(self, name: str, *_: Any, **__: Any) -> Extension:
+        """The library that was built before."""
+        if name not in self.libraries:
+            raise RuntimeError(f"load_inline({name!r}) was not called when the answer was built")
+        found = self.libraries[name]
+        library = Library(found["path"], on_host if self.with_cuda else lambda _: True)
+        if found["parameters"] is not None:
             self._listen(library, name, found["parameters"])
-            return light_extension(library, found["functions"], self._bound)
+        return Extension(self, library, name, traced=found["parameters"] is not None)
 
-        return load
-
-    def _listen(self, library: ctypes.CDLL, code: str, parameters: str) -> None:
+    def _listen(self, library: Library, code: str, parameters: str) -> None:
         def hear(line: bytes) -> None:
             if self.tape is not None:
                 _put(self.tape, code, json.loads(line))
 
         first_new = ctypes.c_uint64(FIRST_NEW + len(self._kept) * NEW_BYTES)
         self._kept.append(_SINK(hear))
-        library.kernelwright_record(self._kept[-1], first_new, parameters.encode())
+        library.handle.kernelwright_record(self._kept[-1], first_new, parameters.encode())
 
-    def _bound(self, function: Any, name: str, *first: bytes) -> Any:
-        """The function, which is told of the tensors that it is given."""
-        call = bound(function, name, *first)
 
-        def recorded(*args: Any) -> Any:
-            for one in args:
-                for tensor in one if isinstance(one, list | tuple) else [one]:
-                    if isinstance(tensor, torch.Tensor) and self.tape is not None:
-                        _meet(self.tape, tensor)
-            return call(*args)
+class Extension:
+    """A library as Python sees it: functions by their names."""
 
-        return recorded
+    def __init__(self, recording: Recording, library: Library, name: str, *, traced: bool) -> None:
+        self._recording, self._library, self._name, self._traced = recording, library, name, traced
+
+    def __getattr__(self, function: str) -> Any:
+        if function.startswith("__"):
+            raise AttributeError(function)
+
+        def call(*given: Any, **named: Any) -> Any:
+            ordered = self._library.ordered(function, given, named)
+            found, is_sequence = self._called(function, ordered)
+            plain = [one[0] if isinstance(one, tuple) else one for one in found]
+            return plain if is_sequence else plain[0] if plain else None
+
+        setattr(self, function, call)
+        return call
+
+    def _called(self, function: str, given: list[Any]) -> tuple[list[Any], bool]:
+        tape = self._recording.tape
+        if tape is None:
+            return self._library.call(function, given)
+        if self._traced:
+            return self._on_device(tape, function, given)
+        if self._recording.with_cuda:
+            tape.leave_out("a function of C++ beside kernels")
+        arguments = [tape.given(one) for one in given]
+        found, is_sequence = self._library.call(function, given)
+        tape.called(self._name, function, arguments, found)
+        return found, is_sequence
+
+    def _on_device(self, tape: Tape, function: str, given: list[Any]) -> tuple[list[Any], bool]:
+        for one in given:
+            for tensor in one if isinstance(one, list | tuple) else [one]:
+                if isinstance(tensor, torch.Tensor):
+                    _meet(tape, tensor)
+        found, is_sequence = self._library.call(function, given)
+        for one in found:
+            if isinstance(one, tuple) and one[1].device == CPU:
+                mark(one[0])
+        return found, is_sequence
 
 
 def _meet(tape: Tape, tensor: torch.Tensor) -> None:

@@ -18,15 +18,8 @@ from typing import Any
 import torch
 import torch.utils.cpp_extension
 
-from kernelwright.envs.guest.compute_guard import (
-    INFERENCE,
-    NOT_LOADABLE,
-    forbid_compute,
-    leave,
-    only_moves,
-    without_guards,
-)
-from kernelwright.envs.guest.load_inline import Recorder, prebuilt
+from kernelwright.envs.guest.leave import NOT_LOADABLE, leave
+from kernelwright.envs.guest.load_inline import Recorder
 from kernelwright.envs.guest.rounds import Rounds, invented, plain
 
 CHANNEL = 3
@@ -51,7 +44,6 @@ def scratch(name: str) -> Any:
 
 def model_class() -> Any:
     """The answer's `ModelNew`."""
-    without_guards()
     module = load_candidate()
     if not hasattr(module, "ModelNew"):
         leave(NOT_LOADABLE, "the answer defines no class ModelNew")
@@ -73,54 +65,55 @@ def record(words: list[str]) -> None:
 
 
 def trace(words: list[str]) -> None:
-    """Writes what the answer asks of such a device in each case, and its kernels."""
+    """Writes what an answer in Triton asks of a device of this architecture in each case, and its
+    kernels."""
     from kernelwright.envs.guest.fake_cuda import as_on_device
     from kernelwright.envs.guest.triton_trace import compiled_kernels, without_device
 
     layouts, device = scratch("layouts.json"), without_device(int(words[0]))
     made = as_on_device(model_class())
     # A module of its own for each case: what one has kept of an earlier call is of no other.
-    plans = [call_on(device, Rounds(made, CHANNEL), layout) for layout in layouts]
+    plans = [call_on(device, Rounds(made), layout) for layout in layouts]
     with os.fdopen(CHANNEL, "w") as file:
         json.dump({"plans": plans, "kernels": compiled_kernels()}, file)
 
 
 def launches(words: list[str]) -> None:
-    """Writes what the answer's libraries ask of a device in one case, and where its tensors lay."""
+    """Writes what an answer asks of its libraries in each case, and where its tensors lay."""
     from kernelwright.envs.guest.fake_cuda import as_on_device, pretend
     from kernelwright.envs.guest.inline_trace import Recording
 
-    pretend()
-    recording, layout = Recording(), scratch("layout.json")
-    torch.utils.cpp_extension.load_inline = recording.loader(scratch("libraries.json"))
-    plan = call_on(recording, Rounds(as_on_device(model_class()), CHANNEL), layout)
+    recording, layouts = Recording(scratch("libraries.json")), scratch("layouts.json")
+    if recording.with_cuda:
+        pretend()
+    torch.utils.cpp_extension.load_inline = recording.load_inline
+    made = as_on_device(model_class()) if recording.with_cuda else model_class()
+    plans = [
+        call_on(recording, Rounds(made), layout) | {"addresses": recording.addresses()}
+        for layout in layouts
+    ]
     with os.fdopen(CHANNEL, "w") as file:
-        json.dump({**plan, "addresses": recording.addresses()}, file)
+        json.dump(plans, file)
 
 
 def call_on(device: Any, rounds: Rounds, layout: dict[str, Any]) -> dict[str, Any]:
     """What two calls in this layout ask of the device, as the tape has it. The first is on inputs
     of its own: what the second then returns of the first's is not what the second was asked."""
-    from kernelwright.envs.guest.launch_recorder import Moves, Tape
+    from kernelwright.envs.guest.moves import Moves
+    from kernelwright.envs.guest.tape import Tape
 
     tensors, earlier = ([invented(one) for one in layout["inputs"]] for _ in range(2))
     first_of_state = len(tensors) - len(layout["state"])
+    device.tape = None
     rounds.prepare(layout)
     device.tape = tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
     for tensor in earlier[:first_of_state]:
         tape.zeros(tensor)
-    with INFERENCE(), only_moves(), Moves(tape):
+    with torch.inference_mode(), Moves(tape):
         rounds.forward(*rounds.arranged([*earlier[:first_of_state], *tensors[first_of_state:]]))
         tape.begin()
         outputs = rounds.forward(*rounds.arranged(tensors))
-    plan: dict[str, Any] = tape.written(outputs)
-    return plan
-
-
-def play(words: list[str]) -> None:
-    """Loads the answer with its prebuilt libraries and answers the referee until it hangs up."""
-    torch.utils.cpp_extension.load_inline = prebuilt(json.loads(words[0]))
-    Rounds(model_class(), CHANNEL).serve()
+    return tape.written(outputs)
 
 
 def start(mode: bytes, words: Any, length: int) -> None:
@@ -129,9 +122,7 @@ def start(mode: bytes, words: Any, length: int) -> None:
     ctypes.pythonapi.PyOS_AfterFork_Child()
     arguments = ctypes.string_at(words, length).decode().split("\0")[:-1]
     try:
-        {"record": record, "trace": trace, "launches": launches, "play": play}[mode.decode()](
-            arguments
-        )
+        {"record": record, "trace": trace, "launches": launches}[mode.decode()](arguments)
     except BaseException:  # noqa: BLE001  the named boundary: an answer's own code ran
         traceback.print_exc()
         leave(1)
@@ -143,11 +134,6 @@ def main(library: str, control: int) -> None:
     torch.set_num_threads(1)
     with torch.inference_mode():  # what PyTorch does once, it does here for all jobs
         torch.nn.functional.linear(torch.ones(2, 2), torch.ones(2, 2))
-    warnings.filterwarnings("ignore", message="Warning only once for all operators")
-    forbid_compute()
-    folder = os.path.join(os.path.dirname(torch.__file__), "lib")
-    # Global: a traced library is not linked against torch, and finds its C interface here.
-    ctypes.CDLL(os.path.join(folder, "libtorch_cpu.so"), mode=ctypes.RTLD_GLOBAL)
     # No char pointer for the words: ctypes would end it at the first NUL in them.
     kind = ctypes.PYFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int)
     callback = kind(start)

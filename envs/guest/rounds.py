@@ -1,75 +1,34 @@
-"""The candidate's side of a round: maps what the referee sent, calls `ModelNew`, says so."""
+"""An answer's `ModelNew`, called on tensors of ones: what it asks for is the tape's to see."""
 
 from __future__ import annotations
 
-import json
-import mmap
-import os
-import socket
-from math import prod
 from typing import Any
 
 import torch
 
-from kernelwright.envs.guest.compute_guard import (
-    INFERENCE,
+from kernelwright.envs.guest.leave import (
     NOT_A_TENSOR,
     OTHER_DTYPE,
     OTHER_PARAMETERS,
     OTHER_SHAPE,
     leave,
-    only_moves,
 )
-
-NONCE_BYTES, LAYOUT_AT = 16, 8
-"""The referee's (envs/referee/layout.py), which cannot be imported in here."""
-HEAD_BYTES = 1 + NONCE_BYTES
-"""One letter and the nonce."""
-MESSAGE_BYTES = 1 << 16
 
 
 class Rounds:
-    """Answers the referee: 'P' says what the next rounds look like, 'G' starts one."""
+    """The model of one case, and what `forward` is called with."""
 
-    def __init__(self, model_class: Any, channel: int) -> None:
+    def __init__(self, model_class: Any) -> None:
         self.model_class = model_class
-        self.channel = channel
         self.layout: dict[str, Any] = {}
         self.model: Any = None
-        self.built_with: Any = None
-
-    def serve(self) -> None:
-        channel = socket.socket(fileno=self.channel)
-        channel.send(b"R" + bytes(NONCE_BYTES))
-        while True:
-            message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 2)
-            if not message:
-                leave(0)
-            if message[:1] == b"P":
-                self.prepare(json.loads(message[LAYOUT_AT:]))
-                channel.send(message[:HEAD_BYTES])
-            else:
-                with only_moves():  # until it is said: a finaliser of the answer's runs late
-                    self.play(*files)  # both are unmapped when it returns: no write comes late
-                    channel.send(b"D" + message[1:HEAD_BYTES])
 
     def prepare(self, layout: dict[str, Any]) -> None:
         self.layout = layout
-        if self.model is None or self.built_with != layout["init"]:
-            self.model = self.model_class(*plain(layout["init"])).eval()
-            self.built_with = layout["init"]
+        self.model = self.model_class(*plain(layout["init"])).eval()
         if list(self.model.state_dict()) != layout["state"]:
             mine = list(self.model.state_dict())
             leave(OTHER_PARAMETERS, f"parameters are {mine}, the module's are {layout['state']}")
-
-    def play(self, input_file: int, output_file: int) -> None:
-        inputs = _map(input_file, mmap.PROT_READ)
-        outputs = _map(output_file, mmap.PROT_READ | mmap.PROT_WRITE)
-        tensors = [_view(inputs, one) for one in self.layout["inputs"]]
-        with INFERENCE():
-            found = self.forward(*self.arranged(tensors))
-            for tensor, spec in zip(found, self.layout["outputs"], strict=True):
-                _view(outputs, spec).copy_(tensor)
 
     def arranged(self, tensors: list[torch.Tensor]) -> tuple[dict[str, Any], list[Any]]:
         """(parameters and buffers by key, what `forward` is called with)."""
@@ -82,7 +41,6 @@ class Rounds:
         return dict(zip(keys, tensors[len(tensors) - len(keys) :], strict=True)), arguments
 
     def forward(self, state: dict[str, Any], arguments: list[Any]) -> list[torch.Tensor]:
-        """The outputs. Whoever calls holds `only_moves`: what is returned may be lazy."""
         result = torch.func.functional_call(self.model, state, tuple(arguments), tie_weights=False)
         found = _flatten(result)
         if len(found) != len(self.layout["outputs"]):
@@ -93,22 +51,6 @@ class Rounds:
             if str(tensor.dtype) != f"torch.{spec['dtype']}":
                 leave(OTHER_DTYPE, f"{tensor.dtype}, expected {spec['dtype']}")
         return found
-
-
-def _map(descriptor: int, protection: int) -> mmap.mmap:
-    size = os.fstat(descriptor).st_size
-    mapping = mmap.mmap(descriptor, size, mmap.MAP_SHARED | mmap.MAP_POPULATE, protection)
-    os.close(descriptor)
-    return mapping
-
-
-def _view(mapping: mmap.mmap, spec: dict[str, Any]) -> torch.Tensor:
-    dtype, count = getattr(torch, spec["dtype"]), prod(spec["shape"])
-    with ours():
-        if count == 0:
-            return torch.empty(spec["shape"], dtype=dtype)
-        flat = torch.frombuffer(mapping, dtype=dtype, count=count, offset=spec["offset"])
-        return flat.reshape(spec["shape"])
 
 
 def _flatten(output: Any) -> list[torch.Tensor]:
@@ -125,9 +67,11 @@ def _flatten(output: Any) -> list[torch.Tensor]:
 
 
 def invented(spec: dict[str, Any]) -> torch.Tensor:
-    """A tensor of this kind with ones in it, where nothing depends on the values."""
+    """A tensor of this kind, where nothing depends on the values: ones, and of whole numbers
+    zeros, which are an index into anything."""
+    dtype = getattr(torch, spec["dtype"])
     with ours():
-        return torch.ones(spec["shape"], dtype=getattr(torch, spec["dtype"]))
+        return torch.full(spec["shape"], float(dtype.is_floating_point), dtype=dtype)
 
 
 def ours() -> Any:

@@ -16,7 +16,7 @@ from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 
 from kernelwright.envs.guest.fake_cuda import A100, GPU, H100, Properties, on_host, pretend
-from kernelwright.envs.guest.launch_recorder import Tape
+from kernelwright.envs.guest.tape import Tape
 
 
 class Utils:

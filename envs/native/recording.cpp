@@ -1,6 +1,7 @@
 // The CUDA runtime of a library that is traced from Python, and what Python tells it.
 #include <driver_types.h>
 
+#include "kernelwright/move.h"
 #include "recorder.h"
 
 // From now on events go to the sink. `first_new` is where new device memory begins; the rest is as
@@ -21,6 +22,25 @@ RECORDED void kernelwright_made(const void* at, size_t bytes, bool on_device) {
 RECORDED void kernelwright_filled(const void* at, const void* value, size_t width, size_t bytes) {
   if (width > 4) return recorder::leave_out("a fill with values of eight bytes");
   recorder::tell("{\"fill\":\"", recorder::hexadecimal(value, width), "\",\"at\":", reinterpret_cast<uint64_t>(at), ",\"bytes\":", bytes, "}");
+}
+
+RECORDED void kernelwright_left_out(const char* what) { recorder::leave_out(what); }
+
+static std::string listed(const int64_t* first, int64_t count) {
+  std::string all;
+  for (int64_t i = 0; i < count; ++i) all += (i ? "," : "") + std::to_string(first[i]);
+  return "[" + all + "]";
+}
+
+// Elements of one tensor were moved to another of as many.
+RECORDED void kernelwright_moved(const kernelwright::Wire* to, const kernelwright::Wire* from) {
+  if (!to->device && !from->device) return;
+  if (!to->device || !from->device) return recorder::leave_out("cudaMemcpy from or to the host");
+  const auto told = [](const kernelwright::Wire& one) {
+    const uint64_t at = reinterpret_cast<uint64_t>(one.storage) + one.offset * kernelwright::bytes_of(one.type);
+    return std::to_string(at) + "," + std::to_string(one.type) + "," + listed(one.strides, one.dim);
+  };
+  recorder::tell("{\"moved\":", listed(to->sizes, to->dim), ",\"to\":[", told(*to), "],\"from\":[", told(*from), "]}");
 }
 
 RECORDED int cudaGetDeviceProperties(cudaDeviceProp* all, int) {

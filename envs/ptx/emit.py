@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from kernelwright.envs.ptx.lower import Basic, Lowered
-from kernelwright.envs.ptx.operands import HOLDS, Step, mangled, variable
+from kernelwright.envs.ptx.operands import HOLDS, Step, variable
+from kernelwright.envs.replay.tables import mangled
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from kernelwright.envs.ptx.parse import (
     NotEmulatedError,
     Variable,
 )
+from kernelwright.envs.replay.tables import mangled
 
 HOLDS = {1: "u32", 8: "u8", 16: "u16", 32: "u32", 64: "u64"}
 """Bits of a register → the C++ type that holds them for one lane."""
@@ -87,11 +88,6 @@ class Step:
     @property
     def sets(self) -> set[str]:
         return {register for register, _ in self.rows}
-
-
-def mangled(name: str) -> str:
-    """A name as letters, digits and underscores, no two of them alike."""
-    return re.sub(r"[^A-Za-z0-9]", lambda found: f"_{ord(found[0]):x}_", name)
 
 
 def ctype(kind: str) -> str:

@@ -83,6 +83,10 @@ class Kernel:
     tables: dict[str, list[str]] = field(default_factory=dict)
     """Labels that an indexed branch may go to, by the table's name."""
 
+    @property
+    def parameter_bytes(self) -> int:
+        return max((one.offset + one.size_bytes for one in self.parameters), default=0)
+
 
 @dataclass(slots=True)
 class Module:

@@ -19,6 +19,7 @@ from kernelwright.envs.referee.exit_codes import DEVICE_LOST, REPLAY_EXITS
 from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, offsets
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
+from kernelwright.envs.replay.moves import as_launches
 from kernelwright.envs.replay.plan import (
     GpuReplay,
     Launch,
@@ -111,6 +112,7 @@ class GpuCandidate(RoundPeer):
             name = UNSUPPORTED + plan.left_out.replace(" ", "_")
             self._fail(name, Verdict.BUILD_FAILED, f"{plan.left_out} cannot be replayed")
         try:
+            plan = as_launches(plan)
             codes = {one.code for one in plan.launches}
             return replay_message(plan, spec, {code: self._binary(plan, code) for code in codes})
         except NoCodeError as error:

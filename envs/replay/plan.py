@@ -7,13 +7,13 @@ inputs that nobody had seen when it was written, and what comes out is compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.abi import ITEM_BYTES, CaseSpec
 from kernelwright.envs.replay.ptx import ARCHITECTURES, static_facts
 from kernelwright.envs.types import Evaluation
 
@@ -26,6 +26,11 @@ Size = Annotated[int, Field(ge=0, lt=1 << 31)]
 Hex = Annotated[str, Field(pattern=r"^([0-9a-f]{2})*$", max_length=8192)]
 Pattern = Annotated[str, Field(pattern=r"^([0-9a-f]{2}|[0-9a-f]{4}|[0-9a-f]{8})$")]
 Three = tuple[Size, Size, Size]
+MOST_DIMS, MOST_ARGUMENTS = 16, 64
+"""Of a tensor, and of a function of C++ (native/include/kernelwright, native/plan/call.h)."""
+Dims = Annotated[list[Count], Field(max_length=MOST_DIMS)]
+Dtype = Annotated[str, Field(pattern=f"^({'|'.join(ITEM_BYTES)})$")]
+Word = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
 
 
 class Strict(BaseModel):
@@ -72,7 +77,72 @@ class Copy(Strict):
     bytes: Count
 
 
-Step = Launch | Fill | Copy
+class Side(Strict):
+    """One side of a move; strides count elements."""
+
+    at: Place
+    dtype: Dtype
+    strides: Dims
+
+
+class Move(Strict):
+    """Elements of this shape from one strided place to another, made another type on the way."""
+
+    shape: Dims
+    source: Side
+    to: Side
+
+
+class View(Strict):
+    """A tensor that a function of C++ is given, or gives back: where the memory begins that it is
+    part of, and what of it. Offset and strides count elements."""
+
+    storage: str
+    dtype: Dtype
+    shape: Dims
+    strides: Dims
+    offset: Count
+
+
+class Argument(Strict):
+    """What a function of C++ is given: one of these, or nothing; `real` as a hexadecimal float."""
+
+    tensor: View | None = None
+    tensors: Annotated[list[View], Field(max_length=MOST_ARGUMENTS)] | None = None
+    whole: Word | None = None
+    real: Annotated[str, Field(max_length=64)] | None = None
+    truth: bool | None = None
+    wholes: Annotated[list[Word], Field(max_length=MOST_ARGUMENTS)] | None = None
+    text: Annotated[str, Field(max_length=4096)] | None = None
+    left_out: bool = False
+    """Whether the call says nothing about it, and the function has a value of its own."""
+
+
+class Result(Strict):
+    """A tensor that it gives back, `made` the number of its memory among those that it makes: None
+    where it lies in memory that was there before."""
+
+    view: View
+    made: Annotated[int, Field(ge=0, le=MOST_STEPS)] | None = None
+
+
+class Call(Strict):
+    """A call of a function of a library that the answer wrote in C++; None: nothing came back."""
+
+    library: str
+    function: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z_0-9]{0,100}$")]
+    arguments: Annotated[list[Argument], Field(max_length=MOST_ARGUMENTS)]
+    results: Annotated[list[Result | None], Field(max_length=MOST_ARGUMENTS)]
+
+    @property
+    def views(self) -> Iterator[View]:
+        """All tensors that it has to do with."""
+        for one in self.arguments:
+            yield from (one.tensors or []) + ([one.tensor] if one.tensor else [])
+        yield from (one.view for one in self.results if one)
+
+
+Step = Launch | Fill | Copy | Move | Call
 
 
 class Kernel(Strict):
@@ -103,6 +173,10 @@ class Plan(Strict):
     def launches(self) -> list[Launch]:
         return [one for one in self.steps if isinstance(one, Launch)]
 
+    @property
+    def calls(self) -> list[Call]:
+        return [one for one in self.steps if isinstance(one, Call)]
+
     def places(self) -> Iterator[tuple[Place, int]]:
         """Every place that is mentioned, with the bytes that are known to be used there."""
         for step in self.steps:
@@ -114,6 +188,13 @@ class Plan(Strict):
                 case Copy():
                     yield step.source, step.bytes
                     yield step.to, step.bytes
+                case Move():
+                    for side in (step.source, step.to):
+                        yield side.at, span_bytes(side.dtype, step.shape, side.strides)
+                case Call():
+                    for view in step.views:
+                        used_bytes = span_bytes(view.dtype, view.shape, view.strides)
+                        yield place_of(view), used_bytes
         yield from ((one, 0) for one in self.outputs)
 
     def facts(self) -> tuple[tuple[str, float], ...]:
@@ -126,6 +207,25 @@ class Plan(Strict):
             code, said = "\n".join(one.ptx for one in ours), "\n".join(one.info for one in ours)
             found += [(f"sm_{name}.{fact}", value) for fact, value in static_facts(code, said)]
         return tuple(found)
+
+
+def place_of(view: View) -> Place:
+    """Where its first element lies."""
+    return Place(tensor=view.storage, offset=view.offset * ITEM_BYTES[view.dtype])
+
+
+def span_bytes(dtype: str, shape: Sequence[int], strides: Sequence[int]) -> int:
+    """From the first byte of such a tensor to behind its last.
+
+    >>> span_bytes("float32", [2, 3], [3, 1]), span_bytes("int64", [2, 0], [1, 1])
+    (24, 0)
+    """
+    if len(shape) != len(strides):
+        raise ValueError(f"{len(strides)} strides of {len(shape)} dimensions")
+    if 0 in shape:
+        return 0
+    last = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+    return (last + 1) * ITEM_BYTES[dtype]
 
 
 def sizes_of(plan: Plan, spec: CaseSpec) -> dict[str, int]:
@@ -143,7 +243,15 @@ def sizes_of(plan: Plan, spec: CaseSpec) -> dict[str, int]:
 
 def is_empty(step: Step) -> bool:
     """Whether it does nothing: Triton leaves out a launch of no block, the driver refuses it."""
-    return not (all(step.grid) if isinstance(step, Launch) else step.bytes)
+    match step:
+        case Launch():
+            return not all(step.grid)
+        case Move():
+            return 0 in step.shape
+        case Fill() | Copy():
+            return not step.bytes
+        case Call():
+            return False
 
 
 class Before(Strict):

@@ -8,14 +8,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
-from kernelwright.envs.replay.plan import Copy, Fill, Launch, Place, Step
+from kernelwright.envs.abi import ITEM_BYTES
+from kernelwright.envs.replay.plan import Copy, Fill, Launch, Move, Place, Side, Step
+from kernelwright.envs.replay.tables import TYPES
 
 POINTER_DIGITS = 16
 ARGUMENT_BYTES = 4 << 20
 """Of all launches together; more is read by nobody."""
 _PARAMETER = re.compile(r"\s*\.param\s+(?:\.align \d+\s+)?\.\w?(\d{1,3})\s[^\[]*(?:\[(\d{1,5})\])?")
+DTYPES = {number: name for name, number in TYPES.items()}
 Range = tuple[str, int, int]
 """A tensor's name, the address at which it lies, and its bytes."""
 Sizes = Mapping[str, Sequence[int]]
@@ -62,7 +66,7 @@ class Addresses:
         What touches memory from before the call, or the host's, is left out and named.
         """
         for event, code in events:
-            touched = [event[one] for one in ("at", "from") if one in event]
+            touched = [_address(event[one]) for one in ("at", "from", "to") if one in event]
             if any(self._where(one) is None for one in touched):
                 self.left_out = "a copy or a fill of memory that is not of this call"
             else:
@@ -86,7 +90,41 @@ class Addresses:
                 return Fill(at=self.place(at), fill=pattern, bytes=size)
             case {"copied": size, "at": to, "from": source}:
                 return Copy(source=self.place(source), to=self.place(to), bytes=size)
+            case {"moved": shape, "to": [*to], "from": [*source]}:
+                move = Move(shape=shape, source=self.side(*source), to=self.side(*to))
+                return as_copy(move) or move
         raise ValueError(f"no event is {event}")
+
+    def side(self, address: int, kind: int, strides: list[int]) -> Side:
+        return Side(at=self.place(address), dtype=DTYPES[kind], strides=strides)
+
+
+def _address(side: Any) -> int:
+    """Where an event's tensor begins, which is a number or the first of a list."""
+    found = side[0] if isinstance(side, list) else side
+    if not isinstance(found, int):
+        raise ValueError(f"no address is {found}")
+    return found
+
+
+def as_copy(move: Move) -> Copy | None:
+    """The same as bytes from one place to another, if it is no more than that."""
+    dense = dense_strides(move.shape)
+    if move.source.strides != dense or move.to.strides != dense:
+        return None
+    if move.source.dtype != move.to.dtype:
+        return None
+    size_bytes = prod(move.shape) * ITEM_BYTES[move.to.dtype]
+    return Copy(source=move.source.at, to=move.to.at, bytes=size_bytes)
+
+
+def dense_strides(shape: Sequence[int]) -> list[int]:
+    """Of a tensor that lies one element behind the other.
+
+    >>> dense_strides([2, 3, 4])
+    [12, 4, 1]
+    """
+    return [prod(max(size, 1) for size in shape[at + 1 :]) for at in range(len(shape))]
 
 
 def _start(one: Range) -> int:

@@ -24,10 +24,8 @@ from kernelwright.envs.memfd import HEAP
 from kernelwright.envs.paths import PACKAGE, SEARCHED
 from kernelwright.envs.sandbox.toolchain import (
     NATIVE,
-    SandboxUnavailableError,
     jail_path,
     nvcc_folder,
-    package_folder,
     pyjail_path,
     triton_tools,
 )
@@ -85,25 +83,14 @@ def native() -> Inside:
     tools = triton_tools()
     cuda = nvcc_folder()
     found = [str(folder) for folder in (tools, cuda) if folder]
-    folders = (str(torch_folder()), sysconfig.get_path("include"), *found)
-    shown = [(folder, folder) for folder in folders]
+    shown = [(folder, folder) for folder in found]
     return Inside(
         command=("/jail",),
         shown=((str(jail_path()), "/jail"), (str(HEADERS), "/include"), *shown),
-        readable=("/include", *folders),
+        readable=("/include", *found),
         environment=HEAP,
-        stamp=content_hash(version("torch"), _triton_version(), *_sources(HEADERS, "*.h")),
+        stamp=content_hash(_triton_version(), *_sources(HEADERS, "*.h")),
     )
-
-
-def torch_folder() -> Path:
-    """Where torch is installed."""
-    found = package_folder("torch")
-    if found is None:
-        raise SandboxUnavailableError(
-            "PyTorch, which says what is right, is not installed: run `pip install torch`"
-        )
-    return found
 
 
 @lru_cache

@@ -3,13 +3,10 @@
 // Holds: every access is inside what the launch may touch, an endless loop ends. Does not hold:
 // that a warning means a fault on a device, or its absence none.
 #pragma once
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <initializer_list>
 
 #include "numbers.h"
+#include "plan.h"
 
 // Stated again in envs/referee/exit_codes.py.
 enum Fault {
@@ -91,16 +88,6 @@ struct Block {
   u64 number() const { return index[0] + (u64)launch->grid[0] * (index[1] + (u64)launch->grid[1] * index[2]); }
 };
 
-INLINE u64 mixed(u64 x) {  // splitmix64
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-  return x ^ x >> 31;
-}
-
-// What memory that nobody set has in it, as it may have on a device: no number, a large one, a small one.
-INLINE int leftover(u64 seed) { return "\xff\x7f\xc7"[mixed(seed) % 3]; }
-
 CALL void describe(const char* what, const Block& b, u32 site, u32 lane, u32 warp, u64 address) {
   const Kernel& kernel = *b.launch->kernel;
   const u32 thread = warp * 32 + lane, *size = b.launch->block;
@@ -165,15 +152,6 @@ INLINE u32 next_block(Warp& w, u32 ready, const u8* meets) {
   EACH(ready) mask |= (u32)(w.at[l] == best) << l;
   w.choose(mask);
   return best;
-}
-
-CALL void* room(size_t bytes) {
-  void* found = nullptr;
-  if (posix_memalign(&found, 64, bytes + 64)) {
-    dprintf(2, "out of memory\n");
-    _exit(67);  // kOutOfMemory of harden.h
-  }
-  return found;
 }
 
 CALL Block* make_block(Launch& launch, u32 threads) {

@@ -7,13 +7,16 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#if defined(__CUDACC__) && defined(KERNELWRIGHT_HALF)
+// CUDA's headers for them are long: read only where an answer speaks of them.
+#if !defined(__CUDACC__) || defined(KERNELWRIGHT_HALF)
+#define KW_HALF
 #include "half.h"
 #endif
 
@@ -52,7 +55,7 @@ template <> struct TypeOf<long long> { static constexpr ScalarType value = kLong
 template <> struct TypeOf<float> { static constexpr ScalarType value = kFloat; };
 template <> struct TypeOf<double> { static constexpr ScalarType value = kDouble; };
 template <> struct TypeOf<bool> { static constexpr ScalarType value = kBool; };
-#if defined(__CUDACC__) && defined(KERNELWRIGHT_HALF)
+#ifdef KW_HALF
 template <> struct TypeOf<Half> { static constexpr ScalarType value = kHalf; };
 template <> struct TypeOf<BFloat16> { static constexpr ScalarType value = kBFloat16; };
 #endif
@@ -66,6 +69,7 @@ inline int64_t size_of(ScalarType type) {
   }
 }
 
+enum class MemoryFormat { Contiguous };  // others are not here
 enum class DeviceType : int32_t { CPU = 0, CUDA = 1 };
 constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA;
 
@@ -96,6 +100,10 @@ class IntArrayRef {
   int64_t front() const { return values_.front(); }
   int64_t back() const { return values_.back(); }
   std::vector<int64_t> vec() const { return values_; }
+  bool empty() const { return values_.empty(); }
+  bool equals(const IntArrayRef& other) const { return values_ == other.values_; }
+  IntArrayRef slice(size_t start, size_t count) const { return {values_.data() + start, count}; }
+  IntArrayRef slice(size_t start) const { return slice(start, size() - start); }
   bool operator==(const IntArrayRef& other) const { return values_ == other.values_; }
   bool operator!=(const IntArrayRef& other) const { return values_ != other.values_; }
 
@@ -113,9 +121,18 @@ struct TensorOptions {
   TensorOptions device(Device other) const { TensorOptions one = *this; one.place = other; return one; }
   TensorOptions device(DeviceType kind, int32_t number = 0) const { return device(Device(kind, number)); }
   TensorOptions requires_grad(bool) const { return *this; }
+  TensorOptions memory_format(MemoryFormat) const { return *this; }
 };
 inline TensorOptions dtype(ScalarType type) { return TensorOptions(type); }
 inline TensorOptions device(Device place) { return TensorOptions(place); }
+
+// Nothing here has gradients.
+struct NoGradGuard {
+  NoGradGuard() {}
+};
+struct InferenceMode {
+  explicit InferenceMode(bool = true) {}
+};
 
 // What a message says of a value. <sstream> would be read four times in a build with CUDA.
 template <class T> std::string text(const T& part) {
@@ -142,12 +159,28 @@ template <class... Parts>
 #define AT_ASSERT(condition) TORCH_CHECK(condition)
 #define TORCH_INTERNAL_ASSERT(condition, ...) TORCH_CHECK(condition __VA_OPT__(,) __VA_ARGS__)
 #define AT_ERROR(...) ::torch::fail(__VA_ARGS__)
+#define TORCH_CHECK_EQ(a, b) TORCH_CHECK((a) == (b))
+#define TORCH_CHECK_NE(a, b) TORCH_CHECK((a) != (b))
+#define TORCH_CHECK_LE(a, b) TORCH_CHECK((a) <= (b))
+#define TORCH_CHECK_LT(a, b) TORCH_CHECK((a) < (b))
+#define TORCH_CHECK_GE(a, b) TORCH_CHECK((a) >= (b))
+#define TORCH_CHECK_GT(a, b) TORCH_CHECK((a) > (b))
+#define TORCH_CHECK_VALUE(condition, ...) TORCH_CHECK(condition __VA_OPT__(,) __VA_ARGS__)
+#define TORCH_CHECK_TYPE(condition, ...) TORCH_CHECK(condition __VA_OPT__(,) __VA_ARGS__)
+#define TORCH_CHECK_NOT_IMPLEMENTED(condition, ...) TORCH_CHECK(condition __VA_OPT__(,) __VA_ARGS__)
+#define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(...) ((void)0)
+#define TORCH_WARN(...) ((void)0)
+#define C10_RESTRICT __restrict__
+#define C10_ALWAYS_INLINE inline __attribute__((always_inline))
+#define C10_LIKELY(condition) (__builtin_expect(!!(condition), 1))
+#define C10_UNLIKELY(condition) (__builtin_expect(!!(condition), 0))
+#define C10_HOST_DEVICE KW_ANYWHERE
 
 template <torch::ScalarType type> struct KwCpp;
 #define KW_TYPE(name, c_type) template <> struct KwCpp<torch::ScalarType::name> { using type = c_type; };
 KW_TYPE(Byte, uint8_t) KW_TYPE(Char, int8_t) KW_TYPE(Short, int16_t) KW_TYPE(Int, int32_t) KW_TYPE(Long, int64_t)
 KW_TYPE(Float, float) KW_TYPE(Double, double) KW_TYPE(Bool, bool)
-#if defined(__CUDACC__) && defined(KERNELWRIGHT_HALF)
+#ifdef KW_HALF
 KW_TYPE(Half, torch::Half) KW_TYPE(BFloat16, torch::BFloat16)
 #endif
 
@@ -166,6 +199,10 @@ KW_TYPE(Half, torch::Half) KW_TYPE(BFloat16, torch::BFloat16)
   KW_DISPATCH(type, name, KW_FLOATS(__VA_ARGS__) KW_CASE(a, __VA_ARGS__) KW_CASE(b, __VA_ARGS__))
 #define AT_DISPATCH_FLOATING_TYPES_AND_HALF(type, name, ...) \
   AT_DISPATCH_FLOATING_TYPES_AND(::torch::kHalf, type, name, __VA_ARGS__)
+#define AT_DISPATCH_CASE(number, ...) KW_CASE(number, __VA_ARGS__)
+#define AT_DISPATCH_CASE_FLOATING_TYPES(...) KW_FLOATS(__VA_ARGS__)
+#define AT_DISPATCH_CASE_INTEGRAL_TYPES(...) KW_WHOLES(__VA_ARGS__)
+#define AT_DISPATCH_SWITCH(type, name, ...) KW_DISPATCH(type, name, __VA_ARGS__)
 #define AT_DISPATCH_INTEGRAL_TYPES(type, name, ...) KW_DISPATCH(type, name, KW_WHOLES(__VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES(type, name, ...) \
   KW_DISPATCH(type, name, KW_FLOATS(__VA_ARGS__) KW_WHOLES(__VA_ARGS__))

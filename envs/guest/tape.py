@@ -11,22 +11,11 @@ import struct
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from kernelwright.envs.guest.movement_ops import COMPOSED, MOVES
+from kernelwright.envs.guest.library import TYPES, LeftOut
 
 INTEGER_BYTES = {"1": 1, "8": 1, "16": 2, "32": 4, "64": 8}
 FLOAT_FORMATS = {"fp16": "<e", "fp64": "<d"}
-UNIFORM = frozenset(
-    """
-    fill_ full full_like lift_fresh new_full new_ones new_zeros ones ones_like scalar_tensor zero_
-    zeros zeros_like
-    """.split()  # noqa: SIM905
-)
-"""Operators of PyTorch that write one value everywhere, or what Python says."""
-COPIES = frozenset(("clone", "contiguous", "copy_", "_to_copy"))
-LOST = frozenset(("arange", "_local_scalar_dense"))
-"""What makes or reads values that no step of a plan does."""
 FILL_BYTES = (1, 2, 4)
 SPECIAL = ("global_scratch_size", "profile_scratch_size", "launch_cooperative_grid", "launch_pdl")
 """What Triton's launcher does more than launch, where a kernel's metadata say so."""
@@ -39,7 +28,7 @@ class Tape:
     """The steps of one call. Places are (name, bytes into it); every tensor met stays alive."""
 
     def __init__(self, named: dict[str, torch.Tensor]) -> None:
-        self.names = {_address(one): name for name, one in named.items()}
+        self.names = {address(one): name for name, one in named.items()}
         self.buffers: dict[str, int] = {}
         self.steps: list[dict[str, Any]] = []
         self.left_out: str | None = None
@@ -62,26 +51,26 @@ class Tape:
 
     def zeros(self, tensor: torch.Tensor) -> None:
         """A tensor of nothing but zeros that was there before the calls."""
-        self.made.add(_address(tensor))
+        self.made.add(address(tensor))
         if tensor.nbytes:
             place = self.place(tensor)
             self.steps.append({"at": place, "fill": "00", "bytes": tensor.nbytes})
 
     def place(self, tensor: torch.Tensor) -> dict[str, Any]:
-        address = _address(tensor)
-        if address not in self.names:
-            if address not in self.made:
+        where = address(tensor)
+        if where not in self.names:
+            if where not in self.made:
                 self.leave_out("a tensor from before the call")
-            self.names[address] = f"new.{len(self.buffers)}"
-            self.buffers[self.names[address]] = tensor.untyped_storage().nbytes()
+            self.names[where] = f"new.{len(self.buffers)}"
+            self.buffers[self.names[where]] = tensor.untyped_storage().nbytes()
             self._kept.append(tensor)
         offset = tensor.storage_offset() * tensor.element_size()
-        return {"tensor": self.names[address], "offset": offset}
+        return {"tensor": self.names[where], "offset": offset}
 
-    def allocated(self, address: int, size_bytes: int) -> None:
+    def allocated(self, where: int, size_bytes: int) -> None:
         """Memory that a library took, and that nothing else will be given."""
-        self.names[address] = f"new.{len(self.buffers)}"
-        self.buffers[self.names[address]] = size_bytes
+        self.names[where] = f"new.{len(self.buffers)}"
+        self.buffers[self.names[where]] = size_bytes
 
     def launch(
         self, metadata: Any, code: str, grid: list[int], types: list[Any], given: list[Any]
@@ -119,36 +108,98 @@ class Tape:
         self.leave_out(f"an argument of type {kind}")
         return ""
 
-    def filled(self, tensor: torch.Tensor, operator: str) -> None:
-        """A tensor into which one value was written everywhere."""
-        if tensor.numel() == 0 or _address(tensor) in self.on_host:
+    def filled(self, tensor: torch.Tensor, operator: str, to: torch.Tensor | None = None) -> None:
+        """A tensor into which one value was written everywhere, or another as it is (`to`)."""
+        if tensor.numel() == 0:
             return
-        everything = tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+        everything = _bytes(tensor)
         value = everything[: tensor.element_size()]
+        if value * tensor.numel() == everything:
+            self._fill(tensor if to is None else to, value, operator)
+        else:
+            self.leave_out(operator)
+
+    def _fill(self, tensor: torch.Tensor, value: bytes, operator: str) -> None:
+        """An element's bytes, written to each of a tensor's."""
+        if address(tensor) in self.on_host:
+            return
         # The driver fills with up to four bytes: zeros of eight are zeros of one.
         pattern = value[:1] if len(set(value)) == 1 else value
-        plain = tensor.is_contiguous() and value * tensor.numel() == everything
-        if not plain or len(pattern) not in FILL_BYTES:
+        if len(pattern) not in FILL_BYTES:
             return self.leave_out(operator)
-        place = self.place(tensor)
-        self.steps.append({"at": place, "fill": pattern.hex(), "bytes": tensor.nbytes})
+        to = tensor if tensor.is_contiguous() else torch.empty(1, dtype=tensor.dtype)
+        self.made.add(address(to))
+        self.steps.append({"at": self.place(to), "fill": pattern.hex(), "bytes": to.nbytes})
+        if to is not tensor:
+            self.copied(to, tensor, operator)
 
     def copied(self, source: torch.Tensor, to: torch.Tensor, operator: str) -> None:
-        places = {_address(source), _address(to)}
-        plain = source.is_contiguous() and to.is_contiguous() and source.dtype is to.dtype
-        if not plain or source.shape != to.shape or places & self.on_host:
+        if {address(source), address(to)} & self.on_host:
             return self.leave_out(operator)
-        step = {"source": self.place(source), "to": self.place(to), "bytes": to.nbytes}
-        self.steps.append(step)
+        source = source.expand(to.shape)
+        if source.is_contiguous() and to.is_contiguous() and source.dtype is to.dtype:
+            step = {"source": self.place(source), "to": self.place(to), "bytes": to.nbytes}
+            return self.steps.append(step)
+        sides = {"source": self.side(source), "to": self.side(to)}
+        self.steps.append({"shape": list(to.shape), **sides})
+
+    def side(self, tensor: torch.Tensor) -> dict[str, Any]:
+        strides = list(tensor.stride())
+        return {"at": self.place(tensor), "dtype": _dtype(tensor), "strides": strides}
+
+    def given(self, one: Any) -> dict[str, Any]:
+        """What a function of C++ is given, as replay/plan.py reads it."""
+        if isinstance(one, torch.Tensor):
+            return {"tensor": self.view(one)}
+        if isinstance(one, bool):
+            return {"truth": one}
+        if isinstance(one, int):
+            return {"whole": one}
+        if isinstance(one, float):
+            return {"real": one.hex()}
+        if isinstance(one, str):
+            return {"text": one}
+        if isinstance(one, torch.dtype):
+            return {"whole": TYPES[one]}
+        if one is LeftOut:
+            return {"left_out": True}
+        items = list(one or ())
+        if items and isinstance(items[0], torch.Tensor):
+            return {"tensors": [self.view(item) for item in items]}
+        return {} if one is None else {"wholes": items}
+
+    def view(self, tensor: torch.Tensor) -> dict[str, Any]:
+        return {
+            "storage": self.place(tensor)["tensor"],
+            "dtype": _dtype(tensor),
+            "shape": list(tensor.shape),
+            "strides": list(tensor.stride()),
+            "offset": tensor.storage_offset(),
+        }
+
+    def called(self, library: str, function: str, arguments: list[Any], found: list[Any]) -> None:
+        """A function of C++ was called, and gave that back (guest/library.py)."""
+        results: list[Any] = []
+        for one in found:
+            if isinstance(one, tuple):
+                tensor, wire = one
+                new = address(tensor) not in self.names
+                self.made.add(address(tensor))
+                made = wire.made if new and wire.made >= 0 else None
+                results.append({"view": self.view(tensor), "made": made})
+            else:
+                results.append(None)
+                if one is not None:
+                    self.leave_out("a number that a function of C++ gives back")
+        step = {"library": library, "function": function}
+        self.steps.append({**step, "arguments": arguments, "results": results})
 
     def leave_out(self, what: str) -> None:
         self.left_out = self.left_out or what
 
     def written(self, outputs: list[torch.Tensor]) -> dict[str, Any]:
         """The plan but for its code, as envs/replay/plan.py reads it."""
-        places = [self.place(one) for one in outputs]
-        if not all(one.is_contiguous() for one in outputs):
-            self.leave_out("an output that is not contiguous")
+        places = [self.place(self._contiguous(one)) for one in outputs]
         return {
             "steps": self.steps,
             "buffers": self.buffers,
@@ -157,40 +208,23 @@ class Tape:
             "before": self.before,
         }
 
+    def _contiguous(self, output: torch.Tensor) -> torch.Tensor:
+        if output.is_contiguous():
+            return output
+        made = torch.empty(output.shape, dtype=output.dtype)
+        self.made.add(address(made))
+        self.copied(output, made, "an output that is not contiguous")
+        return made
 
-def _address(tensor: torch.Tensor) -> int:
+
+def address(tensor: torch.Tensor) -> int:
     """Where the memory begins that it is part of."""
     return tensor.untyped_storage().data_ptr()
 
 
-class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Within it what PyTorch moves is written to the tape; what only makes or views, is not."""
+def _bytes(tensor: torch.Tensor) -> bytes:
+    return tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
 
-    def __init__(self, tape: Tape) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.tape = tape
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """No: it would import torch's compiler, which takes longer than all the rest."""
-        return False
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        name = func.overloadpacket.__name__
-        if name in COMPOSED:  # asked again as what it is composed of
-            with self:
-                return func.decompose(*args, **(kwargs or {}))
-        result = func(*args, **(kwargs or {}))
-        if isinstance(result, torch.Tensor):
-            self.tape.made.add(_address(result))
-        if name in UNIFORM:
-            self.tape.filled(result, name)
-        elif name in COPIES:
-            source = args[1] if name == "copy_" else args[0]
-            if _address(source) != _address(result):
-                self.tape.copied(source, result, name)
-        elif name in LOST or name not in MOVES:
-            self.tape.leave_out(name)
-        return result
+def _dtype(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")

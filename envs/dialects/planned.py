@@ -1,11 +1,13 @@
-"""Device code without a device: its PTX as C++ that checks every access, built like any kernel."""
+"""A plan for each case, as a library that plays them, built like any kernel.
+
+Device code without a device is its PTX as C++ that checks every access.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import LIBRARY, Built, failed, shared_library, unsupported
@@ -13,11 +15,11 @@ from kernelwright.envs.ptx.parse import NotEmulatedError
 from kernelwright.envs.ptx.program import program
 from kernelwright.envs.replay.assemble import NoCodeError
 from kernelwright.envs.replay.plan import Plan
-from kernelwright.envs.sandbox.limits import Starts
-from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.sandbox.toolchain import NATIVE
 from kernelwright.envs.types import Evaluation, Verdict
 
-HEADERS = Path(__file__).parents[1] / "native" / "ptx"
+Cases = Sequence[tuple[CaseSpec, Plan]]
 FLAGS = (
     *("-O1", "-std=gnu++17", "-shared", "-fPIC", "-fopenmp-simd", "-fno-exceptions", "-fno-rtti"),
     *("-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing", "-ffp-contract=off", "-w"),
@@ -29,7 +31,7 @@ LIMIT_S = 60.0
 
 def plans_of(
     first: Plan, specs: Sequence[CaseSpec], traced: Callable[[CaseSpec], Plan | Evaluation]
-) -> list[tuple[CaseSpec, Plan]] | Evaluation:
+) -> Cases | Evaluation:
     """Each case with its plan, of which the first is known."""
     cases = [(specs[0], first)]
     for spec in specs[1:]:
@@ -40,42 +42,40 @@ def plans_of(
     return cases
 
 
-def on_cpu(
-    built: Built, cases: Sequence[tuple[CaseSpec, Plan]] | Evaluation, sandboxes: Sandboxes
-) -> Built | Evaluation:
+def on_cpu(built: Built, cases: Cases | Evaluation, sandboxes: Sandboxes) -> Built | Evaluation:
     """The same answer, its launches for each case played here."""
     if isinstance(cases, Evaluation):
         return cases
     library = emulated(cases, sandboxes)
     if isinstance(library, Evaluation):
         return library
-    return replace(
-        built,
-        files=((LIBRARY, library),),
-        runtime=Runtime.NATIVE,
-        words=(),
-        starts=Starts.THREADS,
-        timed=False,
-        emulated=True,
-    )
+    files = ((LIBRARY, library),)
+    return replace(built, files=files, playable=True, timed=False, emulated=True)
 
 
-def emulated(cases: Sequence[tuple[CaseSpec, Plan]], sandboxes: Sandboxes) -> bytes | Evaluation:
+def emulated(cases: Cases, sandboxes: Sandboxes) -> bytes | Evaluation:
     """A library that plays the plan of each case; or the evaluation that says why there is none."""
+    return player(cases, program, FLAGS, sandboxes)
+
+
+def player(
+    cases: Cases, written: Callable[[Cases], str], flags: Sequence[str], sandboxes: Sandboxes
+) -> bytes | Evaluation:
+    """The library that plays these plans, of C++ as `written`; or why there is none."""
     for _, plan in cases:
         if plan.left_out:
             log = f"{plan.left_out} cannot be replayed"
             return unsupported(plan.left_out.replace(" ", "_"), log)
     try:
-        source = program(cases)
+        source = written(cases)
     except NotEmulatedError as error:
         name = str(error)
         return unsupported(name.replace(" ", "_"), f"{name} does not run on a CPU")
     except NoCodeError as error:
         return failed("no_code", str(error))
-    except ValueError as error:
+    except (ValueError, KeyError) as error:
         return failed("launch_misused", str(error), Verdict.CHEATED)
-    words = [*FLAGS, "-o", LIBRARY, "program.cpp"]
+    words = [*flags, "-I/include", "-o", LIBRARY, "program.cpp"]
     made = shared_library(words, {"program.cpp": source, **headers()}, sandboxes, LIMIT_S)
     if made.failure == "compile_error":  # ours, and not for an answer to bring about
         return unsupported("translation", made.log)
@@ -85,4 +85,5 @@ def emulated(cases: Sequence[tuple[CaseSpec, Plan]], sandboxes: Sandboxes) -> by
 @cache
 def headers() -> dict[str, str]:
     """The runtime's files, by name."""
-    return {path.name: path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.h"))}
+    paths = sorted((*(NATIVE / "plan").glob("*.h"), *(NATIVE / "ptx").glob("*.h")))
+    return {path.name: path.read_text(encoding="utf-8") for path in paths}

@@ -1,0 +1,116 @@
+"""What PyTorch may do for an answer, as steps of a tape: make tensors, move them, view them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from kernelwright.envs.guest.leave import TORCH_COMPUTE, leave
+from kernelwright.envs.guest.tape import Tape, address
+
+UNIFORM = frozenset(
+    """
+    fill_ full full_like lift_fresh new_full new_ones new_zeros ones ones_like scalar_tensor zero_
+    zeros zeros_like
+    """.split()  # noqa: SIM905
+)
+"""Operators of PyTorch that write one value everywhere, or what Python says."""
+COPIES = frozenset(("clone", "copy_", "_to_copy"))
+JOINS = frozenset(("cat", "constant_pad_nd", "repeat", "stack"))
+"""What copies several tensors into one, or one several times."""
+LOST = frozenset(("arange", "_local_scalar_dense"))
+"""What makes or reads values that no step of a plan does."""
+VIEWS = frozenset(
+    """
+    alias as_strided detach detach_ diagonal empty empty_like empty_strided expand new_empty
+    new_empty_strided permute resize_ select set_ slice split split_with_sizes squeeze t transpose
+    unbind unfold unsqueeze view view_as_real _reshape_alias _unsafe_view
+    """.split()  # noqa: SIM905
+)
+"""What only makes tensors, or looks at them differently."""
+
+
+class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Within it what PyTorch moves is written to the tape; what only makes or views, is not."""
+
+    def __init__(self, tape: Tape) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.tape = tape
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: it would import torch's compiler, which takes longer than all the rest."""
+        return False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if _is_composed(func):  # asked again as what it is composed of
+            with self:
+                return func.decompose(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        if name not in KNOWN:
+            leave(TORCH_COMPUTE, f"PyTorch was asked to compute: {name}")
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor):
+            self.tape.made.add(address(result))
+        if name in UNIFORM:
+            self.tape.filled(result, name)
+        elif name in COPIES:
+            source = args[1] if name == "copy_" else args[0]
+            if address(source) != address(result):
+                self.tape.copied(source, result, name)
+        elif name in JOINS:
+            joined(self.tape, name, args, result)
+        elif name in LOST:
+            self.tape.leave_out(name)
+        return result
+
+
+def joined(tape: Tape, name: str, given: tuple[Any, ...], result: torch.Tensor) -> None:
+    """One tensor into which others were copied, side by side, or one several times."""
+    match name:
+        case "constant_pad_nd":
+            _padded(tape, *given, to=result)
+        case "repeat":
+            source, times = given
+            shape = [1] * (len(times) - source.dim()) + list(source.shape)
+            pairs = [one for pair in zip(times, shape, strict=True) for one in pair]
+            ones = [one for size in shape for one in (1, size)]
+            tape.copied(source.reshape(ones), result.view(pairs), name)
+        case "stack":
+            at = given[1] if len(given) > 1 else 0
+            for number, one in enumerate(given[0]):
+                tape.copied(one, result.select(at, number), name)
+        case _:
+            at, first = given[1] if len(given) > 1 else 0, 0
+            for one in given[0]:
+                if one.dim() == result.dim():  # an empty one of one dimension is passed over
+                    tape.copied(one, result.narrow(at, first, one.shape[at]), name)
+                    first += one.shape[at]
+
+
+def _padded(
+    tape: Tape, source: torch.Tensor, pads: list[int], value: float = 0, *, to: torch.Tensor
+) -> None:
+    if min(pads) < 0:
+        return tape.leave_out("constant_pad_nd")
+    tape.filled(torch.full_like(to, value), "constant_pad_nd", to)
+    inside = to
+    for number, low in enumerate(pads[::2]):
+        at = to.dim() - 1 - number
+        inside = inside.narrow(at, low, source.shape[at])
+    tape.copied(source, inside, "constant_pad_nd")
+
+
+KNOWN = UNIFORM | COPIES | JOINS | LOST | VIEWS
+"""What PyTorch may do for an answer: make tensors, move them, look at them differently."""
+
+
+@cache
+def _is_composed(operator: Any) -> bool:
+    name = operator.name()
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd"))

@@ -1,0 +1,3 @@
+#pragma once
+
+#include <torch/light/vec.h>

@@ -1,0 +1,57 @@
+// One step of a plan (plan.h): a launch of translated device code.
+//
+// Regions of variables are the program's: `globals`, `global_count` (envs/ptx/program.py).
+#pragma once
+#include "lanes.h"
+
+struct Argument { u32 offset, bytes; const u8* content; Place place; };  // without content: an address
+struct Run {
+  const Kernel* kernel;
+  u32 grid[3], block[3], shared_bytes, parameter_bytes, argument_count;
+  const Argument* arguments;
+};
+const u32 kParameterBytes = 4096 + 256, kMostShared = 163 << 10;  // of an A100
+
+alignas(64) static u8 parameters[kParameterBytes];
+extern const Region globals[];
+extern const u32 global_count;
+
+CALL Region* regions_of(const Play& play, u32& count) {
+  const u32 tensors = play.one.tensor_count;
+  Region* all = static_cast<Region*>(room((tensors + global_count + 1) * sizeof(Region)));
+  for (u32 i = 0; i < tensors; ++i) {
+    const Tensor& it = play.one.tensors[i];
+    all[i] = {(u64)play.tensors[i], (u64)play.tensors[i] + it.bytes, it.name, it.writable};
+  }
+  memcpy(all + tensors, globals, global_count * sizeof(Region));
+  count = tensors + global_count + 1;
+  all[count - 1] = {(u64)parameters, (u64)parameters + sizeof parameters, "the parameters", false};
+  return all;
+}
+
+CALL void play_run(const void* what, Play& play, u64 seed) {
+  const Run& one = *static_cast<const Run*>(what);
+  memset(parameters, 0, sizeof parameters);
+  for (u32 i = 0; i < one.argument_count; ++i) {
+    const Argument& it = one.arguments[i];
+    const u64 pointer = it.content ? 0 : (u64)play.at(it.place);
+    memcpy(parameters + it.offset, it.content ? it.content : (const u8*)&pointer, it.bytes);
+  }
+  Launch launch = {};
+  const Kernel& kernel = *(launch.kernel = one.kernel);
+  for (int i = 0; i < 3; ++i) launch.grid[i] = one.grid[i], launch.block[i] = one.block[i];
+  launch.shared_bytes = one.shared_bytes;
+  if (kernel.shared_bytes + (u64)one.shared_bytes > kMostShared) {
+    dprintf(2, "launch_failed: kernel %s wants %u bytes of shared memory, a block may have %u\n", kernel.name, kernel.shared_bytes + one.shared_bytes, kMostShared);
+    _exit(kLaunchFailed);
+  }
+  launch.parameters = parameters, launch.parameter_bytes = one.parameter_bytes;
+  Region* const regions = regions_of(play, launch.region_count);
+  launch.regions = regions;
+  launch.found = static_cast<Site*>(room(kernel.site_count * sizeof(Site)));
+  for (u32 i = 0; i < kernel.site_count; ++i) launch.found[i] = Site();
+  launch.seed = seed, launch.spent = play.spent;
+  run_launch(launch);
+  play.spent = launch.spent;
+  free(launch.found), free(regions);
+}

@@ -1,0 +1,118 @@
+"""Moves as launches, for a device: the driver copies bytes, and knows neither strides nor types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from kernelwright.envs.abi import ITEM_BYTES
+from kernelwright.envs.replay.plan import Kernel, Launch, Move, Plan, Side
+
+THREADS = 256
+_HEAD = ".version 7.0\n.target sm_80\n.address_size 64\n"
+_LOADS = {
+    "float16": "ld.global.b16 %h, [%from]; cvt.f64.f16 %d, %h;",
+    "bfloat16": "ld.global.u16 %u, [%from]; shl.b32 %u, %u, 16; mov.b32 %f, %u; cvt.f64.f32 %d, %f;",
+    "float32": "ld.global.f32 %f, [%from]; cvt.f64.f32 %d, %f;",
+    "float64": "ld.global.f64 %d, [%from];",
+}
+_STORES = {
+    "float16": "cvt.rn.f32.f64 %f, %d; cvt.rn.f16.f32 %h, %f; st.global.b16 [%to], %h;",
+    "bfloat16": "cvt.rn.f32.f64 %f, %d; cvt.rn.bf16.f32 %h, %f; st.global.b16 [%to], %h;",
+    "float32": "cvt.rn.f32.f64 %f, %d; st.global.f32 [%to], %f;",
+    "float64": "st.global.f64 [%to], %d;",
+}
+_WHOLE = {
+    "int64": "s64",
+    "int32": "s32",
+    "int16": "s16",
+    "int8": "s8",
+    "uint8": "u8",
+    "bool": "u8",
+}
+_PLAIN = {8: "b64", 4: "b32", 2: "b16", 1: "b8"}
+
+
+def as_launches(plan: Plan) -> Plan:
+    """The same plan, its moves kernels of ours, whose addresses are constants."""
+    kernels, steps = list(plan.kernels), list(plan.steps)
+    for number, step in enumerate(steps):
+        if isinstance(step, Move) and 0 not in step.shape:
+            code = f"move.{number}"
+            ptx = move_ptx(step)
+            kernels.append(Kernel(name="move", code=code, target="sm_80", ptx=ptx, info=""))
+            steps[number] = Launch(
+                kernel="move",
+                code=code,
+                grid=(-(-prod(step.shape) // THREADS), 1, 1),
+                block=(THREADS, 1, 1),
+                shared_bytes=0,
+                arguments=[step.to.at, step.source.at],
+            )
+    return plan.model_copy(update={"kernels": kernels, "steps": steps})
+
+
+def move_ptx(step: Move) -> str:
+    """A kernel `move` of (to, from), a thread for each element."""
+    lines = [
+        ".visible .entry move(.param .u64 p_to, .param .u64 p_from)",
+        "{",
+        ".reg .pred %p; .reg .b16 %h; .reg .b32 %u, %a, %b, %n; .reg .f32 %f; .reg .f64 %d;",
+        ".reg .b64 %to, %from, %x, %i, %r, %q;",
+        "mov.u32 %a, %ctaid.x; mov.u32 %b, %ntid.x; mov.u32 %n, %tid.x;",
+        "mul.wide.u32 %i, %a, %b; cvt.u64.u32 %x, %n; add.u64 %i, %i, %x;",
+        f"setp.ge.u64 %p, %i, {prod(step.shape)};",
+        "@%p bra $done;",
+        "ld.param.u64 %to, [p_to]; ld.param.u64 %from, [p_from];",
+        *_addresses(step),
+        *_element(step.source.dtype, step.to.dtype),
+        "$done:",
+        "ret;",
+        "}",
+    ]
+    return _HEAD + "\n".join(lines) + "\n"
+
+
+def _addresses(step: Move) -> Iterator[str]:
+    """Moves both pointers from the first element to the `%i`-th."""
+
+    def bytes_(side: Side, at: int) -> int:
+        return side.strides[at] * ITEM_BYTES[side.dtype]
+
+    for at in reversed(range(len(step.shape))):
+        size = step.shape[at]
+        yield f"div.u64 %q, %i, {size}; rem.u64 %r, %i, {size}; mov.u64 %i, %q;"
+        yield f"mad.lo.u64 %to, %r, {bytes_(step.to, at)}, %to;"
+        yield f"mad.lo.u64 %from, %r, {bytes_(step.source, at)}, %from;"
+
+
+def _element(source: str, to: str) -> Iterator[str]:
+    """Loads one as a number (`%d` where either side has fractions, else `%x`), and stores it."""
+    if source == to:
+        kind = _PLAIN[ITEM_BYTES[to]]
+        register = {"b64": "%x", "b32": "%u"}.get(kind, "%h")
+        yield f"ld.global.{kind} {register}, [%from]; st.global.{kind} [%to], {register};"
+        return
+    if source in _LOADS:
+        yield _LOADS[source]
+    else:
+        kind = _WHOLE[source]
+        register = "%x" if kind == "s64" else "%u" if kind == "s32" else "%h"
+        yield f"ld.global.{kind} {register}, [%from];"
+        yield "" if kind == "s64" else f"cvt.s64.{kind} %x, {register};"
+    if to == "bool":
+        zero = "f64 %p, %d, 0d0000000000000000" if source in _LOADS else "s64 %p, %x, 0"
+        yield f"setp.ne{'u' if source in _LOADS else ''}.{zero}; selp.u16 %h, 1, 0, %p;"
+        yield "st.global.u8 [%to], %h;"
+    elif to in _STORES:
+        yield "" if source in _LOADS else "cvt.rn.f64.s64 %d, %x;"
+        yield _STORES[to]
+    else:
+        yield "cvt.rzi.s64.f64 %x, %d;" if source in _LOADS else ""
+        kind = _WHOLE[to]
+        if kind == "s64":
+            yield "st.global.s64 [%to], %x;"
+        elif kind == "s32":
+            yield "cvt.u32.u64 %u, %x; st.global.s32 [%to], %u;"
+        else:
+            yield f"cvt.u16.u64 %h, %x; st.global.{kind} [%to], %h;"

@@ -1,0 +1,264 @@
+"""A case's plan as tables that native/plan/plan.h plays.
+
+What an answer wrote is read, never copied: names become letters and digits, numbers are printed
+again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Callable, Mapping, Sequence
+
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.replay.plan import (
+    Argument,
+    Call,
+    Copy,
+    Fill,
+    Launch,
+    Move,
+    Place,
+    Plan,
+    Result,
+    Step,
+    View,
+    is_empty,
+    sizes_of,
+)
+
+TYPES = {
+    "uint8": 0,
+    "int8": 1,
+    "int16": 2,
+    "int32": 3,
+    "int64": 4,
+    "float16": 5,
+    "float32": 6,
+    "float64": 7,
+    "bool": 11,
+    "bfloat16": 15,
+}
+"""The numbers of native/include/kernelwright/move.h, which are torch's."""
+NONE, TENSOR, WHOLE, REAL, TRUTH, WHOLES, TENSORS, TEXT, LEFT_OUT = range(9)
+"""Kinds of values (native/include/kernelwright/value.h)."""
+MOST_VIEWS, MOST_LENT = 256, 64
+"""Of one call (native/plan/call.h)."""
+Launched = Callable[["Tables", int, Launch], str]
+
+
+class Tables:
+    """The lines of one case: what its steps need comes first, then `caseN`."""
+
+    def __init__(
+        self,
+        number: int,
+        spec: CaseSpec,
+        plan: Plan,
+        *,
+        launched: Launched | None = None,
+        libraries: Mapping[str, int] | None = None,
+    ) -> None:
+        """`launched` adds a launch's tables and names the last; `libraries` are the numbers of
+        those with functions in C++. Raises ValueError where the plan is none of this case."""
+        self.number, self.spec, self.plan = number, spec, plan
+        self.launched, self.libraries = launched, libraries or {}
+        self.bytes = sizes_of(plan, spec)
+        self.numbers = {name: number for number, name in enumerate(self.bytes)}
+        self.lines: list[str] = []
+        self.results = plan.outputs or [Place(tensor=one.name, offset=0) for one in spec.outputs]
+        for one, wanted in zip(self.results, spec.outputs, strict=True):
+            if one.offset + wanted.size_bytes > self.bytes[one.tensor]:
+                raise ValueError("an output lies outside its tensor")
+        self.made = {
+            one.view.storage
+            for call in plan.calls
+            for one in call.results
+            if one and one.view.storage in plan.buffers
+        }
+        self.lent = {} if launched else self._lent()
+
+    def _lent(self) -> dict[str, str]:
+        """Buffer → the output that it is, whole and alone: it can lie where that belongs."""
+        places = [place.tensor for place in self.results]
+        return {
+            place.tensor: one.name
+            for place, one in zip(self.results, self.spec.outputs, strict=True)
+            if place.tensor in self.plan.buffers
+            and places.count(place.tensor) == 1
+            and self.bytes[place.tensor] == one.size_bytes
+        }
+
+    def written(self) -> list[str]:
+        n, spec = self.number, self.spec
+        steps = [
+            self._step(f"{n}_{number}", number, one)
+            for number, one in enumerate(self.plan.steps)
+            if not is_empty(one)
+        ]
+        to = [self.place(Place(tensor=one.name, offset=0)) for one in spec.outputs]
+        counts = [
+            self.array("int64_t", f"sizes{n}", map(str, spec.sizes)),
+            self.array("double", f"scalars{n}", [_real(float(one)) for _, one in spec.scalars]),
+            self.array("Tensor", f"tensors{n}", [self._tensor(one) for one in self.bytes]),
+            self.array("Step", f"steps{n}", steps),
+            self.array("Place", f"outputs{n}", to),
+        ]
+        self.array("Place", f"results{n}", [self.place(one) for one in self.results])
+        self.array("uint64_t", f"bytes{n}", [str(one.size_bytes) for one in spec.outputs])
+        parts = ["sizes", "scalars", "tensors", "steps", "outputs", "results", "bytes"]
+        names = [f"{one}{n}" for one in parts]
+        odd = "true" if self.launched else "false"
+        self.lines.append(f"static const Case case{n} = {{{', '.join([*counts, *names, odd])}}};")
+        return self.lines
+
+    def array(self, c: str, name: str, rows: Sequence[str] | map[str]) -> str:
+        """Adds a table; how many rows it has."""
+        kept = list(rows)
+        self.lines.append(f"static const {c} {name}[] = {{{', '.join(kept) or '{}'}}};")
+        return str(len(kept))
+
+    def place(self, place: Place) -> str:
+        return f"{{{self.numbers[place.tensor]}, {place.offset}ull}}"
+
+    def _tensor(self, name: str) -> str:
+        buffer = name in self.plan.buffers
+        writable = buffer or any(one.name == name for one in self.spec.outputs)
+        source = "kNew" if buffer else "kGiven"
+        if name in self.made:
+            source = "kResult"
+        elif name in self.lent:
+            source = str(self.numbers[self.lent[name]])
+        return f'{{"{mangled(name)}", {self.bytes[name]}, {str(writable).lower()}, {source}}}'
+
+    def _step(self, name: str, number: int, step: Step) -> str:
+        """Adds the tables of a step; its row."""
+        match step:
+            case Launch():
+                if self.launched is None:
+                    raise ValueError("a launch without a kernel")
+                return f"{{play_run, &{self.launched(self, number, step)}}}"
+            case Fill():
+                content = bytes.fromhex(step.fill)
+                self.array("uint8_t", f"pattern{name}", map(str, content))
+                row = f"{self.place(step.at)}, {step.bytes}ull, pattern{name}, {len(content)}"
+                return self._one("Fill", name, row)
+            case Copy():
+                row = f"{self.place(step.to)}, {self.place(step.source)}, {step.bytes}ull"
+                return self._one("Copy", name, row)
+            case Move():
+                return self._move(name, step)
+            case Call():
+                return self._call(name, step)
+
+    def _one(self, kind: str, name: str, row: str) -> str:
+        self.lines.append(f"static const {kind} step{name} = {{{row}}};")
+        return f"{{play_{kind.lower()}, &step{name}}}"
+
+    def _move(self, name: str, step: Move) -> str:
+        sides = []
+        for word, side in (("to", step.to), ("from", step.source)):
+            self.array("int64_t", f"{word}{name}", map(str, side.strides))
+            sides.append(f"{{{self.place(side.at)}, {TYPES[side.dtype]}, {word}{name}}}")
+        dim = self.array("int64_t", f"shape{name}", map(str, step.shape))
+        return self._one("Move", name, f"{', '.join(sides)}, {dim}, shape{name}")
+
+    def _call(self, name: str, step: Call) -> str:
+        if len(list(step.views)) > MOST_VIEWS:
+            raise ValueError(f"{step.function} is given more than {MOST_VIEWS} tensors")
+        given = [
+            self._argument(f"{name}_{number}", one) for number, one in enumerate(step.arguments)
+        ]
+        results = [self._result(one) for one in step.results]
+        lent = [
+            f"{{{one.made}, {self.place(Place(tensor=output, offset=0))}, {self.bytes[output]}}}"
+            for one in step.results
+            if one and one.made is not None and one.made < MOST_LENT
+            for output in [self.lent.get(one.view.storage)]
+            if output
+        ]
+        counts = [
+            self.array("Argument", f"arguments{name}", given),
+            self.array("Result", f"given_back{name}", results),
+            self.array("Lent", f"lent{name}", lent),
+        ]
+        library = f"&libraries[{self.libraries[step.library]}]"
+        tables = [f"arguments{name}", f"given_back{name}", f"lent{name}"]
+        return self._one("Call", name, ", ".join([library, f'"{step.function}"', *counts, *tables]))
+
+    def _argument(self, name: str, one: Argument) -> str:
+        if one.tensor is not None or one.tensors is not None:
+            views = one.tensors if one.tensors is not None else [one.tensor] if one.tensor else []
+            self.array("View", f"views{name}", map(self._view, views))
+            kind = TENSORS if one.tensors is not None else TENSOR
+            return f"{{{kind}, {len(views)}, views{name}, nullptr}}"
+        if one.wholes is not None:
+            count = self.array("int64_t", f"wholes{name}", map(_whole, one.wholes))
+            return f"{{{WHOLES}, {count}, nullptr, wholes{name}}}"
+        if one.text is not None:
+            count = self.array("uint8_t", f"text{name}", map(str, one.text.encode()))
+            return f"{{{TEXT}, {count}, nullptr, text{name}}}"
+        if one.real is not None:
+            bits = struct.unpack("<q", struct.pack("<d", float.fromhex(one.real)))[0]
+            return f"{{{REAL}, {_whole(bits)}, nullptr, nullptr}}"
+        if one.truth is not None:
+            return f"{{{TRUTH}, {int(one.truth)}, nullptr, nullptr}}"
+        kind = LEFT_OUT if one.left_out else NONE if one.whole is None else WHOLE
+        return f"{{{kind}, {_whole(one.whole or 0)}, nullptr, nullptr}}"
+
+    def _result(self, one: Result | None) -> str:
+        if one is None:
+            return f"{{{NONE}, {{}}, -1}}"
+        owner = self.numbers[one.view.storage] if one.view.storage in self.made else -1
+        return f"{{{TENSOR}, {self._view(one.view)}, {owner}}}"
+
+    def _view(self, one: View) -> str:
+        whole = [self.bytes[one.storage], -1, TYPES[one.dtype], 0, one.offset, len(one.shape)]
+        dims = [f"{{{', '.join(map(str, some))}}}" for some in (one.shape, one.strides)]
+        wire = ", ".join(["nullptr", *map(str, whole), *dims])
+        return f"{{{self.place(Place(tensor=one.storage, offset=0))}, {{{wire}}}}}"
+
+
+def program_of_calls(cases: Sequence[tuple[CaseSpec, Plan]], libraries: Sequence[str]) -> str:
+    """C++ that plays the plan of the case that it is called for, with `kernelwright_call`, where
+    only functions of these libraries compute, in files as `library_file` names them."""
+    numbers = {name: number for number, name in enumerate(libraries)}
+    rows = [f'{{"/scratch/{library_file(number)}", 0, 0, 0}}' for number in numbers.values()]
+    lines = ['#include "call.h"', f"static Library libraries[] = {{{', '.join(rows)}}};"]
+    for number, (spec, plan) in enumerate(cases):
+        lines += Tables(number, spec, plan, libraries=numbers).written()
+    return "\n".join([*lines, all_cases(len(cases), f"end_round(libraries, {len(rows)});")])
+
+
+def library_file(number: int) -> str:
+    """What the number-th library is called where it is played."""
+    return f"extension{number}.so"
+
+
+def all_cases(count: int, last: str = "") -> str:
+    """What plays the one of so many cases that it is called for."""
+    every = ", ".join(f"case{number}" for number in range(count))
+    return f"""static const Case cases[] = {{{every}}};
+extern "C" __attribute__((visibility("default")))
+void kernelwright_call(void* const* pointers, const int64_t* sizes, const double* scalars) {{
+  play_case(cases, {count}, pointers, sizes, scalars);
+  {last}
+}}
+"""
+
+
+def mangled(name: str) -> str:
+    """A name as letters, digits and underscores, no two of them alike."""
+    return re.sub(r"[^A-Za-z0-9]", lambda found: f"_{ord(found[0]):x}_", name)
+
+
+def _whole(value: int) -> str:
+    """As C++ writes it: the least number has no literal of its own."""
+    return "INT64_MIN" if value == -(1 << 63) else f"{value}ll"
+
+
+def _real(value: float) -> str:
+    if math.isnan(value):
+        return '__builtin_nan("")'
+    return f"{'-' if value < 0 else ''}__builtin_inf()" if math.isinf(value) else value.hex()

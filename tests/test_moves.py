@@ -1,0 +1,121 @@
+"""What is moved between strided tensors: on a CPU, in a library's own header, and on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelwright.envs.abi import ITEM_BYTES, CaseSpec, TensorSpec
+from kernelwright.envs.replay.moves import as_launches
+from kernelwright.envs.replay.plan import Move, Place, Plan, Side, is_empty, sizes_of, span_bytes
+from tests.ptx_tools import played
+
+DTYPES = sorted(ITEM_BYTES)
+
+
+def side(name: str, dtype: str, strides: Sequence[int]) -> Side:
+    return Side(at=Place(tensor=name, offset=0), dtype=dtype, strides=list(strides))
+
+
+def case(move: Move) -> CaseSpec:
+    """From `x` to `y`, which hold what the move reaches."""
+    sizes = [span_bytes(one.dtype, move.shape, one.strides) for one in (move.source, move.to)]
+    x, y = (
+        TensorSpec(name=name, dtype="uint8", shape=(max(size, 1),))
+        for name, size in zip("xy", sizes, strict=True)
+    )
+    return CaseSpec(inputs=(x,), outputs=(y,), scalars=())
+
+
+def plan_of(move: Move) -> Plan:
+    return Plan(steps=[move], buffers={}, kernels=[])
+
+
+def expected(move: Move, source: bytes, to: bytes) -> bytes:
+    """What PyTorch makes of the same."""
+    tensors = []
+    for one, content in ((move.source, source), (move.to, to)):
+        flat = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+        dtype = getattr(torch, one.dtype)
+        whole = flat[: len(content) // dtype.itemsize * dtype.itemsize].view(dtype)
+        tensors.append((whole, whole.as_strided(move.shape, one.strides)))
+    tensors[1][1].copy_(tensors[0][1])
+    return bytes(tensors[1][0].view(torch.uint8).numpy())
+
+
+def numbers(dtype: str, count: int) -> bytes:
+    """Bytes of numbers that every type has, so that no conversion is undefined."""
+    values = torch.arange(count) % 2 if dtype == "bool" else torch.arange(count) % 100
+    return bytes(values.to(getattr(torch, dtype)).view(torch.uint8).numpy())
+
+
+MOVES = [
+    Move(shape=[5, 7], source=side("x", a, [1, 5]), to=side("y", b, [7, 1]))
+    for a in DTYPES
+    for b in DTYPES
+]
+
+
+def all_at_once() -> tuple[CaseSpec, Plan, list[bytes], list[bytes]]:
+    """Every move in one plan, each with tensors of its own, with inputs and right outputs."""
+    steps, sources, wanted, inputs, outputs = [], [], [], [], []
+    for number, move in enumerate(MOVES):
+        spec, names = case(move), (f"x{number}", f"y{number}")
+        x, y = (
+            TensorSpec(name=name, dtype="uint8", shape=one.shape)
+            for name, one in zip(names, spec.tensors, strict=True)
+        )
+        source = side(x.name, move.source.dtype, move.source.strides)
+        to = side(y.name, move.to.dtype, move.to.strides)
+        steps.append(Move(shape=move.shape, source=source, to=to))
+        sources.append(numbers(move.source.dtype, 35))
+        wanted.append(expected(move, sources[-1], bytes(y.size_bytes)))
+        inputs.append(x)
+        outputs.append(y)
+    spec = CaseSpec(inputs=tuple(inputs), outputs=tuple(outputs), scalars=())
+    return spec, Plan(steps=steps, buffers={}, kernels=[]), sources, wanted
+
+
+@pytest.mark.parametrize("on_device", [False, True], ids=["cpu", "kernels for a device"])
+def test_an_element_of_any_type_becomes_what_pytorch_makes_of_it(on_device: bool) -> None:
+    spec, plan, sources, wanted = all_at_once()
+    if on_device:
+        plan = as_launches(plan)
+        assert len(plan.launches) == len(MOVES)
+    for move, found, right in zip(MOVES, played(spec, plan, sources), wanted, strict=True):
+        assert found == right, move
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    shape=st.lists(st.integers(0, 4), max_size=4),
+    seed=st.integers(0, 99),
+    dtype=st.sampled_from(["float32", "int64", "int8", "float16"]),
+)
+def test_any_strides_are_followed(shape: list[int], seed: int, dtype: str) -> None:
+    order = np.random.default_rng(seed).permutation(len(shape))
+    strides, step = [0] * len(shape), 1
+    for at in order:
+        strides[at], step = step, step * max(shape[at], 1)
+    dense = [prod(max(one, 1) for one in shape[at + 1 :]) for at in range(len(shape))]
+    move = Move(shape=shape, source=side("x", dtype, strides), to=side("y", dtype, dense))
+    spec, plan = case(move), plan_of(move)
+    source = numbers(dtype, max(prod(shape), 1))[: spec.inputs[0].size_bytes]
+    before = bytes(spec.outputs[0].size_bytes)
+    found = played(spec, plan, [source])
+    assert found == [before if 0 in shape else expected(move, source, before)]
+    assert is_empty(move) == (0 in shape)
+
+
+def test_a_move_beyond_a_tensor_is_in_none() -> None:
+    move = Move(shape=[2, 2], source=side("x", "float32", [2, 1]), to=side("y", "float32", [3, 1]))
+    short = TensorSpec(name="y", dtype="float32", shape=(4,))
+    spec = CaseSpec(inputs=case(move).inputs, outputs=(short,), scalars=())
+    with pytest.raises(ValueError, match="in no tensor"):
+        sizes_of(plan_of(move), spec)
