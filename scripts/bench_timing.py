@@ -28,7 +28,7 @@ from kernelwright.envs.evaluator import Evaluator, JudgingConfig, Session, resol
 from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
-from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.types import (
     Case,
     Evaluation,
@@ -126,7 +126,7 @@ def native_rounds(trials: int) -> None:
         ratios = []
         for _ in range(trials):
             empty_ns = list(draws.rounds_ns(nothing, loaded, range(2), huge=True))
-            player = SandboxedCandidate(built, Runtime.NATIVE, sandboxes, 5.0)
+            player = SandboxedCandidate(built, sandboxes, 5.0)
             player.ready()
             player.prime(loaded.specs[0])
             played_ns = list(draws.rounds_ns(player, loaded, range(2), huge=True))
@@ -145,19 +145,20 @@ def the_module(expression: str, shape: str, size: int) -> Problem:
 
 
 def across(trials: int) -> None:
-    """The eager module on both sides: as the baseline, and behind a candidate's protocol."""
+    """The eager module on both sides, in two processes, with an empty round for each."""
     native_rounds(trials)
-    reference, other = ReferenceProcess(), ReferenceProcess()
+    reference, other, nothing = ReferenceProcess(), ReferenceProcess(), NothingNative()
     for name, (expression, shape, size) in MODULES.items():
         problem = the_module(expression, shape, size)
         loaded = reference.load(problem)
         other.load(problem)
         for one in (reference, other):
             one.aim(problem, 0)
+        nothing.prime(loaded.specs[0])
         pairs, found = list[tuple[int, int]](), list[Speedup]()
         for _ in range(trials):
             draws = Draws(reference, fresh_seed())
-            timing, seen = played_across(draws, loaded, other.whole)
+            timing, seen = played_across(draws, loaded, other, nothing)
             draws.close()
             pairs += seen
             if resolved(seen):
@@ -167,23 +168,24 @@ def across(trials: int) -> None:
         print(f"{name}: {said}; {trials - len(found)} of {trials} without a speed")
         if found:
             show("  the others", found)
-    for process in (reference, other):
+    for process in (reference, other, nothing):
         process.close()
 
 
 def played_across(
-    draws: Draws, loaded: Loaded, player: RoundPeer
+    draws: Draws, loaded: Loaded, other: RoundPeer, nothing: RoundPeer
 ) -> tuple[Timing, list[tuple[int, int]]]:
     """One session as the evaluator plays it: (its samples, the baseline's parts)."""
     pairs: list[tuple[int, int]] = []
 
     def baseline(numbers: range) -> list[int]:
-        found = draws.whole_ns(loaded, numbers)
+        found = draws.baseline_ns(loaded, numbers, nothing, huge=True)
         pairs.extend(found)
         return [sum(one) for one in found]
 
     def candidate(numbers: range) -> list[int]:
-        return list(draws.rounds_ns(player, loaded, numbers))
+        sides = [list(draws.rounds_ns(one, loaded, numbers, huge=True)) for one in (other, nothing)]
+        return [sum(parts) for parts in zip(*sides, strict=True)]
 
     return time_in_turns(baseline, candidate, Pace())[0], pairs
 

@@ -73,7 +73,7 @@ def outputs_of(spec: CaseSpec, plan: Plan, inputs: Sequence[Array]) -> list[Arra
 def played(spec: CaseSpec, plan: Plan, inputs: Sequence[bytes]) -> list[bytes]:
     """The same of tensors of any type."""
     with tempfile.TemporaryDirectory() as scratch:
-        called = ctypes.CDLL(str(library(program([(spec, plan)]), Path(scratch))))
+        called = ctypes.CDLL(str(library(program([(spec, plan)])[0], Path(scratch))))
     found = [bytearray(one.size_bytes) for one in spec.outputs]
     given = [ctypes.create_string_buffer(one, len(one)) for one in inputs]
     every = [*given, *((ctypes.c_char * len(one)).from_buffer(one) for one in found)]

@@ -126,7 +126,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]
     for number, name in enumerate(bodies):
         spec = spec_of(["x"], {"out": 1000 + number}, 1000)
         cases.append((spec, plan_of(ptx, [launch(f"k{name}", ["x", "out"], threads=64)])))
-    path = library(program(cases), folder)
+    path = library(program(cases)[0], folder)
     found = {}
     for name, (spec, _) in zip(bodies, cases, strict=True):
         found[name] = run_main(path, spec, folder)
@@ -193,5 +193,5 @@ def test_a_program_has_nothing_of_an_answers_but_letters_and_numbers() -> None:
     with pytest.raises(ValueError, match="no declaration"):
         program([(spec, plan_of(HEAD + odd, [launch("k", ["x", "out"])]))])
     named = START.format(name="k", body='mov.u32 %r9, 1; // "*/ #include </etc/passwd>')
-    text = program([(spec, plan_of(HEAD + named, [launch("k", ["x", "out"])]))])
+    text, _ = program([(spec, plan_of(HEAD + named, [launch("k", ["x", "out"])]))])
     assert "passwd" not in text

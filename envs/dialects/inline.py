@@ -19,7 +19,6 @@ from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import (
     ANOTHER_MODULE,
-    LIBRARY,
     Built,
     failed,
     host_failed,
@@ -63,6 +62,7 @@ class _Recorded(Strict):
 
     steps: Annotated[list[dict[str, Any]], Field(max_length=MOST_STEPS)]
     buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
+    constants: Annotated[dict[str, str], Field(max_length=MOST_STEPS)]
     outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)]
     left_out: str | None
     before: Before
@@ -121,12 +121,12 @@ def _on_host(
 ) -> Built | Evaluation:
     """Functions of C++, called by what is as native as they are."""
     names = [one.extension.name for one in libraries]
-    library = player(cases, lambda some: program_of_calls(some, names), FLAGS, sandboxes)
-    if isinstance(library, Evaluation):
-        return library
+    files = player(cases, lambda some: program_of_calls(some, names), FLAGS, sandboxes)
+    if isinstance(files, Evaluation):
+        return files
     parts = [(library_file(number), one.content) for number, one in enumerate(libraries)]
     facts = (("extensions", float(len(parts))), ("calls", float(len(cases[0][1].calls))))
-    return Built(files=((LIBRARY, library), *parts), facts=facts)
+    return Built(files=(*files, *parts), facts=facts)
 
 
 def _with_device_code(
@@ -198,6 +198,7 @@ def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
         {
             "steps": steps,
             "buffers": found.buffers,
+            "constants": found.constants,
             "outputs": found.outputs,
             "kernels": kernels,
             "left_out": found.left_out or addresses.left_out,

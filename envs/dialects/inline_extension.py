@@ -35,7 +35,7 @@ HARMLESS = re.compile(
 PRINTABLE = re.compile(r"[!-~]+")
 
 HALVES = re.compile(r"half|bfloat|bf16|fp16", re.IGNORECASE)
-"""Words of answers that need the light header's types of two bytes."""
+"""Words of answers with CUDA that need our headers' types of two bytes."""
 TARGETS = re.compile(r"-arch|-code|-gencode|--generate-code|--gpu-(architecture|code)")
 """The flags that choose GPUs: that is the judge's to do."""
 

@@ -20,6 +20,7 @@ from kernelwright.envs.sandbox.toolchain import NATIVE
 from kernelwright.envs.types import Evaluation, Verdict
 
 Cases = Sequence[tuple[CaseSpec, Plan]]
+Files = tuple[tuple[str, bytes], ...]
 FLAGS = (
     *("-O1", "-std=gnu++17", "-shared", "-fPIC", "-fopenmp-simd", "-fno-exceptions", "-fno-rtti"),
     *("-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing", "-ffp-contract=off", "-w"),
@@ -46,28 +47,26 @@ def on_cpu(built: Built, cases: Cases | Evaluation, sandboxes: Sandboxes) -> Bui
     """The same answer, its launches for each case played here."""
     if isinstance(cases, Evaluation):
         return cases
-    library = emulated(cases, sandboxes)
-    if isinstance(library, Evaluation):
-        return library
-    files = ((LIBRARY, library),)
+    files = player(cases, program, FLAGS, sandboxes)
+    if isinstance(files, Evaluation):
+        return files
     return replace(built, files=files, playable=True, timed=False, emulated=True)
 
 
-def emulated(cases: Cases, sandboxes: Sandboxes) -> bytes | Evaluation:
-    """A library that plays the plan of each case; or the evaluation that says why there is none."""
-    return player(cases, program, FLAGS, sandboxes)
-
-
 def player(
-    cases: Cases, written: Callable[[Cases], str], flags: Sequence[str], sandboxes: Sandboxes
-) -> bytes | Evaluation:
-    """The library that plays these plans, of C++ as `written`; or why there is none."""
+    cases: Cases,
+    written: Callable[[Cases], tuple[str, bytes]],
+    flags: Sequence[str],
+    sandboxes: Sandboxes,
+) -> Files | Evaluation:
+    """The library that plays these plans, of C++ as `written`, and its constants; or why there is
+    none."""
     for _, plan in cases:
         if plan.left_out:
             log = f"{plan.left_out} cannot be replayed"
             return unsupported(plan.left_out.replace(" ", "_"), log)
     try:
-        source = written(cases)
+        source, constants = written(cases)
     except NotEmulatedError as error:
         name = str(error)
         return unsupported(name.replace(" ", "_"), f"{name} does not run on a CPU")
@@ -79,7 +78,10 @@ def player(
     made = shared_library(words, {"program.cpp": source, **headers()}, sandboxes, LIMIT_S)
     if made.failure == "compile_error":  # ours, and not for an answer to bring about
         return unsupported("translation", made.log)
-    return failed(made.failure, made.log) if made.failure else made.artefact
+    if made.failure:
+        return failed(made.failure, made.log)
+    kept = (("constants", constants),) if constants else ()
+    return ((LIBRARY, made.artefact), *kept)
 
 
 @cache

@@ -49,6 +49,7 @@ class _Steps(Strict):
 
     steps: Annotated[list[Step], Field(max_length=MOST_STEPS)]
     buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
+    constants: Annotated[dict[str, str], Field(max_length=MOST_STEPS)]
     outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)]
     left_out: str | None
     before: Before

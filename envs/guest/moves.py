@@ -56,7 +56,7 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
             leave(TORCH_COMPUTE, f"PyTorch was asked to compute: {name}")
         result = func(*args, **(kwargs or {}))
         if isinstance(result, torch.Tensor):
-            self.tape.made.add(address(result))
+            self.tape.new(result, args)
         if name in UNIFORM:
             self.tape.filled(result, name)
         elif name in COPIES:

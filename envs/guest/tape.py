@@ -6,8 +6,11 @@ they would have computed can be written down. `left_out` is then the first thing
 
 from __future__ import annotations
 
+import base64
 import ctypes
 import struct
+import zlib
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -17,6 +20,7 @@ from kernelwright.envs.guest.library import TYPES, LeftOut
 INTEGER_BYTES = {"1": 1, "8": 1, "16": 2, "32": 4, "64": 8}
 FLOAT_FORMATS = {"fp16": "<e", "fp64": "<d"}
 FILL_BYTES = (1, 2, 4)
+MOST_CONSTANT_BYTES = 8 << 20
 SPECIAL = ("global_scratch_size", "profile_scratch_size", "launch_cooperative_grid", "launch_pdl")
 """What Triton's launcher does more than launch, where a kernel's metadata say so."""
 NO_SCRATCH = [bytes(8).hex()] * 2
@@ -30,6 +34,7 @@ class Tape:
     def __init__(self, named: dict[str, torch.Tensor]) -> None:
         self.names = {address(one): name for name, one in named.items()}
         self.buffers: dict[str, int] = {}
+        self.constants: dict[str, str] = {}
         self.steps: list[dict[str, Any]] = []
         self.left_out: str | None = None
         self.on_host: set[int] = set()
@@ -49,6 +54,12 @@ class Tape:
         }
         self.left_out = None
 
+    def new(self, result: torch.Tensor, given: Iterable[Any]) -> None:
+        """What an operator gives back: a tensor of these calls, unless it is part of an older."""
+        where = address(result)
+        if all(where != address(one) for one in given if isinstance(one, torch.Tensor)):
+            self.made.add(where)
+
     def zeros(self, tensor: torch.Tensor) -> None:
         """A tensor of nothing but zeros that was there before the calls."""
         self.made.add(address(tensor))
@@ -60,12 +71,20 @@ class Tape:
         where = address(tensor)
         if where not in self.names:
             if where not in self.made:
-                self.leave_out("a tensor from before the call")
+                self._was_there(tensor, f"new.{len(self.buffers)}")
             self.names[where] = f"new.{len(self.buffers)}"
             self.buffers[self.names[where]] = tensor.untyped_storage().nbytes()
             self._kept.append(tensor)
         offset = tensor.storage_offset() * tensor.element_size()
         return {"tensor": self.names[where], "offset": offset}
+
+    def _was_there(self, tensor: torch.Tensor, name: str) -> None:
+        """A tensor that the model has kept since it was made: no input decides what is in it."""
+        storage = tensor.untyped_storage()
+        if storage.nbytes() > MOST_CONSTANT_BYTES:
+            return self.leave_out("a large tensor from before the call")
+        content = ctypes.string_at(storage.data_ptr(), storage.nbytes())
+        self.constants[name] = base64.b64encode(zlib.compress(content, 1)).decode()
 
     def allocated(self, where: int, size_bytes: int) -> None:
         """Memory that a library took, and that nothing else will be given."""
@@ -203,6 +222,7 @@ class Tape:
         return {
             "steps": self.steps,
             "buffers": self.buffers,
+            "constants": self.constants,
             "outputs": places,
             "left_out": self.left_out,
             "before": self.before,

@@ -40,12 +40,12 @@ enum ExitCode { kBadUse = 64, kNoKernel = 65, kNoSandbox = 66, kOutOfMemory = 67
   _exit(code);
 }
 
-enum class Starts { kNothing, kThreads, kProcesses };
+enum class Starts { kThreads = 1, kProcesses };
 
 struct Limits {
   uint64_t memory_bytes = 0, file_bytes = 0, processes = 0, cpu_seconds = 0, scratch_bytes = 0;
   uint32_t uid = 0;       // 0: stay who we are
-  Starts starts = Starts::kNothing;
+  Starts starts = Starts::kThreads;
   std::vector<std::string> readable;  // folders that may be opened, besides the system's
 };
 
@@ -111,7 +111,7 @@ constexpr uint32_t kTerminalInput = 0x5412;      // TIOCSTI
 inline void filter_system_calls(Starts starts) {
   const bool processes = starts == Starts::kProcesses;
   // The bits of which a clone must have one: any for processes, because a fork has SIGCHLD.
-  const uint32_t clones = processes ? ~0U : starts == Starts::kThreads ? kThread : 0;
+  const uint32_t clones = processes ? ~0U : kThread;
   std::vector<sock_filter> code;
   // 32 bits, of an argument the low half: all that the kernel reads of clone's flags and of
   // ioctl's command.

@@ -23,8 +23,9 @@ MOST_LAUNCHES = 2_000
 Cases = Sequence[tuple[CaseSpec, Plan]]
 
 
-def program(cases: Cases) -> str:
-    """C++ that plays the plan of the case that it is called for, with `kernelwright_call`.
+def program(cases: Cases) -> tuple[str, bytes]:
+    """C++ that plays the plan of the case that it is called for, with `kernelwright_call`, and its
+    file of constants.
 
     Raises NotEmulatedError, whose message names what cannot be run, and ValueError where a text is
     no PTX or a place is in no tensor.
@@ -44,9 +45,10 @@ def program(cases: Cases) -> str:
                 lines.append(emit(lower(module, kernel)))
         lines.append("}")
     lines += [*_globals(modules, names)]
+    file, launched = bytearray(), _launched(known, names)
     for number, (spec, plan) in enumerate(cases):
-        lines += Tables(number, spec, plan, launched=_launched(known, names)).written()
-    return "\n".join([*lines, all_cases(len(cases))])
+        lines += Tables(number, spec, plan, file=file, launched=launched).written()
+    return "\n".join([*lines, all_cases(len(cases))]), bytes(file)
 
 
 def _code(cases: Cases) -> dict[str, str]:

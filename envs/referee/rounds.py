@@ -114,8 +114,6 @@ class RoundPeer:
     """
 
     reports_ns = False
-    start = b"G"
-    """What begins a round."""
 
     def __init__(self, channel: socket.socket, round_limit_s: float) -> None:
         self.channel = channel
@@ -158,7 +156,7 @@ class RoundPeer:
         """The nanoseconds of one run, after which nobody writes to the outputs any more."""
         nonce = secrets.token_bytes(NONCE_BYTES)
         started = time.perf_counter_ns()
-        self.send(self.start + nonce, [inputs, output])
+        self.send(b"G" + nonce, [inputs, output])
         said = self.expect(b"D" + nonce, NS_BYTES if self.reports_ns else 0)
         finish(output)
         return self._duration_ns(time.perf_counter_ns() - started, said)

@@ -149,12 +149,6 @@ class Draws:
         empty_ns = list(self.rounds_ns(empty, loaded, numbers, huge=huge))
         return list(zip(module_ns, empty_ns, strict=True))
 
-    def whole_ns(self, loaded: Loaded, numbers: Iterable[int]) -> list[tuple[int, int]]:
-        """The same for answers in Python: the module is played as they are."""
-        peer = self.reference.whole
-        found = self.rounds_ns(peer, loaded, numbers)
-        return [(peer.module_ns, took_ns - peer.module_ns) for took_ns in found]
-
     def rounds_ns(
         self, peer: RoundPeer, loaded: Loaded, numbers: Iterable[int], *, huge: bool = False
     ) -> Iterator[int]:
@@ -175,23 +169,6 @@ class Draws:
         return int.from_bytes(digest[:8], "little") >> 2
 
 
-class WholeRounds(RoundPeer):
-    """Rounds in the reference process that are like those of an answer in Python, and are timed
-    from outside as those are."""
-
-    start = b"W"
-    reports_ns = True
-    module_ns = 0
-    """Of the latest round, how long the module's forward took."""
-
-    def _duration_ns(self, wall_ns: int, said: bytes) -> int:
-        self.module_ns = super()._duration_ns(wall_ns, said)
-        return wall_ns
-
-    def gone(self) -> Exception:
-        return ReferenceGoneError("the reference process ended")
-
-
 class ReferenceProcess(RoundPeer):
     """The referee's line to `envs/reference/process.py`: draws, expectations, the baseline.
 
@@ -207,7 +184,6 @@ class ReferenceProcess(RoundPeer):
             # A message of such a socket is sent whole, so it has to fit into the buffer.
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
         super().__init__(mine, ROUND_LIMIT_S)
-        self.whole = WholeRounds(mine, ROUND_LIMIT_S)
         with theirs:
             self._end = self.launch(theirs, gpu)
 

@@ -14,7 +14,6 @@ import mmap
 import os
 import socket
 import sys
-import time
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,7 +27,6 @@ from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.memfd import Mapped, mapped, memfd
 from kernelwright.envs.referee.layout import (
-    GUARD_BYTES,
     MESSAGE_BYTES,
     NONCE_BYTES,
     NS_BYTES,
@@ -73,9 +71,8 @@ class ReferenceServer:
             message, files, _, _ = socket.recv_fds(self.channel, MESSAGE_BYTES, 2)
             if not message:
                 return
-            if message[:1] in b"GW":
-                run = self.run_round if message[:1] == b"G" else self.run_whole
-                said = run(*files).to_bytes(NS_BYTES, "little")
+            if message[:1] == b"G":
+                said = self.run_round(*files).to_bytes(NS_BYTES, "little")
                 self.channel.send(b"D" + message[1 : 1 + NONCE_BYTES] + said)
                 continue
             request = json.loads(message)
@@ -153,23 +150,6 @@ class ReferenceServer:
         if self.clock is not None:
             return self.clock.time_ns(lambda: run(model, state, arguments))
         return time_ns(model, state, arguments)
-
-    def run_whole(self, inputs: int, outputs: int) -> int:
-        """The module played as an answer in Python is, its results copied to where they belong.
-
-        Returns the nanoseconds of its forward alone, found as cold as an answer's.
-        """
-        mapping = taken(outputs, mmap.PROT_READ | mmap.PROT_WRITE)
-        model, state, arguments = self._given(inputs)
-        started = time.perf_counter_ns()
-        found = flatten(run(model, state, arguments))
-        took_ns = time.perf_counter_ns() - started
-        assert self.aimed is not None
-        for one, result in zip(
-            views(mapping, self.aimed[2].outputs, GUARD_BYTES), found, strict=True
-        ):
-            one.copy_(result)
-        return took_ns
 
     def _given(self, inputs: int) -> tuple[Any, dict[str, Any], list[Any]]:
         """The module aimed at, and the file's tensors as its state and arguments."""

@@ -166,10 +166,13 @@ def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dic
     ]
     if any(at + size > regions[region] for region, at, size, _ in results):
         raise ValueError("an output lies outside its tensor")
+    kept = plan.contents()
+    contents = {name: base64.b64encode(content).decode() for name, content in kept.items()}
     binaries = {code: base64.b64encode(binary).decode() for code, binary in modules.items()}
     return {
         "regions": own,
         "buffers": plan.buffers,
+        "contents": contents,
         "modules": binaries,
         "steps": [step(one) for one in plan.steps if not is_empty(one)],
         "results": results,

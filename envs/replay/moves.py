@@ -12,7 +12,7 @@ THREADS = 256
 _HEAD = ".version 7.0\n.target sm_80\n.address_size 64\n"
 _LOADS = {
     "float16": "ld.global.b16 %h, [%from]; cvt.f64.f16 %d, %h;",
-    "bfloat16": "ld.global.u16 %u, [%from]; shl.b32 %u, %u, 16; mov.b32 %f, %u; cvt.f64.f32 %d, %f;",
+    "bfloat16": "ld.global.u16 %u, [%from]; shl.b32 %u, %u, 16; cvt.f64.f32 %d, %u;",
     "float32": "ld.global.f32 %f, [%from]; cvt.f64.f32 %d, %f;",
     "float64": "ld.global.f64 %d, [%from];",
 }

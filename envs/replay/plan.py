@@ -7,6 +7,8 @@ inputs that nobody had seen when it was written, and what comes out is compared.
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -21,6 +23,7 @@ MOST_STEPS = 10_000
 """In one call: at some microseconds a launch, nobody is served by more."""
 MOST_KERNELS = 1_000
 MOST_BYTES = 1 << 40
+MOST_CONSTANT_BYTES = 8 << 20
 Count = Annotated[int, Field(ge=0, le=MOST_BYTES)]
 Size = Annotated[int, Field(ge=0, lt=1 << 31)]
 Hex = Annotated[str, Field(pattern=r"^([0-9a-f]{2})*$", max_length=8192)]
@@ -158,13 +161,15 @@ class Kernel(Strict):
 class Plan(Strict):
     """All steps of one call, in order, and what they need.
 
-    `buffers` are the sizes of what the answer allocated; `outputs` say where it leaves its results,
+    `buffers` are the sizes of what the answer allocated, `constants` what is in some of them before
+    the call (compressed by zlib, in base64); `outputs` say where it leaves its results,
     empty where it was given the outputs' own places. `left_out` names what it did that cannot be
     done again.
     """
 
     steps: Annotated[list[Step], Field(max_length=MOST_STEPS)]
     buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
+    constants: Annotated[dict[str, str], Field(max_length=MOST_STEPS)] = {}
     outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)] = []
     kernels: Annotated[list[Kernel], Field(max_length=MOST_KERNELS)]
     left_out: str | None = None
@@ -176,6 +181,22 @@ class Plan(Strict):
     @property
     def calls(self) -> list[Call]:
         return [one for one in self.steps if isinstance(one, Call)]
+
+    def contents(self) -> dict[str, bytes]:
+        """What is in buffers before the call. Raises ValueError where that is more than fits."""
+        found = {}
+        for name, packed in self.constants.items():
+            size_bytes = self.buffers.get(name, 0)
+            reader = zlib.decompressobj()
+            try:
+                found[name] = reader.decompress(base64.b64decode(packed), size_bytes + 1)
+            except zlib.error as error:
+                raise ValueError(f"{name}: {error}") from None
+            if len(found[name]) != size_bytes:
+                raise ValueError(f"{name} has not {size_bytes} bytes")
+        if sum(map(len, found.values())) > MOST_CONSTANT_BYTES:
+            raise ValueError(f"more than {MOST_CONSTANT_BYTES} bytes of constants")
+        return found
 
     def places(self) -> Iterator[tuple[Place, int]]:
         """Every place that is mentioned, with the bytes that are known to be used there."""
@@ -265,16 +286,21 @@ class Before(Strict):
 def second_alone(plan: Plan, steps: int, before: Before) -> Plan:
     """The second of two calls, without the first (so many steps) if it needs nothing of that one.
 
-    What an answer makes once and keeps (packed weights, room for results) is the first call's.
+    What an answer makes once and keeps (packed weights, room for results) is the first call's. What
+    it has kept since before is needed where the calls differ: the first may have filled it.
     """
-    firsts = {f"new.{number}" for number in range(before.buffers)}
+    firsts = {f"new.{number}" for number in range(before.buffers)} - plan.constants.keys()
+    first = plan.model_copy(update={"steps": plan.steps[:steps], "outputs": []})
     second = plan.model_copy(
         update={
             "steps": plan.steps[steps:],
             "buffers": {name: size for name, size in plan.buffers.items() if name not in firsts},
         }
     )
-    if any(place.tensor in firsts for place, _ in second.places()):
+    needed = {place.tensor for place, _ in second.places()}
+    filled = {place.tensor for place, _ in first.places()} & plan.constants.keys()
+    differ = len(first.steps) != len(second.steps)
+    if needed & firsts or (differ and needed & filled):
         return plan.model_copy(update={"left_out": plan.left_out or before.left_out})
     return second
 

@@ -60,6 +60,8 @@ class Replayer:
         self.modules: dict[str, Any] = {}
         self.regions: dict[str, tuple[int, int]] = {}
         """Name → (address, bytes); a guard lies behind each."""
+        self.contents: dict[str, bytes] = {}
+        """What is in a buffer when a round begins."""
         self.results: list[list[Any]] = []
         self.run: list[Callable[[], None]] = []
 
@@ -74,6 +76,9 @@ class Replayer:
         for code, binary in told["modules"].items():
             if code not in self.modules:
                 self.modules[code] = self.driver.module(base64.b64decode(binary))
+        self.contents = {
+            name: base64.b64decode(content) for name, content in told["contents"].items()
+        }
         self.results = told["results"]
         self.run = [self._step(one) for one in told["steps"]]
 
@@ -88,9 +93,9 @@ class Replayer:
         for name, (at, size) in self.regions.items():
             self.driver.fill(at, bytes([POISON]), size + GUARD_BYTES)
             # The upload is not in our stream, and could overtake the poison.
-            if name == "inputs":
+            if (content := given if name == "inputs" else self.contents.get(name)) is not None:
                 self.driver.wait()
-                self.driver.upload(given, at, size)
+                self.driver.upload(content, at, size)
         self.driver.reset_persisting()
         self.driver.wait()
         for _ in range(FLUSHES):

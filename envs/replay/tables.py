@@ -57,12 +57,15 @@ class Tables:
         spec: CaseSpec,
         plan: Plan,
         *,
+        file: bytearray,
         launched: Launched | None = None,
         libraries: Mapping[str, int] | None = None,
     ) -> None:
-        """`launched` adds a launch's tables and names the last; `libraries` are the numbers of
-        those with functions in C++. Raises ValueError where the plan is none of this case."""
-        self.number, self.spec, self.plan = number, spec, plan
+        """`file` grows by the case's constants, `launched` adds a launch's tables and names the
+        last, `libraries` are the numbers of those with functions in C++.
+
+        Raises ValueError where the plan is none of this case."""
+        self.number, self.spec, self.plan, self.file = number, spec, plan, file
         self.launched, self.libraries = launched, libraries or {}
         self.bytes = sizes_of(plan, spec)
         self.numbers = {name: number for number, name in enumerate(self.bytes)}
@@ -78,6 +81,8 @@ class Tables:
             if one and one.view.storage in plan.buffers
         }
         self.lent = {} if launched else self._lent()
+        self.contents = plan.contents()
+        self.constants: dict[str, int] = {}
 
     def _lent(self) -> dict[str, str]:
         """Buffer → the output that it is, whole and alone: it can lie where that belongs."""
@@ -92,6 +97,8 @@ class Tables:
 
     def written(self) -> list[str]:
         n, spec = self.number, self.spec
+        rows = [self._constant(name) for name in self.contents]
+        self.lines.append(f"static Constant constants{n}[] = {{{', '.join(rows) or '{}'}}};")
         steps = [
             self._step(f"{n}_{number}", number, one)
             for number, one in enumerate(self.plan.steps)
@@ -126,11 +133,24 @@ class Tables:
         buffer = name in self.plan.buffers
         writable = buffer or any(one.name == name for one in self.spec.outputs)
         source = "kNew" if buffer else "kGiven"
-        if name in self.made:
+        kept = "nullptr"
+        if name in self.contents:
+            source, kept = "kConstant", f"constants{self.number} + {self.constants[name]}"
+        elif name in self.made:
             source = "kResult"
         elif name in self.lent:
             source = str(self.numbers[self.lent[name]])
-        return f'{{"{mangled(name)}", {self.bytes[name]}, {str(writable).lower()}, {source}}}'
+        how = f"{str(writable).lower()}, {source}, {kept}"
+        return f'{{"{mangled(name)}", {self.bytes[name]}, {how}}}'
+
+    def _constant(self, name: str) -> str:
+        """What is in a buffer before the call: one byte everywhere, or a part of the file."""
+        self.constants[name] = len(self.constants)
+        content = self.contents[name]
+        if len(set(content)) <= 1:
+            return f"{{-1, {content[0] if content else 0}, nullptr}}"
+        self.file += content
+        return f"{{{len(self.file) - len(content)}, 0, nullptr}}"
 
     def _step(self, name: str, number: int, step: Step) -> str:
         """Adds the tables of a step; its row."""
@@ -220,15 +240,20 @@ class Tables:
         return f"{{{self.place(Place(tensor=one.storage, offset=0))}, {{{wire}}}}}"
 
 
-def program_of_calls(cases: Sequence[tuple[CaseSpec, Plan]], libraries: Sequence[str]) -> str:
-    """C++ that plays the plan of the case that it is called for, with `kernelwright_call`, where
-    only functions of these libraries compute, in files as `library_file` names them."""
+def program_of_calls(
+    cases: Sequence[tuple[CaseSpec, Plan]], libraries: Sequence[str]
+) -> tuple[str, bytes]:
+    """C++ that plays the plan of the case that it is called for, with `kernelwright_call`, and its
+    file of constants. Only functions of these libraries compute, in files as `library_file` names
+    them."""
     numbers = {name: number for number, name in enumerate(libraries)}
     rows = [f'{{"/scratch/{library_file(number)}", 0, 0, 0}}' for number in numbers.values()]
     lines = ['#include "call.h"', f"static Library libraries[] = {{{', '.join(rows)}}};"]
+    file = bytearray()
     for number, (spec, plan) in enumerate(cases):
-        lines += Tables(number, spec, plan, libraries=numbers).written()
-    return "\n".join([*lines, all_cases(len(cases), f"end_round(libraries, {len(rows)});")])
+        lines += Tables(number, spec, plan, file=file, libraries=numbers).written()
+    lines.append(all_cases(len(cases), f"end_round(libraries, {len(rows)});"))
+    return "\n".join(lines), bytes(file)
 
 
 def library_file(number: int) -> str:

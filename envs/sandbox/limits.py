@@ -20,13 +20,8 @@ CGROUP_PROCESSES = 256
 
 
 class Starts(Enum):
-    """What a job may spawn: compilers need processes, native kernels threads, Python nothing.
+    """What a job may spawn: compilers need processes, answers threads."""
 
-    A thread in which Python can run would be out of sight of what watches PyTorch
-    (guest/compute_guard.py).
-    """
-
-    NOTHING = 0
     THREADS = 1
     PROCESSES = 2
 
@@ -81,19 +76,9 @@ TRITON_LIMITS = Limits(
     starts=Starts.PROCESSES,
 )
 """A module run once, with Triton's compilers for each of its kernels."""
-EXTENSION_LIMITS = Limits(
-    memory_bytes=4 << 30,
-    file_bytes=256 << 20,
-    processes=64,
-    cpu_seconds=240,
-    starts=Starts.PROCESSES,
-)
-"""A PyTorch extension: its headers alone take a compiler a minute."""
 RUN_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=16 << 20, processes=128, cpu_seconds=120)
 """A native kernel, all of its rounds; a thread for each row of a batch of 64 is honest."""
-PYTHON_LIMITS = Limits(memory_bytes=4 << 30, file_bytes=16 << 20, processes=32, cpu_seconds=120)
-"""A Python answer, all of its rounds; torch alone maps more than a gigabyte."""
-TRACE_LIMITS = replace(PYTHON_LIMITS, starts=Starts.NOTHING)
-"""A Python answer's host code, run once to learn what it launches."""
+TRACE_LIMITS = Limits(memory_bytes=4 << 30, file_bytes=64 << 20, processes=128, cpu_seconds=120)
+"""A Python answer's host code, run once to learn what it asks for; torch alone maps a gigabyte."""
 RECORD_LIMITS = replace(TRACE_LIMITS, file_bytes=1 << 20)
 """A Python answer's module, run once to learn which extensions it builds."""

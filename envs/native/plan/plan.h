@@ -2,18 +2,22 @@
 //
 // Tables that envs/replay/tables.py writes; a place is a tensor of the case's and a number of bytes into it.
 #pragma once
+#include <fcntl.h>
 #include <kernelwright/move.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 constexpr int kNotLoadable = 65, kOutOfMemory = 67;  // envs/referee/exit_codes.py
 
 struct Place { uint32_t tensor; uint64_t offset; };
 // Where the memory of a tensor comes from: who calls gives it, it is made for the call, or it is a result of a
-// function (native/plan/call.h); from 0 on, it is another tensor's.
-enum From { kGiven = -1, kNew = -2, kResult = -3 };
-struct Tensor { const char* name; uint64_t bytes; bool writable; int from; };
+// function (native/plan/call.h), or the answer has kept it since it was made; from 0 on, it is another tensor's.
+enum From { kGiven = -1, kNew = -2, kResult = -3, kConstant = -4 };
+// What is in it then: bytes of the file of constants, or one byte everywhere.
+struct Constant { int64_t at; uint8_t fill; uint8_t* memory; };
+struct Tensor { const char* name; uint64_t bytes; bool writable; int from; Constant* constant; };
 
 struct Play;
 struct Step { void (*play)(const void* what, Play& play, uint64_t number); const void* what; };
@@ -55,6 +59,27 @@ static inline void* room(size_t bytes) {
   return made;
 }
 
+static const uint8_t* constants() {
+  static const uint8_t* found = nullptr;
+  if (found) return found;
+  const int file = open("/scratch/constants", O_RDONLY | O_CLOEXEC);
+  const off_t bytes = lseek(file, 0, SEEK_END);
+  void* mapped = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+  if (mapped == MAP_FAILED) dprintf(2, "no constants\n"), abort();
+  close(file);
+  return found = static_cast<const uint8_t*>(mapped);
+}
+
+// As it was before the first call; where memory that nobody set is odd, before each.
+static uint8_t* memory_of(Constant& one, uint64_t bytes, bool each) {
+  const bool first = !one.memory;
+  if (first) one.memory = static_cast<uint8_t*>(room(bytes));
+  if (!first && !each) return one.memory;
+  if (one.at < 0) memset(one.memory, one.fill, bytes);
+  else memcpy(one.memory, constants() + one.at, bytes);
+  return one.memory;
+}
+
 static void play_fill(const void* what, Play& play, uint64_t) {
   const Fill& one = *static_cast<const Fill*>(what);
   uint8_t* to = play.at(one.at);
@@ -93,6 +118,7 @@ static void play(const Case& one, void* const* pointers) {
     const Tensor& it = one.tensors[i];
     tensors[i] = nullptr;
     if (it.from == kGiven) tensors[i] = static_cast<uint8_t*>(pointers[given++]);
+    if (it.from == kConstant) tensors[i] = memory_of(*it.constant, it.bytes, one.odd_memory);
     if (it.from == kNew) {
       tensors[i] = static_cast<uint8_t*>(made[made_count++] = room(it.bytes + 2 * kAlign));
       tensors[i] += kAlign - reinterpret_cast<uintptr_t>(tensors[i]) % kAlign;  // between two lie bytes of neither
