@@ -16,6 +16,7 @@ from kernelwright.envs.referee.tolerance import Array, Expected
 from kernelwright.envs.reference.distributions import GIVEN
 from kernelwright.envs.reference.module import (
     Reference,
+    array_of,
     flatten,
     forward,
     forward_float64,
@@ -88,7 +89,7 @@ def _battery(
     yield "zeros", [np.zeros_like(one) for one in expected]
     others = _arrays(forward_float64(*reference.draw(2)))
     yield "constant", [np.full_like(one, one.mean()) for one in others]
-    tensors = [one.numpy() for one in arguments if isinstance(one, torch.Tensor)]
+    tensors = [array_of(one) for one in arguments if isinstance(one, torch.Tensor)]
     for number, tensor in enumerate(tensors):
         yield f"input_{number}", [_fit(tensor, one) for one in expected]
     yield "other_inputs", others
@@ -132,4 +133,4 @@ def _passes(
 
 
 def _arrays(output: Any) -> list[Array]:
-    return [one.numpy() for one in flatten(output)]
+    return [array_of(one) for one in flatten(output)]

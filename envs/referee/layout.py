@@ -29,10 +29,14 @@ NS_BYTES = 8
 MESSAGE_BYTES = 1 << 22
 """Longest message between the referee and the reference process."""
 
+BRAIN = "bfloat16"
+"""Numpy has none: it is compared as float32, whose upper half it is."""
+
 NUMPY_TYPES: dict[str, np.dtype[Any]] = {
     "float32": np.dtype("float32"),
     "float64": np.dtype("float64"),
     "float16": np.dtype("float16"),
+    "bfloat16": np.dtype("float32"),
     "int64": np.dtype("int64"),
     "int32": np.dtype("int32"),
     "int16": np.dtype("int16"),
@@ -42,7 +46,7 @@ NUMPY_TYPES: dict[str, np.dtype[Any]] = {
 }
 
 
-_READ_AS = {**NUMPY_TYPES, "bool": np.dtype("uint8")}
+_READ_AS = {**NUMPY_TYPES, "bool": np.dtype("uint8"), BRAIN: np.dtype("uint16")}
 
 
 def offsets(tensors: Sequence[TensorSpec], guard_bytes: int = 0) -> tuple[list[int], int]:
@@ -101,6 +105,9 @@ def read_outputs(copy: bytes, spec: CaseSpec) -> tuple[list[NDArray[np.generic]]
     arrays, spilled = [], False
     for tensor, start, end in zip(spec.outputs, places, [*places[1:], len(copy)], strict=True):
         stop = start + tensor.size_bytes
-        arrays.append(np.frombuffer(copy[start:stop], _READ_AS[tensor.dtype]).reshape(tensor.shape))
+        array = np.frombuffer(copy[start:stop], _READ_AS[tensor.dtype]).reshape(tensor.shape)
+        if tensor.dtype == BRAIN:
+            array = (array.astype(np.uint32) << 16).view(np.float32)
+        arrays.append(array)
         spilled = spilled or copy[stop:end] != bytes([POISON]) * (end - stop)
     return arrays, spilled

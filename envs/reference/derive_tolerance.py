@@ -14,6 +14,7 @@ import numpy as np
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.referee.tolerance import (
+    BASE,
     Array,
     Expected,
     derive_tolerance,
@@ -24,6 +25,7 @@ from kernelwright.envs.reference.distributions import is_float
 from kernelwright.envs.reference.module import (
     ProblemError,
     Reference,
+    array_of,
     flatten,
     forward,
     forward_float64,
@@ -75,7 +77,7 @@ def output_spreads(reference: Reference, outputs: Sequence[TensorSpec]) -> list[
     if few:
         drawn = [flatten(forward_float64(*reference.draw(1 + n))) for n in range(DRAWS)]
         for i in few:
-            spreads[i] = spread_of(np.concatenate([one[i].numpy().reshape(-1) for one in drawn]))
+            spreads[i] = spread_of(np.concatenate([array_of(one[i]).reshape(-1) for one in drawn]))
     return spreads
 
 
@@ -91,14 +93,14 @@ def rounding_tolerance(
     model, state, arguments = drawn
     exactly = [one.double() if is_float(one) else one for one in arguments]
     moved = [forward_float64(model, state, nudge(exactly, NUDGE)) for _ in range(NUDGES)]
-    outputs = [forward_float64(*drawn), forward(*drawn), *moved]
-    exact, own, *others = [[one.numpy() for one in flatten(output)] for output in outputs]
+    tensors = [flatten(one) for one in (forward_float64(*drawn), forward(*drawn), *moved)]
+    exact, own, *others = [[array_of(one) for one in output] for output in tensors]
     exact = [
         overflowed(one, rounded.dtype) if rounded.dtype.kind == "f" else one
         for one, rounded in zip(exact, own, strict=True)
     ]
     tolerance = derive_tolerance(
-        _coarsest(own), exact, [own, *others], spreads, terms(state, arguments, exact)
+        _coarsest(tensors[1]), exact, [own, *others], spreads, terms(state, arguments, exact)
     )
     for one, rounded, least in zip(exact, own, spreads or [0.0] * len(own), strict=True):
         if rounded.dtype.kind == "f":
@@ -111,10 +113,10 @@ def rounding_tolerance(
     return tolerance
 
 
-def _coarsest(own: Sequence[Array]) -> str:
+def _coarsest(own: Sequence[Any]) -> str:
     """The type of the least precise output of floats."""
-    kinds = [one.dtype for one in own if one.dtype.kind == "f"]
-    return str(min(kinds, key=lambda kind: kind.itemsize)) if kinds else "float32"
+    kinds = [str(one.dtype).removeprefix("torch.") for one in own if is_float(one)]
+    return max(kinds, key=lambda kind: BASE[kind], default="float32")
 
 
 def terms(state: dict[str, Any], arguments: list[Any], outputs: Sequence[Array]) -> float:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelwright.envs.abi import CPP_WORDS, CaseSpec, TensorSpec, free_name
 from kernelwright.envs.reference.distributions import DISTRIBUTIONS, drawn_states, is_float
@@ -286,6 +287,15 @@ def first_draw(drawn: tuple[Any, dict[str, Any], list[Any]]) -> str:
 def problem_lines(frames: Iterable[traceback.FrameSummary]) -> list[int]:
     """The lines of these frames that are the problem's own, outermost first."""
     return [one.lineno or 0 for one in frames if PROBLEM_FILE.fullmatch(one.filename)]
+
+
+def array_of(tensor: Any) -> NDArray[Any]:
+    """A tensor as numpy has it; bfloat16, which numpy has not, as float32."""
+    found: NDArray[Any] = (tensor.float() if str(tensor.dtype) == BRAIN else tensor).numpy()
+    return found
+
+
+BRAIN = "torch.bfloat16"
 
 
 def flatten(output: Any) -> list[Any]:

@@ -22,6 +22,7 @@ from kernelwright.envs.reference.distributions import (
 from kernelwright.envs.reference.module import (
     ProblemError,
     Reference,
+    array_of,
     flatten,
     forward,
     forward_float64,
@@ -105,7 +106,7 @@ def _stays_finite(changed: Reference) -> bool:
 def _finite(reference: Reference) -> bool:
     drawn = reference.draw(1)
     outputs = [*flatten(forward_float64(*drawn)), *flatten(forward(*drawn))]
-    arrays = [one.numpy() for one in outputs]
+    arrays = map(array_of, outputs)
     return all(np.isfinite(one).all() for one in arrays if one.dtype.kind == "f")
 
 

@@ -39,6 +39,7 @@ from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.reference.least_work import least_work
 from kernelwright.envs.reference.module import (
     ProblemError,
+    array_of,
     copies,
     flatten,
     forward,
@@ -224,13 +225,14 @@ def _expected(
 
 
 def _array(tensor: torch.Tensor) -> Array:
-    array: Array = tensor.detach().numpy()
+    array = array_of(tensor.detach())
     return array.astype(np.float64) if array.dtype.kind == "f" else array
 
 
 def _raw(tensor: torch.Tensor) -> Array:
     """A tensor's elements, flat and without a copy where it is contiguous already."""
-    array: Array = tensor.detach().contiguous().numpy()
+    dense = tensor.detach().contiguous()
+    array: Array = (dense.view(torch.int16) if dense.dtype is torch.bfloat16 else dense).numpy()
     return array.reshape(-1)
 
 
