@@ -1,4 +1,4 @@
-"""A blueprint's answers in each dialect that can be taught: why each looks as it does, and itself."""
+"""A blueprint's answers in each dialect that can be taught, and why each looks as it does."""
 
 from __future__ import annotations
 

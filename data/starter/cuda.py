@@ -16,7 +16,7 @@ SHUFFLE = "__shfl_xor_sync(~0u, {}, k)"
 BEST_OF_LANES = (
     "for (int k = 16; k > 0; k /= 2) {",
     f"  float t = {SHUFFLE.format('s')};",
-    f"  int64_t place = {SHUFFLE.format('best')};",
+    f"  int place = {SHUFFLE.format('best')};",
     "  if (t > s || (t == s && place < best)) {",
     "    s = t;",
     "    best = place;",
@@ -73,7 +73,7 @@ def _device(walk: Elements | Rows | Scan) -> tuple[list[str], str]:
             return place, f"({size} + 255) / 256, 256"
     blocks = walk.shape[0] if len(walk.shape) == 2 else f"dim3({walk.shape[0]}, {walk.shape[1]})"
     places = zip(walk.outer, "xy", strict=False)
-    lines = [f"int64_t {index} = blockIdx.{axis};" for index, axis in places]
+    lines = [f"int {index} = blockIdx.{axis};" for index, axis in places]
     return [*lines, *_strided(walk.shape[-1], "blockDim.x", _nested(walk.statements))], (
         f"{blocks}, 256"
     )
@@ -83,7 +83,7 @@ def _nested(statements: Sequence[str | Loop]) -> list[str]:
     lines = []
     for one in statements:
         if isinstance(one, Loop):
-            lines += _for(f"int64_t {one.index} = 0", one.index, one.count, one.statements)
+            lines += _for(f"int {one.index} = 0", one.index, one.count, one.statements)
         else:
             lines.append(one)
     return lines
@@ -96,23 +96,23 @@ def _for(start: str, index: str, count: str, lines: Sequence[str], step: str = "
 
 def _strided(count: str, step: str, lines: Sequence[str]) -> list[str]:
     """A thread's share of the columns."""
-    return _for("int64_t j = threadIdx.x", "j", count, lines, step)
+    return _for("int j = threadIdx.x", "j", count, lines, step)
 
 
 def _thread(index: str, count: str) -> list[str]:
     return [
-        f"int64_t {index} = blockIdx.x * blockDim.x + threadIdx.x;",
+        f"int {index} = blockIdx.x * blockDim.x + threadIdx.x;",
         f"if ({index} >= {count}) return;",
     ]
 
 
 def _scan(walk: Scan) -> list[str]:
     each = [*walk.load, "s += v;", f"{OUT} = s;"]
-    return [*_thread("i", "x_0"), "float s = 0.0f;", *_for("int64_t j = 0", "j", "x_1", each)]
+    return [*_thread("i", "x_0"), "float s = 0.0f;", *_for("int j = 0", "j", "x_1", each)]
 
 
 def _rows(walk: Rows) -> list[str]:
-    lines, load = ["int64_t i = blockIdx.x;"], walk.load
+    lines, load = ["int i = blockIdx.x;"], walk.load
     for one in walk.passes:
         stored = walk.keeps and len(load) > 1
         each = [*load, f"{OUT} = v;"] if stored else list(load)
@@ -124,7 +124,7 @@ def _rows(walk: Rows) -> list[str]:
 
 def _starts(sums: Sequence[str]) -> list[str]:
     if ARGMAX in sums:
-        return ["float s = -INFINITY;", "int64_t best = 0;"]
+        return ["float s = -INFINITY;", "int best = 0;"]
     found = map(running, sums)
     return [f"float {one.name} = {STARTS[one.kind]};" for one in found]
 

@@ -9,10 +9,11 @@ from kernelwright.data.starter.blueprint import Blueprint
 from kernelwright.data.starter.triton_words import INFINITE, lines_of, spoken, translated
 from kernelwright.data.starter.walk import ARGMAX, Elements, Pass, Rows, Scan, Walk, running
 
-FILLS = {"sum": "0.0", "max": INFINITE, "min": INFINITE[1:]}
+FILLS = {"sum": "0.0", "max": f"-{INFINITE}", "min": INFINITE}
 REDUCED = "{} = tl.{}(tl.where(mask, {}, {}), 0)"
 PLACE, LARGEST = (
-    REDUCED.format(name, kind, "v", INFINITE) for name, kind in (("best", "argmax"), ("s", "max"))
+    REDUCED.format(name, kind, "v", FILLS["max"])
+    for name, kind in (("best", "argmax"), ("s", "max"))
 )
 SCANNED = "s = tl.cumsum(v, 0)"
 PIECE = re.compile(r"([\w =]+?: )?([^;]+?)[;.](?: |$)")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kernelwright.data.starter.walk import Loop
 
-INFINITE = '-float("inf")'
+INFINITE = 'float("inf")'
 NAMES = {"max": "tl.maximum", "min": "tl.minimum", "fabs": "tl.abs"}
 SAME = ("exp", "sin", "erf", "sqrt")
 """Functions of `tl` under C's name; `libdevice` has the others."""
@@ -55,8 +55,7 @@ def spoken(text: str) -> str:
     """Numbers, functions and declarations as Python has them."""
     text = text.removesuffix(";").removeprefix("float ").replace("(float)", "")
     text = re.sub(r"std::(\w+)", lambda found: _function(found[1]), text)
-    text = text.replace("-INFINITY", INFINITE).replace(" INFINITY", f" {INFINITE[1:]}")
-    return NUMBER.sub(r"\1", text)
+    return NUMBER.sub(r"\1", text.replace("INFINITY", INFINITE))
 
 
 def _function(name: str) -> str:
