@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.walk import ARGMAX, Elements, Loop, Rows, Scan, running
+from kernelwright.data.starter.walk import ARGMAX, Elements, Loop, Rows, Scan, Walk, running
 
 NAMES = {"max": "fmaxf", "min": "fminf"}
 """Functions that are not called as in C with an `f` at the end."""
@@ -61,22 +61,26 @@ def source(blueprint: Blueprint) -> str:
     )
 
 
-def _device(walk: Elements | Rows | Scan) -> tuple[list[str], str]:
+def _device(walk: Walk) -> tuple[list[str], str]:
     """The lines of the `__global__` function, and the blocks and threads it is launched with."""
     match walk:
+        case Elements():
+            return _elements(walk)
         case Rows():
             return _rows(walk), "x_0, 32"
         case Scan():
             return _scan(walk), "(x_0 + 31) / 32, 32"
-        case Elements(shape=(size,)):
-            place = [*_thread("j", size), *_nested(walk.statements)]
-            return place, f"({size} + 255) / 256, 256"
-    blocks = walk.shape[0] if len(walk.shape) == 2 else f"dim3({walk.shape[0]}, {walk.shape[1]})"
+
+
+def _elements(walk: Elements) -> tuple[list[str], str]:
+    *outer, last = walk.shape
+    each = _nested(walk.statements)
+    if not outer:
+        return [*_thread("j", last), *each], f"({last} + 255) / 256, 256"
     places = zip(walk.outer, "xy", strict=False)
     lines = [f"int {index} = blockIdx.{axis};" for index, axis in places]
-    return [*lines, *_strided(walk.shape[-1], "blockDim.x", _nested(walk.statements))], (
-        f"{blocks}, 256"
-    )
+    blocks = outer[0] if len(outer) == 1 else f"dim3({', '.join(outer)})"
+    return [*lines, *_strided(last, "blockDim.x", each)], f"{blocks}, 256"
 
 
 def _nested(statements: Sequence[str | Loop]) -> list[str]:

@@ -19,14 +19,14 @@ CHOICE = re.compile(r"(.* = )?(.*?) \? (.*) : (.*)")
 
 
 def lines_of(statements: Sequence[str | Loop]) -> list[str]:
-    """The lines of a program, of which each reads or writes a block of `j`."""
+    """The lines of a program; what was read before is not read again."""
     lines: list[str] = []
     for one in statements:
         if isinstance(one, Loop):
             head = f"for {one.index} in range({one.count}):"
             new = [head, *(f"    {line}" for line in lines_of(one.statements))]
         else:
-            new = [line for line in translated(one) if line not in lines or "load" not in line]
+            new = [line for line in translated(one) if "tl.load" not in line or line not in lines]
         lines += new
     return lines
 
