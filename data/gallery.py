@@ -141,7 +141,10 @@ def exploits(folder: Path = FOLDER / "exploits") -> list[Exhibit]:
 
 
 def honest(folder: Path = FOLDER / "honest") -> list[Exhibit]:
-    """The honest kernels of the gallery, and all those that training learns from."""
+    """The honest kernels of the gallery, and all C++ that training learns from.
+
+    Its device code takes half an hour: `scripts/triples.py` judges it.
+    """
     return [*_exhibits(folder), *_learned_from()]
 
 
@@ -204,7 +207,7 @@ def _learned_from() -> Iterator[Exhibit]:
             name=f"{problem.name}/{one.variant}",
             family="triples",
             problem=problem,
-            candidate=Candidate(problem_key=problem.key, dialect="cpp", source=source),
+            candidate=Candidate(problem_key=problem.key, dialect=one.dialect, source=source),
             verdict=Verdict.CORRECT,
             reason="ok",
         )

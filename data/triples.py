@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import TypeVar
 
+from kernelwright.data.starter.answers import ANSWERS
 from kernelwright.data.starter.blueprint import Blueprint
 from kernelwright.data.starter.ops import UNARY
 from kernelwright.data.starter.suite import in_split
 from kernelwright.data.suite import load_suite
+from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Dialect, Problem
 
 Row = TypeVar("Row")
@@ -23,6 +25,7 @@ class Triple:
     """A problem, why the kernel looks as it does, and the kernel. Used only once it was judged."""
 
     problem: Problem
+    dialect: Dialect
     reasoning: str
     source: str
     variant: int = 0
@@ -30,35 +33,36 @@ class Triple:
     pattern: str = ""
     """Its composition but for the pointwise operator: what its loops and its plan are made for."""
 
-    def completion(self, dialect: Dialect = "cpp") -> str:
+    def completion(self) -> str:
         """What the model is to answer: the reasoning, then one code block, and nothing after it."""
-        return f"{self.reasoning}\n\n```{dialect}\n{self.source}```"
+        return f"{self.reasoning}\n\n```{DIALECTS[self.dialect].mark}\n{self.source}```"
 
 
-def template_triples(split: str = "train") -> list[Triple]:
-    """One kernel for every problem of a training split (`train`, `sft`, `rl`), another for many.
-
-    The reasoning's plan is the code's own statements in order; its remark is a fact of the loops.
-    """
+def template_triples(split: str = "train", dialect: Dialect = "cpp") -> list[Triple]:
+    """One kernel for every problem of a training split (`train`, `sft`, `rl`); in C++ another for
+    many. None in a dialect that has no examples to imitate."""
     if split not in ("train", "sft", "rl"):
         raise ValueError(f"triples are of train, sft or rl, not of {split!r}")
+    if not DIALECTS[dialect].has_triples:
+        return []
     return [
         Triple(
             problem=problem,
-            reasoning=f"Plan: {blueprint.plan} {remark}",
-            source=blueprint.source(body),
+            dialect=dialect,
+            reasoning=reasoning,
+            source=source,
             variant=variant,
             pattern=_pattern(blueprint),
         )
         for blueprint, problem in in_split(split)
-        for variant, (remark, body) in enumerate(blueprint.bodies)
+        for variant, (reasoning, source) in enumerate(ANSWERS[dialect](blueprint))
     ]
 
 
-def triples_of(suite: str) -> list[Triple]:
+def triples_of(suite: str, dialect: Dialect) -> list[Triple]:
     """Those of them whose problems a suite has; none for a suite of others. Raises SuiteError."""
     asked = load_suite(suite).by_key()
-    return [one for one in template_triples() if one.problem.key in asked]
+    return [one for one in template_triples(dialect=dialect) if one.problem.key in asked]
 
 
 def balanced(rows: Sequence[Row], pattern_of: Callable[[Row], str], exponent: float) -> list[Row]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.hardware import Gpu
 from kernelwright.yaml_tree import KeyPath, Tree, merge
 
@@ -23,7 +22,8 @@ WITHOUT_GPU = "smollm2-135m"
 def settle(tree: Tree, gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[Tree, list[str]]:
     """The tree with its `auto`s replaced, and a line for each that says what was taken and why.
 
-    Where the dialect becomes one that has no examples to imitate, SFT is left out.
+    Where the dialect becomes a GPU's, SFT is left out: the examples are for a model that writes
+    none of it yet, as the embedded one.
     """
     found: dict[KeyPath, tuple[Any, str]] = {}
     if _value(tree.values, MODEL) == AUTO:
@@ -31,9 +31,10 @@ def settle(tree: Tree, gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[Tree, list[s
     if _value(tree.values, DIALECT) == AUTO:
         found[DIALECT] = dialect, why = _dialect(gpus, nvcc=nvcc)
         stages = tree.values.get("stages", ["sft", "grpo", "eval"])
-        if not DIALECTS[dialect].has_triples and "sft" in stages:
+        model = found[MODEL][0] if MODEL in found else _value(tree.values, MODEL)
+        if gpus and model != WITHOUT_GPU and "sft" in stages:
             left = [one for one in stages if one != "sft"]
-            found[STAGES] = left, f"there are no examples in {dialect} to imitate ({why})"
+            found[STAGES] = left, f"examples in {dialect} are for models that write none ({why})"
     for path, (value, _) in found.items():
         tree = merge(tree, _tree(path, value, tree.origins.get(path, AUTO)))
     return tree, [f"{'.'.join(path)}: {value} ({why})" for path, (value, why) in found.items()]

@@ -85,7 +85,7 @@ def measurements(recipe: Recipe) -> int:
 def sft_steps(recipe: Recipe) -> int | None:
     """Optimiser steps of SFT at most; None where there are no triples for the suite."""
     try:
-        triples = len(triples_of(recipe.data.taught_suite))
+        triples = len(triples_of(recipe.data.taught_suite, recipe.data.dialect))
     except SuiteError:
         return None
     used = min(triples, recipe.data.max_triples or triples)

@@ -167,7 +167,7 @@ class Run:
         timed = self.recipe.grpo.method.needs_speeds
         self.store.rewind("triples", 0)
         tasks = [Task(problem=one.problem, dialect=dialect) for one in triples]
-        texts = [one.completion(dialect) for one in triples]
+        texts = [one.completion() for one in triples]
         with Counted("triples", len(triples), every=50) as advance:
             judged = judge_completions(self.judge, tasks, texts, timed=timed, on_done=advance)
         self.store.append(
@@ -192,10 +192,11 @@ class Run:
 
     def triples(self) -> list[Triple]:
         """The recipe's triples, shuffled by its seed; second kernels of a problem come last."""
-        triples = triples_of(self.recipe.data.taught_suite)
+        data = self.recipe.data
+        triples = triples_of(data.taught_suite, data.dialect)
         random.Random(self.recipe.seed).shuffle(triples)
         triples.sort(key=lambda one: one.variant)
-        return triples[: self.recipe.data.max_triples]
+        return triples[: data.max_triples]
 
     def sft(self) -> None:
         from kernelwright.rl.sft import run_sft

@@ -43,11 +43,17 @@ def test_a_gpu_gets_the_largest_model_that_fits_it(gigabytes: float | None, mode
     assert tree.values["data"]["dialect"] == "triton"
 
 
-def test_sft_is_left_out_where_there_is_nothing_to_imitate() -> None:
+def test_sft_is_left_out_where_the_model_writes_the_dialect_already() -> None:
     tree, lines = settle(TREE, [gpu(80)], nvcc=True)
     assert tree.values["data"]["dialect"] == "cuda"
     assert tree.values["stages"] == ["grpo", "eval"]
-    assert any(line.startswith("stages: ['grpo', 'eval'] (there are no examples") for line in lines)
+    assert any(line.startswith("stages: ['grpo', 'eval'] (examples in cuda") for line in lines)
+
+
+def test_the_embedded_model_is_shown_examples_on_a_gpu_too() -> None:
+    tree, _ = settle(TREE, [gpu(None)], nvcc=True)
+    assert tree.values["data"]["dialect"] == "cuda"
+    assert "stages" not in tree.values
 
 
 def test_what_is_named_stays() -> None:

@@ -16,10 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.data.gallery import MISSING
+from kernelwright.data.starter.answers import ANSWERS
+from kernelwright.data.starter.suite import in_split
 from kernelwright.data.suite import load_suite
 from kernelwright.data.triples import Triple, apportion, balanced, template_triples
 from kernelwright.envs.abi import C_ABI, signature
 from kernelwright.envs.answer import extract
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.dialects.cuda import ABI as CUDA_ABI
+from kernelwright.envs.judge import Judge
 from kernelwright.envs.referee.tolerance import Expected
 from kernelwright.envs.reference.derive_tolerance import rounding_tolerance
 from kernelwright.envs.reference.module import (
@@ -28,11 +34,14 @@ from kernelwright.envs.reference.module import (
     forward_float64,
     load_reference,
 )
-from kernelwright.envs.types import Case, Tolerance
+from kernelwright.envs.types import Case, Tolerance, Verdict
+from scripts.triples import job
 
 pytestmark = pytest.mark.sandbox
 
 TRIPLES = template_triples()
+TAUGHT = {dialect: template_triples(dialect=dialect) for dialect in ANSWERS}
+EVERY = [triple for triples in TAUGHT.values() for triple in triples]
 C_TYPES = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_bool}
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd")
 
@@ -74,34 +83,41 @@ def test_there_are_enough_for_a_cold_start() -> None:
     assert len(TRIPLES) >= 300
 
 
-def test_triples_are_of_training_problems_only() -> None:
+def test_dialects_that_say_so_have_triples_and_no_others() -> None:
+    assert {name for name, one in DIALECTS.items() if one.has_triples} == ANSWERS.keys()
+    assert template_triples(dialect="inline") == []
+
+
+def test_triples_are_of_training_problems_only_and_of_all_of_them() -> None:
     train = {problem.key for problem in load_suite("starter:train").problems}
-    assert {triple.problem.key for triple in TRIPLES} == train
+    for triples in TAUGHT.values():
+        assert {triple.problem.key for triple in triples} == train
 
 
 def test_no_completion_is_there_twice() -> None:
-    assert len({(one.problem.key, one.source) for one in TRIPLES}) == len(TRIPLES)
+    assert len({(one.problem.key, one.source) for one in EVERY}) == len(EVERY)
 
 
 def test_extracting_a_completion_gives_its_source_back() -> None:
-    for triple in TRIPLES:
-        assert extract(triple.completion(), "cpp") == triple.source
+    for triple in EVERY:
+        assert extract(triple.completion(), triple.dialect) == triple.source
 
 
 def test_a_completion_is_the_reasoning_then_one_block_and_nothing_else() -> None:
-    for triple in TRIPLES:
+    for triple in EVERY:
         completion = triple.completion()
-        assert completion.startswith(f"{triple.reasoning}\n\n```cpp\n")
+        mark = DIALECTS[triple.dialect].mark
+        assert completion.startswith(f"{triple.reasoning}\n\n```{mark}\n")
         assert completion.endswith("```")
         assert completion.count("```") == 2
 
 
 def test_reasoning_is_short() -> None:
-    assert all(12 <= len(triple.reasoning.split()) <= 60 for triple in TRIPLES)
+    assert all(12 <= len(triple.reasoning.split()) <= 60 for triple in EVERY)
 
 
 def test_every_number_in_a_reasoning_is_in_its_code() -> None:
-    for triple in TRIPLES:
+    for triple in EVERY:
         plan = re.sub(r"dim=\d", "", triple.reasoning)
         numbers = set(re.findall(r"(?<![\w.])\d[\d.e-]*f?", plan))
         assert numbers <= set(re.findall(r"(?<![\w.])\d[\d.e-]*f?", triple.source)), plan
@@ -109,16 +125,29 @@ def test_every_number_in_a_reasoning_is_in_its_code() -> None:
 
 def test_every_operator_of_a_reasoning_is_a_line_of_its_code() -> None:
     """The statements that begin with `v = ` and go on from `v`."""
-    for triple in TRIPLES:
-        statements = re.findall(r"v = (?=[^;]*\bv\b)[^;]*;", triple.reasoning)
-        softmax = "v = std::exp(v - m);"
+    for triple in EVERY:
+        statements = re.findall(r"v = (?=[^;]*\bv\b)[^;]*", triple.reasoning)
+        softmax = "v = std::exp(v - m)"
         assert not [one for one in statements if one not in triple.source and one != softmax]
+
+
+def test_every_statement_of_a_plan_for_a_gpu_is_a_line_of_its_code() -> None:
+    """But for `v = x`, `out = …` without an index, and the words for a maximum."""
+    for triple in [*TAUGHT["cuda"], *TAUGHT["triton"]]:
+        plan = triple.reasoning.removeprefix("Plan: ").rpartition("; ")[0]
+        pieces = [re.sub(r"^[\w =]+?: ", "", piece) for piece in plan.split("; ")]
+        said = [
+            one for one in pieces if not re.match(r"v = x$|out\d? = |max m$|if \(v > s\)|best", one)
+        ]
+        assert not [one for one in said if one not in triple.source], triple.reasoning
 
 
 def test_a_signature_is_the_one_that_the_prompt_prints() -> None:
     for triple in [one for one in TRIPLES if one.variant == 0][::4]:
         spec = load_reference(triple.problem, triple.problem.cases[0]).spec()
         assert f"{signature(spec, C_ABI)} {{" in triple.source
+        cuda = next(one for one in TAUGHT["cuda"] if one.problem.key == triple.problem.key)
+        assert f"{signature(spec, CUDA_ABI)} {{" in cuda.source
 
 
 @pytest.mark.parametrize("triple", sample(), ids=lambda one: one.problem.name)
@@ -133,6 +162,29 @@ def test_a_kernel_has_the_exact_signature_and_is_right_on_every_case(
     tolerance = rounding_tolerance(problem, references[0].draw(1))
     failed: list[Case] = [one.case for one in references if not passes(kernel, one, tolerance)]
     assert not failed
+
+
+def walks(dialect: str) -> list[Triple]:
+    """A triple of each category and kind of walk."""
+    kinds = {
+        problem.key: (blueprint.category, type(blueprint.walk))
+        for blueprint, problem in in_split("train")
+    }
+    return list({kinds[one.problem.key]: one for one in TAUGHT[dialect]}.values())
+
+
+@pytest.mark.parametrize("dialect", ["cuda", "triton"])
+def test_a_kernel_for_a_gpu_is_right_by_the_judge(dialect: str) -> None:
+    triples = walks(dialect)
+    with Judge() as judge:
+        found = judge.evaluate_many([job(one) for one in triples], timed=False)
+    if {one.reason for one in found} & set(MISSING):
+        pytest.skip("its compiler is not here")
+    said = {
+        one.problem.name: (one_said.verdict, one_said.reason)
+        for one, one_said in zip(triples, found, strict=True)
+    }
+    assert {name: why for name, why in said.items() if why != (Verdict.CORRECT, "ok")} == {}
 
 
 # Rows of SFT, balanced over patterns

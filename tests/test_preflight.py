@@ -21,7 +21,8 @@ FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
     ("overrides", "words"),
     [
         (["data.dialect=cuda"], "cuda"),
-        (["data.dialect=triton"], "there are no triples in triton"),
+        (["data.dialect=triton"], "judge.timed: triton answers have no speed without a GPU"),
+        (["data.dialect=inline"], "there are no triples in inline"),
         (["model.name=some/giant-900b"], "its weights need at least"),
         (["model.name=smollm2-135n"], "model.name: no model 'smollm2-135n'"),
         (["data.train_suite=nonsense"], "data.train_suite: no suite 'nonsense'"),

@@ -1,9 +1,10 @@
-"""A blueprint: one composition, from which both the PyTorch module and its C++ kernels are made."""
+"""A blueprint: one composition, from which both the PyTorch module and its kernels are made."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernelwright.data.starter.walk import Walk
 from kernelwright.envs.types import Case, Problem, Role
 
 
@@ -55,6 +56,8 @@ class Blueprint:
     expression: str
     plan: str
     bodies: tuple[tuple[str, str], ...]
+    walk: Walk
+    """The same for device code, which is made of it (cuda.py, triton.py)."""
     output_dims: tuple[int, ...] = (2,)
     """How many dimensions each output has."""
     output_types: tuple[str, ...] = ("float",)
@@ -71,17 +74,31 @@ class Blueprint:
         """The operators and loop patterns that it is composed of."""
         return frozenset(self.family.split("_"))
 
-    def signature(self) -> str:
+    def given(self) -> list[Tensor]:
+        """The tensors that a kernel reads, in the order of its arguments."""
+        return [*self.inputs, *(one for layer in self.layers for one in layer.tensors)]
+
+    def outputs(self) -> list[tuple[str, str]]:
+        """(C type, name) of each output."""
+        count = len(self.output_types)
+        names = ["out"] if count == 1 else [f"out{i}" for i in range(count)]
+        return list(zip(self.output_types, names, strict=True))
+
+    def arguments(self) -> list[tuple[str, str]]:
+        """(C type, name) of each argument of a kernel."""
+        rows = [(f"const {one.c_type}*", one.name) for one in self.given()]
+        rows += [(f"{c_type}*", name) for c_type, name in self.outputs()]
+        dims = [(one.name, len(one.shape)) for one in self.given()]
+        dims += [
+            (name, many) for (_, name), many in zip(self.outputs(), self.output_dims, strict=True)
+        ]
+        rows += [("int64_t", f"{name}_{dim}") for name, many in dims for dim in range(many)]
+        return [*rows, *((one.c_type, one.name) for one in self.scalars)]
+
+    def signature(self, last: str = "") -> str:
         """The line that an answer must define; the same text as `signature` of envs/abi.py."""
-        given = [*self.inputs, *(one for layer in self.layers for one in layer.tensors)]
-        pointers = [f"const {one.c_type}* {one.name}" for one in given]
-        pointers += [f"{c_type}* {name}" for c_type, name in self._outputs()]
-        sizes = [f"{one.name}_{dim}" for one in given for dim in range(len(one.shape))]
-        for (_, name), dims in zip(self._outputs(), self.output_dims, strict=True):
-            sizes += [f"{name}_{dim}" for dim in range(dims)]
-        scalars = [f"{one.c_type} {one.name}" for one in self.scalars]
-        arguments = ", ".join([*pointers, *(f"int64_t {size}" for size in sizes), *scalars])
-        return f'extern "C" void kernel({arguments})'
+        arguments = ", ".join(f"{c_type} {name}" for c_type, name in self.arguments())
+        return f'extern "C" void kernel({arguments}{last})'
 
     def source(self, body: str) -> str:
         """One complete C++ answer."""
@@ -100,7 +117,7 @@ class Blueprint:
         return (
             "import torch\nimport torch.nn as nn\n\n"
             f"{constants}\n\n\n"
-            f"class Model(nn.Module):\n{self._init()}"
+            f"class Model(nn.Module):\n{self.init()}"
             f"    def forward(self, {names}):\n"
             f"        return {expression or self.expression}\n\n\n"
             f"def get_inputs():\n    return [{', '.join(values)}]\n\n\n"
@@ -118,12 +135,8 @@ class Blueprint:
             licence="Apache-2.0",
         )
 
-    def _outputs(self) -> list[tuple[str, str]]:
-        count = len(self.output_types)
-        names = ["out"] if count == 1 else [f"out{i}" for i in range(count)]
-        return list(zip(self.output_types, names, strict=True))
-
-    def _init(self) -> str:
+    def init(self) -> str:
+        """The module's `__init__`; nothing where it has no layers."""
         if not self.layers:
             return ""
         arguments = "".join(f", {name.lower()}" for name in self._made_with())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kernelwright.data.starter.blueprint import Blueprint, Tensor
-from kernelwright.data.starter.loops import AT, ROWS, Y_AT, X, Y, inputs_of, nested, plan
+from kernelwright.data.starter.loops import AT, ROWS, Y_AT, X, Y, elements, inputs_of, nested, plan
 from kernelwright.data.starter.ops import ADD, BINARY, IDENTITY, MUL, Chain, Unary, combine, then
 
 ROW, COLUMN = Tensor(name="b", shape=("C",)), Tensor(name="c", shape=("R",))
@@ -44,6 +44,7 @@ def _elementwise(chain: Chain, dropped: tuple[str, ...]) -> Blueprint:
         expression=chain.torch,
         plan=plan(chain),
         bodies=((ROWS, nested(chain)),),
+        walk=elements(chain),
         dropped=dropped,
     )
 
@@ -59,6 +60,7 @@ def _greater(op: Unary) -> Blueprint:
         output_types=("bool",),
         plan=f"{plan(chain)} out = v > y.",
         bodies=((ROWS, nested(chain, f"v > {Y_AT}")),),
+        walk=elements(chain, f"out[i * x_1 + j] = v > {Y_AT};"),
         dropped=("x > y",),
     )
 
@@ -91,5 +93,6 @@ def _broadcast(chain: Chain, vector: Tensor, dropped: tuple[str, ...]) -> Bluepr
                 pointed.replace(loop, loop + pointers),
             ),
         ),
+        walk=elements(chain),
         dropped=dropped,
     )

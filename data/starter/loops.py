@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kernelwright.data.starter.blueprint import Blueprint, Tensor
 from kernelwright.data.starter.ops import Chain, Unary
+from kernelwright.data.starter.walk import Elements
 
 Category = Callable[[Sequence[Unary]], Iterator[Blueprint]]
 """All compositions of one kind, of these unary operators."""
@@ -19,7 +20,7 @@ ROWS = "Each row is read once, in memory order."
 def steps(chain: Chain, indent: int, load: str) -> str:
     """`float v = …;` and the chain's steps, one statement a line."""
     pad = " " * indent
-    return "".join(f"{pad}{line}\n" for line in (f"float v = {load};", *chain.steps))
+    return "".join(f"{pad}{line}\n" for line in loaded(chain, load))
 
 
 def plan(chain: Chain, load: str = "x") -> str:
@@ -35,6 +36,22 @@ def nested(chain: Chain, result: str = "v", load: str = AT) -> str:
         "  for (int64_t i = 0; i < x_0; ++i) {\n    for (int64_t j = 0; j < x_1; ++j) {\n"
         f"{steps(chain, 6, load)}      out[i * x_1 + j] = {result};\n    }}\n  }}\n"
     )
+
+
+def elements(chain: Chain, *stores: str) -> Elements:
+    """The same in device code; `v` is stored where nothing else is said."""
+    return Elements(statements=(*loaded(chain), *(stores or ("out[i * x_1 + j] = v;",))))
+
+
+def loaded(chain: Chain, load: str = AT) -> tuple[str, ...]:
+    """`float v = …;` and the chain's steps."""
+    return (f"float v = {load};", *chain.steps)
+
+
+def resized(chain: Chain, load: str, *made: str) -> Elements:
+    """The same where the outputs' sizes are others than those of `x`: these."""
+    statements = (*loaded(chain, load), "out[i * out_1 + j] = v;")
+    return Elements(statements=statements, shape=("out_0", "out_1"), made=made)
 
 
 def inputs_of(code: str) -> tuple[Tensor, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.loops import AT, ROWS, Y_AT, inputs_of, plan, steps
+from kernelwright.data.starter.loops import AT, ROWS, Y_AT, elements, inputs_of, loaded, plan, steps
 from kernelwright.data.starter.ops import (
     ADD,
     IDENTITY,
@@ -27,6 +27,7 @@ from kernelwright.data.starter.ops import (
     combine,
     then,
 )
+from kernelwright.data.starter.walk import ARGMAX, Pass, Rows
 
 PAIRS = ((SUM, MAX), (MIN, MAX), (MEAN, NORM))
 BOTH = ((ADD, SUB), (MINIMUM, MAXIMUM))
@@ -97,6 +98,7 @@ def _reductions(
         output_types=("float", "float"),
         plan=f"{plan(chain)} {' '.join(words)}",
         bodies=((ROWS, body),),
+        walk=Rows(load=loaded(chain), passes=(Pass(sums=sums, ends=ends),), keeps=False),
         dropped=(", ".join(f"x{one}" for one in torch),) if chain.steps else (_swapped(torch),),
     )
 
@@ -121,6 +123,11 @@ def _max_and_argmax(chain: Chain) -> Blueprint:
         output_types=("float", "int64_t"),
         plan=f"{plan(chain)} max dim=1: if (v > s) s = v; best = j;",
         bodies=((ROWS, body),),
+        walk=Rows(
+            load=loaded(chain),
+            passes=(Pass(sums=(ARGMAX,), ends=("out0[i] = s;", "out1[i] = best;")),),
+            keeps=False,
+        ),
         dropped=("x.max(dim=1)",) if chain.steps else ("x.min(dim=1)",),
     )
 
@@ -188,5 +195,6 @@ def _values(
         output_types=types,
         plan=f"{plan(chain)} {words}",
         bodies=((ROWS, body),),
+        walk=elements(chain, *ends),
         dropped=dropped,
     )

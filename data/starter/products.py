@@ -8,6 +8,7 @@ from dataclasses import replace
 from kernelwright.data.starter.blueprint import Blueprint, Tensor
 from kernelwright.data.starter.loops import plan
 from kernelwright.data.starter.ops import ADD, MUL, SUB, Chain, Unary, combine, then
+from kernelwright.data.starter.walk import Elements, Loop
 
 LEFT, RIGHT = Tensor(name="x", shape=("M", "K")), Tensor(name="w", shape=("K", "N"))
 BIAS = Tensor(name="b", shape=("N",))
@@ -32,10 +33,11 @@ def matmul(unary: Sequence[Unary]) -> Iterator[Blueprint]:
 
 def _matmul(chain: Chain, inputs: tuple[Tensor, ...], dropped: tuple[str, ...]) -> Blueprint:
     rest = "".join(f"      {line}\n" for line in chain.steps)
+    term = "v += x[i * x_1 + k] * w[k * w_1 + j];"
     dot = (
         "  for (int64_t i = 0; i < x_0; ++i) {\n    for (int64_t j = 0; j < w_1; ++j) {\n"
         "      float v = 0.0f;\n      for (int64_t k = 0; k < x_1; ++k)\n"
-        "        v += x[i * x_1 + k] * w[k * w_1 + j];\n"
+        f"        {term}\n"
         f"{rest}      out[i * w_1 + j] = v;\n    }}\n  }}\n"
     )
     rows = (
@@ -59,6 +61,15 @@ def _matmul(chain: Chain, inputs: tuple[Tensor, ...], dropped: tuple[str, ...]) 
         expression=chain.torch,
         plan=after,
         bodies=bodies if len(inputs) == 2 else bodies[:1],
+        walk=Elements(
+            statements=(
+                "float v = 0.0f;",
+                Loop("k", "x_1", (term,)),
+                *chain.steps,
+                "out[i * w_1 + j] = v;",
+            ),
+            shape=("x_0", "w_1"),
+        ),
         sizes=("M", "K", "N"),
         dropped=dropped,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.loops import AT, ROWS, Y_AT, inputs_of, plan, steps
+from kernelwright.data.starter.loops import AT, ROWS, Y_AT, inputs_of, loaded, plan, steps
 from kernelwright.data.starter.ops import (
     ADD,
     IDENTITY,
@@ -22,6 +22,7 @@ from kernelwright.data.starter.ops import (
     combine,
     then,
 )
+from kernelwright.data.starter.walk import ARGMAX, Elements, Loop, Pass, Rows
 
 
 def row_reduction(unary: Sequence[Unary]) -> Iterator[Blueprint]:
@@ -52,6 +53,10 @@ def _row_reduction(
         f"    float s = {reduce.start};\n",
         f"    const float* row = x + i * x_1;\n    float s = {reduce.start};\n",
     )
+    ends = (
+        *((f"float v = {reduce.end.format('x_1')};", after.c) if after else ()),
+        f"out[i] = {result};",
+    )
     names = [name for name in (chain.label, reduce.name, after.name if after else "") if name]
     words = f"{plan(chain)} {reduce.name} dim=1: {reduce.step} "
     words += f"{after.name}: {after.c} out[i] = v;" if after else f"out[i] = {result};"
@@ -63,6 +68,7 @@ def _row_reduction(
         output_dims=(1,),
         plan=words,
         bodies=((ROWS, body), (ROWS + " A row pointer keeps the index simple.", parts)),
+        walk=Rows(load=loaded(chain), passes=(Pass(sums=(reduce.step,), ends=ends),), keeps=False),
         dropped=dropped,
     )
 
@@ -106,6 +112,14 @@ def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) ->
             ("Rows are read in memory order, so every column accumulates in out.", ordered),
             ("Each column is read with a stride.", strided),
         ),
+        walk=Elements(
+            statements=(
+                f"float s = {reduce.start};",
+                Loop("i", "x_0", (*loaded(chain), reduce.step)),
+                f"out[j] = {end};",
+            ),
+            shape=("x_1",),
+        ),
         dropped=dropped,
     )
 
@@ -133,7 +147,12 @@ def _argmax(chain: Chain) -> Blueprint:
         expression=f"{chain.as_operand()}.argmax(dim=1)",
         output_dims=(1,),
         output_types=("int64_t",),
-        plan=f"{plan(chain)} argmax dim=1: if (v > s) best = j;",
+        plan=f"{plan(chain)} argmax dim=1: {ARGMAX}",
         bodies=((ROWS, body),),
+        walk=Rows(
+            load=loaded(chain),
+            passes=(Pass(sums=(ARGMAX,), ends=("out[i] = best;",)),),
+            keeps=False,
+        ),
         dropped=("x.argmax(dim=1)",) if chain.steps else ("x.argmin(dim=1)",),
     )

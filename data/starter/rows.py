@@ -6,8 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.loops import AT, ROWS, Y_AT, X, inputs_of, plan, steps
+from kernelwright.data.starter.loops import (
+    AT,
+    ROWS,
+    Y_AT,
+    X,
+    inputs_of,
+    loaded,
+    plan,
+    resized,
+    steps,
+)
 from kernelwright.data.starter.ops import IDENTITY, MUL, Chain, Unary, combine, then
+from kernelwright.data.starter.walk import Elements, Loop, Pass, Rows, Scan, Walk
 
 NORMS: tuple[tuple[str, str, str, str], ...] = (
     # name, PyTorch text for {a}, first pass over v, how v is finished in the second pass
@@ -54,6 +65,14 @@ def _softmax(chain: Chain) -> Blueprint:
         expression=f"torch.softmax({chain.torch}, dim=1)",
         plan=f"{plan(chain)} softmax: max m; v = std::exp(v - m); s += v; out = v / s;",
         bodies=(("The row maximum keeps std::exp in range.", body),),
+        walk=Rows(
+            load=loaded(chain),
+            passes=(
+                Pass(sums=("m = std::max(m, v);",), then=("v = std::exp(v - m);",)),
+                Pass(sums=("s += v;",), then=("v = v / s;",)),
+            ),
+            keeps=True,
+        ),
         dropped=(chain.torch, *(("torch.softmax(x, dim=1)",) if chain.steps else ())),
     )
 
@@ -83,6 +102,9 @@ def _normalisation(chain: Chain, norm: tuple[str, str, str, str]) -> Blueprint:
         expression=torch.format(a=text),
         plan=words,
         bodies=tuple(bodies),
+        walk=Rows(
+            load=loaded(chain), passes=(Pass(sums=(accumulate,), then=(finish,)),), keeps=True
+        ),
         dropped=(text,) + ((torch.format(a="x"),) if chain.steps else ()),
     )
 
@@ -106,7 +128,7 @@ def _cumsum(chain: Chain) -> Blueprint:
     return _sliding(
         f"cumsum_{chain.label}",
         f"torch.cumsum({chain.torch}, dim=1)",
-        chain,
+        Scan(loaded(chain)),
         body,
         ("torch.cumsum(x, dim=1)", chain.torch),
         f"{plan(chain)} cumsum: s += v; out = s;",
@@ -117,17 +139,24 @@ def _pool(op: Unary, kind: str, width: int) -> Blueprint:
     chain = then(IDENTITY, op)
     start, step = ("0.0f", "s += v;") if kind == "avg" else ("-INFINITY", "s = std::max(s, v);")
     end = f"s / {width}" if kind == "avg" else "s"
+    at = f"x[i * x_1 + j * {width} + k]"
     body = (
         "  for (int64_t i = 0; i < out_0; ++i) {\n    for (int64_t j = 0; j < out_1; ++j) {\n"
         f"      float s = {start};\n      for (int64_t k = 0; k < {width}; ++k) {{\n"
-        f"{steps(chain, 8, f'x[i * x_1 + j * {width} + k]')}        {step}\n      }}\n"
+        f"{steps(chain, 8, at)}        {step}\n      }}\n"
         f"      out[i * out_1 + j] = {end};\n    }}\n  }}\n"
+    )
+    window = Loop("k", str(width), (*loaded(chain, at), step))
+    walk = Elements(
+        statements=(f"float s = {start};", window, f"out[i * out_1 + j] = {end};"),
+        shape=("out_0", "out_1"),
+        made=("x_0", f"x_1 // {width}"),
     )
     torch = f"nn.functional.{kind}_pool1d({{}}, {width})"
     dropped = (torch.format("x"),)
     words = f"{plan(chain)} {kind}_pool1d {width}: {step} out = {end};"
     return _sliding(
-        f"{kind}pool{width}_{op.name}", torch.format(chain.torch), chain, body, dropped, words
+        f"{kind}pool{width}_{op.name}", torch.format(chain.torch), walk, body, dropped, words
     )
 
 
@@ -139,11 +168,12 @@ def _difference(op: Unary) -> Blueprint:
         f"{steps(chain, 6, load)}      out[i * out_1 + j] = v;\n    }}\n  }}\n"
     )
     words = f"v = {load}; {op.name}: {op.c}"
-    return _sliding(chain.label, op.torch.format(chain.torch), chain, body, (chain.torch,), words)
+    walk = resized(chain, load, "x_0", "x_1 - 1")
+    return _sliding(chain.label, op.torch.format(chain.torch), walk, body, (chain.torch,), words)
 
 
 def _sliding(
-    family: str, expression: str, chain: Chain, body: str, dropped: tuple[str, ...], words: str
+    family: str, expression: str, walk: Walk, body: str, dropped: tuple[str, ...], words: str
 ) -> Blueprint:
     return Blueprint(
         category="scan_pool",
@@ -152,5 +182,6 @@ def _sliding(
         expression=expression,
         plan=words,
         bodies=((ROWS, body),),
+        walk=walk,
         dropped=dropped,
     )

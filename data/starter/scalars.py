@@ -6,7 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kernelwright.data.starter.blueprint import Blueprint, Scalar
-from kernelwright.data.starter.loops import AT, ROWS, Y_AT, X, inputs_of, nested, plan, steps
+from kernelwright.data.starter.loops import (
+    AT,
+    ROWS,
+    Y_AT,
+    X,
+    elements,
+    inputs_of,
+    nested,
+    plan,
+    resized,
+    steps,
+)
 from kernelwright.data.starter.ops import ADD, IDENTITY, MUL, Chain, Unary, combine, then
 
 ALPHA = Scalar(name="alpha", value=0.7)
@@ -73,6 +84,7 @@ def _pointwise(chain: Chain, scalar: Scalar, dropped: tuple[str, ...]) -> Bluepr
         expression=chain.torch,
         plan=plan(chain),
         bodies=((ROWS, nested(chain)),),
+        walk=elements(chain),
         dropped=dropped,
     )
 
@@ -92,5 +104,6 @@ def _lag(op: Unary) -> Blueprint:
         expression=chain.torch,
         plan=plan(chain, load),
         bodies=((ROWS, body),),
+        walk=resized(chain, load, "x_0", "x_1 - lag"),
         dropped=("x[:, lag:] - x[:, :-lag]",),
     )

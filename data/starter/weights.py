@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kernelwright.data.starter.blueprint import Blueprint, Layer, Tensor
-from kernelwright.data.starter.loops import AT, ROWS, X, nested, plan, steps
+from kernelwright.data.starter.loops import AT, ROWS, X, elements, nested, plan, resized, steps
 from kernelwright.data.starter.ops import ADD, IDENTITY, MUL, SUB, Chain, Unary, combine, then
+from kernelwright.data.starter.walk import Elements, Loop, Pass, Rows
 
 
 def _parameter(name: str) -> Layer:
@@ -81,6 +82,7 @@ def _pointwise(chain: Chain, layers: tuple[Layer, ...], dropped: tuple[str, ...]
         expression=chain.torch,
         plan=plan(chain),
         bodies=((ROWS, nested(chain)),),
+        walk=elements(chain),
         dropped=dropped,
     )
 
@@ -134,6 +136,11 @@ def _row_norm(
         expression=last.torch,
         plan=f"{' '.join(sums)} {plan(last)}",
         bodies=(("Each row is read twice.", body),),
+        walk=Rows(
+            load=(f"float v = {AT};",),
+            passes=(Pass(sums=sums, ends=ends, then=last.steps),),
+            keeps=True,
+        ),
         dropped=dropped,
     )
 
@@ -157,19 +164,21 @@ def _embedding(op: Unary, *, scaled: bool) -> Blueprint:
         expression=chain.torch,
         plan=plan(chain, load),
         bodies=(("Each row of the table is read in memory order.", body),),
+        walk=resized(chain, load, "x_0", "emb_weight_1"),
         dropped=(looked_up.torch, op.torch.format(looked_up.torch)) if scaled else ("self.emb(x)",),
     )
 
 
 def _linear(op: Unary) -> Blueprint:
     chain = then(Chain(torch="self.fc(x)", steps=(), names=()), op)
+    term = "v += x[i * x_1 + k] * fc_weight[j * x_1 + k];"
     body = (
         "  for (int64_t i = 0; i < x_0; ++i) {\n    for (int64_t j = 0; j < out_1; ++j) {\n"
         "      float v = fc_bias[j];\n      for (int64_t k = 0; k < x_1; ++k)\n"
-        "        v += x[i * x_1 + k] * fc_weight[j * x_1 + k];\n"
+        f"        {term}\n"
         f"      {op.c}\n      out[i * out_1 + j] = v;\n    }}\n  }}\n"
     )
-    linear = "linear: v = fc_bias[j]; v += x[i * x_1 + k] * fc_weight[j * x_1 + k];"
+    linear = f"linear: v = fc_bias[j]; {term}"
     return Blueprint(
         category="weights",
         family=f"weights_linear_{op.name}",
@@ -178,6 +187,16 @@ def _linear(op: Unary) -> Blueprint:
         expression=chain.torch,
         plan=f"{linear} {op.name}: {op.c}",
         bodies=(("Each output is one dot product over k.", body),),
+        walk=Elements(
+            statements=(
+                "float v = fc_bias[j];",
+                Loop("k", "x_1", (term,)),
+                op.c,
+                "out[i * out_1 + j] = v;",
+            ),
+            shape=("out_0", "out_1"),
+            made=("x_0", "fc_weight_0"),
+        ),
         sizes=("M", "K", "N"),
         dropped=("self.fc(x)",),
     )
@@ -200,6 +219,16 @@ def _convolution(op: Unary) -> Blueprint:
         output_dims=(3,),
         plan=f"conv1d: v += {term}; {op.name}: {op.c}",
         bodies=(("Each output sums over k.", body),),
+        walk=Elements(
+            statements=(
+                "float v = 0.0f;",
+                Loop("k", "3", (f"v += {term};",)),
+                op.c,
+                "out[(n * out_1 + i) * out_2 + j] = v;",
+            ),
+            shape=("out_0", "out_1", "out_2"),
+            made=("x_0", "conv_weight_0", "x_2 - 2"),
+        ),
         sizes=("B", "L"),
         dropped=("self.conv(x)",),
     )

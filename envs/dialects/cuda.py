@@ -54,7 +54,7 @@ class Cuda:
     suffix, lexer = ".cu", "cuda"
     sign = None
     is_device_code = True
-    has_triples = False
+    has_triples = True
 
     def lacking(self) -> str | None:
         return None if nvcc_path() else "nvcc"

@@ -67,7 +67,7 @@ class Triton:
     suffix, lexer = ".triton.py", "python"
     sign = re.compile(r"^\s*@\s*(?:triton\.)?jit\b", re.MULTILINE)
     is_device_code = True
-    has_triples = False
+    has_triples = True
 
     def lacking(self) -> str | None:
         return None

@@ -1,0 +1,38 @@
+"""A blueprint's answers in each dialect that can be taught, and why each looks as it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kernelwright.data.starter import cuda, triton
+from kernelwright.data.starter.blueprint import Blueprint
+from kernelwright.envs.types import Dialect
+
+Answer = tuple[str, str]
+"""(reasoning, source). The reasoning's plan is the code's own statements in order; its remark is a
+fact of the loops, or of how the work is shared out."""
+
+
+def _cpp(blueprint: Blueprint) -> list[Answer]:
+    return [
+        (f"Plan: {blueprint.plan} {remark}", blueprint.source(body))
+        for remark, body in blueprint.bodies
+    ]
+
+
+def _cuda(blueprint: Blueprint) -> list[Answer]:
+    plan = f"Plan: {cuda.cuda(blueprint.plan)} {cuda.remark(blueprint)}"
+    return [(plan, cuda.source(blueprint))]
+
+
+def _triton(blueprint: Blueprint) -> list[Answer]:
+    plan = f"Plan: {triton.plan(blueprint)} {triton.remark(blueprint)}"
+    return [(plan, triton.source(blueprint))]
+
+
+ANSWERS: Mapping[Dialect, Callable[[Blueprint], list[Answer]]] = {
+    "cpp": _cpp,
+    "cuda": _cuda,
+    "triton": _triton,
+}
+"""By dialect; the first of a blueprint's answers is the one to learn first."""

@@ -1,0 +1,62 @@
+"""What the judge makes of the triples that SFT learns from: all of a dialect's, or a share.
+
+python -m scripts.triples cuda triton [--share 0.1]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from statistics import mean
+
+from kernelwright.data.starter.answers import ANSWERS
+from kernelwright.data.triples import Triple, template_triples
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
+from kernelwright.rl.progress import Counted
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("dialects", nargs="+", choices=sorted(ANSWERS))
+    parser.add_argument("--share", type=float, default=1.0, help="of each dialect's, spread evenly")
+    options = parser.parse_args()
+    wrong = 0
+    with Judge() as judge:
+        for dialect in options.dialects:
+            triples = spread(template_triples(dialect=dialect), options.share)
+            with Counted(dialect, len(triples), every=50) as on_done:
+                jobs = [job(one) for one in triples]
+                found = judge.evaluate_many(jobs, timed=False, on_done=on_done)
+            wrong += shown(dialect, triples, found)
+    sys.exit(wrong > 0)
+
+
+def spread(triples: list[Triple], share: float) -> list[Triple]:
+    """Evenly over the suite, one at least."""
+    count = max(1, round(share * len(triples)))
+    return [triples[i * len(triples) // count] for i in range(count)]
+
+
+def job(triple: Triple) -> tuple[Problem, Candidate]:
+    """What the judge is asked."""
+    problem = triple.problem
+    return problem, Candidate(problem_key=problem.key, dialect=triple.dialect, source=triple.source)
+
+
+def shown(dialect: str, triples: list[Triple], found: list[Evaluation]) -> int:
+    """Prints a line for the dialect and one for each that is not correct; how many those are."""
+    pairs = list(zip(triples, found, strict=True))
+    wrong = [(one, said) for one, said in pairs if said.verdict is not Verdict.CORRECT]
+    seconds = [said.seconds for said in found if said.seconds is not None]
+    print(
+        f"{dialect}: {len(found) - len(wrong)} of {len(found)} correct, "
+        f"{mean(seconds):.1f} s in the mean, {max(seconds):.1f} s at most"
+    )
+    for one, said in wrong:
+        print(f"  {one.problem.name}/{one.variant}: {said.verdict} {said.reason}")
+    return len(wrong)
+
+
+if __name__ == "__main__":
+    main()
