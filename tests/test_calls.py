@@ -128,6 +128,48 @@ RIGHT = {
         made="self.two, self.ones = torch.tensor(2.0), torch.arange(0, 2.0)\n"
         "        self.room, self.zeros = torch.empty(64, 48), torch.zeros(48)",
     ),
+    "values that Python says": answer(
+        ONE,
+        ["one"],
+        "zero = torch.tensor([2.0, 1.0, 0.0])",
+        "second = ext.one(x, y, torch.arange(1, 3)[0]).t().contiguous()",
+        "return ext.one(x, y, zero[0]), second",
+    ),
+    "threads, more libraries of one name, built when they are needed": answer(
+        "#include <thread>\n"
+        "at::Tensor one(at::Tensor x, at::Tensor y, double times) { at::Tensor out;"
+        " std::thread([&] { out = sum(x, y, times); }).join(); return out; }",
+        ["one"],
+        "name = f'n{id(self)}'",
+        "two, other = (load_inline(name=name, cpp_sources=[SOURCE + end], functions=['one'])"
+        " for end in ('', ' '))",
+        "return two.one(x, y, 2.0), other.one(x, y, 1.0).t().contiguous()",
+    ),
+    "room as large as an output, which is made again where it is too small": answer(
+        "at::Tensor one(at::Tensor x, at::Tensor y, double times) { static at::Tensor room;"
+        " if (!room.defined() || room.numel() < x.numel()) room = torch::empty_like(x);"
+        " room.copy_(x); return sum(room.view({-1}).narrow(0, 0, x.numel()).view(x.sizes()), y,"
+        " times); }",
+        ["one"],
+        TURNED,
+        "return ext.one(x, y, 2.0), second",
+    ),
+    "what it gives back it keeps": answer(
+        "at::Tensor one(at::Tensor x, at::Tensor y, double times)"
+        " { static at::Tensor out; return out = sum(x, y, times); }",
+        ["one"],
+        TURNED,
+        "return ext.one(x, y, 2.0), second",
+    ),
+    "many tensors, few numbers, an empty one": answer(
+        "at::Tensor rows(std::vector<at::Tensor> all, at::Tensor none, std::vector<int64_t> sizes)"
+        " { auto out = torch::empty(sizes);"
+        " for (size_t i = 0; i < all.size(); ++i) out.select(0, i).copy_(all[i]);"
+        " return sum(out, out, none.numel()); }",
+        ["rows", "sum"],
+        "whole = ext.rows(list(x.unbind()), torch.empty(0), [64, 48])",
+        "return ext.sum(whole, y, 2.0), ext.sum(whole, y, 1.0).t().contiguous()",
+    ),
     "joined and padded by PyTorch": answer(
         ONE,
         ["one"],
@@ -151,7 +193,7 @@ WRONG = {
     "what comes back depends on the inputs": (
         answer(
             f"{ONE} at::Tensor some(at::Tensor x) {{"
-            " return x.data_ptr<float>()[0] == 1.f ? x : x.clone(); }",
+            " return std::abs(x.data_ptr<float>()[0] - 1) <= 0.5f ? x : x.clone(); }",
             ["one", "some"],
             TURNED,
             "return ext.one(ext.some(x), y, 2.0), second",
@@ -161,7 +203,7 @@ WRONG = {
     "it throws for the inputs": (
         answer(
             f"{ONE} void check(at::Tensor x)"
-            ' { TORCH_CHECK(x.data_ptr<float>()[0] == 1.f, "not one"); }',
+            ' { TORCH_CHECK(std::abs(x.data_ptr<float>()[0] - 1) <= 0.5f, "far"); }',
             ["one", "check"],
             TURNED,
             "ext.check(x)",
@@ -180,14 +222,29 @@ WRONG = {
         ),
         (Verdict.CRASHED, "signal_11"),
     ),
-    "it keeps what it gave back": (
+    "an address as a number": (
         answer(
-            f"static at::Tensor mine; {ONE.replace('return', 'return mine =')}",
-            ["one"],
+            f"{ONE} void look(int64_t at) {{}}",
+            ["one", "look"],
             TURNED,
+            "ext.look(x.data_ptr())",
             "return ext.one(x, y, 2.0), second",
         ),
-        (Verdict.BUILD_FAILED, "unsupported:results_that_differ_by_call"),
+        (Verdict.BUILD_FAILED, "unsupported:an_address_as_a_number"),
+    ),
+    "a list that is too long": (
+        answer(
+            f"{ONE} void look(std::vector<int64_t> all) {{}}",
+            ["one", "look"],
+            TURNED,
+            "ext.look(list(range(300)))",
+            "return ext.one(x, y, 2.0), second",
+        ),
+        (Verdict.BUILD_FAILED, "unsupported:a_list_of_more_than_256"),
+    ),
+    "PyTorch rounds": (
+        answer(ONE, ["one"], TURNED, "return ext.one(x, y, 2.0).int().float(), second"),
+        (Verdict.CHEATED, "torch_compute"),
     ),
     "PyTorch computes": (
         answer(ONE, ["one"], TURNED, "return x * 2 + y, second"),

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 
 from kernelwright.envs.abi import ITEM_BYTES, CaseSpec, TensorSpec
 from kernelwright.envs.replay.moves import as_launches
-from kernelwright.envs.replay.plan import Move, Place, Plan, Side, is_empty, sizes_of, span_bytes
+from kernelwright.envs.replay.plan import (
+    Fill,
+    Move,
+    Place,
+    Plan,
+    Side,
+    is_empty,
+    sizes_of,
+    span_bytes,
+)
 from tests.ptx_tools import played
 
 DTYPES = sorted(ITEM_BYTES)
@@ -111,6 +120,16 @@ def test_any_strides_are_followed(shape: list[int], seed: int, dtype: str) -> No
     found = played(spec, plan, [source])
     assert found == [before if 0 in shape else expected(move, source, before)]
     assert is_empty(move) == (0 in shape)
+
+
+@pytest.mark.parametrize("on_device", [False, True], ids=["cpu", "kernels for a device"])
+def test_eight_bytes_are_written_over_and_over(on_device: bool) -> None:
+    out = TensorSpec(name="out", dtype="int64", shape=(300,))
+    spec = CaseSpec(inputs=(), outputs=(out,), scalars=())
+    fill = Fill(at=Place(tensor="out", offset=8), fill="0807060504030281", bytes=298 * 8)
+    plan = Plan(steps=[fill], buffers={}, kernels=[])
+    (found,) = played(spec, as_launches(plan) if on_device else plan, [])
+    assert found == bytes(8) + bytes.fromhex(fill.fill) * 298 + bytes(8)
 
 
 def test_a_move_beyond_a_tensor_is_in_none() -> None:

@@ -16,6 +16,8 @@ from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
 from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
 
 SOURCE_LIMIT_BYTES = 1 << 18
+REASON_LETTERS, LOG_LETTERS = 200, 1 << 15
+"""An answer chooses some of both."""
 LIBRARY = "kernel.so"
 """What is built is called so."""
 ANOTHER_KERNEL = "kernel in a ```cpp block, with the same signature"
@@ -95,7 +97,7 @@ def shared_library(
 
 def failed(reason: str, log: str, verdict: Verdict = Verdict.BUILD_FAILED) -> Evaluation:
     """The evaluation of an answer that never ran."""
-    return Evaluation(verdict=verdict, reason=reason, log=log)
+    return Evaluation(verdict=verdict, reason=reason[:REASON_LETTERS], log=log[:LOG_LETTERS])
 
 
 def unsupported(name: str, log: str) -> Evaluation:

@@ -27,7 +27,7 @@ from kernelwright.envs.hardware import gpus
 from kernelwright.envs.referee.exit_codes import NOT_LOADABLE
 from kernelwright.envs.referee.layout import native_layout
 from kernelwright.envs.replay.plan import MOST_STEPS, GpuReplay, Kernel, Plan
-from kernelwright.envs.replay.trace import Addresses, Range, parameter_lines, parameters_of
+from kernelwright.envs.replay.trace import Addresses, Range, parameter_lines
 from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
@@ -159,11 +159,18 @@ def plan_of(events: Sequence[Any], spec: CaseSpec, kernels: list[Kernel]) -> Pla
             for number, tensor in enumerate(spec.tensors)
         ),
     ]
-    addresses = Addresses(ranges, {"": parameters_of(kernels[0].ptx)})
+    addresses = Addresses(ranges, {"": kernels[0].ptx})
     told = [one for one in events if "allocated" not in one and "left_out" not in one]
     steps = list(addresses.steps((one, "") for one in told))
     left_out = next((one["left_out"] for one in events if "left_out" in one), addresses.left_out)
-    return Plan(steps=steps, buffers=buffers, kernels=kernels, left_out=left_out)
+    return Plan(
+        steps=steps,
+        buffers=buffers | addresses.buffers,
+        constants=addresses.constants,
+        variables=addresses.variables,
+        kernels=kernels,
+        left_out=left_out,
+    )
 
 
 DIALECT = Cuda()

@@ -27,7 +27,7 @@ from kernelwright.envs.dialects.base import (
 )
 from kernelwright.envs.dialects.inline_build import Library, build_all
 from kernelwright.envs.dialects.inline_extension import Extension
-from kernelwright.envs.dialects.planned import Cases, on_cpu, player
+from kernelwright.envs.dialects.planned import Cases, misused, on_cpu, player
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.replay.plan import (
@@ -38,18 +38,19 @@ from kernelwright.envs.replay.plan import (
     Kernel,
     Place,
     Plan,
+    Said,
     Strict,
     second_alone,
 )
 from kernelwright.envs.replay.tables import library_file, program_of_calls
-from kernelwright.envs.replay.trace import Addresses, parameters_of
+from kernelwright.envs.replay.trace import Addresses
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.types import Evaluation, Verdict
 
-RECORD_LIMIT_S, TRACE_LIMIT_S = 20.0, 40.0
+RECORD_LIMIT_S, TRACE_LIMIT_S = 20.0, 60.0
 EXTENSIONS_AT_MOST = 32
 FLAGS = ("-O1", "-std=gnu++17", "-shared", "-fPIC", "-w", "-ldl")
 """Of what calls the functions; they have flags of their own."""
@@ -60,11 +61,11 @@ _Calls = TypeAdapter(Annotated[list[Extension], Field(max_length=EXTENSIONS_AT_M
 class _Recorded(Strict):
     """What guest/main.py writes of a call: steps of its own, and events of a library's runtime."""
 
-    steps: Annotated[list[dict[str, Any]], Field(max_length=MOST_STEPS)]
+    steps: Annotated[list[dict[str, Any]], Field(max_length=MOST_STEPS, fail_fast=True)]
     buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
     constants: Annotated[dict[str, str], Field(max_length=MOST_STEPS)]
     outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)]
-    left_out: str | None
+    left_out: Said | None
     before: Before
     addresses: Annotated[dict[str, int], Field(max_length=2 * MOST_STEPS)]
 
@@ -108,7 +109,7 @@ class Inline:
         plans = traced(source, libraries, specs, sandboxes)
         if isinstance(plans, Evaluation):
             return plans
-        if not (plans[0].launches or plans[0].calls):
+        if not all(plan.computes for plan in plans):
             return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
         cases = list(zip(specs, plans, strict=True))
         if any(one.kernels for one in libraries):
@@ -120,7 +121,7 @@ def _on_host(
     libraries: Sequence[Library], cases: Cases, sandboxes: Sandboxes
 ) -> Built | Evaluation:
     """Functions of C++, called by what is as native as they are."""
-    names = [one.extension.name for one in libraries]
+    names = [one.extension.key for one in libraries]
     files = player(cases, lambda some: program_of_calls(some, names), FLAGS, sandboxes)
     if isinstance(files, Evaluation):
         return files
@@ -154,7 +155,7 @@ def traced(
 ) -> list[Plan] | Evaluation:
     """What the answer asks of its libraries for each case, run once in the sandbox."""
     told = {
-        one.extension.name: {
+        one.extension.key: {
             "path": f"/scratch/{library_file(number)}",
             "parameters": one.parameters,
         }
@@ -179,15 +180,15 @@ def traced(
     try:
         found = _Plans.validate_json(made.artefact)
         return [_plan(one, spec, kernels) for one, spec in zip(found, specs, strict=True)]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        return failed("launch_misused", str(error)[:LOG_AT_MOST], Verdict.CHEATED)
+    except Exception as error:  # noqa: BLE001  the named boundary: an answer could write all of it
+        return misused(error)
 
 
 def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
     sizes = {one.name: one.size_bytes for one in spec.inputs} | found.buffers
     ranges = [(name, at, sizes[name]) for name, at in found.addresses.items() if sizes[name]]
     first = [one for one in kernels if one.target == kernels[0].target]  # as `parameters` says
-    addresses = Addresses(ranges, {one.code: parameters_of(one.ptx) for one in first})
+    addresses = Addresses(ranges, {one.code: one.ptx for one in first})
     steps: list[Any] = []
     firsts = 0
     for number, one in enumerate(found.steps):
@@ -197,8 +198,9 @@ def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
     plan = Plan.model_validate(
         {
             "steps": steps,
-            "buffers": found.buffers,
-            "constants": found.constants,
+            "buffers": found.buffers | addresses.buffers,
+            "constants": found.constants | addresses.constants,
+            "variables": addresses.variables,
             "outputs": found.outputs,
             "kernels": kernels,
             "left_out": found.left_out or addresses.left_out,
@@ -208,11 +210,11 @@ def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
 
 
 def record(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> list[Extension] | Evaluation:
-    """What the answer gives to `load_inline` when it is imported and made."""
+    """What the answer gives to `load_inline` when it is imported, made, and called."""
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [spec.init, json.dumps("cuda_sources" in source)],
-        {"candidate.py": source},
+        [json.dumps("cuda_sources" in source)],
+        {"candidate.py": source, "layout.json": python_layout(spec)},
         mode="record",
         limits=RECORD_LIMITS,
         limit_s=RECORD_LIMIT_S,

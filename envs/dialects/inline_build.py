@@ -13,7 +13,7 @@ from kernelwright.envs.dialects.inline_extension import RUNTIME, STEM, Extension
 from kernelwright.envs.replay.plan import Kernel
 from kernelwright.envs.replay.trace import parameter_lines
 from kernelwright.envs.sandbox.build import BuildResult, compile_once
-from kernelwright.envs.sandbox.limits import NVCC_LIMITS
+from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import NATIVE, SandboxUnavailableError, nvcc_path
 from kernelwright.envs.types import Evaluation, Verdict
@@ -43,9 +43,10 @@ def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library
     """All libraries that an answer wants, within one limit of time."""
     if any(one.cuda_sources for one in wanted) and nvcc_path() is None:
         return failed("no_nvcc", "nvcc is not on the PATH", Verdict.UNJUDGED)
-    found = []
+    found: list[Library] = []
     end = time.monotonic() + BUILD_LIMIT_S
-    for extension in wanted:
+    # PyTorch gives the same library for the same call again.
+    for extension in {one.key: one for one in wanted}.values():
         limit_s = min(ONE_LIMIT_S, max(0.0, end - time.monotonic()))
         made = build_extension(extension, sandboxes, limit_s)
         if made.failure == "compile_error" and (name := _asked(made.log)):
@@ -55,10 +56,13 @@ def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library
         content, kernels = made.artefact, list[Kernel]()
         if extension.cuda_sources:
             try:
-                content, kernels = nvcc.unpacked(made.artefact, STEM, extension.name)
+                content, kernels = nvcc.unpacked(made.artefact, STEM, extension.key)
             except nvcc.OddArchiveError as error:
                 return failed("protocol_violation", str(error), Verdict.CHEATED)
         found.append(Library(extension, content, kernels))
+        if sum(len(one.content) for one in found) > RUN_LIMITS.file_bytes:
+            limit = f"its libraries have more than {RUN_LIMITS.file_bytes >> 20} MB\n"
+            return failed("output_too_large", made.log + limit)
     return found
 
 

@@ -21,7 +21,10 @@ FLAGS = (
     *("-Wl,-Bsymbolic", "-fno-gnu-unique", "-Wl,-z,defs", "-Wl,--as-needed", "-lgomp"),
 )
 """-Bsymbolic, -fno-gnu-unique: two libraries of an answer have nothing in common."""
-TRACED_FLAGS = ("-std=c++20", "-w", "-Xlinker", "-Bsymbolic", "-I/include", "-DKERNELWRIGHT_TRACED")
+TRACED_FLAGS = (
+    *("-std=c++20", "-w", "-Xlinker", "-Bsymbolic", "-I/include", "-DKERNELWRIGHT_TRACED"),
+    "--expt-relaxed-constexpr",  # as torch's own load_inline has it
+)
 STEM = "kernels"
 RUNTIME = "runtime.o"
 """The CUDA runtime of what is traced (native/recording.cpp)."""
@@ -32,6 +35,8 @@ HARMLESS = re.compile(
     r"|-[DU]\w+(=[\w.+-]*)?|-l(m|gomp|pthread)"
 )
 """The flags that an answer may give to the C++ compiler: how to compile, not what or with what."""
+FOLDERS = re.compile(r"-[IL].|-Wl,-rpath")
+"""Flags that name folders: nothing of an answer's lies in any."""
 PRINTABLE = re.compile(r"[!-~]+")
 
 HALVES = re.compile(r"half|bfloat|bf16|fp16", re.IGNORECASE)
@@ -51,7 +56,9 @@ def _words(value: Any) -> Any:
     """Flags one by one: PyTorch joins them by spaces, and an empty one is none."""
     listed = _listed(value)
     whole = isinstance(listed, list) and all(isinstance(one, str) for one in listed)
-    return [word for one in listed for word in one.split()] if whole else listed
+    if not whole:
+        return listed
+    return [word for one in listed for word in one.split() if not FOLDERS.match(word)]
 
 
 def _untargeted(words: list[str]) -> list[str]:
@@ -76,6 +83,7 @@ def _only(form: re.Pattern[str]) -> AfterValidator:
 
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z_0-9]{0,100}$")]
+Key = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 Flag = Annotated[str, Field(max_length=200), _only(HARMLESS)]
 CudaFlag = Annotated[str, Field(max_length=200), _only(PRINTABLE)]
 Texts = Annotated[list[str], BeforeValidator(_listed), Field(max_length=64)]
@@ -90,6 +98,8 @@ class Extension(BaseModel):
     """One call of `load_inline`, as the answer made it: every word of it may be hostile."""
 
     model_config = ConfigDict(extra="ignore")
+    key: Key
+    """Equal for calls that build the same (guest/load_inline.py)."""
     name: Name
     cpp_sources: Texts
     cuda_sources: Texts = Field(default_factory=list)

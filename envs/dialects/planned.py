@@ -72,8 +72,8 @@ def player(
         return unsupported(name.replace(" ", "_"), f"{name} does not run on a CPU")
     except NoCodeError as error:
         return failed("no_code", str(error))
-    except (ValueError, KeyError) as error:
-        return failed("launch_misused", str(error), Verdict.CHEATED)
+    except Exception as error:  # noqa: BLE001  the named boundary: an answer could write all of it
+        return misused(error)
     words = [*flags, "-I/include", "-o", LIBRARY, "program.cpp"]
     made = shared_library(words, {"program.cpp": source, **headers()}, sandboxes, LIMIT_S)
     if made.failure == "compile_error":  # ours, and not for an answer to bring about
@@ -82,6 +82,14 @@ def player(
         return failed(made.failure, made.log)
     kept = (("constants", constants),) if constants else ()
     return ((LIBRARY, made.artefact), *kept)
+
+
+def misused(error: Exception) -> Evaluation:
+    """What is said of an answer whose plan makes no sense. Where we do not know why, the limit is
+    ours; but it is none by which a losing answer has no verdict."""
+    if isinstance(error, ValueError | TypeError | KeyError | RecursionError):
+        return failed("launch_misused", str(error), Verdict.CHEATED)
+    return unsupported("plan", repr(error))
 
 
 @cache

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import ANOTHER_MODULE, Built, failed, import_failed, too_large
-from kernelwright.envs.dialects.planned import on_cpu
+from kernelwright.envs.dialects.planned import misused, on_cpu
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.ptx.program import ARCHITECTURE
 from kernelwright.envs.referee.layout import python_layout
@@ -30,6 +30,7 @@ from kernelwright.envs.replay.plan import (
     Kernel,
     Place,
     Plan,
+    Said,
     Step,
     Strict,
     second_alone,
@@ -47,11 +48,11 @@ LOG_AT_MOST = 4096
 class _Steps(Strict):
     """One case's plan but for its code, which all have in common."""
 
-    steps: Annotated[list[Step], Field(max_length=MOST_STEPS)]
+    steps: Annotated[list[Step], Field(max_length=MOST_STEPS, fail_fast=True)]
     buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
     constants: Annotated[dict[str, str], Field(max_length=MOST_STEPS)]
     outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)]
-    left_out: str | None
+    left_out: Said | None
     before: Before
 
 
@@ -88,7 +89,7 @@ class Triton:
         plans = traced(source, specs, sandboxes, ARCHITECTURE)
         if isinstance(plans, Evaluation):
             return plans
-        if not any(all(one.grid) for one in plans[0].launches):
+        if not all(plan.computes for plan in plans):
             return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
         built = Built(
             files=(),
@@ -123,8 +124,8 @@ def traced(
         if len(found.plans) != len(specs):
             raise ValueError(f"{len(found.plans)} plans for {len(specs)} cases")
         return [_plan(one, found.kernels) for one in found.plans]
-    except ValueError as error:
-        return failed("launch_misused", str(error)[:LOG_AT_MOST], Verdict.CHEATED)
+    except Exception as error:  # noqa: BLE001  the named boundary: an answer could write all of it
+        return misused(error)
 
 
 def _plan(one: _Steps, kernels: list[Kernel]) -> Plan:

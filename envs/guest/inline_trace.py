@@ -15,6 +15,7 @@ import torch
 
 from kernelwright.envs.guest.fake_cuda import mark, on_host
 from kernelwright.envs.guest.library import CPU, Library
+from kernelwright.envs.guest.load_inline import arranged, key_of
 from kernelwright.envs.guest.tape import Tape
 
 FIRST_NEW, NEW_BYTES = 0x7E00_0000_0000, 1 << 36
@@ -36,15 +37,16 @@ class Recording:
         assert self.tape is not None
         return {name: address for address, name in self.tape.names.items()}
 
-    def load_inline(self, name: str, *_: Any, **__: Any) -> Extension:
+    def load_inline(self, *args: Any, **kwargs: Any) -> Extension:
         """The library that was built before."""
-        if name not in self.libraries:
-            raise RuntimeError(f"load_inline({name!r}) was not called when the answer was built")
-        found = self.libraries[name]
+        key = key_of(arranged(args, kwargs))
+        if key not in self.libraries:
+            raise RuntimeError("load_inline was not called so when the answer was built")
+        found = self.libraries[key]
         library = Library(found["path"], on_host if self.with_cuda else lambda _: True)
         if found["parameters"] is not None:
-            self._listen(library, name, found["parameters"])
-        return Extension(self, library, name, traced=found["parameters"] is not None)
+            self._listen(library, key, found["parameters"])
+        return Extension(self, library, key, traced=found["parameters"] is not None)
 
     def _listen(self, library: Library, code: str, parameters: str) -> None:
         def hear(line: bytes) -> None:
@@ -102,9 +104,9 @@ class Extension:
 
 def _meet(tape: Tape, tensor: torch.Tensor) -> None:
     """From here on the tape knows where it lies."""
-    if on_host(tensor):
+    if on_host(tensor) and not tape.is_older(tensor):
         tape.leave_out("a tensor on the host that a function of C++ is given")
-    else:
+    elif not on_host(tensor):
         tape.place(tensor)
 
 
@@ -113,6 +115,9 @@ def _put(tape: Tape, code: str, event: dict[str, Any]) -> None:
         tape.allocated(event["at"], event["allocated"])
     elif "on_host" in event:
         tape.on_host.add(event["on_host"])
+    elif "read" in event:
+        if tape.names.get(event["read"]) not in tape.constants:
+            tape.leave_out("a value of a tensor that C++ reads")
     elif "left_out" in event:
         tape.leave_out(event["left_out"])
     else:

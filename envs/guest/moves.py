@@ -13,16 +13,17 @@ from kernelwright.envs.guest.tape import Tape, address
 
 UNIFORM = frozenset(
     """
-    fill_ full full_like lift_fresh new_full new_ones new_zeros ones ones_like scalar_tensor zero_
-    zeros zeros_like
+    arange fill_ full full_like lift_fresh new_full new_ones new_zeros ones ones_like
+    scalar_tensor zero_ zeros zeros_like
     """.split()  # noqa: SIM905
 )
 """Operators of PyTorch that write one value everywhere, or what Python says."""
 COPIES = frozenset(("clone", "copy_", "_to_copy"))
 JOINS = frozenset(("cat", "constant_pad_nd", "repeat", "stack"))
 """What copies several tensors into one, or one several times."""
-LOST = frozenset(("arange", "_local_scalar_dense"))
-"""What makes or reads values that no step of a plan does."""
+READ = "_local_scalar_dense"
+LOST = frozenset((READ,))
+"""What reads values, which no step of a plan does."""
 VIEWS = frozenset(
     """
     alias as_strided detach detach_ diagonal empty empty_like empty_strided expand new_empty
@@ -65,7 +66,7 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 self.tape.copied(source, result, name)
         elif name in JOINS:
             joined(self.tape, name, args, result)
-        elif name in LOST:
+        elif name in LOST and not (name == READ and self.tape.is_older(args[0])):
             self.tape.leave_out(name)
         return result
 

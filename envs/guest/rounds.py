@@ -23,9 +23,12 @@ class Rounds:
         self.layout: dict[str, Any] = {}
         self.model: Any = None
 
-    def prepare(self, layout: dict[str, Any]) -> None:
+    def make(self, layout: dict[str, Any]) -> None:
         self.layout = layout
         self.model = self.model_class(*plain(layout["init"])).eval()
+
+    def prepare(self, layout: dict[str, Any]) -> None:
+        self.make(layout)
         if list(self.model.state_dict()) != layout["state"]:
             mine = list(self.model.state_dict())
             leave(OTHER_PARAMETERS, f"parameters are {mine}, the module's are {layout['state']}")
@@ -67,11 +70,14 @@ def _flatten(output: Any) -> list[torch.Tensor]:
 
 
 def invented(spec: dict[str, Any]) -> torch.Tensor:
-    """A tensor of this kind, where nothing depends on the values: ones, and of whole numbers
-    zeros, which are an index into anything."""
+    """A tensor of this kind, where nothing depends on the values: some around one, which vary and
+    have logarithms, and of whole numbers zeros, which are an index into anything."""
     dtype = getattr(torch, spec["dtype"])
     with ours():
-        return torch.full(spec["shape"], float(dtype.is_floating_point), dtype=dtype)
+        if not dtype.is_floating_point:
+            return torch.zeros(spec["shape"], dtype=dtype)
+        some = torch.rand(spec["shape"], generator=torch.Generator().manual_seed(0))
+        return (some + 0.5).to(dtype)
 
 
 def ours() -> Any:

@@ -15,12 +15,14 @@ from typing import Any
 
 import torch
 
+from kernelwright.envs.guest.leave import TORCH_COMPUTE, leave
 from kernelwright.envs.guest.library import TYPES, LeftOut
 
 INTEGER_BYTES = {"1": 1, "8": 1, "16": 2, "32": 4, "64": 8}
 FLOAT_FORMATS = {"fp16": "<e", "fp64": "<d"}
-FILL_BYTES = (1, 2, 4)
-MOST_CONSTANT_BYTES = 8 << 20
+FILL_BYTES = (1, 2, 4, 8)
+MOST_CONSTANT_BYTES, MOST_LISTED = 8 << 20, 256
+"""The same as in envs/replay/plan.py."""
 SPECIAL = ("global_scratch_size", "profile_scratch_size", "launch_cooperative_grid", "launch_pdl")
 """What Triton's launcher does more than launch, where a kernel's metadata say so."""
 NO_SCRATCH = [bytes(8).hex()] * 2
@@ -60,6 +62,11 @@ class Tape:
         if all(where != address(one) for one in given if isinstance(one, torch.Tensor)):
             self.made.add(where)
 
+    def is_older(self, tensor: torch.Tensor) -> bool:
+        """Whether the model has kept it since it was made: no input decides what is in it."""
+        where = address(tensor)
+        return where not in self.made and self.names.get(where, "") in ("", *self.constants)
+
     def zeros(self, tensor: torch.Tensor) -> None:
         """A tensor of nothing but zeros that was there before the calls."""
         self.made.add(address(tensor))
@@ -69,27 +76,32 @@ class Tape:
 
     def place(self, tensor: torch.Tensor) -> dict[str, Any]:
         where = address(tensor)
+        if not tensor.untyped_storage().nbytes():  # all of those lie nowhere
+            return {"tensor": self._buffer(0), "offset": 0}
         if where not in self.names:
             if where not in self.made:
                 self._was_there(tensor, f"new.{len(self.buffers)}")
-            self.names[where] = f"new.{len(self.buffers)}"
-            self.buffers[self.names[where]] = tensor.untyped_storage().nbytes()
+            self.names[where] = self._buffer(tensor.untyped_storage().nbytes())
             self._kept.append(tensor)
         offset = tensor.storage_offset() * tensor.element_size()
         return {"tensor": self.names[where], "offset": offset}
+
+    def _buffer(self, size_bytes: int) -> str:
+        name = f"new.{len(self.buffers)}"
+        self.buffers[name] = size_bytes
+        return name
 
     def _was_there(self, tensor: torch.Tensor, name: str) -> None:
         """A tensor that the model has kept since it was made: no input decides what is in it."""
         storage = tensor.untyped_storage()
         if storage.nbytes() > MOST_CONSTANT_BYTES:
-            return self.leave_out("a large tensor from before the call")
+            return self.leave_out("a large tensor of constants")
         content = ctypes.string_at(storage.data_ptr(), storage.nbytes())
         self.constants[name] = base64.b64encode(zlib.compress(content, 1)).decode()
 
     def allocated(self, where: int, size_bytes: int) -> None:
         """Memory that a library took, and that nothing else will be given."""
-        self.names[where] = f"new.{len(self.buffers)}"
-        self.buffers[self.names[where]] = size_bytes
+        self.names[where] = self._buffer(size_bytes)
 
     def launch(
         self, metadata: Any, code: str, grid: list[int], types: list[Any], given: list[Any]
@@ -136,7 +148,12 @@ class Tape:
         if value * tensor.numel() == everything:
             self._fill(tensor if to is None else to, value, operator)
         else:
-            self.leave_out(operator)
+            self.constant(tensor)
+
+    def constant(self, tensor: torch.Tensor) -> None:
+        """A new tensor of values that Python said."""
+        self.made.discard(address(tensor))
+        self.place(tensor)
 
     def _fill(self, tensor: torch.Tensor, value: bytes, operator: str) -> None:
         """An element's bytes, written to each of a tensor's."""
@@ -147,7 +164,8 @@ class Tape:
         if len(pattern) not in FILL_BYTES:
             return self.leave_out(operator)
         to = tensor if tensor.is_contiguous() else torch.empty(1, dtype=tensor.dtype)
-        self.made.add(address(to))
+        if to is not tensor:
+            self.made.add(address(to))
         self.steps.append({"at": self.place(to), "fill": pattern.hex(), "bytes": to.nbytes})
         if to is not tensor:
             self.copied(to, tensor, operator)
@@ -159,6 +177,8 @@ class Tape:
         if source.is_contiguous() and to.is_contiguous() and source.dtype is to.dtype:
             step = {"source": self.place(source), "to": self.place(to), "bytes": to.nbytes}
             return self.steps.append(step)
+        if source.is_floating_point() and not to.is_floating_point():
+            leave(TORCH_COMPUTE, "PyTorch was asked to make whole numbers of others")
         sides = {"source": self.side(source), "to": self.side(to)}
         self.steps.append({"shape": list(to.shape), **sides})
 
@@ -168,24 +188,33 @@ class Tape:
 
     def given(self, one: Any) -> dict[str, Any]:
         """What a function of C++ is given, as replay/plan.py reads it."""
-        if isinstance(one, torch.Tensor):
-            return {"tensor": self.view(one)}
-        if isinstance(one, bool):
-            return {"truth": one}
-        if isinstance(one, int):
-            return {"whole": one}
-        if isinstance(one, float):
-            return {"real": one.hex()}
-        if isinstance(one, str):
-            return {"text": one}
-        if isinstance(one, torch.dtype):
-            return {"whole": TYPES[one]}
-        if one is LeftOut:
-            return {"left_out": True}
-        items = list(one or ())
+        if isinstance(one, int) and one and one in self.names:
+            self.leave_out("an address as a number")
+        match one:
+            case None:
+                return {}
+            case torch.Tensor():
+                return {"tensor": self.view(one)}
+            case bool():
+                return {"truth": one}
+            case int():
+                return {"whole": one}
+            case float():
+                return {"real": one.hex()}
+            case str():
+                return {"text": one}
+            case torch.dtype():
+                return {"whole": TYPES[one]}
+            case _:
+                return {"left_out": True} if one is LeftOut else self._listed(list(one))
+
+    def _listed(self, items: list[Any]) -> dict[str, Any]:
+        if len(items) > MOST_LISTED:
+            self.leave_out(f"a list of more than {MOST_LISTED}")
+            return {}
         if items and isinstance(items[0], torch.Tensor):
             return {"tensors": [self.view(item) for item in items]}
-        return {} if one is None else {"wholes": items}
+        return {"wholes": items}
 
     def view(self, tensor: torch.Tensor) -> dict[str, Any]:
         return {

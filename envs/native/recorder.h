@@ -31,6 +31,7 @@ struct Configuration { Dim grid, block; size_t shared; void* stream; };
 
 struct State {
   std::map<const void*, std::string> names;               // host stub → kernel
+  std::map<const void*, std::string> symbols;             // host's own → variable of the device code
   std::map<std::string, std::vector<size_t>> parameters;  // kernel → sizes of its parameters
   std::map<const void*, size_t> opted;                    // host stub → dynamic shared memory that it asked for
   std::vector<Configuration> configurations;
@@ -57,7 +58,7 @@ inline void read_parameters(const std::string& lines) {
   for (std::string word; words >> word;) {
     char* end;
     const size_t size = strtoul(word.c_str(), &end, 10);
-    if (*end) sizes = &state().parameters[word];
+    if (*end) (sizes = &state().parameters[word])->clear();  // a library may be loaded again
     else if (sizes) sizes->push_back(size);
   }
 }
@@ -106,6 +107,17 @@ inline int allocate(void** at, size_t bytes) {
 
 inline void leave_out(const char* what) { tell("{\"left_out\":\"", what, "\"}"); }
 
+// Bytes copied to a device: what the host has there is known, and part of the plan. `to` is JSON.
+inline int copied(const std::string& to, const void* source, size_t bytes, int kind) {
+  constexpr int kFromHost = 1, kWithinDevice = 3, kByAddress = 4;
+  constexpr size_t kMost = 1 << 20;
+  if (!bytes) return 0;
+  if (kind == kFromHost && bytes <= kMost) tell("{\"copied\":", bytes, ",", to, ",\"hex\":\"", hexadecimal(source, bytes), "\"}");
+  else if (kind == kWithinDevice || kind == kByAddress) tell("{\"copied\":", bytes, ",", to, ",\"from\":", reinterpret_cast<uint64_t>(source), "}");
+  else leave_out("cudaMemcpy from or to the host");
+  return 0;
+}
+
 }  // namespace recorder
 
 #define RECORDED extern "C" __attribute__((visibility("default"), used))
@@ -114,7 +126,7 @@ RECORDED void** __cudaRegisterFatBinary(void*) { static void* handle; return &ha
 RECORDED void __cudaRegisterFatBinaryEnd(void**) {}
 RECORDED void __cudaUnregisterFatBinary(void**) {}
 RECORDED char __cudaInitModule(void**) { return 1; }
-RECORDED void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
+RECORDED void __cudaRegisterVar(void**, char* own, char*, const char* name, int, size_t, int, int) { recorder::state().symbols[own] = name; }
 RECORDED void __cudaRegisterFunction(void**, const char* stub, char*, const char* name, int, void*, void*, void*, void*, int*) {
   recorder::state().names[stub] = name;
 }
@@ -136,6 +148,13 @@ RECORDED int __cudaLaunchKernel(const void* kernel, recorder::Dim grid, recorder
 RECORDED int cudaLaunchKernel(const void* stub, recorder::Dim grid, recorder::Dim block, void** arguments, size_t shared, void*) {
   return recorder::launch(stub, grid, block, arguments, shared);
 }
+// Of cudaLaunchConfig_t (driver_types.h): what it begins with. Clusters are not for sm_80; other attributes say
+// when a launch may begin, which is in order here.
+RECORDED int cudaLaunchKernelExC(const void* configuration, const void* stub, void** arguments) {
+  struct Begins { recorder::Dim grid, block; size_t shared; } how;
+  memcpy(&how, configuration, sizeof how);
+  return recorder::launch(stub, how.grid, how.block, arguments, how.shared);
+}
 RECORDED int cudaLaunchCooperativeKernel(const void* stub, recorder::Dim grid, recorder::Dim block, void** arguments, size_t shared, void*) {
   recorder::leave_out("cudaLaunchCooperativeKernel");
   return recorder::launch(stub, grid, block, arguments, shared);
@@ -150,18 +169,13 @@ RECORDED int cudaMemsetAsync(void* at, int value, size_t bytes, void*) {
 }
 RECORDED int cudaMemset(void* at, int value, size_t bytes) { return cudaMemsetAsync(at, value, bytes, nullptr); }
 RECORDED int cudaMemcpyAsync(void* to, const void* source, size_t bytes, int kind, void*) {
-  constexpr int kWithinDevice = 3, kByAddress = 4;
-  if (kind != kWithinDevice && kind != kByAddress) {
-    recorder::leave_out("cudaMemcpy from or to the host");
-    return 0;
-  }
-  recorder::tell("{\"copied\":", bytes, ",\"at\":", reinterpret_cast<uint64_t>(to), ",\"from\":", reinterpret_cast<uint64_t>(source), "}");
-  return 0;
+  return recorder::copied("\"at\":" + std::to_string(reinterpret_cast<uint64_t>(to)), source, bytes, kind);
 }
 RECORDED int cudaMemcpy(void* to, const void* source, size_t bytes, int kind) { return cudaMemcpyAsync(to, source, bytes, kind, nullptr); }
-RECORDED int cudaMemcpyToSymbolAsync(const void*, const void*, size_t, size_t, int, void*) {
-  recorder::leave_out("cudaMemcpyToSymbol");
-  return 0;
+RECORDED int cudaMemcpyToSymbolAsync(const void* symbol, const void* source, size_t bytes, size_t offset, int kind, void*) {
+  const auto found = recorder::state().symbols.find(symbol);
+  if (found == recorder::state().symbols.end()) return 13;  // cudaErrorInvalidSymbol
+  return recorder::copied("\"symbol\":\"" + found->second + "\",\"offset\":" + std::to_string(offset), source, bytes, kind);
 }
 RECORDED int cudaMemcpyToSymbol(const void* symbol, const void* source, size_t bytes, size_t offset, int kind) {
   return cudaMemcpyToSymbolAsync(symbol, source, bytes, offset, kind, nullptr);

@@ -20,11 +20,11 @@ RECORDED void kernelwright_made(const void* at, size_t bytes, bool on_device) {
 
 // So many bytes were filled with a value of this width.
 RECORDED void kernelwright_filled(const void* at, const void* value, size_t width, size_t bytes) {
-  if (width > 4) return recorder::leave_out("a fill with values of eight bytes");
   recorder::tell("{\"fill\":\"", recorder::hexadecimal(value, width), "\",\"at\":", reinterpret_cast<uint64_t>(at), ",\"bytes\":", bytes, "}");
 }
 
-RECORDED void kernelwright_left_out(const char* what) { recorder::leave_out(what); }
+// A value of the tensor that lies here was read by C++.
+RECORDED void kernelwright_read(const void* at) { recorder::tell("{\"read\":", reinterpret_cast<uint64_t>(at), "}"); }
 
 static std::string listed(const int64_t* first, int64_t count) {
   std::string all;
@@ -35,10 +35,17 @@ static std::string listed(const int64_t* first, int64_t count) {
 // Elements of one tensor were moved to another of as many.
 RECORDED void kernelwright_moved(const kernelwright::Wire* to, const kernelwright::Wire* from) {
   if (!to->device && !from->device) return;
-  if (!to->device || !from->device) return recorder::leave_out("cudaMemcpy from or to the host");
-  const auto told = [](const kernelwright::Wire& one) {
-    const uint64_t at = reinterpret_cast<uint64_t>(one.storage) + one.offset * kernelwright::bytes_of(one.type);
-    return std::to_string(at) + "," + std::to_string(one.type) + "," + listed(one.strides, one.dim);
+  const auto at = [](const kernelwright::Wire& one) { return static_cast<char*>(one.storage) + one.offset * kernelwright::bytes_of(one.type); };
+  if (!from->device) {
+    int64_t count = 1;
+    bool plain = to->type == from->type;
+    for (int64_t d = to->dim; d-- > 0; count *= to->sizes[d]) plain = plain && (to->sizes[d] == 1 || (to->strides[d] == count && from->strides[d] == count));
+    if (!plain) return recorder::leave_out("a tensor of the host's that is moved to a device with strides");
+    return (void)cudaMemcpyAsync(at(*to), at(*from), count * kernelwright::bytes_of(to->type), 1, nullptr);
+  }
+  if (!to->device) return recorder::leave_out("cudaMemcpy from or to the host");
+  const auto told = [&](const kernelwright::Wire& one) {
+    return std::to_string(reinterpret_cast<uint64_t>(at(one))) + "," + std::to_string(one.type) + "," + listed(one.strides, one.dim);
   };
   recorder::tell("{\"moved\":", listed(to->sizes, to->dim), ",\"to\":[", told(*to), "],\"from\":[", told(*from), "]}");
 }

@@ -15,7 +15,7 @@
 
 #include "harden.h"
 
-constexpr int kFilesAtMost = 16;
+constexpr int kFilesAtMost = 64;  // descriptors; envs/sandbox/zygote.py
 constexpr size_t kJobBytes = 1 << 16;
 
 // Words: the mode, NAME=VALUE limits, readable=FOLDER, file=NAME (one descriptor each, in order) and

@@ -13,7 +13,7 @@ from kernelwright.envs.ptx.emit import emit
 from kernelwright.envs.ptx.lower import lower
 from kernelwright.envs.ptx.parse import Kernel, Module, NotEmulatedError, OddPtxError, parse
 from kernelwright.envs.replay.assemble import best_for
-from kernelwright.envs.replay.plan import Launch, Place, Plan
+from kernelwright.envs.replay.plan import Launch, Place, Plan, Struct, Variable
 from kernelwright.envs.replay.tables import Tables, all_cases, mangled
 
 ARCHITECTURE = 80
@@ -47,7 +47,9 @@ def program(cases: Cases) -> tuple[str, bytes]:
     lines += [*_globals(modules, names)]
     file, launched = bytearray(), _launched(known, names)
     for number, (spec, plan) in enumerate(cases):
-        lines += Tables(number, spec, plan, file=file, launched=launched).written()
+        variables = {name: _variable(modules, names, one) for name, one in plan.variables.items()}
+        tables = Tables(number, spec, plan, file=file, launched=launched, variables=variables)
+        lines += tables.written()
     return "\n".join([*lines, all_cases(len(cases))]), bytes(file)
 
 
@@ -79,6 +81,14 @@ def _variables(module: Module) -> Iterable[str]:
         yield f"alignas({max(align, 16)}) static u8 {name}[{size}] = {{{numbers}}};"
 
 
+def _variable(modules: dict[str, Module], names: dict[str, str], wanted: Variable) -> str:
+    """What a variable is called in C++, if the code has it so large."""
+    for name, size, _, _, _ in _kept(modules[wanted.code]) if wanted.code in modules else ():
+        if name == f"g_{mangled(wanted.symbol)}" and size == wanted.bytes:
+            return f"{names[wanted.code]}::{name}"
+    raise OddPtxError(f"no variable {wanted.symbol[:80]}")
+
+
 def _globals(modules: dict[str, Module], names: dict[str, str]) -> Iterable[str]:
     rows = []
     for code, module in modules.items():
@@ -101,10 +111,15 @@ def _launched(
             if isinstance(one, Place):
                 rows.append(f"{{{parameter.offset}, 8, nullptr, {to.place(one)}}}")
                 continue
-            content = bytes.fromhex(one)[: parameter.size_bytes]
+            text = one.bytes if isinstance(one, Struct) else one
+            content = bytes.fromhex(text)[: parameter.size_bytes]
             to.array("u8", f"content{suffix}_{i}", map(str, content))
             at = f"{parameter.offset}, {len(content)}, content{suffix}_{i}"
             rows.append(f"{{{at}, {{0, 0}}}}")
+            for pointer in one.pointers if isinstance(one, Struct) else ():
+                inside = parameter.offset + pointer.at
+                if pointer.at + 8 <= parameter.size_bytes:
+                    rows.append(f"{{{inside}, 8, nullptr, {to.place(pointer.place)}}}")
         count = to.array("Argument", f"arguments{suffix}", rows)
         grid, block = (f"{{{', '.join(map(str, one))}}}" for one in (step.grid, step.block))
         own = f"&{names[step.code]}::kernel{mangled(kernel.name)}"

@@ -26,6 +26,7 @@ from kernelwright.envs.replay.plan import (
     Place,
     Plan,
     Step,
+    Struct,
     is_empty,
     sizes_of,
 )
@@ -114,6 +115,7 @@ class GpuCandidate(RoundPeer):
         try:
             plan = as_launches(plan)
             codes = {one.code for one in plan.launches}
+            codes |= {one.code for one in plan.variables.values()}
             return replay_message(plan, spec, {code: self._binary(plan, code) for code in codes})
         except NoCodeError as error:
             self._fail("no_code", Verdict.BUILD_FAILED, str(error))
@@ -140,7 +142,7 @@ def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dic
     if INPUTS in plan.buffers:
         raise ValueError("a buffer has the name of a tensor")
     sizes_of(plan, spec)
-    regions = own | plan.buffers
+    regions = own | plan.buffers | {name: one.bytes for name, one in plan.variables.items()}
     inside = {name: (name, 0, size) for name, size in regions.items()} | {
         one.name: (INPUTS, start, one.size_bytes)
         for one, start in zip(spec.inputs, starts, strict=True)
@@ -150,11 +152,16 @@ def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dic
         region, start, _ = inside[place.tensor]
         return [region, start + place.offset]
 
+    def argument(one: Place | str | Struct) -> Any:
+        if isinstance(one, Struct):
+            pointers = [[pointer.at, address(pointer.place)] for pointer in one.pointers]
+            return {"bytes": one.bytes, "pointers": pointers}
+        return address(one) if isinstance(one, Place) else one
+
     def step(one: Step) -> dict[str, Any]:
         plain = one.model_dump()
         if isinstance(one, Launch):
-            given = [address(it) if isinstance(it, Place) else it for it in one.arguments]
-            return {**plain, "arguments": given}
+            return {**plain, "arguments": [argument(it) for it in one.arguments]}
         places = {name: it for name, it in one if isinstance(it, Place)}
         return {**plain, **{name: address(it) for name, it in places.items()}}
 
@@ -173,6 +180,7 @@ def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dic
         "regions": own,
         "buffers": plan.buffers,
         "contents": contents,
+        "variables": {name: [one.code, one.symbol] for name, one in plan.variables.items()},
         "modules": binaries,
         "steps": [step(one) for one in plan.steps if not is_empty(one)],
         "results": results,

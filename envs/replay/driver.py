@@ -105,6 +105,13 @@ class Driver:
         self.call("cuModuleLoadData", ctypes.byref(found), code)
         return found
 
+    def variable(self, module: Handle, name: str) -> int:
+        """Where a variable of the device code lies."""
+        found, size = ctypes.c_uint64(), ctypes.c_size_t()
+        pointers = ctypes.byref(found), ctypes.byref(size)
+        self.call("cuModuleGetGlobal_v2", *pointers, module, name.encode())
+        return found.value
+
     def function(self, module: Handle, name: str, shared_bytes: int) -> Handle:
         """A kernel that may be given so much dynamic shared memory, here and wherever before."""
         found = Handle()

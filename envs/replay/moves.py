@@ -1,14 +1,19 @@
-"""Moves as launches, for a device: the driver copies bytes, and knows neither strides nor types."""
+"""Moves as launches, for a device: the driver copies bytes, and knows neither strides nor types.
+
+It fills with four bytes at most, so fills with eight are launches, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 
 from kernelwright.envs.abi import ITEM_BYTES
-from kernelwright.envs.replay.plan import Kernel, Launch, Move, Plan, Side
+from kernelwright.envs.replay.plan import Fill, Kernel, Launch, Move, Plan, Side
 
 THREADS = 256
+WIDE = 16
+"""Digits of a fill that the driver cannot do."""
 _HEAD = ".version 7.0\n.target sm_80\n.address_size 64\n"
 _LOADS = {
     "float16": "ld.global.b16 %h, [%from]; cvt.f64.f16 %d, %h;",
@@ -37,23 +42,43 @@ def as_launches(plan: Plan) -> Plan:
     """The same plan, its moves kernels of ours, whose addresses are constants."""
     kernels, steps = list(plan.kernels), list(plan.steps)
     for number, step in enumerate(steps):
+        code = f"move.{number}"
         if isinstance(step, Move) and 0 not in step.shape:
-            code = f"move.{number}"
-            ptx = move_ptx(step)
-            kernels.append(Kernel(name="move", code=code, target="sm_80", ptx=ptx, info=""))
-            steps[number] = Launch(
-                kernel="move",
-                code=code,
-                grid=(-(-prod(step.shape) // THREADS), 1, 1),
-                block=(THREADS, 1, 1),
-                shared_bytes=0,
-                arguments=[step.to.at, step.source.at],
-            )
+            count, ptx = prod(step.shape), move_ptx(step)
+            places = step.to.at, step.source.at
+        elif isinstance(step, Fill) and len(step.fill) == WIDE and step.bytes:
+            count, ptx = step.bytes // 8, fill_ptx(step)
+            places = step.at, step.at
+        else:
+            continue
+        kernels.append(Kernel(name="move", code=code, target="sm_80", ptx=ptx, info=""))
+        steps[number] = Launch(
+            kernel="move",
+            code=code,
+            grid=(-(-count // THREADS), 1, 1),
+            block=(THREADS, 1, 1),
+            shared_bytes=0,
+            arguments=list(places),
+        )
     return plan.model_copy(update={"kernels": kernels, "steps": steps})
 
 
 def move_ptx(step: Move) -> str:
     """A kernel `move` of (to, from), a thread for each element."""
+    each = (*_addresses(step), *_element(step.source.dtype, step.to.dtype))
+    return _kernel(prod(step.shape), each)
+
+
+def fill_ptx(step: Fill) -> str:
+    """The same for a fill with eight bytes."""
+    value = int.from_bytes(bytes.fromhex(step.fill), "little")
+    return _kernel(
+        step.bytes // 8,
+        (f"mad.lo.u64 %to, %i, 8, %to; mov.b64 %x, 0x{value:x}; st.global.b64 [%to], %x;",),
+    )
+
+
+def _kernel(count: int, each: Iterable[str]) -> str:
     lines = [
         ".visible .entry move(.param .u64 p_to, .param .u64 p_from)",
         "{",
@@ -61,11 +86,10 @@ def move_ptx(step: Move) -> str:
         ".reg .b64 %to, %from, %x, %i, %r, %q;",
         "mov.u32 %a, %ctaid.x; mov.u32 %b, %ntid.x; mov.u32 %n, %tid.x;",
         "mul.wide.u32 %i, %a, %b; cvt.u64.u32 %x, %n; add.u64 %i, %i, %x;",
-        f"setp.ge.u64 %p, %i, {prod(step.shape)};",
+        f"setp.ge.u64 %p, %i, {count};",
         "@%p bra $done;",
         "ld.param.u64 %to, [p_to]; ld.param.u64 %from, [p_from];",
-        *_addresses(step),
-        *_element(step.source.dtype, step.to.dtype),
+        *each,
         "$done:",
         "ret;",
         "}",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from kernelwright.envs.abi import ITEM_BYTES, CaseSpec
 from kernelwright.envs.replay.ptx import ARCHITECTURES, static_facts
@@ -27,10 +27,12 @@ MOST_CONSTANT_BYTES = 8 << 20
 Count = Annotated[int, Field(ge=0, le=MOST_BYTES)]
 Size = Annotated[int, Field(ge=0, lt=1 << 31)]
 Hex = Annotated[str, Field(pattern=r"^([0-9a-f]{2})*$", max_length=8192)]
-Pattern = Annotated[str, Field(pattern=r"^([0-9a-f]{2}|[0-9a-f]{4}|[0-9a-f]{8})$")]
+Pattern = Annotated[str, Field(pattern=r"^([0-9a-f]{2}|[0-9a-f]{4}|[0-9a-f]{8}|[0-9a-f]{16})$")]
 Three = tuple[Size, Size, Size]
 MOST_DIMS, MOST_ARGUMENTS = 16, 64
 """Of a tensor, and of a function of C++ (native/include/kernelwright, native/plan/call.h)."""
+MOST_LISTED = 256
+"""Tensors or whole numbers in one argument."""
 Dims = Annotated[list[Count], Field(max_length=MOST_DIMS)]
 Dtype = Annotated[str, Field(pattern=f"^({'|'.join(ITEM_BYTES)})$")]
 Word = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
@@ -42,30 +44,57 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+Name = Annotated[str, Field(max_length=200)]
+Said = Annotated[str, Field(max_length=200, pattern=r"^[ -~]*$")]
+"""What names something that cannot be done: it becomes part of a reason."""
+
+
 class Place(Strict):
     """A number of bytes into a tensor. What the answer allocated is `new.0` and so on: no tensor of
     a problem's can be called so."""
 
-    tensor: str
+    tensor: Name
     offset: Count
 
 
-class Launch(Strict):
-    """One launch of a kernel; an argument is its bytes in hexadecimal, or a pointer."""
+class Pointer(Strict):
+    """An address inside an argument, so many bytes from its start."""
 
-    kernel: str
-    code: str = ""
+    at: Size
+    place: Place
+
+
+class Struct(Strict):
+    """An argument with addresses in it: its bytes in hexadecimal, and what lies over them."""
+
+    bytes: Hex
+    pointers: Annotated[list[Pointer], Field(max_length=512)]
+
+
+class Launch(Strict):
+    """One launch of a kernel; an argument is its bytes in hexadecimal, a pointer, or a struct."""
+
+    kernel: Name
+    code: Name = ""
     """Names the kernel's own code, where each is compiled when it is launched."""
     grid: Three
     block: Three
     shared_bytes: Size
     cluster: Size = 1
     """Blocks that run as one cluster, side by side in x."""
-    arguments: Annotated[list[Place | Hex], Field(max_length=4096)]
+    arguments: Annotated[list[Place | Hex | Struct], Field(max_length=4096, fail_fast=True)]
+
+    @property
+    def places(self) -> Iterator[Place]:
+        for one in self.arguments:
+            if isinstance(one, Place):
+                yield one
+            elif isinstance(one, Struct):
+                yield from (pointer.place for pointer in one.pointers)
 
 
 class Fill(Strict):
-    """`fill`, of one, two or four bytes, over and over until so many bytes are written."""
+    """`fill`, of one, two, four or eight bytes, over and over until so many bytes are written."""
 
     at: Place
     fill: Pattern
@@ -95,27 +124,45 @@ class Move(Strict):
     source: Side
     to: Side
 
+    @model_validator(mode="after")
+    def _moves(self) -> Move:
+        kinds = [one.dtype.strip("b").startswith("float") for one in (self.source, self.to)]
+        if kinds == [True, False]:
+            raise ValueError("whole numbers of others are computed, not moved")
+        return self
+
 
 class View(Strict):
     """A tensor that a function of C++ is given, or gives back: where the memory begins that it is
     part of, and what of it. Offset and strides count elements."""
 
-    storage: str
+    storage: Name
     dtype: Dtype
     shape: Dims
     strides: Dims
     offset: Count
 
 
+def _is_real(text: str) -> str:
+    try:
+        float.fromhex(text)
+    except OverflowError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+Real = Annotated[str, Field(max_length=64), AfterValidator(_is_real)]
+
+
 class Argument(Strict):
     """What a function of C++ is given: one of these, or nothing; `real` as a hexadecimal float."""
 
     tensor: View | None = None
-    tensors: Annotated[list[View], Field(max_length=MOST_ARGUMENTS)] | None = None
+    tensors: Annotated[list[View], Field(max_length=MOST_LISTED, fail_fast=True)] | None = None
     whole: Word | None = None
-    real: Annotated[str, Field(max_length=64)] | None = None
+    real: Real | None = None
     truth: bool | None = None
-    wholes: Annotated[list[Word], Field(max_length=MOST_ARGUMENTS)] | None = None
+    wholes: Annotated[list[Word], Field(max_length=MOST_LISTED, fail_fast=True)] | None = None
     text: Annotated[str, Field(max_length=4096)] | None = None
     left_out: bool = False
     """Whether the call says nothing about it, and the function has a value of its own."""
@@ -132,10 +179,10 @@ class Result(Strict):
 class Call(Strict):
     """A call of a function of a library that the answer wrote in C++; None: nothing came back."""
 
-    library: str
+    library: Name
     function: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z_0-9]{0,100}$")]
     arguments: Annotated[list[Argument], Field(max_length=MOST_ARGUMENTS)]
-    results: Annotated[list[Result | None], Field(max_length=MOST_ARGUMENTS)]
+    results: Annotated[list[Result | None], Field(max_length=MOST_ARGUMENTS, fail_fast=True)]
 
     @property
     def views(self) -> Iterator[View]:
@@ -158,21 +205,36 @@ class Kernel(Strict):
     info: str
 
 
+class Variable(Strict):
+    """Of the device code: `__constant__` or `__device__`, by the name that its PTX has for it."""
+
+    code: Name
+    symbol: Name
+    bytes: Count
+
+
 class Plan(Strict):
     """All steps of one call, in order, and what they need.
 
     `buffers` are the sizes of what the answer allocated, `constants` what is in some of them before
-    the call (compressed by zlib, in base64); `outputs` say where it leaves its results,
+    the call (compressed by zlib, in base64), `variables` those of the code that steps mention;
+    `outputs` say where it leaves its results,
     empty where it was given the outputs' own places. `left_out` names what it did that cannot be
     done again.
     """
 
-    steps: Annotated[list[Step], Field(max_length=MOST_STEPS)]
-    buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
-    constants: Annotated[dict[str, str], Field(max_length=MOST_STEPS)] = {}
+    steps: Annotated[list[Step], Field(max_length=MOST_STEPS, fail_fast=True)]
+    buffers: Annotated[dict[Name, Count], Field(max_length=MOST_STEPS)]
+    constants: Annotated[dict[Name, str], Field(max_length=MOST_STEPS)] = {}
+    variables: Annotated[dict[str, Variable], Field(max_length=MOST_STEPS)] = {}
     outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)] = []
     kernels: Annotated[list[Kernel], Field(max_length=MOST_KERNELS)]
-    left_out: str | None = None
+    left_out: Said | None = None
+
+    @property
+    def computes(self) -> bool:
+        """Whether any step of it is more than moving: a launch of some block, or a call."""
+        return any(isinstance(one, Launch | Call) and not is_empty(one) for one in self.steps)
 
     @property
     def launches(self) -> list[Launch]:
@@ -203,7 +265,7 @@ class Plan(Strict):
         for step in self.steps:
             match step:
                 case Launch():
-                    yield from ((one, 0) for one in step.arguments if isinstance(one, Place))
+                    yield from ((one, 0) for one in step.places)
                 case Fill():
                     yield step.at, step.bytes
                 case Copy():
@@ -255,7 +317,7 @@ def sizes_of(plan: Plan, spec: CaseSpec) -> dict[str, int]:
     given = {one.name: one.size_bytes for one in spec.tensors}
     if given.keys() & plan.buffers.keys():
         raise ValueError("a buffer has the name of a tensor")
-    sizes = given | plan.buffers
+    sizes = given | plan.buffers | {name: one.bytes for name, one in plan.variables.items()}
     for place, used_bytes in plan.places():
         if place.tensor not in sizes or place.offset + used_bytes > sizes[place.tensor]:
             raise ValueError(f"{place} is in no tensor")
@@ -275,12 +337,17 @@ def is_empty(step: Step) -> bool:
             return False
 
 
+def packed(content: bytes) -> str:
+    """What is in a buffer, as `Plan.constants` has it."""
+    return base64.b64encode(zlib.compress(content, 1)).decode()
+
+
 class Before(Strict):
     """How much of a record of two calls is the first's, and what of it cannot be done again."""
 
     steps: Annotated[int, Field(ge=0, le=MOST_STEPS)]
     buffers: Annotated[int, Field(ge=0, le=MOST_STEPS)]
-    left_out: str | None
+    left_out: Said | None
 
 
 def second_alone(plan: Plan, steps: int, before: Before) -> Plan:

@@ -60,6 +60,8 @@ class Replayer:
         self.modules: dict[str, Any] = {}
         self.regions: dict[str, tuple[int, int]] = {}
         """Name → (address, bytes); a guard lies behind each."""
+        self.variables: dict[str, int] = {}
+        """Where those of the device code lie."""
         self.contents: dict[str, bytes] = {}
         """What is in a buffer when a round begins."""
         self.results: list[list[Any]] = []
@@ -76,6 +78,10 @@ class Replayer:
         for code, binary in told["modules"].items():
             if code not in self.modules:
                 self.modules[code] = self.driver.module(base64.b64decode(binary))
+        self.variables = {
+            name: self.driver.variable(self.modules[code], symbol)
+            for name, (code, symbol) in told["variables"].items()
+        }
         self.contents = {
             name: base64.b64decode(content) for name, content in told["contents"].items()
         }
@@ -131,16 +137,24 @@ class Replayer:
             return partial(driver.copy, *places, told["bytes"])
         module = self.modules[told["code"]]
         function = driver.function(module, told["kernel"], told["shared_bytes"])
-        arguments = [
-            bytes.fromhex(one) if isinstance(one, str) else self._address(one).to_bytes(8, "little")
-            for one in told["arguments"]
-        ]
+        arguments = [self._argument(one) for one in told["arguments"]]
         shape = told["grid"], told["block"], told["shared_bytes"], told["cluster"]
         return partial(driver.launch, driver.prepared(function, *shape, arguments))
 
+    def _argument(self, told: Any) -> bytes:
+        if isinstance(told, str):
+            return bytes.fromhex(told)
+        if isinstance(told, list):
+            return self._address(told).to_bytes(8, "little")
+        content = bytearray.fromhex(told["bytes"])
+        for at, place in told["pointers"]:
+            content[at : at + 8] = self._address(place).to_bytes(8, "little")
+        return bytes(content)
+
     def _address(self, place: list[Any]) -> int:
         name, offset = place
-        return self.regions[name][0] + int(offset)
+        start = self.variables[name] if name in self.variables else self.regions[name][0]
+        return start + int(offset)
 
 
 def serve(channel: socket.socket, replayer: Replayer) -> None:

@@ -60,13 +60,16 @@ class Tables:
         file: bytearray,
         launched: Launched | None = None,
         libraries: Mapping[str, int] | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         """`file` grows by the case's constants, `launched` adds a launch's tables and names the
-        last, `libraries` are the numbers of those with functions in C++.
+        last, `libraries` are the numbers of those with functions in C++, `variables` what those
+        of the device code are called in C++.
 
         Raises ValueError where the plan is none of this case."""
         self.number, self.spec, self.plan, self.file = number, spec, plan, file
         self.launched, self.libraries = launched, libraries or {}
+        self.variables = variables or {}
         self.bytes = sizes_of(plan, spec)
         self.numbers = {name: number for number, name in enumerate(self.bytes)}
         self.lines: list[str] = []
@@ -96,8 +99,8 @@ class Tables:
         }
 
     def written(self) -> list[str]:
-        n, spec = self.number, self.spec
-        rows = [self._constant(name) for name in self.contents]
+        n, spec, plan = self.number, self.spec, self.plan
+        rows = [self._constant(name) for name in (*self.contents, *plan.variables)]
         self.lines.append(f"static Constant constants{n}[] = {{{', '.join(rows) or '{}'}}};")
         steps = [
             self._step(f"{n}_{number}", number, one)
@@ -120,10 +123,12 @@ class Tables:
         self.lines.append(f"static const Case case{n} = {{{', '.join([*counts, *names, odd])}}};")
         return self.lines
 
-    def array(self, c: str, name: str, rows: Sequence[str] | map[str]) -> str:
+    def array(
+        self, c: str, name: str, rows: Sequence[str] | map[str], how: str = "static const"
+    ) -> str:
         """Adds a table; how many rows it has."""
         kept = list(rows)
-        self.lines.append(f"static const {c} {name}[] = {{{', '.join(kept) or '{}'}}};")
+        self.lines.append(f"{how} {c} {name}[] = {{{', '.join(kept) or '{}'}}};")
         return str(len(kept))
 
     def place(self, place: Place) -> str:
@@ -131,10 +136,14 @@ class Tables:
 
     def _tensor(self, name: str) -> str:
         buffer = name in self.plan.buffers
-        writable = buffer or any(one.name == name for one in self.spec.outputs)
+        writable = (
+            buffer
+            or name in self.plan.variables
+            or any(one.name == name for one in self.spec.outputs)
+        )
         source = "kNew" if buffer else "kGiven"
         kept = "nullptr"
-        if name in self.contents:
+        if name in self.constants:
             source, kept = "kConstant", f"constants{self.number} + {self.constants[name]}"
         elif name in self.made:
             source = "kResult"
@@ -144,8 +153,11 @@ class Tables:
         return f'{{"{mangled(name)}", {self.bytes[name]}, {how}}}'
 
     def _constant(self, name: str) -> str:
-        """What is in a buffer before the call: one byte everywhere, or a part of the file."""
+        """What is in a buffer before the call: one byte everywhere, or a part of the file; or a
+        variable of the device code, as it is."""
         self.constants[name] = len(self.constants)
+        if name in self.plan.variables:
+            return f"{{-2, 0, (uint8_t*){self.variables[name]}}}"
         content = self.contents[name]
         if len(set(content)) <= 1:
             return f"{{-1, {content[0] if content else 0}, nullptr}}"
@@ -192,8 +204,8 @@ class Tables:
         ]
         results = [self._result(one) for one in step.results]
         lent = [
-            f"{{{one.made}, {self.place(Place(tensor=output, offset=0))}, {self.bytes[output]}}}"
-            for one in step.results
+            f"{{{one.made}, {{{self.numbers[output]}, 0}}, {self.bytes[output]}, {at}}}"
+            for at, one in enumerate(step.results)
             if one and one.made is not None and one.made < MOST_LENT
             for output in [self.lent.get(one.view.storage)]
             if output
@@ -201,7 +213,7 @@ class Tables:
         counts = [
             self.array("Argument", f"arguments{name}", given),
             self.array("Result", f"given_back{name}", results),
-            self.array("Lent", f"lent{name}", lent),
+            self.array("Lent", f"lent{name}", lent, "static"),
         ]
         library = f"&libraries[{self.libraries[step.library]}]"
         tables = [f"arguments{name}", f"given_back{name}", f"lent{name}"]
@@ -247,7 +259,7 @@ def program_of_calls(
     file of constants. Only functions of these libraries compute, in files as `library_file` names
     them."""
     numbers = {name: number for number, name in enumerate(libraries)}
-    rows = [f'{{"/scratch/{library_file(number)}", 0, 0, 0}}' for number in numbers.values()]
+    rows = [f'{{"/scratch/{library_file(number)}"}}' for number in numbers.values()]
     lines = ['#include "call.h"', f"static Library libraries[] = {{{', '.join(rows)}}};"]
     file = bytearray()
     for number, (spec, plan) in enumerate(cases):

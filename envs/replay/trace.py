@@ -12,7 +12,19 @@ from math import prod
 from typing import Any
 
 from kernelwright.envs.abi import ITEM_BYTES
-from kernelwright.envs.replay.plan import Copy, Fill, Launch, Move, Place, Side, Step
+from kernelwright.envs.replay.plan import (
+    Copy,
+    Fill,
+    Launch,
+    Move,
+    Place,
+    Pointer,
+    Side,
+    Step,
+    Struct,
+    Variable,
+    packed,
+)
 from kernelwright.envs.replay.tables import TYPES
 
 POINTER_DIGITS = 16
@@ -22,17 +34,20 @@ _PARAMETER = re.compile(r"\s*\.param\s+(?:\.align \d+\s+)?\.\w?(\d{1,3})\s[^\[]*
 DTYPES = {number: name for name, number in TYPES.items()}
 Range = tuple[str, int, int]
 """A tensor's name, the address at which it lies, and its bytes."""
-Sizes = Mapping[str, Sequence[int]]
-"""Kernel → the size in bytes of each of its parameters."""
 
 
 class Addresses:
-    """Which tensor lies where, for host code that was traced; `known` are the kernels of each
-    library, by its name."""
+    """Which tensor lies where, for host code that was traced; `code` is the PTX of each library, by
+    its name. `buffers`, `constants` and `variables` are what its steps need besides tensors."""
 
-    def __init__(self, ranges: Iterable[Range], known: Mapping[str, Sizes]) -> None:
-        self.ranges, self.known = sorted(ranges, key=_start), known
+    def __init__(self, ranges: Iterable[Range], code: Mapping[str, str]) -> None:
+        self.ranges = sorted(ranges, key=_start)
+        self.known = {name: parameters_of(ptx) for name, ptx in code.items()}
+        self.symbols = {name: variables_of(ptx) for name, ptx in code.items()}
         self.left_out: str | None = None
+        self.buffers: dict[str, int] = {}
+        self.constants: dict[str, str] = {}
+        self.variables: dict[str, Variable] = {}
         self._bytes_left = ARGUMENT_BYTES
 
     def place(self, address: int) -> Place:
@@ -51,14 +66,31 @@ class Addresses:
                 return Place(tensor=name, offset=address - start)
         return None
 
-    def argument(self, digits: str) -> Place | str:
-        """A pointer where the bytes are one, else the bytes."""
+    def argument(self, digits: str) -> Place | str | Struct:
+        """A pointer where the bytes are one, a struct where some are, else the bytes."""
         words = memoryview(bytes.fromhex(digits)[: len(digits) // 16 * 8]).cast("Q")
-        for place in filter(None, map(self._where, words)):
-            if len(digits) == POINTER_DIGITS:
-                return place
-            self.left_out = "a pointer inside a struct that a kernel is given"
-        return digits
+        found = [(8 * number, self._where(word)) for number, word in enumerate(words)]
+        pointers = [Pointer(at=at, place=place) for at, place in found if place]
+        if len(digits) == POINTER_DIGITS and pointers:
+            return pointers[0].place
+        return Struct(bytes=digits, pointers=pointers) if pointers else digits
+
+    def constant(self, digits: str) -> Place:
+        """A buffer with these bytes of the host's in it."""
+        content = bytes.fromhex(digits)
+        self._bytes_left -= len(content)
+        if self._bytes_left < 0:
+            raise ValueError(f"more than {ARGUMENT_BYTES} bytes of arguments")
+        name = f"host.{len(self.constants)}"
+        self.buffers[name], self.constants[name] = len(content), packed(content)
+        return Place(tensor=name, offset=0)
+
+    def variable(self, code: str, symbol: str, offset: int) -> Place:
+        """A place in a variable of the code."""
+        name = f"variable.{code}.{symbol}"
+        size_bytes = self.symbols[code][symbol]
+        self.variables[name] = Variable(code=code, symbol=symbol, bytes=size_bytes)
+        return Place(tensor=name, offset=offset)
 
     def steps(self, events: Iterable[tuple[dict[str, Any], str]]) -> Iterator[Step]:
         """The steps that events of libraries are; ValueError where one is none.
@@ -88,8 +120,13 @@ class Addresses:
                 return Fill(at=self.place(at), fill=f"{value & 255:02x}", bytes=size)
             case {"fill": pattern, "at": at, "bytes": size}:
                 return Fill(at=self.place(at), fill=pattern, bytes=size)
-            case {"copied": size, "at": to, "from": source}:
-                return Copy(source=self.place(source), to=self.place(to), bytes=size)
+            case {"copied": size, **ends}:
+                source = self.constant(ends["hex"]) if "hex" in ends else self.place(ends["from"])
+                if "symbol" in ends:
+                    to = self.variable(code, ends["symbol"], ends["offset"])
+                else:
+                    to = self.place(ends["at"])
+                return Copy(source=source, to=to, bytes=size)
             case {"moved": shape, "to": [*to], "from": [*source]}:
                 move = Move(shape=shape, source=self.side(*source), to=self.side(*to))
                 return as_copy(move) or move
@@ -135,6 +172,21 @@ def parameter_lines(ptx: str) -> str:
     """A line for each kernel: its name, and the sizes of its parameters (native/recorder.h)."""
     rows = parameters_of(ptx).items()
     return "".join(" ".join(map(str, [name, *sizes])) + "\n" for name, sizes in rows)
+
+
+_VARIABLE = re.compile(
+    r"\.(?:global|const)\s+(?:\.align \d+\s+)?\.\w?(\d{1,3})\s+([\w$]+)(?:\[(\d{1,9})\])?"
+)
+
+
+def variables_of(ptx: str) -> dict[str, int]:
+    """Variable of the PTX → its bytes.
+
+    >>> variables_of(".visible .const .align 4 .b8 c[32];\\n.global .align 8 .u64 n;")
+    {'c': 32, 'n': 8}
+    """
+    rows = _VARIABLE.findall(ptx)
+    return {name: int(bits) // 8 * int(count or 1) for bits, name, count in rows}
 
 
 def parameters_of(ptx: str) -> dict[str, list[int]]:

@@ -27,6 +27,8 @@ from kernelwright.envs.sandbox.toolchain import bwrap_path
 START_LIMIT_S = 20.0
 KILL_LIMIT_S = 20.0
 MESSAGE_BYTES = 1 << 16
+MOST_DESCRIPTORS = 64
+"""Of one job (native/zygote.h)."""
 """Longest description of a job (native/zygote.h); its words end in NUL."""
 NO_SANDBOX = 66
 """Exit status of a job that could not be hardened; nothing untrusted has run in it."""
@@ -113,6 +115,8 @@ class Zygote:
         message = "".join(f"{word}\0" for word in words).encode()
         if message.count(b"\0") != len(words) or len(message) > MESSAGE_BYTES:
             raise ValueError("a word of a job holds a NUL, or there are too many words")
+        if len(files) + 2 > MOST_DESCRIPTORS:
+            raise ValueError(f"a job of {len(files)} files")
         try:
             socket.send_fds(self.control, [message], [log, channel, *(fd for _, fd in files)])
         except OSError as error:

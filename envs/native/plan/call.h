@@ -14,7 +14,9 @@ struct View { Place at; kernelwright::Wire wire; };  // without its storage, whi
 struct Argument { int64_t kind, number; const View* views; const void* content; };
 // `tensor`: whose memory the result brings with it, -1 where it lies in one that is there already.
 struct Result { int64_t kind; View view; int32_t tensor; };
-struct Lent { int64_t made; Place output; int64_t bytes; };
+// An output's place, for the memory of a result. It is lent once a round has shown that the function makes this
+// memory for each call, and keeps nothing: what it makes once and keeps would lie in an output.
+struct Lent { int64_t made; Place output; int64_t bytes; uint32_t result; bool proven; };
 struct Library { const char* path; kernelwright::Named named; kernelwright::Begin begin; kernelwright::Released released; };
 struct Call {
   Library* library;
@@ -22,20 +24,18 @@ struct Call {
   uint32_t argument_count, result_count, lent_count;
   const Argument* arguments;
   const Result* results;
-  const Lent* lent;
+  Lent* lent;
 };
 
 namespace calling {
 
-constexpr uint32_t kMostArguments = 64, kMostViews = 256, kMostResults = 64, kMostLent = 64, kMostKept = 1024;
+constexpr uint32_t kMostArguments = 64, kMostViews = 256, kMostResults = 64, kMostLent = 64, kMostKept = 16384;
 constexpr int kErrorBytes = 2048;
 
 // Results live until the round ends, with the libraries that free them.
-struct Kept { Library* library; kernelwright::Value value; };
+struct Kept { Library* library; kernelwright::Value value; Lent* lent; };
 static Kept kept[kMostKept];
 static uint32_t kept_count;
-static bool again;  // whether a round was played before: what is made once, is made in the first
-
 [[noreturn]] static void end(int code, const char* what, const char* function) {
   dprintf(2, "%s: %s\n", function, what);
   _exit(code);
@@ -75,7 +75,8 @@ static void play_call(const void* what, Play& play, uint64_t) {
   const Call& one = *static_cast<const Call*>(what);
   open(*one.library);
   kernelwright::Room rooms[kMostLent] = {};
-  for (uint32_t i = 0; i < one.lent_count && again; ++i) rooms[one.lent[i].made] = {play.at(one.lent[i].output), one.lent[i].bytes};
+  for (uint32_t i = 0; i < one.lent_count; ++i)
+    if (one.lent[i].proven) rooms[one.lent[i].made] = {play.at(one.lent[i].output), one.lent[i].bytes};
   kernelwright::Wire views[kMostViews];
   kernelwright::Value values[kMostArguments], results[kMostResults];
   uint32_t used = 0;
@@ -97,8 +98,13 @@ static void play_call(const void* what, Play& play, uint64_t) {
   if (kept_count + count > kMostKept) end(kOutOfMemory, "too many results", one.function);
   bool same = count == one.result_count;
   for (int64_t i = 0; i < count; ++i) {
-    kept[kept_count++] = {one.library, results[i]};
+    kept[kept_count++] = {one.library, results[i], nullptr};
     same = same && as_before(one.results[i], results[i], play);
+  }
+  for (uint32_t i = 0; i < one.lent_count && same; ++i) {
+    Lent& it = one.lent[i];
+    it.proven = static_cast<const kernelwright::Wire*>(results[it.result].pointer)->made == it.made;
+    kept[kept_count - count + it.result].lent = &it;
   }
   if (!same) end(kOtherResult, "it gave back something else than it did for tensors of ones", one.function);
 }
@@ -106,9 +112,11 @@ static void play_call(const void* what, Play& play, uint64_t) {
 // After the last step of a round, whose outputs are nobody's to write to any more.
 static void end_round(const Library* libraries, uint32_t count) {
   using namespace calling;
-  again = true;
-  while (kept_count--) kept[kept_count].library->released(&kept[kept_count].value, 1);
-  kept_count = 0;
+  while (kept_count) {
+    const Kept& one = kept[--kept_count];
+    const bool survives = one.library->released(&one.value, 1) >= kernelwright::kSequence;
+    if (one.lent && survives) one.lent->proven = false;
+  }
   for (uint32_t i = 0; i < count; ++i)
     if (libraries[i].named && libraries[i].released(nullptr, 0)) end(kOtherResult, "it keeps a tensor that it gave back", libraries[i].path);
 }

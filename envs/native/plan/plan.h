@@ -15,7 +15,7 @@ struct Place { uint32_t tensor; uint64_t offset; };
 // Where the memory of a tensor comes from: who calls gives it, it is made for the call, or it is a result of a
 // function (native/plan/call.h), or the answer has kept it since it was made; from 0 on, it is another tensor's.
 enum From { kGiven = -1, kNew = -2, kResult = -3, kConstant = -4 };
-// What is in it then: bytes of the file of constants, or one byte everywhere.
+// What is in it then: bytes of the file of constants, one byte everywhere (-1), or what is there (-2).
 struct Constant { int64_t at; uint8_t fill; uint8_t* memory; };
 struct Tensor { const char* name; uint64_t bytes; bool writable; int from; Constant* constant; };
 
@@ -74,7 +74,7 @@ static const uint8_t* constants() {
 static uint8_t* memory_of(Constant& one, uint64_t bytes, bool each) {
   const bool first = !one.memory;
   if (first) one.memory = static_cast<uint8_t*>(room(bytes));
-  if (!first && !each) return one.memory;
+  if (one.at < -1 || (!first && !each)) return one.memory;
   if (one.at < 0) memset(one.memory, one.fill, bytes);
   else memcpy(one.memory, constants() + one.at, bytes);
   return one.memory;

@@ -21,7 +21,6 @@ constexpr int64_t bytes_of(int64_t type) {
   return type == kS64 || type == kF64 ? 8 : type == kS32 || type == kF32 ? 4 : type == kS16 || type == kF16 || type == kBF16 ? 2 : 1;
 }
 
-#ifndef __CUDACC__  // what is built by nvcc only tells what it would move
 namespace moving {
 
 template <class T> void row(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
@@ -42,7 +41,9 @@ inline Number load(const char* at, int64_t type) {
     case kS16: return whole(read<int16_t>(at));
     case kS32: return whole(read<int32_t>(at));
     case kS64: return whole(read<int64_t>(at));
+#ifndef __CUDACC__  // which does not know the type
     case kF16: return real(read<_Float16>(at));
+#endif
     case kBF16: { float one; const uint32_t bits = static_cast<uint32_t>(read<uint16_t>(at)) << 16; memcpy(&one, &bits, 4); return real(one); }
     case kF32: return real(read<float>(at));
     case kF64: return real(read<double>(at));
@@ -63,7 +64,9 @@ inline void store(char* at, int64_t type, const Number& one) {
     case kS16: return write<int16_t>(at, integer);
     case kS32: return write<int32_t>(at, integer);
     case kS64: return write<int64_t>(at, integer);
+#ifndef __CUDACC__
     case kF16: return write<_Float16>(at, static_cast<_Float16>(static_cast<float>(one.real)));
+#endif
     case kBF16: return write<uint16_t>(at, brain(static_cast<float>(one.real)));
     case kF32: return write<float>(at, static_cast<float>(one.real));
     case kF64: return write<double>(at, one.real);
@@ -106,6 +109,5 @@ inline void move(int64_t dim, const int64_t* sizes, char* to, int64_t to_type, c
     if (d < 0) return;
   }
 }
-#endif
 
 }  // namespace kernelwright

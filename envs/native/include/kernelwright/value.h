@@ -29,7 +29,7 @@ constexpr int64_t kSequence = 1 << 20;
 extern "C" {
 typedef int64_t (*Named)(const char* name, const Value* given, int64_t count, Value* results, int64_t most, char* error, int64_t error_bytes);
 typedef void (*Begin)(const Room* rooms, int64_t count);  // before a call
-typedef int64_t (*Released)(const Value* results, int64_t count);  // after it; how many rooms are still in use
+typedef int64_t (*Released)(const Value* results, int64_t count);  // after it: rooms in use, and kSequence times the results that are kept
 }
 
 }  // namespace kernelwright

@@ -63,6 +63,14 @@ struct Result {
   Tensor tensor;
   Wire wire;
 };
+// Whether somebody else has its memory, too.
+inline bool released(const Value& one) {
+  if (one.kind != kTensor) return false;
+  Result* const result = reinterpret_cast<Result*>(one.number);
+  const std::weak_ptr<Storage> memory = result->tensor.memory();
+  delete result;
+  return !memory.expired();
+}
 struct Results {
   Value *at, *end;
   void put(const Value& one) {

@@ -46,13 +46,11 @@ inline void write(ScalarType type, double value, void* to) {
 inline Tensor& Tensor::copy_(const Tensor& from) {
   const Tensor source = from.sizes() == sizes() ? from : from.expand(sizes());
   const kernelwright::Wire a = wire(), b = source.wire();
+  const bool here = !kTraced || (!a.device && !b.device);
   if constexpr (kTraced) {
-    if (numel()) kernelwright_moved(&a, &b);
-  } else {
-#ifndef __CUDACC__
-    kernelwright::move(a.dim, a.sizes, static_cast<char*>(data_ptr()), a.type, a.strides, static_cast<const char*>(source.data_ptr()), b.type, b.strides);
-#endif
+    if (!here && numel()) kernelwright_moved(&a, &b);
   }
+  if (here) kernelwright::move(a.dim, a.sizes, static_cast<char*>(data_ptr()), a.type, a.strides, static_cast<const char*>(source.data_ptr()), b.type, b.strides);
   return *this;
 }
 
@@ -63,8 +61,9 @@ inline Tensor& Tensor::fill_(double value) {
   if (!numel()) return *this;
   if (!is_contiguous()) return copy_(empty({1}, options()).fill_(value).expand(sizes()));
   if constexpr (kTraced) {
-    if (place_.is_cuda()) kernelwright_filled(data_ptr(), one, width, nbytes());
-  } else if (!value) {
+    if (place_.is_cuda()) return kernelwright_filled(data_ptr(), one, width, nbytes()), *this;
+  }
+  if (!value) {
     std::memset(data_ptr(), 0, nbytes());
   } else {
     char* at = static_cast<char*>(data_ptr());
@@ -80,6 +79,7 @@ inline Tensor Tensor::to(Device place) const { return place.kind == place_.kind 
 inline Tensor full(IntArrayRef sizes, double value, TensorOptions options = {}) { return empty(std::move(sizes), options).fill_(value); }
 inline Tensor zeros(IntArrayRef sizes, TensorOptions options = {}) { return full(std::move(sizes), 0, options); }
 inline Tensor ones(IntArrayRef sizes, TensorOptions options = {}) { return full(std::move(sizes), 1, options); }
+inline Tensor scalar_tensor(double value, TensorOptions options = {}) { return full({}, value, options); }
 inline Tensor empty_like(const Tensor& like, TensorOptions options) { return empty(like.sizes(), options); }
 inline Tensor empty_like(const Tensor& like) { return empty(like.sizes(), like.options()); }
 inline Tensor full_like(const Tensor& like, double value) { return full(like.sizes(), value, like.options()); }
@@ -94,10 +94,12 @@ inline Tensor from_blob(void* data, IntArrayRef sizes, TensorOptions options = {
   for (int64_t one : sizes) bytes *= one;
   return {std::make_shared<light::Storage>(data, bytes), options.type, options.place, sizes.vec(), dense_strides(sizes.vec())};
 }
+template <class Deleter, class = decltype(std::declval<Deleter>()(static_cast<void*>(nullptr)))>
+Tensor from_blob(void* data, IntArrayRef sizes, const Deleter&, TensorOptions options = {}) { return from_blob(data, std::move(sizes), options); }
 template <class T> Tensor tensor(const std::vector<T>& values, TensorOptions options) {
-  if constexpr (kTraced) kernelwright_left_out("values of the host's in a tensor");
   const int64_t count = values.size();
-  return empty({count}, options).copy_(from_blob(const_cast<T*>(values.data()), {count}, TypeOf<T>::value));
+  const Tensor own = from_blob(const_cast<T*>(values.data()), {count}, TypeOf<T>::value);
+  return empty({count}, TensorOptions(options.type)).copy_(own).to(options.place);
 }
 template <class T> Tensor tensor(const std::vector<T>& values) { return tensor(values, TensorOptions(std::is_same_v<T, double> ? kFloat : TypeOf<T>::value)); }
 template <class T> Tensor tensor(std::initializer_list<T> values, TensorOptions options) { return tensor(std::vector<T>(values), options); }

@@ -130,13 +130,13 @@ class Module {
   }                                                                                                 \
   /* Before a call: where the memory that it makes is to lie. */                                    \
   KW_VISIBLE void kernelwright_begin(const kernelwright::Room* rooms, int64_t count) {              \
-    torch::light::making() = {rooms, count, 0, torch::light::making().lent};                        \
+    torch::light::Making& now = torch::light::making();                                             \
+    now.rooms = rooms, now.room_count = count, now.made = 0;                                        \
   }                                                                                                 \
-  /* After it: how many of those rooms are still in use. */                                         \
+  /* After it: how many rooms are still in use, and how many results' memory (kSequence times). */  \
   KW_VISIBLE int64_t kernelwright_released(const kernelwright::Value* results, int64_t count) {     \
-    for (int64_t i = 0; i < count; ++i)                                                             \
-      if (results[i].kind == kernelwright::kTensor)                                                 \
-        delete reinterpret_cast<torch::light::Result*>(results[i].number);                          \
-    return torch::light::making().lent;                                                             \
+    int64_t kept = 0;                                                                               \
+    for (int64_t i = 0; i < count; ++i) kept += torch::light::released(results[i]);                 \
+    return torch::light::making().lent + kept * kernelwright::kSequence;                            \
   }                                                                                                 \
   static void kernelwright_define([[maybe_unused]] torch::light::Module& module)

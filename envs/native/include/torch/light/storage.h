@@ -11,7 +11,7 @@ extern "C" {
 void kernelwright_made(const void*, size_t, bool);  // native/recording.cpp
 void kernelwright_filled(const void*, const void*, size_t, size_t);
 void kernelwright_moved(const kernelwright::Wire*, const kernelwright::Wire*);
-void kernelwright_left_out(const char*);
+void kernelwright_read(const void*);
 }
 
 namespace torch::light {

@@ -36,6 +36,7 @@ class Tensor {
     return one;
   }
 
+  std::weak_ptr<light::Storage> memory() const { return storage_; }
   bool defined() const { return storage_ != nullptr; }
   bool is_same(const Tensor& other) const { return storage_ == other.storage_ && offset_ == other.offset_ && sizes_ == other.sizes_; }
   int64_t dim() const { return there(), static_cast<int64_t>(sizes_.size()); }
@@ -84,9 +85,11 @@ class Tensor {
   PackedTensorAccessor64<T, N, Traits> packed_accessor64() const { return access<T, N, Traits, int64_t>(); }
   template <class T> T item() const {
     if (numel() != 1) fail("item: the tensor has ", numel(), " elements");
-    if constexpr (kTraced) return kernelwright_left_out("a value of a tensor that C++ reads"), T(1);
-    Tensor one = to(TypeOf<T>::value);
-    return *one.data_ptr<T>();
+    if constexpr (kTraced) {
+      if (place_.is_cuda()) kernelwright_read(there().at);
+    }
+    const kernelwright::moving::Number one = kernelwright::moving::load(static_cast<const char*>(data_ptr()), static_cast<int64_t>(type_));
+    return one.whole ? static_cast<T>(one.integer) : static_cast<T>(one.real);
   }
 
   Tensor contiguous(MemoryFormat = MemoryFormat::Contiguous) const { return is_contiguous() ? *this : clone(); }
