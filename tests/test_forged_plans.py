@@ -16,7 +16,8 @@ if os.path.exists("/scratch/layouts.json"):
     key = list(json.load(open("/scratch/libraries.json")))[0]
     view = {"storage": "x", "dtype": "float32", "shape": [64, 48], "strides": [48, 1], "offset": 0}
     made = {**view, "storage": "new.0"}
-    call = {"library": key, "function": "one", "arguments": [{"tensor": view}, {"tensor": view}, {"real": "0x1p1"}],
+    given = [{"tensor": view}, {"tensor": view}, {"real": "0x1p1"}]
+    call = {"library": key, "function": "one", "arguments": given,
             "results": [{"view": made, "made": 0}]}
     plan = {"steps": [call], "buffers": {"new.0": 12288}, "constants": {}, "left_out": None,
             "outputs": [{"tensor": "new.0", "offset": 0}] * 2, "addresses": {},
