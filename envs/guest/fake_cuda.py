@@ -17,6 +17,8 @@ from torch.overrides import TorchFunctionMode
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
 MARK = "_kernelwright_on_host"
+CUDA_VERSION = "12.8"
+"""Of a PyTorch that could be built for the GPU."""
 
 
 class Properties(NamedTuple):
@@ -82,6 +84,7 @@ def pretend(device: Properties = H100) -> None:
     AsOnDevice().__enter__()  # type: ignore[no-untyped-call]
     for name, value in _cuda(device).items():
         setattr(torch.cuda, name, value)
+    torch.version.cuda = CUDA_VERSION  # type: ignore[attr-defined]
 
 
 def on_host(tensor: torch.Tensor) -> bool:

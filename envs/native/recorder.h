@@ -190,9 +190,19 @@ RECORDED int cudaEventCreateWithFlags(void** event, unsigned) { return cudaEvent
 RECORDED int cudaEventRecord(void*, void*) { return 0; }
 RECORDED int cudaEventSynchronize(void*) { return 0; }
 RECORDED int cudaEventDestroy(void*) { return 0; }
+RECORDED int cudaEventQuery(void*) { return 0; }
+RECORDED int cudaEventElapsedTime(float* milliseconds, void*, void*) { *milliseconds = 0; return 0; }
+RECORDED int cudaStreamQuery(void*) { return 0; }
+RECORDED int cudaStreamIsCapturing(void*, int* status) { *status = 0; return 0; }
+RECORDED int cudaStreamCreateWithPriority(void** stream, unsigned, int) { return cudaStreamCreate(stream); }
+RECORDED int cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { *least = *greatest = 0; return 0; }
+RECORDED int cudaRuntimeGetVersion(int* version) { *version = 12000; return 0; }
+RECORDED int cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
+RECORDED int cudaMemGetInfo(size_t* free, size_t* total) { *free = *total = 80ULL << 30; return 0; }
 RECORDED int cudaGetLastError() { return 0; }
 RECORDED int cudaPeekAtLastError() { return 0; }
 RECORDED const char* cudaGetErrorString(int) { return "no error"; }
+RECORDED const char* cudaGetErrorName(int) { return "cudaSuccess"; }
 RECORDED int cudaDeviceSynchronize() { return 0; }
 RECORDED int cudaStreamSynchronize(void*) { return 0; }
 RECORDED int cudaGetDevice(int* device) { *device = 0; return 0; }
