@@ -14,7 +14,7 @@ from kernelwright.envs.dialects.cuda import FIRST_TENSOR
 from kernelwright.envs.memfd import HUGE_BYTES
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES
 from kernelwright.envs.replay import tables
-from kernelwright.envs.replay.plan import MOST_ARGUMENTS, MOST_DIMS
+from kernelwright.envs.replay.steps import MOST_ARGUMENTS, MOST_DIMS
 
 ENVS = Path(__file__).parents[1] / "envs"
 OF_THE_GPU = {

@@ -24,7 +24,8 @@ from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
 from kernelwright.envs.replay import client
 from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
 from kernelwright.envs.replay.client import GpuCandidate
-from kernelwright.envs.replay.plan import Copy, Fill, GpuReplay, Kernel, Launch, Place, Plan, Step
+from kernelwright.envs.replay.plan import GpuReplay, Kernel, Plan
+from kernelwright.envs.replay.steps import Copy, Fill, Launch, Place, Step
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, nvcc_path
 from kernelwright.envs.types import Candidate, CaseCheck, Dialect, Problem, Target, Trust, Verdict

@@ -15,8 +15,9 @@ from kernelwright.envs.dialects.cuda import trace as launches_of
 from kernelwright.envs.dialects.triton import trace
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.reference.client import ReferenceProcess
-from kernelwright.envs.replay.plan import Place, Plan
+from kernelwright.envs.replay.plan import Plan
 from kernelwright.envs.replay.ptx import ARCHITECTURES
+from kernelwright.envs.replay.steps import Place
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Trust, Verdict
 

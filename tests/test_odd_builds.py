@@ -11,8 +11,8 @@ from collections.abc import Callable
 import pytest
 
 from kernelwright.envs.dialects.nvcc import MOST_MEMBERS, PTX_BYTES, OddArchiveError, unpacked
-from kernelwright.envs.replay.plan import Fill, Place
 from kernelwright.envs.replay.ptx import ARCHITECTURES, static_facts
+from kernelwright.envs.replay.steps import Fill, Place
 from kernelwright.envs.replay.trace import ARGUMENT_BYTES, Addresses, parameters_of
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes

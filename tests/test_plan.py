@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.referee.layout import GUARD_BYTES, offsets
 from kernelwright.envs.replay.client import INPUTS, replay_message
-from kernelwright.envs.replay.plan import Copy, Fill, Launch, Place, Plan, Step
+from kernelwright.envs.replay.plan import Plan
+from kernelwright.envs.replay.steps import Copy, Fill, Launch, Place, Step
 
 SPEC = CaseSpec(
     inputs=(

@@ -26,7 +26,8 @@ from kernelwright.envs.dialects.planned import on_cpu, plans_of
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.referee.exit_codes import NOT_LOADABLE
 from kernelwright.envs.referee.layout import native_layout
-from kernelwright.envs.replay.plan import MOST_STEPS, GpuReplay, Kernel, Plan
+from kernelwright.envs.replay.plan import GpuReplay, Kernel, Plan
+from kernelwright.envs.replay.steps import MOST_STEPS
 from kernelwright.envs.replay.trace import Addresses, Range, parameter_lines
 from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS

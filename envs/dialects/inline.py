@@ -30,18 +30,8 @@ from kernelwright.envs.dialects.inline_extension import Extension
 from kernelwright.envs.dialects.planned import Cases, misused, on_cpu, player
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.referee.layout import python_layout
-from kernelwright.envs.replay.plan import (
-    MOST_STEPS,
-    Before,
-    Count,
-    GpuReplay,
-    Kernel,
-    Place,
-    Plan,
-    Said,
-    Strict,
-    second_alone,
-)
+from kernelwright.envs.replay.plan import Before, GpuReplay, Kernel, Plan, second_alone
+from kernelwright.envs.replay.steps import MOST_STEPS, Count, Place, Said, Strict
 from kernelwright.envs.replay.tables import library_file, program_of_calls
 from kernelwright.envs.replay.trace import Addresses
 from kernelwright.envs.sandbox.build import compile_once

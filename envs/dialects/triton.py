@@ -23,18 +23,13 @@ from kernelwright.envs.ptx.program import ARCHITECTURE
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.replay.plan import (
     MOST_KERNELS,
-    MOST_STEPS,
     Before,
-    Count,
     GpuReplay,
     Kernel,
-    Place,
     Plan,
-    Said,
-    Step,
-    Strict,
     second_alone,
 )
+from kernelwright.envs.replay.steps import MOST_STEPS, Count, Place, Said, Step, Strict
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.limits import TRITON_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes

@@ -84,7 +84,7 @@ def pretend(device: Properties = H100) -> None:
     AsOnDevice().__enter__()  # type: ignore[no-untyped-call]
     for name, value in _cuda(device).items():
         setattr(torch.cuda, name, value)
-    torch.version.cuda = CUDA_VERSION  # type: ignore[attr-defined]
+    torch.version.cuda = CUDA_VERSION
 
 
 def on_host(tensor: torch.Tensor) -> bool:

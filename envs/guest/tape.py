@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import ctypes
-import struct
 import zlib
 from collections.abc import Iterable
 from typing import Any
@@ -18,16 +17,9 @@ import torch
 from kernelwright.envs.guest.leave import TORCH_COMPUTE, leave
 from kernelwright.envs.guest.library import TYPES, LeftOut
 
-INTEGER_BYTES = {"1": 1, "8": 1, "16": 2, "32": 4, "64": 8}
-FLOAT_FORMATS = {"fp16": "<e", "fp64": "<d"}
 FILL_BYTES = (1, 2, 4, 8)
 MOST_CONSTANT_BYTES, MOST_LISTED = 8 << 20, 256
 """The same as in envs/replay/plan.py."""
-SPECIAL = ("global_scratch_size", "profile_scratch_size", "launch_cooperative_grid", "launch_pdl")
-"""What Triton's launcher does more than launch, where a kernel's metadata say so."""
-NO_SCRATCH = [bytes(8).hex()] * 2
-"""Every kernel of Triton's has two parameters of its own behind the answer's: where its scratch
-memory and its profiler's lie. Triton's launcher gives null where it wants none."""
 
 
 class Tape:
@@ -102,42 +94,6 @@ class Tape:
     def allocated(self, where: int, size_bytes: int) -> None:
         """Memory that a library took, and that nothing else will be given."""
         self.names[where] = self._buffer(size_bytes)
-
-    def launch(
-        self, metadata: Any, code: str, grid: list[int], types: list[Any], given: list[Any]
-    ) -> None:
-        """A kernel of Triton's: what is constant was compiled into it, and is no argument."""
-        pairs = zip(types, given, strict=False)
-        cluster, (x, y, z) = getattr(metadata, "num_ctas", 1), grid
-        arguments = [self.argument(kind, one) for kind, one in pairs if kind != "constexpr"]
-        step = {
-            "kernel": metadata.name,
-            "code": code,
-            # A grid of Triton's counts clusters, the driver's blocks.
-            "grid": [x * cluster, y, z],
-            "block": [32 * metadata.num_warps, 1, 1],
-            "shared_bytes": metadata.shared,
-            "cluster": cluster,
-            "arguments": [*arguments, *NO_SCRATCH],
-        }
-        if any(getattr(metadata, special, 0) for special in SPECIAL):
-            self.leave_out("a kernel that wants scratch memory, or to be launched as one grid")
-        self.steps.append(step)
-
-    def argument(self, kind: Any, value: Any) -> Any:
-        """The bytes of a value of this type of Triton's, in hexadecimal; or where a tensor lies."""
-        if isinstance(value, torch.Tensor):
-            return self.place(value)
-        if kind in FLOAT_FORMATS:
-            return struct.pack(FLOAT_FORMATS[kind], value).hex()
-        if kind in ("fp32", "f32", "bf16"):  # as C does it: what is too large is infinite
-            # bf16 is the upper half of a float32, cut off and not rounded, as in Triton's launcher.
-            return bytes(ctypes.c_float(value))[2 if kind == "bf16" else 0 :].hex()
-        if isinstance(kind, str) and kind[:1] in ("i", "u") and kind[1:] in INTEGER_BYTES:
-            size = INTEGER_BYTES[kind[1:]]
-            return (int(value) % (1 << 8 * size)).to_bytes(size, "little").hex()
-        self.leave_out(f"an argument of type {kind}")
-        return ""
 
     def filled(self, tensor: torch.Tensor, operator: str, to: torch.Tensor | None = None) -> None:
         """A tensor into which one value was written everywhere, or another as it is (`to`)."""

@@ -5,7 +5,9 @@ Works because Triton asks its driver for everything that needs a GPU.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
+import struct
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,14 @@ from triton.runtime import driver
 
 from kernelwright.envs.guest.fake_cuda import A100, GPU, H100, Properties, on_host, pretend
 from kernelwright.envs.guest.tape import Tape
+
+INTEGER_BYTES = {"1": 1, "8": 1, "16": 2, "32": 4, "64": 8}
+FLOAT_FORMATS = {"fp16": "<e", "fp64": "<d"}
+SPECIAL = ("global_scratch_size", "profile_scratch_size", "launch_cooperative_grid", "launch_pdl")
+"""What Triton's launcher does more than launch, where a kernel's metadata say so."""
+NO_SCRATCH = [bytes(8).hex()] * 2
+"""Every kernel of Triton's has two parameters of its own behind the answer's: where its scratch
+memory and its profiler's lie. Triton's launcher gives null where it wants none."""
 
 
 class Utils:
@@ -60,7 +70,7 @@ class NoDevice:
                     raise ValueError(f"argument {number} is a tensor on the host")
             if self.tape is not None:
                 kinds = list(source.signature.values())
-                self.tape.launch(metadata, function, [x, y, z], kinds, arguments)
+                launch_on(self.tape, metadata, function, [x, y, z], kinds, arguments)
 
         return launch
 
@@ -88,6 +98,44 @@ class NoDevice:
 
     def clear_cache(self, cache: torch.Tensor) -> None:
         pass
+
+
+def launch_on(
+    tape: Tape, metadata: Any, code: str, grid: list[int], types: list[Any], given: list[Any]
+) -> None:
+    """A kernel of Triton's: what is constant was compiled into it, and is no argument."""
+    pairs = zip(types, given, strict=False)
+    cluster, (x, y, z) = getattr(metadata, "num_ctas", 1), grid
+    arguments = [argument(tape, kind, one) for kind, one in pairs if kind != "constexpr"]
+    step = {
+        "kernel": metadata.name,
+        "code": code,
+        # A grid of Triton's counts clusters, the driver's blocks.
+        "grid": [x * cluster, y, z],
+        "block": [32 * metadata.num_warps, 1, 1],
+        "shared_bytes": metadata.shared,
+        "cluster": cluster,
+        "arguments": [*arguments, *NO_SCRATCH],
+    }
+    if any(getattr(metadata, special, 0) for special in SPECIAL):
+        tape.leave_out("a kernel that wants scratch memory, or to be launched as one grid")
+    tape.steps.append(step)
+
+
+def argument(tape: Tape, kind: Any, value: Any) -> Any:
+    """The bytes of a value of this type of Triton's, in hexadecimal; or where a tensor lies."""
+    if isinstance(value, torch.Tensor):
+        return tape.place(value)
+    if kind in FLOAT_FORMATS:
+        return struct.pack(FLOAT_FORMATS[kind], value).hex()
+    if kind in ("fp32", "f32", "bf16"):  # as C does it: what is too large is infinite
+        # bf16 is the upper half of a float32, cut off and not rounded, as in Triton's launcher.
+        return bytes(ctypes.c_float(value))[2 if kind == "bf16" else 0 :].hex()
+    if isinstance(kind, str) and kind[:1] in ("i", "u") and kind[1:] in INTEGER_BYTES:
+        size = INTEGER_BYTES[kind[1:]]
+        return (int(value) % (1 << 8 * size)).to_bytes(size, "little").hex()
+    tape.leave_out(f"an argument of type {kind}")
+    return ""
 
 
 def without_device(architecture: int) -> NoDevice:

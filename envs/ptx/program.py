@@ -13,7 +13,8 @@ from kernelwright.envs.ptx.emit import emit
 from kernelwright.envs.ptx.lower import lower
 from kernelwright.envs.ptx.parse import Kernel, Module, NotEmulatedError, OddPtxError, parse
 from kernelwright.envs.replay.assemble import best_for
-from kernelwright.envs.replay.plan import Launch, Place, Plan, Struct, Variable
+from kernelwright.envs.replay.plan import Plan, Variable
+from kernelwright.envs.replay.steps import Launch, Place, Struct
 from kernelwright.envs.replay.tables import Tables, all_cases, mangled
 
 ARCHITECTURE = 80

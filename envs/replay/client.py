@@ -20,16 +20,8 @@ from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, offsets
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
 from kernelwright.envs.replay.moves import as_launches
-from kernelwright.envs.replay.plan import (
-    GpuReplay,
-    Launch,
-    Place,
-    Plan,
-    Step,
-    Struct,
-    is_empty,
-    sizes_of,
-)
+from kernelwright.envs.replay.plan import GpuReplay, Plan, sizes_of
+from kernelwright.envs.replay.steps import Launch, Place, Step, Struct, is_empty
 from kernelwright.envs.sandbox.build import head
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from math import prod
 
 from kernelwright.envs.abi import ITEM_BYTES
-from kernelwright.envs.replay.plan import Fill, Kernel, Launch, Move, Plan, Side
+from kernelwright.envs.replay.plan import Kernel, Plan
+from kernelwright.envs.replay.steps import Fill, Launch, Move, Side
 
 THREADS = 256
 WIDE = 16
@@ -111,7 +112,7 @@ def _addresses(step: Move) -> Iterator[str]:
 
 
 def _element(source: str, to: str) -> Iterator[str]:
-    """Loads one as a number (`%d` where either side has fractions, else `%x`), and stores it."""
+    """Loads one as a number (`%d` where it has fractions, else `%x`), and stores it."""
     if source == to:
         kind = _PLAIN[ITEM_BYTES[to]]
         register = {"b64": "%x", "b32": "%u"}.get(kind, "%h")
@@ -124,19 +125,14 @@ def _element(source: str, to: str) -> Iterator[str]:
         register = "%x" if kind == "s64" else "%u" if kind == "s32" else "%h"
         yield f"ld.global.{kind} {register}, [%from];"
         yield "" if kind == "s64" else f"cvt.s64.{kind} %x, {register};"
-    if to == "bool":
-        zero = "f64 %p, %d, 0d0000000000000000" if source in _LOADS else "s64 %p, %x, 0"
-        yield f"setp.ne{'u' if source in _LOADS else ''}.{zero}; selp.u16 %h, 1, 0, %p;"
-        yield "st.global.u8 [%to], %h;"
-    elif to in _STORES:
+    if to in _STORES:
         yield "" if source in _LOADS else "cvt.rn.f64.s64 %d, %x;"
         yield _STORES[to]
+    elif to == "bool":
+        yield "setp.ne.s64 %p, %x, 0; selp.u16 %h, 1, 0, %p; st.global.u8 [%to], %h;"
+    elif to == "int64":
+        yield "st.global.s64 [%to], %x;"
+    elif to == "int32":
+        yield "cvt.u32.u64 %u, %x; st.global.s32 [%to], %u;"
     else:
-        yield "cvt.rzi.s64.f64 %x, %d;" if source in _LOADS else ""
-        kind = _WHOLE[to]
-        if kind == "s64":
-            yield "st.global.s64 [%to], %x;"
-        elif kind == "s32":
-            yield "cvt.u32.u64 %u, %x; st.global.s32 [%to], %u;"
-        else:
-            yield f"cvt.u16.u64 %h, %x; st.global.{kind} [%to], %h;"
+        yield f"cvt.u16.u64 %h, %x; st.global.{_WHOLE[to]} [%to], %h;"

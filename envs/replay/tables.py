@@ -12,7 +12,8 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.replay.plan import (
+from kernelwright.envs.replay.plan import Plan, sizes_of
+from kernelwright.envs.replay.steps import (
     Argument,
     Call,
     Copy,
@@ -20,12 +21,10 @@ from kernelwright.envs.replay.plan import (
     Launch,
     Move,
     Place,
-    Plan,
     Result,
     Step,
     View,
     is_empty,
-    sizes_of,
 )
 
 TYPES = {

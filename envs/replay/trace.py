@@ -12,7 +12,8 @@ from math import prod
 from typing import Any
 
 from kernelwright.envs.abi import ITEM_BYTES
-from kernelwright.envs.replay.plan import (
+from kernelwright.envs.replay.plan import Variable, packed
+from kernelwright.envs.replay.steps import (
     Copy,
     Fill,
     Launch,
@@ -22,8 +23,6 @@ from kernelwright.envs.replay.plan import (
     Side,
     Step,
     Struct,
-    Variable,
-    packed,
 )
 from kernelwright.envs.replay.tables import TYPES
 

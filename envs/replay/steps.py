@@ -1,0 +1,218 @@
+"""One step of a plan: a launch, a fill, a copy, a move, a call of a function in C++.
+
+Each field was written beside an answer's own code, so each has a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from kernelwright.envs.abi import ITEM_BYTES
+
+MOST_STEPS = 10_000
+"""In one call: at some microseconds a launch, nobody is served by more."""
+MOST_BYTES = 1 << 40
+Count = Annotated[int, Field(ge=0, le=MOST_BYTES)]
+Size = Annotated[int, Field(ge=0, lt=1 << 31)]
+Hex = Annotated[str, Field(pattern=r"^([0-9a-f]{2})*$", max_length=8192)]
+Pattern = Annotated[str, Field(pattern=r"^([0-9a-f]{2}|[0-9a-f]{4}|[0-9a-f]{8}|[0-9a-f]{16})$")]
+Three = tuple[Size, Size, Size]
+MOST_DIMS, MOST_ARGUMENTS = 16, 64
+"""Of a tensor, and of a function of C++ (native/include/kernelwright, native/plan/call.h)."""
+MOST_LISTED = 256
+"""Tensors or whole numbers in one argument."""
+Dims = Annotated[list[Count], Field(max_length=MOST_DIMS)]
+Dtype = Annotated[str, Field(pattern=f"^({'|'.join(ITEM_BYTES)})$")]
+Word = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
+
+
+class Strict(BaseModel):
+    """No key too many: a step that is misread would be another step."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+Name = Annotated[str, Field(max_length=200)]
+Said = Annotated[str, Field(max_length=200, pattern=r"^[ -~]*$")]
+"""What names something that cannot be done: it becomes part of a reason."""
+
+
+class Place(Strict):
+    """A number of bytes into a tensor. What the answer allocated is `new.0` and so on: no tensor of
+    a problem's can be called so."""
+
+    tensor: Name
+    offset: Count
+
+
+class Pointer(Strict):
+    """An address inside an argument, so many bytes from its start."""
+
+    at: Size
+    place: Place
+
+
+class Struct(Strict):
+    """An argument with addresses in it: its bytes in hexadecimal, and what lies over them."""
+
+    bytes: Hex
+    pointers: Annotated[list[Pointer], Field(max_length=512)]
+
+
+class Launch(Strict):
+    """One launch of a kernel; an argument is its bytes in hexadecimal, a pointer, or a struct."""
+
+    kernel: Name
+    code: Name = ""
+    """Names the kernel's own code, where each is compiled when it is launched."""
+    grid: Three
+    block: Three
+    shared_bytes: Size
+    cluster: Size = 1
+    """Blocks that run as one cluster, side by side in x."""
+    arguments: Annotated[list[Place | Hex | Struct], Field(max_length=4096, fail_fast=True)]
+
+    @property
+    def places(self) -> Iterator[Place]:
+        for one in self.arguments:
+            if isinstance(one, Place):
+                yield one
+            elif isinstance(one, Struct):
+                yield from (pointer.place for pointer in one.pointers)
+
+
+class Fill(Strict):
+    """`fill`, of one, two, four or eight bytes, over and over until so many bytes are written."""
+
+    at: Place
+    fill: Pattern
+    bytes: Count
+
+
+class Copy(Strict):
+    """Bytes from one place to another."""
+
+    source: Place
+    to: Place
+    bytes: Count
+
+
+class Side(Strict):
+    """One side of a move; strides count elements."""
+
+    at: Place
+    dtype: Dtype
+    strides: Dims
+
+
+class Move(Strict):
+    """Elements of this shape from one strided place to another, made another type on the way."""
+
+    shape: Dims
+    source: Side
+    to: Side
+
+    @model_validator(mode="after")
+    def _moves(self) -> Move:
+        kinds = [one.dtype.strip("b").startswith("float") for one in (self.source, self.to)]
+        if kinds == [True, False]:
+            raise ValueError("whole numbers of others are computed, not moved")
+        return self
+
+
+class View(Strict):
+    """A tensor that a function of C++ is given, or gives back: where the memory begins that it is
+    part of, and what of it. Offset and strides count elements."""
+
+    storage: Name
+    dtype: Dtype
+    shape: Dims
+    strides: Dims
+    offset: Count
+
+
+def _is_real(text: str) -> str:
+    try:
+        float.fromhex(text)
+    except OverflowError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+Real = Annotated[str, Field(max_length=64), AfterValidator(_is_real)]
+
+
+class Argument(Strict):
+    """What a function of C++ is given: one of these, or nothing; `real` as a hexadecimal float."""
+
+    tensor: View | None = None
+    tensors: Annotated[list[View], Field(max_length=MOST_LISTED, fail_fast=True)] | None = None
+    whole: Word | None = None
+    real: Real | None = None
+    truth: bool | None = None
+    wholes: Annotated[list[Word], Field(max_length=MOST_LISTED, fail_fast=True)] | None = None
+    text: Annotated[str, Field(max_length=4096)] | None = None
+    left_out: bool = False
+    """Whether the call says nothing about it, and the function has a value of its own."""
+
+
+class Result(Strict):
+    """A tensor that it gives back, `made` the number of its memory among those that it makes: None
+    where it lies in memory that was there before."""
+
+    view: View
+    made: Annotated[int, Field(ge=0, le=MOST_STEPS)] | None = None
+
+
+class Call(Strict):
+    """A call of a function of a library that the answer wrote in C++; None: nothing came back."""
+
+    library: Name
+    function: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z_0-9]{0,100}$")]
+    arguments: Annotated[list[Argument], Field(max_length=MOST_ARGUMENTS)]
+    results: Annotated[list[Result | None], Field(max_length=MOST_ARGUMENTS, fail_fast=True)]
+
+    @property
+    def views(self) -> Iterator[View]:
+        """All tensors that it has to do with."""
+        for one in self.arguments:
+            yield from (one.tensors or []) + ([one.tensor] if one.tensor else [])
+        yield from (one.view for one in self.results if one)
+
+
+Step = Launch | Fill | Copy | Move | Call
+
+
+def place_of(view: View) -> Place:
+    """Where its first element lies."""
+    return Place(tensor=view.storage, offset=view.offset * ITEM_BYTES[view.dtype])
+
+
+def span_bytes(dtype: str, shape: Sequence[int], strides: Sequence[int]) -> int:
+    """From the first byte of such a tensor to behind its last.
+
+    >>> span_bytes("float32", [2, 3], [3, 1]), span_bytes("int64", [2, 0], [1, 1])
+    (24, 0)
+    """
+    if len(shape) != len(strides):
+        raise ValueError(f"{len(strides)} strides of {len(shape)} dimensions")
+    if 0 in shape:
+        return 0
+    last = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+    return (last + 1) * ITEM_BYTES[dtype]
+
+
+def is_empty(step: Step) -> bool:
+    """Whether it does nothing: Triton leaves out a launch of no block, the driver refuses it."""
+    match step:
+        case Launch():
+            return not all(step.grid)
+        case Move():
+            return 0 in step.shape
+        case Fill() | Copy():
+            return not step.bytes
+        case Call():
+            return False
