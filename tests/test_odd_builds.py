@@ -134,7 +134,7 @@ def test_what_touches_memory_from_before_the_call_is_left_out() -> None:
 
 
 def test_so_many_arguments_are_read_and_no_more() -> None:
-    addresses = Addresses([], {"": {"f": [4096]}})
+    addresses = Addresses([], {"": ".visible .entry f(.param .align 8 .b8 p[4096])"})
     event = {
         "kernel": "f",
         "grid": [1, 1, 1],

@@ -135,6 +135,8 @@ class Tape:
             return self.steps.append(step)
         if source.is_floating_point() and not to.is_floating_point():
             leave(TORCH_COMPUTE, "PyTorch was asked to make whole numbers of others")
+        if unknown := {source.dtype, to.dtype} - TYPES.keys():
+            return self.leave_out(f"a tensor of {unknown.pop()}")
         sides = {"source": self.side(source), "to": self.side(to)}
         self.steps.append({"shape": list(to.shape), **sides})
 

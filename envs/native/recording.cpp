@@ -20,6 +20,10 @@ RECORDED void kernelwright_made(const void* at, size_t bytes, bool on_device) {
 
 // So many bytes were filled with a value of this width.
 RECORDED void kernelwright_filled(const void* at, const void* value, size_t width, size_t bytes) {
+  const unsigned char* const all = static_cast<const unsigned char*>(value);
+  bool same = true;
+  for (size_t i = 1; i < width; ++i) same = same && all[i] == all[0];
+  if (same) width = 1;
   recorder::tell("{\"fill\":\"", recorder::hexadecimal(value, width), "\",\"at\":", reinterpret_cast<uint64_t>(at), ",\"bytes\":", bytes, "}");
 }
 

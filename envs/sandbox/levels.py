@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from functools import lru_cache
 
+from kernelwright.envs.sandbox import toolchain
 from kernelwright.envs.sandbox.cgroup import cgroup_kind
 from kernelwright.envs.sandbox.limits import BUILD_LIMITS
 from kernelwright.envs.sandbox.rootfs import native
@@ -23,6 +24,9 @@ namespaces, seccomp, no_new_privs, rlimits, no capabilities, as root also a uid 
 limited together, not only each alone."""
 
 
+WITHOUT_TORCH = "PyTorch, which says what is right, is not installed: run `pip install torch`"
+
+
 def sandbox_level() -> str:
     """The strongest level that works here."""
     return _tried()[0]
@@ -31,6 +35,8 @@ def sandbox_level() -> str:
 @lru_cache
 def _tried() -> tuple[str, str]:
     """(the level, found by really running a job; why it is `none`, where something says so)."""
+    if toolchain.package_folder("torch") is None:
+        return "none", WITHOUT_TORCH
     try:
         zygote = Zygote(native())
     except SandboxUnavailableError as error:
