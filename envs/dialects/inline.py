@@ -1,7 +1,7 @@
 """`inline`: KernelBench's answer, a `ModelNew` that gives C++ or CUDA kernels to `load_inline`.
 
 The answer runs once to learn what it wants built; the sources are then built like any other, apart
-from running. Then `forward` runs on tensors of ones, and what it asks of its libraries is a plan:
+from running. Then `forward` runs on invented numbers, and what it asks of its libraries is a plan:
 functions of C++ that are called, or what such functions launch. Only that meets the inputs, in a
 process without Python.
 """

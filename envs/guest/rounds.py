@@ -1,4 +1,4 @@
-"""An answer's `ModelNew`, called on tensors of ones: what it asks for is the tape's to see."""
+"""An answer's `ModelNew`, called on invented numbers: what it asks for is the tape's to see."""
 
 from __future__ import annotations
 

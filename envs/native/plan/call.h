@@ -1,6 +1,6 @@
 // One step of a plan (plan.h): a call of a function that an answer wrote in C++, in a library of its own.
 //
-// It is called as it was when the plan was written down, on tensors of ones: what it gives back has to
+// It is called as it was when the plan was written down, on other numbers: what it gives back has to
 // lie where it lay then. Memory for an output is lent to it, so that nothing is copied.
 #pragma once
 #include <dlfcn.h>
@@ -36,6 +36,7 @@ constexpr int kErrorBytes = 2048;
 struct Kept { Library* library; kernelwright::Value value; Lent* lent; };
 static Kept kept[kMostKept];
 static uint32_t kept_count;
+
 [[noreturn]] static void end(int code, const char* what, const char* function) {
   dprintf(2, "%s: %s\n", function, what);
   _exit(code);
@@ -106,7 +107,7 @@ static void play_call(const void* what, Play& play, uint64_t) {
     it.proven = static_cast<const kernelwright::Wire*>(results[it.result].pointer)->made == it.made;
     kept[kept_count - count + it.result].lent = &it;
   }
-  if (!same) end(kOtherResult, "it gave back something else than it did for tensors of ones", one.function);
+  if (!same) end(kOtherResult, "it gave back something else than it did for other inputs", one.function);
 }
 
 // After the last step of a round, whose outputs are nobody's to write to any more.
