@@ -1,7 +1,7 @@
 """Libraries that an answer wrote: what their functions do goes onto a tape.
 
 One with CUDA in it has a runtime (native/recording.cpp) that tells each event when it happens, in
-the middle of a call. One without is called, on invented numbers, and the call itself is the step. So
+the middle of a call. One without is called, on invented numbers, and that call is the step. So
 the tape has them in order, beside what PyTorch is asked to move.
 """
 
