@@ -24,6 +24,7 @@ from kernelwright.envs.reference.client import (
     ReferenceProcess,
 )
 from kernelwright.envs.replay.client import GpuCandidate
+from kernelwright.envs.replay.counters import Facts, split_counters
 from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
@@ -94,6 +95,8 @@ class Session:
     draws: Draws
     checks: list[CaseCheck]
     log: str
+    counts: list[Facts] = field(default_factory=list)
+    """What translated device code counted of itself in each round that was checked."""
     spent_s: float = 0.0
     """By its processes."""
     device: GpuCandidate | None = None
@@ -122,8 +125,15 @@ class Session:
             check=check,
             binary=binary,
             environment=self.device.gpu.environment if self.device else "",
+            facts=self._counted(),
             log=self.log,
         )
+
+    def _counted(self) -> Facts:
+        """Of one call on the timed sizes."""
+        timed = self.loaded.cases[self.loaded.timed].name
+        rounds = zip(self.checks, self.counts, strict=False)
+        return next((facts for check, facts in rounds if check.case == timed), ())
 
 
 def _why_wrong(session: Session) -> str:
@@ -249,7 +259,10 @@ class Evaluator:
             player.ready()
             part(player)
         finally:
-            session.log = session.built.log + player.close()
+            log = player.close()
+            if session.built.emulated:
+                session.counts, log = split_counters(log)
+            session.log = session.built.log + log
             session.spent_s += time.monotonic() - started
         if session.spent_s > self.config.candidate_limit_s * patience():
             raise CandidateFailedError("candidate_limit", Verdict.TIMED_OUT)

@@ -47,6 +47,13 @@ class Gpu:
         return content_hash(self.name, self.driver)
 
 
+def pretended_architecture() -> int:
+    """Of the device that an answer finds where its host code is traced: an A100 where its device
+    code then runs on a CPU (envs/ptx), or on one; an H100 where it runs on that or a later one."""
+    found = gpus()
+    return 90 if found and min(one.architecture for one in found) >= 90 else 80
+
+
 @lru_cache
 def gpus() -> tuple[Gpu, ...]:
     """The GPUs that are ours (`CUDA_VISIBLE_DEVICES`); empty where there is no driver, or none

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from kernelwright.data.metrics import MetricsFile
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.paths import write_whole
+from kernelwright.envs.replay.counters import counted
 from kernelwright.envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
 from kernelwright.evals.curves import health_charts, learning_charts
 from kernelwright.evals.metrics import relative
@@ -173,7 +174,8 @@ def _template() -> Any:
         "clip": clip,
         "breakable": breakable,
     }
-    environment.globals |= {"highlight": highlight, "failed_rounds": failed_rounds}
+    shown = {"highlight": highlight, "failed_rounds": failed_rounds, "counted": counted}
+    environment.globals |= shown
     return environment.get_template("report.html.j2")
 
 

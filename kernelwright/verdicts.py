@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kernelwright.envs.referee.reasons import fault
+from kernelwright.envs.replay.counters import counted
 from kernelwright.envs.types import Evaluation, Verdict
 
 
@@ -48,8 +49,9 @@ def not_resolved(evaluation: Evaluation) -> str:
 
 
 def verdict_text(evaluation: Evaluation) -> str:
-    """The verdict in a line; below it whose fault it was, the checks that failed, and the log."""
+    """The verdict in a line; below it what was counted, whose fault it was, the checks that failed,
+    and the log."""
     rounds = evaluation.check.rounds if evaluation.check else ()
     failed = [f"case {one.case}: {one.note or one.error}" for one in rounds if not one.passed]
-    said = filter(None, [fault(evaluation)])
+    said = filter(None, [counted(evaluation.facts), fault(evaluation)])
     return "\n".join([verdict_line(evaluation), *said, *failed, evaluation.log]).rstrip()

@@ -75,13 +75,20 @@ def played(spec: CaseSpec, plan: Plan, inputs: Sequence[bytes]) -> list[bytes]:
     """The same of tensors of any type."""
     with tempfile.TemporaryDirectory() as scratch:
         called = ctypes.CDLL(str(library(program([(spec, plan)])[0], Path(scratch))))
-    found = [bytearray(one.size_bytes) for one in spec.outputs]
-    given = [ctypes.create_string_buffer(one, len(one)) for one in inputs]
-    every = [*given, *((ctypes.c_char * len(one)).from_buffer(one) for one in found)]
+    found = [_room(one.size_bytes) for one in spec.outputs]
+    every = [*(_room(len(one)) for one in inputs), *found]
+    for room, data in zip(every, inputs, strict=False):
+        room[:] = data
     pointers = (ctypes.c_void_p * len(every))(*map(ctypes.addressof, every))
     sizes = (ctypes.c_int64 * len(spec.sizes))(*spec.sizes)
     called.kernelwright_call(pointers, sizes, (ctypes.c_double * 1)())
     return [bytes(one) for one in found]
+
+
+def _room(size_bytes: int) -> ctypes.Array[ctypes.c_char]:
+    """Zeros at an address as even as the judge's tensors have."""
+    raw = (ctypes.c_char * (size_bytes + 64))()
+    return (ctypes.c_char * size_bytes).from_buffer(raw, -ctypes.addressof(raw) % 64)
 
 
 MAIN = """
@@ -97,7 +104,7 @@ int main(int, char** words) {
   int count = 0;
   for (; words[count + 2]; ++count) {
     sizes[count] = atol(words[count + 2]);
-    tensors[count] = calloc(sizes[count], 8);
+    tensors[count] = aligned_alloc(64, (sizes[count] * 8 + 63) / 64 * 64);
     for (long i = 0; i < sizes[count]; ++i) ((long*)tensors[count])[i] = i;
   }
   call(tensors, sizes, nullptr);
@@ -106,12 +113,12 @@ int main(int, char** words) {
 """
 
 
-def run_main(path: Path, spec: CaseSpec, folder: Path) -> tuple[int, str]:
+def run_main(path: Path, spec: CaseSpec, folder: Path, *flags: str) -> tuple[int, str]:
     """(exit status, log) of a process that calls the library on counting numbers."""
     program = folder / "main"
     if not program.exists():
         (folder / "main.cpp").write_text(MAIN)
-        command = [compiler_path(), "-o", "main", "main.cpp", "-ldl", "-w"]
+        command = [compiler_path(), "-o", "main", "main.cpp", "-ldl", "-w", *flags]
         subprocess.run(command, cwd=folder, check=True)
     words = [str(program), str(path), *map(str, spec.sizes)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)

@@ -10,7 +10,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kernelwright.envs.dialects.cuda import FIRST_TENSOR
+from kernelwright.envs.guest.fake_cuda import A100, H100, Properties
 from kernelwright.envs.memfd import HUGE_BYTES
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES
 from kernelwright.envs.replay import tables
@@ -31,10 +34,12 @@ OF_THE_GPU = {
 }
 
 
-def in_cpp(file: str) -> dict[str, int]:
-    """Every `constexpr … name = number` of a header."""
-    found = {}
-    for line in re.findall(r"constexpr \w+ ([^;]+);", (ENVS / "native" / file).read_text("utf-8")):
+def in_cpp(file: str, namespace: str = "") -> dict[str, int]:
+    """Every `constexpr … name = number` of a header, or of a namespace in it."""
+    found, text = {}, (ENVS / "native" / file).read_text("utf-8")
+    if namespace:
+        text = text.partition(f"namespace {namespace} {{")[2].partition("}  //")[0]
+    for line in re.findall(r"constexpr \w+ ([^;]+);", text):
         for name, value in re.findall(r"(k\w+) = ([0-9a-fx]+(?: << \d+)?)", line):
             found[name] = eval(value)
     return found
@@ -100,11 +105,22 @@ def test_traced_host_code_finds_tensors_at_the_addresses_that_are_looked_up() ->
     assert recorder["kFirstNew"] == in_python("inline_trace.py")["FIRST_NEW"]
 
 
-def test_the_gpu_that_there_is_not_is_the_same_in_cpp_and_in_python() -> None:
-    cpp, python = in_cpp("recorder.h"), in_python("fake_cuda.py")
+@pytest.mark.parametrize(("name", "properties"), [("a100", A100), ("h100", H100)])
+def test_a_gpu_that_there_is_not_is_the_same_in_cpp_and_in_python(
+    name: str, properties: Properties
+) -> None:
+    cpp, python = in_cpp("recorder.h", name), properties._asdict()
     assert {name: cpp[name] for name in OF_THE_GPU} == {
         name: python[theirs] for name, theirs in OF_THE_GPU.items()
     }
-    recording = (ENVS / "native" / "recording.cpp").read_text("utf-8")
-    assert f'"{python["name"]}"' in recording
-    assert f"totalGlobalMem = {python['total_memory'] >> 30}ULL << 30" in recording
+    recorder, recording = (
+        (ENVS / "native" / one).read_text("utf-8") for one in ("recorder.h", "recording.cpp")
+    )
+    assert f'kName[] = "{properties.name}"' in recorder
+    assert f"totalGlobalMem = {properties.total_memory >> 30}ULL << 30" in recording
+
+
+def test_translated_code_has_the_shared_memory_of_the_gpu_that_answers_find() -> None:
+    launched = (ENVS / "native" / "ptx" / "launch.h").read_text("utf-8")
+    assert f"kMostShared = {A100.shared_memory_per_block_optin >> 10} << 10" in launched
+    assert A100.shared_memory_per_block_optin % 1024 == 0

@@ -87,6 +87,11 @@ def test_a_cuda_answer_is_built_for_three_generations_and_runs_without_a_device(
         assert facts[f"sm_{name}.kernels"] == 1
         assert facts[f"sm_{name}.registers"] > 0
         assert facts[f"sm_{name}.ptx_fma"] > 0
+        assert 0 < facts[f"sm_{name}.occupancy"] <= 1
+    assert 0 < facts["counted.store"] < facts["counted.load"] < facts["counted.instructions"]
+    assert facts["counted.lanes_on"] == 32
+    assert "counted.bank_conflicts" not in facts
+    assert "counters" not in found.log
 
 
 def test_an_inline_answer_in_cuda_is_built_and_its_launches_run_without_a_device(

@@ -99,10 +99,15 @@ FORMS = {
         "const int n = x.size(0)",
         "cudaDeviceProp all; cudaGetDeviceProperties(&all, 0);\n"
         "  const auto* same = at::cuda::getCurrentDeviceProperties();\n"
-        "  if (all.multiProcessorCount != same->multiProcessorCount || all.major != 9) return x;\n"
+        "  if (all.multiProcessorCount != same->multiProcessorCount || all.major != 8) return x;\n"
         "  int blocks = 0, threads = 0;\n"
         "  cudaOccupancyMaxPotentialBlockSize(&blocks, &threads, f, 0, 0);\n"
         "  if (!blocks || !threads) return x;\n  const int n = x.size(0)",
+    ),
+    "indices": (
+        "const int n = x.size(0)",
+        'AT_DISPATCH_INDEX_TYPES(torch::kInt, "f", [&] { static_assert(sizeof(index_t)); });\n'
+        "  const int n = x.size(0)",
     ),
     "filled": ("torch::empty({n, m}", "torch::full({n, m}, -INFINITY"),
     "on the device early": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kernelwright.envs.ptx.parse import NotEmulatedError, parse
@@ -116,21 +118,41 @@ FINE = {
 }
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
+def statuses(folder: Path, *flags: str) -> dict[str, tuple[int, str]]:
     """Kernel → (exit status, log): all in one library, told apart by the size of their tensors."""
-    folder = tmp_path_factory.mktemp("faults")
     bodies = {name: body for name, (_, body) in FAULTS.items()} | FINE
     ptx = HEAD + "".join(START.format(name=f"k{name}", body=body) for name, body in bodies.items())
     cases = []
     for number, name in enumerate(bodies):
         spec = spec_of(["x"], {"out": 1000 + number}, 1000)
         cases.append((spec, plan_of(ptx, [launch(f"k{name}", ["x", "out"], threads=64)])))
-    path = library(program(cases)[0], folder)
+    path = library(program(cases)[0], folder, *flags)
     found = {}
     for name, (spec, _) in zip(bodies, cases, strict=True):
-        found[name] = run_main(path, spec, folder)
+        found[name] = run_main(path, spec, folder, *flags)
     return found
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
+    return statuses(tmp_path_factory.mktemp("faults"))
+
+
+SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+@pytest.mark.slow
+def test_the_runtime_itself_does_nothing_that_sanitizers_object_to(
+    built: dict[str, tuple[int, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Memory that is still there when a fault ends the process is not lost.
+    monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")
+    found = statuses(tmp_path, *SANITIZED)
+    assert {name: status for name, (status, _) in found.items()} == {
+        name: status for name, (status, _) in built.items()
+    }
+    for name, (_, log) in found.items():
+        assert "runtime error" not in log, f"{name}: {log}"
 
 
 @pytest.mark.parametrize("name", FAULTS)

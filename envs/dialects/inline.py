@@ -28,7 +28,7 @@ from kernelwright.envs.dialects.base import (
 from kernelwright.envs.dialects.inline_build import Library, build_all
 from kernelwright.envs.dialects.inline_extension import Extension
 from kernelwright.envs.dialects.planned import Cases, misused, on_cpu, player
-from kernelwright.envs.hardware import gpus
+from kernelwright.envs.hardware import gpus, pretended_architecture
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.replay.plan import Before, GpuReplay, Kernel, Plan, second_alone
 from kernelwright.envs.replay.steps import MOST_STEPS, Count, Place, Said, Strict
@@ -153,7 +153,7 @@ def traced(
     }
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [],
+        [str(pretended_architecture())],
         {
             "candidate.py": source,
             "libraries.json": json.dumps(told),
@@ -203,7 +203,7 @@ def record(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> list[Extension]
     """What the answer gives to `load_inline` when it is imported, made, and called."""
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [json.dumps("cuda_sources" in source)],
+        [str(pretended_architecture()) if "cuda_sources" in source else ""],
         {"candidate.py": source, "layout.json": python_layout(spec)},
         mode="record",
         limits=RECORD_LIMITS,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import failed, shared_library, unsupported
 from kernelwright.envs.dialects.inline_extension import RUNTIME, STEM, Extension
+from kernelwright.envs.hardware import pretended_architecture
 from kernelwright.envs.replay.plan import Kernel
 from kernelwright.envs.replay.trace import parameter_lines
 from kernelwright.envs.sandbox.build import BuildResult, compile_once
@@ -94,7 +95,7 @@ def _runtime(sandboxes: Sandboxes) -> bytes:
     """The object file of the runtime that records, the same for all."""
     files = {name: (NATIVE / name).read_text() for name in ("recording.cpp", "recorder.h")}
     line = [nvcc_path() or "", "-std=c++20", "-I/include", "-Xcompiler", "-fPIC", "-c"]
-    line += ["recording.cpp", "-o", "made.o"]
+    line += [f"-DPRETENDED={pretended_architecture()}", "recording.cpp", "-o", "made.o"]
     made = compile_once(
         sandboxes.of(Runtime.NATIVE),
         ["/bin/sh", "-c", '"$@" && cat made.o >&3', "sh", *line],

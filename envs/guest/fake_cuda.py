@@ -52,11 +52,19 @@ A100 = Properties(
 """NVIDIA A100 tensor core GPU architecture: whose code runs on a CPU, too (envs/ptx)."""
 
 
+def properties_of(architecture: int) -> Properties:
+    """Of the device to pretend, for ten times a compute capability."""
+    return H100 if architecture >= 10 * H100.major else A100
+
+
 class Happened:
     """A stream or an event of a device on which everything has happened already."""
 
     __slots__ = ()
     cuda_stream, device = 0, GPU
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
 
     def synchronize(self, *_: Any) -> None:
         pass
@@ -73,18 +81,27 @@ class Happened:
         return 0.0
 
 
+class Chosen(nullcontext[None]):
+    """`with torch.cuda.device(0):`, where there is no other."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        super().__init__()
+
+
 def as_on_device(model_class: Callable[..., Any]) -> Callable[..., Any]:
     """Makes the model as a harness with a GPU would: `model_class(...).to("cuda")`."""
     return lambda *given: model_class(*given).to(GPU)
 
 
 @cache
-def pretend(device: Properties = H100) -> None:
-    """From here on, in this process, tensors and `torch.cuda` answer as if there were that GPU."""
+def pretend(architecture: int) -> None:
+    """From here on, in this process, tensors and `torch.cuda` answer as if there were a GPU of this
+    architecture."""
     AsOnDevice().__enter__()  # type: ignore[no-untyped-call]
-    for name, value in _cuda(device).items():
+    for name, value in _cuda(properties_of(architecture)).items():
         setattr(torch.cuda, name, value)
     torch.version.cuda = CUDA_VERSION
+    torch._C._cuda_getCurrentRawStream = lambda *_: 0  # a PyTorch without CUDA has none to ask for
 
 
 def on_host(tensor: torch.Tensor) -> bool:
@@ -183,17 +200,17 @@ def _cuda(device: Properties) -> dict[str, Any]:
         "is_available": lambda: True,
         "device_count": lambda: 1,
         "current_device": lambda: 0,
-        "get_device_capability": lambda *_: (device.major, device.minor),
-        "get_device_name": lambda *_: device.name,
-        "get_device_properties": lambda *_: device,
+        "get_device_capability": lambda *_, **__: (device.major, device.minor),
+        "get_device_name": lambda *_, **__: device.name,
+        "get_device_properties": lambda *_, **__: device,
         "is_bf16_supported": lambda *_, **__: True,
-        "current_stream": lambda *_: Happened(),
-        "default_stream": lambda *_: Happened(),
-        "Stream": lambda *_, **__: Happened(),
-        "Event": lambda *_, **__: Happened(),
-        "stream": lambda *_: nullcontext(),
-        "device": lambda *_: nullcontext(),
-        "synchronize": lambda *_: None,
-        "set_device": lambda *_: None,
+        "current_stream": lambda *_, **__: Happened(),
+        "default_stream": lambda *_, **__: Happened(),
+        "Stream": Happened,
+        "Event": Happened,
+        "stream": Chosen,
+        "device": Chosen,
+        "synchronize": lambda *_, **__: None,
+        "set_device": lambda *_, **__: None,
         "empty_cache": lambda: None,
     }

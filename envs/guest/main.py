@@ -53,11 +53,11 @@ def model_class() -> Any:
 
 def record(words: list[str]) -> None:
     """Writes the answer's calls of `load_inline` to the channel; with CUDA in them the answer finds
-    a device."""
+    a device of this architecture."""
     from kernelwright.envs.guest.fake_cuda import pretend
 
-    if json.loads(words[0]):
-        pretend()
+    if words[0]:
+        pretend(int(words[0]))
     torch.utils.cpp_extension.load_inline = recorder = Recorder()
     layout, rounds = scratch("layout.json"), Rounds(model_class())
     rounds.make(layout)
@@ -82,13 +82,14 @@ def trace(words: list[str]) -> None:
 
 
 def launches(words: list[str]) -> None:
-    """Writes what an answer asks of its libraries in each case, and where its tensors lay."""
+    """Writes what an answer asks of its libraries in each case, and where its tensors lay; with
+    CUDA in them it finds a device of this architecture."""
     from kernelwright.envs.guest.fake_cuda import as_on_device, pretend
     from kernelwright.envs.guest.inline_trace import Recording
 
     recording, layouts = Recording(scratch("libraries.json")), scratch("layouts.json")
     if recording.with_cuda:
-        pretend()
+        pretend(int(words[0]))
     torch.utils.cpp_extension.load_inline = recording.load_inline
     made = as_on_device(model_class()) if recording.with_cuda else model_class()
     plans = [

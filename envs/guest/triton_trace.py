@@ -17,7 +17,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 
-from kernelwright.envs.guest.fake_cuda import A100, GPU, H100, Properties, on_host, pretend
+from kernelwright.envs.guest.fake_cuda import GPU, Properties, on_host, pretend, properties_of
 from kernelwright.envs.guest.tape import Tape
 
 INTEGER_BYTES = {"1": 1, "8": 1, "16": 2, "32": 4, "64": 8}
@@ -58,7 +58,7 @@ class NoDevice:
     def __init__(self, architecture: int) -> None:
         self.tape: Tape | None = None
         self.architecture = architecture
-        self.properties = H100 if architecture >= 10 * H100.major else A100
+        self.properties = properties_of(architecture)
         self.utils = Utils(self.properties)
 
     def launcher_cls(self, source: Any, metadata: Any) -> Any:
@@ -104,9 +104,12 @@ def launch_on(
     tape: Tape, metadata: Any, code: str, grid: list[int], types: list[Any], given: list[Any]
 ) -> None:
     """A kernel of Triton's: what is constant was compiled into it, and is no argument."""
-    pairs = zip(types, given, strict=False)
+    pairs = [pair for pair in zip(types, given, strict=False) if pair[0] != "constexpr"]
     cluster, (x, y, z) = getattr(metadata, "num_ctas", 1), grid
-    arguments = [argument(tape, kind, one) for kind, one in pairs if kind != "constexpr"]
+    on_hopper = bool(getattr(metadata, "tensordesc_meta", None))
+    arguments = [
+        argument(tape, *part) for pair in pairs for part in ([pair] if on_hopper else parts(*pair))
+    ]
     step = {
         "kernel": metadata.name,
         "code": code,
@@ -122,6 +125,23 @@ def launch_on(
     tape.steps.append(step)
 
 
+def parts(kind: Any, value: Any) -> list[tuple[Any, Any]]:
+    """(type, value) of each parameter that an argument becomes: without hardware for it, a tensor
+    descriptor is its address, shape and strides, and what comes after it has both once more."""
+    if not str(kind).startswith("tensordesc"):
+        return [(kind, value)]
+    shape, strides = list(value.shape), list(value.strides)
+    flags = [value.padding == "nan"]
+    flags += [value.round_f32_to_tf32] if hasattr(value, "round_f32_to_tf32") else []  # since 3.9
+    return [
+        ("*", value.base),
+        *(("i64", one) for one in (*shape, *strides)),
+        *(("i1", one) for one in flags),
+        *(("i32", one) for one in shape),
+        *(("i64", one) for one in strides),
+    ]
+
+
 def argument(tape: Tape, kind: Any, value: Any) -> Any:
     """The bytes of a value of this type of Triton's, in hexadecimal; or where a tensor lies."""
     if isinstance(value, torch.Tensor):
@@ -134,14 +154,14 @@ def argument(tape: Tape, kind: Any, value: Any) -> Any:
     if isinstance(kind, str) and kind[:1] in ("i", "u") and kind[1:] in INTEGER_BYTES:
         size = INTEGER_BYTES[kind[1:]]
         return (int(value) % (1 << 8 * size)).to_bytes(size, "little").hex()
-    tape.leave_out(f"an argument of type {kind}")
+    tape.leave_out(f"an argument of type {kind}"[:150])
     return ""
 
 
 def without_device(architecture: int) -> NoDevice:
     """Makes Triton compile for this architecture from here on, and answers believe in it."""
     found = NoDevice(architecture)
-    pretend(found.properties)
+    pretend(architecture)
     driver.set_active(found)
     return found
 

@@ -20,11 +20,25 @@ namespace recorder {
 constexpr int kChannel = 3;
 constexpr uint64_t kFirstTensor = 0x7f0000000000, kFirstNew = 0x7e0000000000, kPage = 4096;
 
-// The device that there is not (NVIDIA, H100 tensor core GPU architecture).
+// The device that there is not (NVIDIA, A100 and H100 tensor core GPU architecture): ten times its compute capability.
+#ifndef PRETENDED
+#define PRETENDED 80
+#endif
+namespace a100 {
+constexpr char kName[] = "NVIDIA A100-SXM4-80GB";
+constexpr int kMajor = 8, kProcessors = 108, kWarp = 32, kThreads = 1024, kThreadsOfProcessor = 2048, kRegisters = 65536;
+constexpr int kShared = 49152, kSharedOptIn = 166912, kSharedOfProcessor = 167936, kL2Bytes = 40 << 20;
+}  // namespace a100
 namespace h100 {
+constexpr char kName[] = "NVIDIA H100 80GB HBM3";
 constexpr int kMajor = 9, kProcessors = 132, kWarp = 32, kThreads = 1024, kThreadsOfProcessor = 2048, kRegisters = 65536;
 constexpr int kShared = 49152, kSharedOptIn = 232448, kSharedOfProcessor = 233472, kL2Bytes = 50 << 20;
 }  // namespace h100
+#if PRETENDED >= 90
+namespace gpu = h100;
+#else
+namespace gpu = a100;
+#endif
 
 struct Dim { unsigned x, y, z; };
 struct Configuration { Dim grid, block; size_t shared; void* stream; };
@@ -84,7 +98,7 @@ inline int launch(const void* kernel, Dim grid, Dim block, void** arguments, siz
   const auto found = state().names.find(kernel);
   if (found == state().names.end()) return 98;  // cudaErrorInvalidDeviceFunction
   if (!possible(grid, block)) return 9;  // cudaErrorInvalidConfiguration
-  if (shared > h100::kShared && shared > state().opted[kernel]) return 1;  // cudaErrorInvalidValue
+  if (shared > gpu::kShared && shared > state().opted[kernel]) return 1;  // cudaErrorInvalidValue
   std::string given;
   const std::vector<size_t>& sizes = state().parameters[found->second];
   for (size_t i = 0; i < sizes.size(); ++i) given += (i ? ",\"" : "\"") + hexadecimal(arguments[i], sizes[i]) + '"';
@@ -211,15 +225,18 @@ RECORDED int cudaSetDevice(int) { return 0; }
 RECORDED int cudaFuncSetCacheConfig(const void*, int) { return 0; }
 RECORDED int cudaFuncSetAttribute(const void* kernel, int attribute, int value) {
   constexpr int kMostDynamicShared = 8;
-  if (attribute == kMostDynamicShared) recorder::state().opted[kernel] = value;
+  if (attribute != kMostDynamicShared) return 0;
+  if (value < 0 || value > recorder::gpu::kSharedOptIn) return 1;  // cudaErrorInvalidValue
+  recorder::state().opted[kernel] = value;
   return 0;
 }
 // By their numbers in driver_types.h; what is not here is 0.
 RECORDED int cudaDeviceGetAttribute(int* value, int attribute, int) {
-  using namespace recorder::h100;
+  using namespace recorder::gpu;
   static const std::map<int, int> known = {
-      {1, kThreads}, {2, kThreads}, {3, kThreads}, {4, 64}, {8, kShared}, {10, kWarp}, {12, kRegisters}, {16, kProcessors},
-      {38, kL2Bytes}, {39, kThreadsOfProcessor}, {75, kMajor}, {81, kSharedOfProcessor}, {82, kRegisters}, {97, kSharedOptIn}};
+      {1, kThreads}, {2, kThreads}, {3, kThreads}, {4, 64}, {5, 0x7fffffff}, {6, 65535}, {7, 65535}, {8, kShared}, {9, 65536}, {10, kWarp}, {12, kRegisters}, {16, kProcessors},
+      {38, kL2Bytes}, {39, kThreadsOfProcessor}, {75, kMajor}, {81, kSharedOfProcessor}, {82, kRegisters}, {97, kSharedOptIn},
+      {41, 1}, {106, 32}, {111, 1024}};  // one address space, most blocks of a processor, what each takes of shared memory
   const auto found = known.find(attribute);
   *value = found == known.end() ? 0 : found->second;
   return 0;

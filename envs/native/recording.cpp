@@ -55,9 +55,9 @@ RECORDED void kernelwright_moved(const kernelwright::Wire* to, const kernelwrigh
 }
 
 RECORDED int cudaGetDeviceProperties(cudaDeviceProp* all, int) {
-  using namespace recorder::h100;
+  using namespace recorder::gpu;
   memset(all, 0, sizeof *all);
-  strcpy(all->name, "NVIDIA H100 80GB HBM3");
+  strcpy(all->name, kName);
   all->totalGlobalMem = 80ULL << 30;
   all->major = kMajor;
   all->multiProcessorCount = kProcessors;
@@ -77,9 +77,9 @@ RECORDED int cudaGetDeviceProperties(cudaDeviceProp* all, int) {
 RECORDED int cudaGetDeviceProperties_v2(cudaDeviceProp* all, int device) { return cudaGetDeviceProperties(all, device); }  // CUDA 12's name
 RECORDED int cudaFuncGetAttributes(cudaFuncAttributes* all, const void*) {
   memset(all, 0, sizeof *all);
-  all->maxThreadsPerBlock = recorder::h100::kThreads;
-  all->maxDynamicSharedSizeBytes = recorder::h100::kShared;
-  all->binaryVersion = all->ptxVersion = 10 * recorder::h100::kMajor;
+  all->maxThreadsPerBlock = recorder::gpu::kThreads;
+  all->maxDynamicSharedSizeBytes = recorder::gpu::kShared;
+  all->binaryVersion = all->ptxVersion = 10 * recorder::gpu::kMajor;
   all->numRegs = 32;
   return 0;
 }

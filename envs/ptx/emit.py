@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from kernelwright.envs.ptx.lower import Basic, Lowered
 from kernelwright.envs.ptx.operands import HOLDS, Step, variable
+from kernelwright.envs.replay.ptx import INSTRUCTIONS
 from kernelwright.envs.replay.tables import mangled
 
 
@@ -214,7 +215,7 @@ def _block(lowered: Lowered, block: Basic, kept: set[str]) -> list[str]:
     touched = Counter(name for some in parts for one in some for name in one.uses | one.sets)
     passed_on = {name for name, count in touched.items() if count > 1 and name not in kept}
     lines = [f"B{block.number}: {{"]
-    lines += [f"  launch.spent += {max(block.count, 1)};"]
+    lines += [f"  launch.spent += {max(block.count, 1)};", f"  {_counted(block)}"]
     for name, c in segments.arrays.items():
         array, bracket, size = name.partition("[")
         lines.append(f"  alignas(64) {c} {array}{bracket}{size}[32];")
@@ -227,6 +228,14 @@ def _block(lowered: Lowered, block: Basic, kept: set[str]) -> list[str]:
         if number < len(segments.lines):
             lines.append(f"  {segments.lines[number]}")
     return [*lines, *(f"  {line}" for line in _end(lowered, block)), "}"]
+
+
+def _counted(block: Basic) -> str:
+    """What a profiler counts of the block itself (native/ptx/counts.h)."""
+    kinds = enumerate(block.kinds[name] for name in INSTRUCTIONS)
+    parts = [f"counted.kinds[{i}] += {count};" for i, count in kinds if count]
+    lanes = f"counted.lanes += {block.count}ull * __builtin_popcount(mask);"
+    return " ".join([f"counted.instructions += {block.count}; {lanes}", *parts])
 
 
 def _loop(

@@ -37,6 +37,21 @@ def given(one: Instruction, least: int, most: int | None = None) -> tuple[str, .
     return one.operands
 
 
+def words_in(scope: Scope, names: list[str], array: str) -> list[tuple[str, str, str]]:
+    """The inputs of a step that takes registers of 32 bits as `array[i]`."""
+    return [
+        ("u32", f"{array}[{len(names)}]@{i}", f"(u32){scope.bits(name, 'b32')}")
+        for i, name in enumerate(names)
+    ]
+
+
+def words_out(scope: Scope, step: Step, names: list[str], array: str) -> list[Step]:
+    """The step, which leaves registers of 32 bits in `array[i]`."""
+    step.outputs = [("u32", f"{array}[{len(names)}]")]
+    step.rows = [scope.result(name, "b32", f"{array}[{i}][l]") for i, name in enumerate(names)]
+    return [step]
+
+
 def nothing(scope: Scope, one: Instruction) -> list[Step]:
     """What changes nothing here: memory is in order, and nothing is fetched ahead of time."""
     del scope, one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kernelwright.envs.ptx.handler import Handler, given, only
+from kernelwright.envs.ptx.handler import Handler, given, only, words_in, words_out
 from kernelwright.envs.ptx.operands import Scope, Step, vector
 from kernelwright.envs.ptx.parse import BITS, Instruction, NotEmulatedError
 
@@ -138,14 +138,9 @@ def product(scope: Scope, one: Instruction) -> list[Step]:
     step = Step(
         scope.reads(*a, *b, *c), call=f"if (on_) {function}({x}, {y}, {z}, {t});", meets=True
     )
-    for name, some in ((x, a), (y, b), (z, c)):
-        step.inputs += [
-            ("u32", f"{name}[{len(some)}]@{i}", f"(u32){scope.bits(text, 'b32')}")
-            for i, text in enumerate(some)
-        ]
-    step.outputs = [("u32", f"{t}[{len(d)}]")]
-    step.rows = [scope.result(name, "b32", f"{t}[{i}][l]") for i, name in enumerate(d)]
-    return [step]
+    for array, names in ((x, a), (y, b), (z, c)):
+        step.inputs += words_in(scope, names, array)
+    return words_out(scope, step, d, t)
 
 
 def _product_of(k: int, kinds: list[str], saturated: bool) -> str | None:

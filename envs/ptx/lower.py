@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
-from kernelwright.envs.ptx import arithmetic, comparisons, conversions, lanes, memory
+from kernelwright.envs.ptx import (
+    arithmetic,
+    comparisons,
+    conversions,
+    fragments,
+    lanes,
+    memory,
+)
 from kernelwright.envs.ptx.handler import given, only
 from kernelwright.envs.ptx.operands import Scope, Step
 from kernelwright.envs.ptx.parse import Instruction, Kernel, Label, Module, NotEmulatedError
+from kernelwright.envs.replay.ptx import kinds_of
 
 HANDLERS = {
     name: handler
-    for part in (arithmetic, comparisons, conversions, memory, lanes)
+    for part in (arithmetic, comparisons, conversions, memory, lanes, fragments)
     for name, handler in part.OPCODES.items()
 }
 BARRIERS = ("bar", "barrier")
@@ -32,6 +41,8 @@ class Basic:
     site: int = 0
     count: int = 0
     """Of its instructions."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """The same, by what a profiler calls them."""
 
     @property
     def meets(self) -> bool:
@@ -72,6 +83,7 @@ def _lowered(module: Module, kernel: Kernel) -> Lowered:
             continue
         now = now if now.end == "fall" else fresh()
         now.count += 1
+        now.kinds.update(kinds_of(one.opcode))
         after = _ending(scope, now, one, kernel)
         if after is None:
             now.steps += _steps(scope, one)
@@ -86,10 +98,10 @@ def _lowered(module: Module, kernel: Kernel) -> Lowered:
 
 def _targets(kernel: Kernel) -> set[str]:
     found: set[str] = set()
-    for one in kernel.body:
-        if isinstance(one, Instruction) and one.parts[0] == "bra":
+    for one in kernel.statements:
+        if one.parts[0] == "bra":
             found |= set(one.operands[-1:])
-        elif isinstance(one, Instruction) and one.parts[0] == "brx":
+        elif one.parts[0] == "brx":
             found |= set(kernel.tables.get(one.operands[-1], ()))
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelwright.envs.ptx.handler import Handler, given, nothing, only
+from kernelwright.envs.ptx.handler import Handler, given, nothing, only, words_out
 from kernelwright.envs.ptx.operands import INTEGER, Scope, Step, ctype, space_of, vector
 from kernelwright.envs.ptx.parse import BITS, Instruction, NotEmulatedError
 
@@ -18,6 +18,7 @@ FUNCTIONS = {
     "param": "local",
     "": "generic",
 }
+VECTORS = {"v2": 2, "v4": 4}
 UPDATES = "add min max and or xor exch cas inc dec"
 
 
@@ -34,10 +35,18 @@ def _note(scope: Scope, one: Instruction, space: str, item_bytes: int) -> None:
         scope.weak_order = True
 
 
+def _as_many(one: Instruction, parts: list[str]) -> None:
+    """Refuses a vector of another length than the opcode says."""
+    said = next((part for part in one.parts if part in VECTORS), "")
+    if len(parts) != VECTORS.get(said, 1):
+        raise NotEmulatedError(one.opcode)
+
+
 def load(scope: Scope, one: Instruction) -> list[Step]:
     only(one, f"{ORDER} {CACHE} {WHERE} v2 v4")
     kind, space, (to, where) = scope.kind(one), space_of(one), given(one, 2, 3)[:2]
     targets = vector(to)
+    _as_many(one, targets)
     if space == "param" and (found := _parameter(scope, kind, targets, where)):
         return found
     address, reads = scope.address(where, space)
@@ -83,6 +92,7 @@ def store(scope: Scope, one: Instruction) -> list[Step]:
     only(one, f"{ORDER} {CACHE} {WHERE} v2 v4")
     kind, space, (where, value) = scope.kind(one), space_of(one), given(one, 2, 3)[:2]
     values = vector(value)
+    _as_many(one, values)
     address, reads = scope.address(where, space)
     _note(scope, one, space, BITS[kind] // 8)
     a, t = scope.array(), scope.array()
@@ -202,9 +212,8 @@ def load_matrix(scope: Scope, one: Instruction) -> list[Step]:
     turned = "true" if "trans" in one.parts else "false"
     call = f"load_matrix<{len(targets)}, {turned}>(w, {scope.site(one)}, on_, {a}, {t});"
     step = Step(reads, call=call, meets=True)
-    step.inputs, step.outputs = [("u32", a, address)], [("u32", f"{t}[{len(targets)}]")]
-    step.rows = [scope.result(name, "b32", f"{t}[{i}][l]") for i, name in enumerate(targets)]
-    return [step]
+    step.inputs = [("u32", a, address)]
+    return words_out(scope, step, targets, t)
 
 
 def call(scope: Scope, one: Instruction) -> list[Step]:

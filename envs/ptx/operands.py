@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from kernelwright.envs.ptx.parse import (
     BITS,
+    NAME,
     Instruction,
     Kernel,
     Module,
@@ -59,7 +60,6 @@ INTEGER = re.compile(r"-?\s*(?:0[xX][0-9a-fA-F]+|\d+)U?")
 _FLOAT_BITS = re.compile(r"0[fF]([0-9a-fA-F]{8})|0[dD]([0-9a-fA-F]{16})")
 _DECIMAL = re.compile(r"-?\d*\.\d+(?:[eE][-+]?\d{1,4})?|-?\d+\.")
 _ADDRESS = re.compile(r"([%\w$.@]+)\s*(?:([+-])\s*(-?(?:0[xX][0-9a-fA-F]+|\d+)))?")
-_NAME = re.compile(r"(?<![\w$%.@])[%A-Za-z_$][\w$%.@]*")
 
 
 @dataclass(slots=True)
@@ -119,10 +119,7 @@ class Scope:
         found: dict[str, tuple[str, int]] = {}
         dynamic = []
         used = {
-            word
-            for one in self.kernel.body
-            if isinstance(one, Instruction)
-            for word in _NAME.findall(" ".join(one.operands))
+            word for one in self.kernel.statements for word in NAME.findall(" ".join(one.operands))
         }
         for one in variables:
             if one.space == "shared" and one.name in used:
@@ -151,7 +148,7 @@ class Scope:
         return kinds[-1]
 
     def reads(self, *texts: str) -> set[str]:
-        return {name for text in texts for name in _NAME.findall(text) if name in self.registers}
+        return {name for text in texts for name in NAME.findall(text) if name in self.registers}
 
     def width(self, register: str) -> int:
         """A register's bits."""

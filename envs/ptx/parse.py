@@ -84,13 +84,28 @@ class Kernel:
     """Labels that an indexed branch may go to, by the table's name."""
 
     @property
+    def statements(self) -> list[Instruction]:
+        """Its body without labels."""
+        return [one for one in self.body if isinstance(one, Instruction)]
+
+    @property
     def parameter_bytes(self) -> int:
         return max((one.offset + one.size_bytes for one in self.parameters), default=0)
 
 
 @dataclass(slots=True)
+class Function:
+    """What kernels may call: a body, and the variables of its own that it is called with."""
+
+    body: Kernel
+    formals: list[str]
+    """Results first."""
+
+
+@dataclass(slots=True)
 class Module:
     kernels: list[Kernel] = field(default_factory=list)
+    functions: dict[str, Function] = field(default_factory=dict)
     variables: list[Variable] = field(default_factory=list)
 
 
@@ -111,6 +126,8 @@ _VARIABLE = re.compile(
     re.DOTALL,
 )
 _WORD = re.compile(r"(?<![\w$%.])[%A-Za-z_$][\w$%.]*")
+NAME = re.compile(r"(?<![\w$%.@])[%A-Za-z_$][\w$%.@]*")
+"""The same once it is resolved, with the scope that it is of."""
 _GUARDED = re.compile(r"@(!?)\s*([\w%$@]+)\s+(.*)", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)|0[fFdD][0-9a-fA-F]+")
 
@@ -128,7 +145,9 @@ def parse(text: str) -> Module:
                 continue
             tokens, at = _body(text, at)
             if found[2] == "func":
-                raise NotEmulatedError("call")
+                function = _function(found[3], tokens)
+                module.functions[function.body.name] = function
+                continue
             kernel = _kernel(found[3], tokens)
             if kernel.name in names:
                 raise OddPtxError(f"two kernels {kernel.name[:80]}")
@@ -240,6 +259,15 @@ def _kernel(header: str, body: tuple[list[_Token], list[int]]) -> Kernel:
     return kernel
 
 
+def _function(header: str, body: tuple[list[_Token], list[int]]) -> Function:
+    """`.func (results) name(parameters)`, of which each list may be missing."""
+    results, rest = "", header.strip()
+    if rest.startswith("("):
+        results, _, rest = rest[1:].partition(")")
+    kernel = _kernel(rest, body)
+    return Function(kernel, [one.name for one in (*_parameters(results), *kernel.parameters)])
+
+
 def _read(kernel: Kernel, token: _Token, names: _Names) -> None:
     """A label or an instruction of the kernel's; what declares something has been read."""
     text, scope = token.text, token.scope
@@ -321,7 +349,7 @@ def _instruction(text: str) -> Instruction:
     if found := _GUARDED.fullmatch(text):
         guard, negated, text = found[2], bool(found[1]), found[3]
     opcode, _, rest = text.partition(" ")
-    if not re.fullmatch(r"[a-z][\w.:]*", opcode):
+    if not re.fullmatch(r"[a-z][\w.:]{,199}", opcode):
         raise OddPtxError(f"no instruction: {text[:80]}")
     return Instruction(opcode, tuple(operands(rest)), guard, negated)
 

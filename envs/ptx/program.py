@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.ptx.emit import emit
+from kernelwright.envs.ptx.functions import inline_calls
 from kernelwright.envs.ptx.lower import lower
 from kernelwright.envs.ptx.parse import Kernel, Module, NotEmulatedError, OddPtxError, parse
 from kernelwright.envs.replay.assemble import best_for
@@ -33,6 +34,8 @@ def program(cases: Cases) -> tuple[str, bytes]:
     """
     modules = {code: parse(ptx) for code, ptx in _code(cases).items()}
     used = {(one.code, one.kernel) for _, plan in cases for one in plan.launches}
+    for code, module in modules.items():
+        inline_calls(module, {kernel for of, kernel in used if of == code})
     if sum(len(plan.launches) for _, plan in cases) > MOST_LAUNCHES:
         raise NotEmulatedError("many_launches")
     names = {code: f"m{number}" for number, code in enumerate(modules)}
@@ -51,7 +54,7 @@ def program(cases: Cases) -> tuple[str, bytes]:
         variables = {name: _variable(modules, names, one) for name, one in plan.variables.items()}
         tables = Tables(number, spec, plan, file=file, launched=launched, variables=variables)
         lines += tables.written()
-    return "\n".join([*lines, all_cases(len(cases))]), bytes(file)
+    return "\n".join([*lines, all_cases(len(cases), "tell_counts();")]), bytes(file)
 
 
 def _code(cases: Cases) -> dict[str, str]:

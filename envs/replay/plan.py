@@ -8,6 +8,7 @@ inputs that nobody had seen when it was written, and what comes out is compared.
 from __future__ import annotations
 
 import base64
+import math
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Annotated
 from pydantic import Field
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.replay.ptx import ARCHITECTURES, static_facts
+from kernelwright.envs.replay.ptx import ARCHITECTURES, occupancy, static_facts
 from kernelwright.envs.replay.steps import (
     MOST_STEPS,
     Call,
@@ -30,6 +31,7 @@ from kernelwright.envs.replay.steps import (
     Said,
     Step,
     Strict,
+    Symbol,
     is_empty,
     place_of,
     span_bytes,
@@ -54,7 +56,7 @@ class Variable(Strict):
     """Of the device code: `__constant__` or `__device__`, by the name that its PTX has for it."""
 
     code: Name
-    symbol: Name
+    symbol: Symbol
     bytes: Count
 
 
@@ -131,13 +133,16 @@ class Plan(Strict):
 
     def facts(self) -> tuple[tuple[str, float], ...]:
         """Static facts of all kernels together, by architecture."""
-        found = []
+        found: list[tuple[str, float]] = []
+        launches = [(one.kernel, math.prod(one.block), one.shared_bytes) for one in self.launches]
         for name in ARCHITECTURES:
             ours = [one for one in self.kernels if one.target.startswith(f"sm_{name}")]
             if not ours:
                 continue
             code, said = "\n".join(one.ptx for one in ours), "\n".join(one.info for one in ours)
             found += [(f"sm_{name}.{fact}", value) for fact, value in static_facts(code, said)]
+            if (resident := occupancy(said, launches, name)) is not None:
+                found.append((f"sm_{name}.occupancy", resident))
         return tuple(found)
 
 

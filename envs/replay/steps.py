@@ -36,6 +36,8 @@ class Strict(BaseModel):
 
 
 Name = Annotated[str, Field(max_length=200)]
+Symbol = Annotated[str, Field(max_length=4096)]
+"""Of a kernel or a variable; those of templates are long."""
 Said = Annotated[str, Field(max_length=200, pattern=r"^[ -~]*$")]
 """What names something that cannot be done: it becomes part of a reason."""
 
@@ -65,7 +67,7 @@ class Struct(Strict):
 class Launch(Strict):
     """One launch of a kernel; an argument is its bytes in hexadecimal, a pointer, or a struct."""
 
-    kernel: Name
+    kernel: Symbol
     code: Name = ""
     """Names the kernel's own code, where each is compiled when it is launched."""
     grid: Three

@@ -10,6 +10,7 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
+from kernelwright.envs.hardware import pretended_architecture
 from kernelwright.envs.paths import cache_folder
 from kernelwright.envs.types import content_hash
 
@@ -117,7 +118,9 @@ def toolchain_fingerprint() -> str:
 def jail_path() -> Path:
     """The compiled jail (native/jail.cpp)."""
     # -rdynamic: a library that is traced finds the CUDA runtime in the jail (native/recorder.h).
-    return _built("jail", ["-O2", "-std=c++17", "-rdynamic", str(NATIVE / "jail.cpp"), "-ldl"])
+    architecture = pretended_architecture()
+    flags = ["-O2", "-std=c++17", "-rdynamic", f"-DPRETENDED={architecture}"]
+    return _built(f"jail-{architecture}", [*flags, str(NATIVE / "jail.cpp"), "-ldl"])
 
 
 @lru_cache

@@ -140,7 +140,8 @@ static void play(const Case& one, void* const* pointers) {
 static void play_case(const Case* cases, uint32_t count, void* const* pointers, const int64_t* sizes, const double* scalars) {
   for (uint32_t i = 0; i < count; ++i) {
     const Case& one = cases[i];
-    if (!memcmp(one.sizes, sizes, one.size_count * sizeof *sizes) && !memcmp(one.scalars, scalars, one.scalar_count * sizeof *scalars)) return play(one, pointers);
+    const bool known = !one.scalar_count || !memcmp(one.scalars, scalars, one.scalar_count * sizeof *scalars);
+    if (known && !memcmp(one.sizes, sizes, one.size_count * sizeof *sizes)) return play(one, pointers);
   }
   dprintf(2, "no plan for these sizes\n");
   abort();

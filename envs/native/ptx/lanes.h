@@ -83,7 +83,8 @@ template <int K, class A, class B, bool SATURATED> CALL void mma_bytes(const Lan
 template <int N, bool TRANSPOSED> CALL void load_matrix(Warp& w, u32 id, u32 mask, const u32* a, Lanes<u32>* to) {
   if (mask != ~0u) warn(kDiverged, *w.block, id, mask ? __builtin_ctz(mask) : 0, w.number, 0);
   const u32 rows = N == 4 ? ~0u : (u32)((1ull << (8 * N)) - 1);
-  reach_shared<16>(w, id, a, rows);
+  const Shape shape = reach_shared<16>(w, id, a, rows);
+  count_shared<16>(a, rows, shape.one, shape.row);
   EACH(rows) touch<kRead>(w, id, l, a[l], 16, true, w.block->launch->kernel->shared_unit);
   const u8* from = w.block->shared;
   for (int i = 0; i < N; ++i)

@@ -2,7 +2,7 @@
 //
 // Regions of variables are the program's: `globals`, `global_count` (envs/ptx/program.py).
 #pragma once
-#include "lanes.h"
+#include "fragments.h"
 
 struct Argument { u32 offset, bytes; const u8* content; Place place; };  // without content: an address
 struct Run {

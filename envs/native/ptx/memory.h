@@ -1,5 +1,6 @@
 // Memory, reached through checks only: bounds, alignment, and for shared memory who touched it when.
 #pragma once
+#include "counts.h"
 #include "warp.h"
 
 // ---- global memory -------------------------------------------------------------------------
@@ -44,12 +45,16 @@ template <u32 BYTES> INLINE bool reach(Warp& w, u32 id, const u64* a, u32 mask, 
 }
 template <class T, int N> CALL void load_global(Warp& w, u32 id, u32 mask, const u64* a, Lanes<T>* to) {
   if (!mask) return;
-  if (reach<sizeof(T) * N>(w, id, a, mask, false) && N == 1) { memcpy(to[0], (const void*)a[0], 32 * sizeof(T)); return; }
+  const bool row = reach<sizeof(T) * N>(w, id, a, mask, false);
+  count_global<sizeof(T) * N>(a, mask, row);
+  if (row && N == 1) { memcpy(to[0], (const void*)a[0], 32 * sizeof(T)); return; }
   EACH(mask) for (int i = 0; i < N; ++i) memcpy(&to[i][l], (const u8*)a[l] + i * sizeof(T), sizeof(T));
 }
 template <class T, int N> CALL void store_global(Warp& w, u32 id, u32 mask, const u64* a, const Lanes<T>* from) {
   if (!mask) return;
-  if (reach<sizeof(T) * N>(w, id, a, mask, true) && N == 1) { memcpy((void*)a[0], from[0], 32 * sizeof(T)); return; }
+  const bool row = reach<sizeof(T) * N>(w, id, a, mask, true);
+  count_global<sizeof(T) * N>(a, mask, row);
+  if (row && N == 1) { memcpy((void*)a[0], from[0], 32 * sizeof(T)); return; }
   EACH(mask) for (int i = 0; i < N; ++i) memcpy((u8*)a[l] + i * sizeof(T), &from[i][l], sizeof(T));
 }
 
@@ -126,6 +131,7 @@ template <class T, int N> CALL void load_shared(Warp& w, u32 id, u32 mask, const
   if (!mask) return;
   const u32 bytes = sizeof(T) * N, unit = w.block->launch->kernel->shared_unit;
   const Shape shape = reach_shared<bytes>(w, id, a, mask);
+  count_shared<bytes>(a, mask, shape.one, shape.row);
   const u8* from = w.block->shared;
   if (shape.one) {
     touch<kRead>(w, id, 0, a[0], bytes, true, unit);
@@ -140,6 +146,7 @@ template <class T, int N> CALL void store_shared(Warp& w, u32 id, u32 mask, cons
   if (!mask) return;
   const u32 bytes = sizeof(T) * N, unit = w.block->launch->kernel->shared_unit;
   const Shape shape = reach_shared<bytes>(w, id, a, mask);
+  count_shared<bytes>(a, mask, shape.one, shape.row);
   u8* to = w.block->shared;
   const bool known = shape.row && bytes == unit && touch_row<kWrite>(w, a[0] / unit);
   u8 before[32][sizeof(T) * N];
@@ -192,12 +199,13 @@ template <class T, class F> INLINE void update(u8* at, T b, T c, T* old, F next)
 }
 template <class T, class F> CALL void atomic_global(Warp& w, u32 id, u32 mask, const u64* a, const T* b, const T* c, T* old, F next) {
   if (!mask) return;
-  reach<sizeof(T)>(w, id, a, mask, true);
+  count_global<sizeof(T)>(a, mask, reach<sizeof(T)>(w, id, a, mask, true));
   EACH(mask) update((u8*)a[l], b[l], c[l], &old[l], next);
 }
 template <class T, class F> CALL void atomic_shared(Warp& w, u32 id, u32 mask, const u32* a, const T* b, const T* c, T* old, F next) {
   if (!mask) return;
-  reach_shared<sizeof(T)>(w, id, a, mask);
+  const Shape shape = reach_shared<sizeof(T)>(w, id, a, mask);
+  count_shared<sizeof(T)>(a, mask, shape.one, shape.row);
   EACH(mask) touch<kUpdate>(w, id, l, a[l], sizeof(T), true, w.block->launch->kernel->shared_unit);
   EACH(mask) update(w.block->shared + a[l], b[l], c[l], &old[l], next);
 }
@@ -226,9 +234,9 @@ CALL void copy_async(Warp& w, u32 id, u32 mask, const u32* to, const u64* from, 
     w.copies[w.copy_count++] = {from[l], to[l], bytes, copied[l] < bytes ? copied[l] : bytes, (u32)l, id, w.groups};
   }
   if (!reading) return;
-  if (bytes == 16) reach<16>(w, id, from, reading, false);
-  else if (bytes == 8) reach<8>(w, id, from, reading, false);
-  else reach<4>(w, id, from, reading, false);
+  if (bytes == 16) count_global<16>(from, reading, reach<16>(w, id, from, reading, false));
+  else if (bytes == 8) count_global<8>(from, reading, reach<8>(w, id, from, reading, false));
+  else count_global<4>(from, reading, reach<4>(w, id, from, reading, false));
 }
 // All of the groups before this one have arrived.
 CALL void arrive(Warp& w, u32 group) {

@@ -204,7 +204,12 @@ KW_TYPE(Half, torch::Half) KW_TYPE(BFloat16, torch::BFloat16)
 #define AT_DISPATCH_CASE_INTEGRAL_TYPES(...) KW_WHOLES(__VA_ARGS__)
 #define AT_DISPATCH_SWITCH(type, name, ...) KW_DISPATCH(type, name, __VA_ARGS__)
 #define AT_DISPATCH_INTEGRAL_TYPES(type, name, ...) KW_DISPATCH(type, name, KW_WHOLES(__VA_ARGS__))
+#define KW_INDEX(number, ...) case number: { using index_t = typename KwCpp<number>::type; return __VA_ARGS__(); }
+#define AT_DISPATCH_INDEX_TYPES(type, name, ...) \
+  KW_DISPATCH(type, name, KW_INDEX(::torch::kInt, __VA_ARGS__) KW_INDEX(::torch::kLong, __VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES(type, name, ...) \
   KW_DISPATCH(type, name, KW_FLOATS(__VA_ARGS__) KW_WHOLES(__VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND2(a, b, type, name, ...) \
+  KW_DISPATCH(type, name, KW_FLOATS(__VA_ARGS__) KW_WHOLES(__VA_ARGS__) KW_CASE(a, __VA_ARGS__) KW_CASE(b, __VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND(a, type, name, ...) \
   KW_DISPATCH(type, name, KW_FLOATS(__VA_ARGS__) KW_WHOLES(__VA_ARGS__) KW_CASE(a, __VA_ARGS__))
