@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from kernelwright.data.suite import load_suite
-from kernelwright.envs.referee.tolerance import FLOOR, Array, Expected, derive_tolerance
+from kernelwright.envs.referee.tolerance import BASE, FLOOR, Array, Expected, derive_tolerance
 from kernelwright.envs.reference.derive_tolerance import case_tolerance
 from kernelwright.envs.reference.module import forward, forward_float64, load_reference
 from kernelwright.envs.types import Case, Problem, Tolerance
@@ -74,6 +74,27 @@ def test_of_a_steep_exponential_small_elements_are_held_as_large_ones_are() -> N
     assert expected.share_off(own) == 0
     below = (exact > 1e-2) & (exact < 0.5)
     assert expected.share_off(np.where(below, own * 1.3, own)) > 0.01
+
+
+def test_each_output_has_the_tolerance_that_it_needs_beside_another() -> None:
+    """Attention's weights are a steep exponential, what it makes of them is a difference."""
+    x = np.random.default_rng(0).standard_normal((200, 100)).astype(np.float32)
+
+    def outputs(logits: Array, values: Array) -> list[Array]:
+        e = np.exp(logits - logits.max(1, keepdims=True))
+        weights = e / e.sum(1, keepdims=True)
+        return [weights @ values, weights]
+
+    logits, wide = 60 * x, 60 * x.astype(np.float64)
+    exact = outputs(wide, x.T.astype(np.float64))
+    moved = outputs(wide * (1 + 1e-6), x.T.astype(np.float64))
+    tolerance = derive_tolerance("float32", exact, [outputs(logits, x.T), moved])
+    assert tolerance.of_spread < 0.01
+    assert tolerance.relative <= 100 * BASE["float32"]
+    for one, off in zip(exact, moved, strict=True):
+        assert Expected.of([one], tolerance).accepts(off)
+    tenth = exact[1] * np.where(exact[1] > 1e-6, 1.1, 1)
+    assert Expected.of([exact[1]], tolerance).share_off(tenth) > 0.01
 
 
 def test_a_plain_loop_over_131072_terms_is_within() -> None:

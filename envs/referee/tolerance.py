@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -62,7 +62,8 @@ def derive_tolerance(
     spreads: Sequence[float] = (),
     terms: float = 1.0,
 ) -> Tolerance:
-    """The tolerance under which every one of `others` passes with a sixteenfold margin.
+    """The tolerance under which every one of `others` passes, with a sixteenfold margin for what is
+    beyond the type's own allowance.
 
     `exact` is the float64 reference; `others` are outputs that rounding alone makes differ from it:
     the reference in its own precision, and in float64 on inputs moved by a few units in the last
@@ -71,24 +72,44 @@ def derive_tolerance(
     `terms` is how many inputs there are for each output.
     """
     longer = max(1.0, math.sqrt(terms / PLAIN_TERMS))
-    base, floor = BASE[dtype] * longer, FLOOR[dtype] * longer
+    least = Tolerance(
+        relative=BASE[dtype] * longer, of_spread=FLOOR[dtype] * longer, absolute=SMALLEST[dtype]
+    )
     known = spreads or [0.0] * len(exact)
-    spread, relative, widest = 0.0, 0.0, WIDEST
-    for output in others:
-        for expected, rounded, least in zip(exact, output, known, strict=True):
-            scale = max(least, spread_of(expected))
-            if rounded.dtype.kind == "f" and scale > 0:
-                off, wanted = _finite_errors(rounded, expected)
-                spread = max(spread, float((off - base * wanted).max(initial=0.0)) / scale)
-                relative = max(relative, _worst_share(off, wanted, SMALLEST[dtype]))
-                widest = max(widest, min(0.9, WIDEST * deviation(expected) / scale))
-    absolute = SMALLEST[dtype]
-    most = min(MUCH * base, WIDEST)
-    if HEADROOM * spread > MUCH * floor and HEADROOM * relative <= most:
-        wider = max(base, HEADROOM * relative)
-        return Tolerance(relative=wider, of_spread=floor, absolute=absolute)
-    of_spread = min(max(floor, HEADROOM * spread), widest)
-    return Tolerance(relative=base, of_spread=of_spread, absolute=absolute)
+    found = [
+        _of_output(least, expected, [output[i] for output in others], known[i])
+        for i, expected in enumerate(exact)
+    ]
+    return widest_of(least, *found)
+
+
+def _of_output(
+    least: Tolerance, expected: Array, others: Sequence[Array], known_spread: float
+) -> Tolerance:
+    """What one output needs, at least this much."""
+    scale = max(known_spread, spread_of(expected))
+    floats = [one for one in others if one.dtype.kind == "f"]
+    if not floats or scale <= 0:
+        return least
+    of_spread, share = least.of_spread, 0.0
+    for rounded in floats:
+        off, wanted = _finite_errors(rounded, expected)
+        beyond = HEADROOM * (off - least.relative * wanted)
+        of_spread = max(of_spread, float(beyond.max(initial=0.0)) / scale)
+        share = max(share, HEADROOM * _worst_share(off, wanted, least.absolute))
+    if of_spread > MUCH * least.of_spread and share <= min(MUCH * least.relative, WIDEST):
+        return replace(least, relative=max(least.relative, share))
+    widest = max(WIDEST, min(0.9, WIDEST * deviation(expected) / scale))
+    return replace(least, of_spread=min(of_spread, widest))
+
+
+def widest_of(*some: Tolerance) -> Tolerance:
+    """What allows all that any of them does."""
+    return Tolerance(
+        relative=max(one.relative for one in some),
+        of_spread=max(one.of_spread for one in some),
+        absolute=max(one.absolute for one in some),
+    )
 
 
 def _finite_errors(rounded: Array, expected: Array) -> tuple[Floats, Floats]:

@@ -20,6 +20,7 @@ from kernelwright.envs.referee.tolerance import (
     derive_tolerance,
     overflowed,
     spread_of,
+    widest_of,
 )
 from kernelwright.envs.reference.distributions import is_float
 from kernelwright.envs.reference.module import (
@@ -140,8 +141,4 @@ def case_tolerance(
     found = [
         rounding_tolerance(problem, reference.draw(1 + number), spreads) for number in range(draws)
     ]
-    return Tolerance(
-        relative=max(one.relative for one in found),
-        of_spread=max(one.of_spread for one in found),
-        absolute=max(one.absolute for one in found),
-    )
+    return widest_of(*found)
