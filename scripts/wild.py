@@ -3,6 +3,8 @@
 Prints, for each dialect, how many are judged `correct`, and why the rest are not. Each verdict is
 appended to `--out` when it is there, so that a run which is stopped goes on where it was.
 
+The part `packages` is kernels of installed packages, wrapped: it needs `pip install liger-kernel`.
+
     python -m scripts.wild [--part open] [--kind inline_cuda] [--most N] [--only NAME] [--out FILE]
 """
 
@@ -12,6 +14,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.progress import track
@@ -21,6 +24,7 @@ from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Candidate, Problem, Verdict
 
 FOLDER = Path(__file__).parents[1] / "tests" / "wild"
+PARTS = ("open", "blind", "packages")
 DIALECTS = {"triton": "triton", "inline_cuda": "inline", "inline_cpp": "inline"}
 BATCH = 8
 Row = dict[str, str]
@@ -28,12 +32,14 @@ Row = dict[str, str]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", choices=["open", "blind"], default="open")
+    parser.add_argument("--part", choices=PARTS, default="open")
     parser.add_argument("--kind", choices=sorted(DIALECTS), action="append")
     parser.add_argument("--most", type=int, help="of each kind, spread evenly")
     parser.add_argument("--only", help="part of the answers' names")
     parser.add_argument("--out", type=Path, help="rows of JSON; those that are there stay")
     options = parser.parse_args()
+    if options.part == "packages" and find_spec("liger_kernel") is None:
+        parser.error("--part packages judges Liger's kernels: pip install liger-kernel")
     rows = _kept(options.out)
     paths = [
         path
@@ -54,7 +60,7 @@ def main() -> None:
                         file.write(json.dumps(rows[_name(path)]) + "\n")
     chosen = [rows[_name(path)] for path in paths]
     # Nobody looks at what became of one of the blind part's.
-    show(chosen, names=options.part == "open")
+    show(chosen, names=options.part != "blind")
 
 
 def show(rows: list[Row], *, names: bool) -> None:
