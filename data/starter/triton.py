@@ -9,6 +9,8 @@ from kernelwright.data.starter.blueprint import Blueprint
 from kernelwright.data.starter.triton_words import INFINITE, lines_of, spoken, translated
 from kernelwright.data.starter.walk import ARGMAX, Elements, Pass, Rows, Scan, Walk, running
 
+ROWS = ("x_0", "x_1")
+"""The sizes that are walked where nothing else is said."""
 FILLS = {"sum": "0.0", "max": f"-{INFINITE}", "min": INFINITE}
 REDUCED = "{} = tl.{}(tl.where(mask, {}, {}), 0)"
 PLACE, LARGEST = (
@@ -35,8 +37,6 @@ def remark(blueprint: Blueprint) -> str:
     match blueprint.walk:
         case Elements(shape=(_,)):
             return "Each program takes 256 columns."
-        case Elements():
-            return "Each program takes 256 columns of one row."
         case _:
             return "Each program holds one whole row in a block."
 
@@ -86,17 +86,18 @@ class _Host:
         """The lines that make them."""
         made = _made(self.blueprint.walk)
         sizes = ", ".join(map(self.size, made))
-        call = "empty_like(x" if made == ("x_0", "x_1") else f"empty({sizes}, device=x.device"
+        call = "empty_like(x" if made == ROWS else f"empty({sizes}, device=x.device"
         rows = self.blueprint.outputs()
         return "".join(f"        {name} = torch.{call}{TYPES[kind]})\n" for kind, name in rows)
 
     def launch(self) -> tuple[str, str]:
-        """The grid, and the columns of a block."""
+        """The grid, and the columns of a block: a whole row, where there are rows."""
         walk = self.blueprint.walk
-        if not isinstance(walk, Elements):
-            return f"{self.size('x_0')},", f"triton.next_power_of_2({self.size('x_1')})"
-        *outer, last = map(self.size, walk.shape)
-        return f"{', '.join((*outer, f'triton.cdiv({last}, 256)'))}{'' if outer else ','}", "256"
+        *outer, last = map(self.size, walk.shape if isinstance(walk, Elements) else ROWS)
+        if not outer:
+            return f"triton.cdiv({last}, 256),", "256"
+        grid = ", ".join(outer) if outer[1:] else f"{outer[0]},"
+        return grid, f"triton.next_power_of_2({last})"
 
 
 def _made(walk: Walk) -> tuple[str, ...]:
@@ -107,7 +108,7 @@ def _made(walk: Walk) -> tuple[str, ...]:
         case Rows(keeps=False):
             return ("x_0",)
         case _:
-            return ("x_0", "x_1")
+            return ROWS
 
 
 def _device(walk: Walk) -> list[str]:
@@ -115,8 +116,9 @@ def _device(walk: Walk) -> list[str]:
     match walk:
         case Elements(shape=shape):
             lines = [f"{index} = tl.program_id({axis})" for axis, index in enumerate(walk.outer)]
-            lines += [f"j = tl.program_id({len(lines)}) * BLOCK + tl.arange(0, BLOCK)"]
-            return [*lines, f"mask = j < {shape[-1]}", *lines_of(walk.statements)]
+            first = "" if lines else "tl.program_id(0) * BLOCK + "
+            lines += [f"j = {first}tl.arange(0, BLOCK)", f"mask = j < {shape[-1]}"]
+            return [*lines, *lines_of(walk.statements)]
         case Scan(load=load):
             steps = [*lines_of(load), SCANNED, *translated("out[i * x_1 + j] = s;")]
         case Rows(load=load, passes=passes, keeps=keeps):
