@@ -15,7 +15,7 @@ from kernelwright.envs.referee.exit_codes import EMULATED_EXITS, EXITS
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.sandbox.build import head
-from kernelwright.envs.sandbox.limits import RUN_LIMITS
+from kernelwright.envs.sandbox.limits import RUN_LIMITS, TORCH_LIMITS
 from kernelwright.envs.sandbox.patience import patience
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import jail_path
@@ -83,9 +83,9 @@ class SandboxedCandidate(PrimedPeer):
         self.exits = EXITS | EMULATED_EXITS if built.emulated else EXITS
         files = [(name, memfd(content)) for name, content in built.files]
         with theirs:
-            self.job = sandboxes.of(Runtime.NATIVE).start(
+            self.job = sandboxes.of(Runtime.TORCH if built.with_torch else Runtime.NATIVE).start(
                 "play",
-                RUN_LIMITS,
+                TORCH_LIMITS if built.with_torch else RUN_LIMITS,
                 files=files,
                 command=[],
                 channel=theirs.fileno(),

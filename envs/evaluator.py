@@ -195,7 +195,7 @@ class Evaluator:
             return Evaluation(verdict=Verdict.NO_KERNEL, reason="empty_source")
         loaded = self._load(problem)
         dialect = DIALECTS[candidate.dialect]
-        built = dialect.build(candidate.source, loaded.specs, self.sandboxes)
+        built = dialect.build(candidate, loaded.specs, self.sandboxes)
         if isinstance(built, Evaluation):
             return built
         if sum(len(content) for _, content in built.files) > RUN_LIMITS.file_bytes:

@@ -25,6 +25,15 @@ FIXED_SIZE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 HUGE_BYTES = 2 << 20
 HEAP = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 """Environment of processes whose memory from malloc is to be in huge pages, too (glibc 2.35)."""
+KEPT_HEAP = {
+    "GLIBC_TUNABLES": ":".join(
+        f"glibc.malloc.{one}"
+        for one in ("hugetlb=1", "mmap_max=0", "trim_threshold=4294967296", "top_pad=67108864")
+    )
+}
+"""The same, where what was freed also stays with the process: PyTorch's operators ask for large
+memory in each call, and a page that is new costs more than what is written to it. A process that
+lives long, as a problem's module does, comes to keep it by itself."""
 _STATE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 _MADV_COLLAPSE, _MAP_FIXED, _FAILED = 25, 0x10, ctypes.c_void_p(-1).value
 Mapped: TypeAlias = "ctypes.Array[ctypes.c_char]"

@@ -203,11 +203,14 @@ class Candidate:
     problem_key: str
     dialect: Dialect
     source: str
+    torch_allowed: bool = False
+    """Whether PyTorch may compute a part of it, as KernelBench lets it: for evaluations."""
 
     @property
     def key(self) -> str:
-        """Content hash of problem, dialect and source."""
-        return content_hash(self.problem_key, self.dialect, self.source)
+        """Content hash of problem, dialect and source, and of what is allowed."""
+        rule = ("torch_allowed",) if self.torch_allowed else ()
+        return content_hash(self.problem_key, self.dialect, self.source, *rule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -378,6 +381,8 @@ class Record:
     turn: int = 0
     parent: str | None = None
     credit: float | None = None
+    torch_allowed: bool = False
+    """Whether PyTorch might compute a part of the answer (`Candidate`)."""
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -28,6 +28,16 @@ class AnswersError(ValueError):
     """These answers cannot be judged; the message says what to do."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A folder of answers. Without a dialect each file's is told by what it says; PyTorch may
+    compute a part of them where `torch_allowed`."""
+
+    folder: Path
+    dialect: Dialect | None = None
+    torch_allowed: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """One stored answer, and the problem that it is to."""
@@ -37,15 +47,15 @@ class Answer:
     problem: Problem
     dialect: Dialect
     source: str
+    torch_allowed: bool = False
 
 
-def read_answers(
-    folder: Path, problems: Sequence[Problem], dialect: Dialect | None = None
-) -> tuple[list[Answer], list[str]]:
+def read_answers(stored: Stored, problems: Sequence[Problem]) -> tuple[list[Answer], list[str]]:
     """(the answers to these problems in order, a sentence on each lot that is left out).
 
-    Without a dialect each file's is told by what it says. Raises AnswersError, and OSError.
+    Raises AnswersError, and OSError.
     """
+    folder = stored.folder
     if not folder.is_dir():
         raise AnswersError(f"no folder {folder}")
     asked = {place(one): one for one in problems}
@@ -61,7 +71,8 @@ def read_answers(
             sample=sample,
             problem=asked[level, number],
             source=path.read_text(encoding="utf-8", errors="replace"),
-            dialect=dialect or guess_dialect(path),
+            dialect=stored.dialect or guess_dialect(path),
+            torch_allowed=stored.torch_allowed,
         )
         for (level, number, sample), path in places
         if (level, number) in asked
@@ -121,8 +132,12 @@ def _judged(answers: Sequence[Answer], judge: AnyJudge) -> list[Evaluation]:
 
 
 def _candidate(answer: Answer) -> Candidate:
-    key = answer.problem.key
-    return Candidate(problem_key=key, dialect=answer.dialect, source=answer.source)
+    return Candidate(
+        problem_key=answer.problem.key,
+        dialect=answer.dialect,
+        source=answer.source,
+        torch_allowed=answer.torch_allowed,
+    )
 
 
 def _record(
@@ -140,6 +155,7 @@ def _record(
         source=answer.source if answer.source.strip() else None,
         evaluation=evaluation,
         reward=price("default", evaluation),
+        torch_allowed=answer.torch_allowed,
         versions=versions,
     )
 

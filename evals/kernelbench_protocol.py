@@ -91,7 +91,12 @@ def _judged(records: Sequence[Record], by_key: dict[str, Problem], judge: AnyJud
     for one in records:
         if one.source is not None and one.evaluation.verdict not in NOT_RUN:
             problem = by_key[one.problem_key]
-            candidate = Candidate(problem_key=problem.key, dialect=one.dialect, source=one.source)
+            candidate = Candidate(
+                problem_key=problem.key,
+                dialect=one.dialect,
+                source=one.source,
+                torch_allowed=one.torch_allowed,
+            )
             jobs[one.row] = (problem, candidate)
     found = dict(zip(jobs, judge.evaluate_many(list(jobs.values()), timed=False), strict=True))
     return [

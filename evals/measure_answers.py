@@ -15,8 +15,8 @@ from kernelwright.data.store import RecordStore, read_records
 from kernelwright.data.suite import Suite
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.types import Dialect, Record, content_hash
-from kernelwright.evals.answers import STAGE, Answer, judge_answers, read_answers
+from kernelwright.envs.types import Record, content_hash
+from kernelwright.evals.answers import STAGE, Answer, Stored, judge_answers, read_answers
 from kernelwright.evals.eval_results import write_eval_results
 from kernelwright.evals.kernelbench_protocol import FOLDER, read_opinions, second_opinions
 from kernelwright.evals.kernelbench_protocol import STAGE as SECOND_STAGE
@@ -31,14 +31,16 @@ SECOND_RULE = (
     "kernels; correctness only, and no verdict of ours depends on it"
 )
 
+TORCH_ALLOWED = ", of which PyTorch may compute a part"
+"""Behind the name of what was measured, wherever its numbers are shown."""
+
 
 def evaluate_answers(
-    folder: Path,
+    stored: Stored,
     suite: Suite,
     out_dir: Path,
     versions: Mapping[str, str],
     *,
-    dialect: Dialect | None = None,
     resume: bool = False,
     judges: Callable[[], BatchJudge] = open_judge,
 ) -> Scores:
@@ -47,9 +49,9 @@ def evaluate_answers(
     A folder that is not empty is refused unless `resume`, and resumed only for the same answers.
     """
     console = Console()
-    answers, notes = read_answers(folder, suite.problems, dialect)
+    answers, notes = read_answers(stored, suite.problems)
     store = RecordStore(out_dir)
-    attempt = Attempt(out_dir / "eval.json", _question(folder, suite, answers))
+    attempt = Attempt(out_dir / "eval.json", _question(stored, suite, answers))
     attempt.open(resume)
     store.cut_unfinished()
     attempt.save()
@@ -65,8 +67,9 @@ def evaluate_answers(
 
         judge_answers(answers, judge, versions, keep, {one.id for one in kept})
     records = sorted(store.read(), key=lambda one: one.row)
+    rule = TORCH_ALLOWED if stored.torch_allowed else ""
     facts = RunFacts(
-        model=f"answers of {folder.resolve().name}",
+        model=f"answers of {stored.folder.resolve().name}{rule}",
         dialect=Counter(one.dialect for one in records).most_common(1)[0][0],
         target=target_of(records),
         suite=suite.spec,
@@ -109,8 +112,10 @@ def show_levels(out_dir: Path, suite: Suite) -> None:
     write_report(out_dir)
 
 
-def _question(folder: Path, suite: Suite, answers: Sequence[Answer]) -> dict[str, object]:
+def _question(stored: Stored, suite: Suite, answers: Sequence[Answer]) -> dict[str, object]:
     """Everything that decides the records, as plain JSON."""
     files = {one.file: content_hash(one.dialect, one.source) for one in answers}
     keys = [one.key for one in suite.problems]
-    return {"answers": str(folder), "suite": suite.spec, "problems": keys, "files": files}
+    asked = {"suite": suite.spec, "problems": keys, "files": files}
+    rule = {"torch_allowed": True} if stored.torch_allowed else {}
+    return {"answers": str(stored.folder), **asked, **rule}

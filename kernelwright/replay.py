@@ -76,7 +76,12 @@ def replay(run: Path, place: str, versions: dict[str, str]) -> Replay:
     if before.seed is None:
         raise ReplayError(f"{place} is of a version that did not keep the seed of its inputs")
     problem = find_problem(run, record)
-    candidate = Candidate(problem_key=problem.key, dialect=record.dialect, source=record.source)
+    candidate = Candidate(
+        problem_key=problem.key,
+        dialect=record.dialect,
+        source=record.source,
+        torch_allowed=record.torch_allowed,
+    )
     # A kernel that failed may have failed while it was timed.
     timed = before.timing is not None or before.verdict is not Verdict.CORRECT
     with open_judge(1) as judge:

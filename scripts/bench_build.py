@@ -26,12 +26,13 @@ from rich.table import Table
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.dialects.base import Built, DialectSpec
+from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.dialects.inline_build import build_extension
 from kernelwright.envs.dialects.inline_extension import Extension
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.types import Candidate
 from scripts.kernels import sources, the_problem
 
 SIGNATURE = "(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0"
@@ -109,8 +110,9 @@ def builds(spec: CaseSpec, sandboxes: Sandboxes) -> dict[str, Callable[[], float
     """Name → a build of something new."""
     fresh = f"\n// {secrets.token_hex(8)}\n"
 
-    def native(dialect: DialectSpec, source: str) -> None:
-        if not isinstance(dialect.build(source + fresh, [spec], sandboxes), Built):
+    def native(dialect: str, source: str) -> None:
+        candidate = Candidate(problem_key="", dialect=dialect, source=source + fresh)
+        if not isinstance(DIALECTS[dialect].build(candidate, [spec], sandboxes), Built):
             sys.exit(f"{source} did not build")
 
     def inline(cpp: str, cuda: str = "") -> None:
@@ -126,13 +128,13 @@ def builds(spec: CaseSpec, sandboxes: Sandboxes) -> dict[str, Callable[[], float
             sys.exit(made.log)
 
     found: dict[str, Callable[[], float | None]] = {
-        "cpp": lambda: native(DIALECTS["cpp"], sources()["honest"]),
+        "cpp": lambda: native("cpp", sources()["honest"]),
         "inline, C++": lambda: inline(CPP_INLINE),
         "load_inline, C++": lambda: torchs_own(CPP_INLINE + fresh),
     }
     if nvcc_path():
         found |= {
-            "cuda, three generations": lambda: native(DIALECTS["cuda"], CUDA_NATIVE),
+            "cuda, three generations": lambda: native("cuda", CUDA_NATIVE),
             "inline, CUDA": lambda: inline(DECLARATION, CUDA_INLINE),
             "load_inline, CUDA": lambda: torchs_own(DECLARATION, CUDA_INLINE + fresh),
         }

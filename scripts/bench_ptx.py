@@ -26,7 +26,7 @@ from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.replay.counters import PREFIX, split_counters
 from kernelwright.envs.sandbox.runtimes import Sandboxes
-from kernelwright.envs.types import Case, Problem
+from kernelwright.envs.types import Candidate, Case, Problem
 
 MODULE = """
 import torch
@@ -148,8 +148,9 @@ def main() -> None:
         loaded = reference.load(problem)
         started = time.perf_counter()
         fresh = f"// {secrets.token_hex(8)}\n{source}"
+        candidate = Candidate(problem_key=problem.key, dialect="cuda", source=fresh)
         spec = loaded.specs[loaded.timed]
-        built = DIALECTS["cuda"].build(fresh, [spec], sandboxes)
+        built = DIALECTS["cuda"].build(candidate, [spec], sandboxes)
         build_s = time.perf_counter() - started
         if not isinstance(built, Built):
             sys.exit(built.log)

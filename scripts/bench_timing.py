@@ -30,6 +30,7 @@ from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.types import (
+    Candidate,
     Case,
     Evaluation,
     Problem,
@@ -119,7 +120,8 @@ def native_rounds(trials: int) -> None:
     for size in (1 << 12, 1 << 15, 1 << 19):
         problem = the_module("x + 1", "N", size)
         loaded = reference.load(problem)
-        built = DIALECTS["cpp"].build(NOTHING, loaded.specs, sandboxes)
+        candidate = Candidate(problem_key=problem.key, dialect="cpp", source=NOTHING)
+        built = DIALECTS["cpp"].build(candidate, loaded.specs, sandboxes)
         assert isinstance(built, Built)
         draws = Draws(reference, fresh_seed())
         nothing.prime(loaded.specs[0])

@@ -37,6 +37,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, help="of each kind, spread evenly")
     parser.add_argument("--only", help="part of the answers' names")
     parser.add_argument("--out", type=Path, help="rows of JSON; those that are there stay")
+    parser.add_argument("--torch-allowed", action="store_true", help="PyTorch may compute a part")
     options = parser.parse_args()
     if options.part == "packages" and find_spec("liger_kernel") is None:
         parser.error("--part packages judges Liger's kernels: pip install liger-kernel")
@@ -51,7 +52,8 @@ def main() -> None:
     with Judge() as judge:
         for first in track(range(0, len(left), BATCH), description="judging"):
             batch = left[first : first + BATCH]
-            found = judge.evaluate_many([_job(path) for path in batch], timed=False)
+            jobs = [_job(path, torch_allowed=options.torch_allowed) for path in batch]
+            found = judge.evaluate_many(jobs, timed=False)
             for path, one in zip(batch, found, strict=True):
                 row = {"answer": _name(path), "verdict": one.verdict, "reason": one.reason}
                 rows[_name(path)] = {**row, "log": one.log[-2000:]}
@@ -82,11 +84,13 @@ def _answers(folder: Path, most: int | None) -> Iterator[Path]:
     yield from (found[i * len(found) // count] for i in range(count))
 
 
-def _job(path: Path) -> tuple[Problem, Candidate]:
+def _job(path: Path, *, torch_allowed: bool) -> tuple[Problem, Candidate]:
     problem = load_problem(path.parents[1] / "problems" / f"{path.stem.partition('__')[0]}.py")
     source = path.read_text(encoding="utf-8")
     dialect = DIALECTS[path.parent.name]
-    return problem, Candidate(problem_key=problem.key, dialect=dialect, source=source)
+    return problem, Candidate(
+        problem_key=problem.key, dialect=dialect, source=source, torch_allowed=torch_allowed
+    )
 
 
 def _name(path: Path) -> str:

@@ -18,7 +18,7 @@ from kernelwright.data.suite import load_suite
 from kernelwright.envs.reference.distributions import AS_MADE
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Dialect, Problem, Record
-from kernelwright.evals.answers import AnswersError, guess_dialect, read_answers
+from kernelwright.evals.answers import AnswersError, Stored, guess_dialect, read_answers
 from kernelwright.evals.kernelbench_protocol import official, read_opinions
 from kernelwright.evals.measure import EvalError
 from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
@@ -153,18 +153,20 @@ def test_an_interrupted_evaluation_ends_with_every_answer_once(done: Done, tmp_p
     names = [name for name in ANSWERS if name.startswith("level_1_problem_1")]
     answers = write_answers(tmp_path / "run", names)
     suite = load_suite(f"kernelbench:{done.suite}?levels=1&ids=1")
-    out = tmp_path / "out"
-    evaluate_answers(answers, suite, out, {}, judges=partial(open_judge, 1))
+    out, stored = tmp_path / "out", Stored(answers)
+    evaluate_answers(stored, suite, out, {}, judges=partial(open_judge, 1))
     whole = (out / "records.jsonl").read_text().splitlines(keepends=True)
     (out / "records.jsonl").write_text("".join(whole[1:]) + whole[0][:40])
     with pytest.raises(EvalError, match="is not empty: --resume"):
-        evaluate_answers(answers, suite, out, {}, judges=partial(open_judge, 1))
-    evaluate_answers(answers, suite, out, {}, judges=partial(open_judge, 1), resume=True)
+        evaluate_answers(stored, suite, out, {}, judges=partial(open_judge, 1))
+    evaluate_answers(stored, suite, out, {}, judges=partial(open_judge, 1), resume=True)
     assert sorted(one.row for one in read_records(out)) == [0, 1, 2, 3]
     assert set(json.loads((out / "eval_results.json").read_text())) == {"1"}
     (answers / names[1]).write_text(ANSWERS[names[1]] + "\n")
     with pytest.raises(EvalError, match="asked another question: files changed"):
-        evaluate_answers(answers, suite, out, {}, judges=partial(open_judge, 1), resume=True)
+        evaluate_answers(
+            Stored(answers), suite, out, {}, judges=partial(open_judge, 1), resume=True
+        )
 
 
 def test_a_second_opinion_is_asked_once(done: Done) -> None:
@@ -213,7 +215,7 @@ def test_a_dialect_that_is_named_is_taken_for_every_file(tmp_path: Path) -> None
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / "level_1_problem_1_sample_0_kernel.py").write_text("class ModelNew: pass")
-    found, notes = read_answers(folder, problems(tmp_path / "suite"), "inline")
+    found, notes = read_answers(Stored(folder, "inline"), problems(tmp_path / "suite"))
     assert [one.dialect for one in found] == ["inline"]
     assert notes[0].startswith("3 of 4 problems have no answer: level1/2_Norm, ")
 

@@ -40,6 +40,8 @@ CHANGES = {
     "no strides": 'view["strides"] = []',
     "a step back": 'view["strides"] = [-1, 1]',
     "a place outside": 'view["offset"] = 1 << 40',
+    "an operator of PyTorch's": 'call |= {"library": "torch", "function": "mul.Tensor"}; '
+    'call["arguments"].pop()',
     "a library that is not there": 'call["library"] = "0" * 16',
     "a function that is not there": 'call["function"] = "two"',
     "more results": 'call["results"] *= 60',
@@ -95,6 +97,10 @@ def test_what_an_answer_writes_down_decides_nothing_but_its_own_verdict(
     assert found.verdict not in (Verdict.UNJUDGED, Verdict.CORRECT), found.log
     assert len(found.reason) <= 200
     assert found.reason.isprintable()
+
+
+def test_no_plan_has_pytorch_compute_where_it_may_not(evaluations: dict[str, Evaluation]) -> None:
+    assert evaluations["an operator of PyTorch's"].reason == "torch_compute"
 
 
 def test_a_plan_that_is_written_so_is_read(evaluations: dict[str, Evaluation]) -> None:

@@ -16,6 +16,7 @@ from kernelwright.envs.replay.plan import Plan
 from kernelwright.envs.replay.steps import Fill, Launch, Place
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.types import Candidate
 
 FOLDER = Path(__file__).parent / "dialects"
 INLINE_CUDA = (FOLDER / "inline_cuda.py").read_text()
@@ -47,7 +48,8 @@ def changed(source: str, old: str, new: str) -> str:
 
 def plan_of(source: str, loaded: Loaded, sandboxes: Sandboxes) -> Plan:
     """What the answer launches for the first case."""
-    built = Inline().build(source, loaded.specs, sandboxes)
+    candidate = Candidate(problem_key="", dialect="inline", source=source)
+    built = Inline().build(candidate, loaded.specs, sandboxes)
     assert isinstance(built, Built), built
     assert built.on_device is not None
     plan = built.on_device.trace(loaded.specs[0], 90)

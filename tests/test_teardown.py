@@ -16,6 +16,7 @@ from kernelwright.envs.sandbox.limits import BUILD_LIMITS
 from kernelwright.envs.sandbox.rootfs import native
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.zygote import Zygote
+from kernelwright.envs.types import Candidate
 from kernelwright.processes import living_below
 
 SPEC = CaseSpec(
@@ -35,7 +36,8 @@ def test_nothing_of_a_candidate_lives_once_it_is_closed() -> None:
     sandboxes = Sandboxes()
     zygote = sandboxes.of(Runtime.NATIVE)
     alone = living_below(zygote.process.pid)
-    built = DIALECTS["cpp"].build(SLOW_TO_DIE, [SPEC], sandboxes)
+    candidate = Candidate(problem_key="", dialect="cpp", source=SLOW_TO_DIE)
+    built = DIALECTS["cpp"].build(candidate, [SPEC], sandboxes)
     assert isinstance(built, Built)
     inputs = memfd(bytes(offsets(SPEC.inputs)[1]))
     player = SandboxedCandidate(built, sandboxes, 20.0)

@@ -13,7 +13,7 @@ from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.build import BUILD_LIMIT_S, BuildResult, compile_once
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
-from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
+from kernelwright.envs.types import UNSUPPORTED, Candidate, Evaluation, Verdict
 
 SOURCE_LIMIT_BYTES = 1 << 18
 REASON_LETTERS, LOG_LETTERS = 200, 1 << 15
@@ -40,6 +40,8 @@ class Built:
     on_device: GpuReplay | None = None
     emulated: bool = False
     """Whether what runs here is its device code, translated (envs/ptx)."""
+    with_torch: bool = False
+    """Whether it is played beside PyTorch, which computes a part of it."""
 
 
 class DialectSpec(Protocol):
@@ -71,7 +73,7 @@ class DialectSpec(Protocol):
         """What the prompt says about the answer's form, below the module and its sizes."""
 
     def build(
-        self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
+        self, candidate: Candidate, specs: Sequence[CaseSpec], sandboxes: Sandboxes
     ) -> Built | Evaluation:
         """The answer, ready to be played on these cases; or the evaluation that says why it cannot.
 

@@ -15,7 +15,7 @@ from kernelwright.envs.dialects.base import (
     too_large,
 )
 from kernelwright.envs.sandbox.runtimes import Sandboxes
-from kernelwright.envs.types import Evaluation
+from kernelwright.envs.types import Candidate, Evaluation
 
 FLAGS = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs")
 """No -ffast-math: it would change what NaN and infinity mean behind the candidate's back."""
@@ -40,8 +40,9 @@ class Cpp:
         return f"```cpp\n{signature(spec, C_ABI)}\n```"
 
     def build(
-        self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
+        self, candidate: Candidate, specs: Sequence[CaseSpec], sandboxes: Sandboxes
     ) -> Built | Evaluation:
+        source = candidate.source
         if refused := too_large(source):
             return refused
         made = shared_library(

@@ -33,7 +33,7 @@ from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
-from kernelwright.envs.types import Evaluation, Verdict
+from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 LIMIT_S = 60.0
 TRACE_LIMIT_S = 10.0
@@ -64,8 +64,9 @@ class Cuda:
         return f"```cpp\n{signature(spec, ABI)}\n```"
 
     def build(
-        self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
+        self, candidate: Candidate, specs: Sequence[CaseSpec], sandboxes: Sandboxes
     ) -> Built | Evaluation:
+        source = candidate.source
         if refused := too_large(source):
             return refused
         made = compiled(source, specs[0], sandboxes)

@@ -27,7 +27,7 @@ from kernelwright.envs.dialects.base import (
 )
 from kernelwright.envs.dialects.inline_build import Library, build_all
 from kernelwright.envs.dialects.inline_extension import Extension
-from kernelwright.envs.dialects.planned import Cases, misused, on_cpu, player
+from kernelwright.envs.dialects.planned import Cases, asks_torch, misused, on_cpu, player, refused
 from kernelwright.envs.hardware import gpus, pretended_architecture
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.replay.plan import Before, GpuReplay, Kernel, Plan, second_alone
@@ -38,7 +38,7 @@ from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
-from kernelwright.envs.types import Evaluation, Verdict
+from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 RECORD_LIMIT_S, TRACE_LIMIT_S = 20.0, 60.0
 EXTENSIONS_AT_MOST = 32
@@ -84,8 +84,9 @@ class Inline:
         )
 
     def build(
-        self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
+        self, candidate: Candidate, specs: Sequence[CaseSpec], sandboxes: Sandboxes
     ) -> Built | Evaluation:
+        source = candidate.source
         if rejected := too_large(source):
             return rejected
         wanted = record(source, specs[0], sandboxes)
@@ -96,14 +97,14 @@ class Inline:
         libraries = build_all(wanted, sandboxes)
         if isinstance(libraries, Evaluation):
             return libraries
-        plans = traced(source, libraries, specs, sandboxes)
+        plans = traced(candidate, libraries, specs, sandboxes)
         if isinstance(plans, Evaluation):
             return plans
         if not all(plan.computes for plan in plans):
             return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
         cases = list(zip(specs, plans, strict=True))
         if any(one.kernels for one in libraries):
-            return _with_device_code(source, libraries, cases, sandboxes)
+            return _with_device_code(candidate, libraries, cases, sandboxes)
         return _on_host(libraries, cases, sandboxes)
 
 
@@ -116,17 +117,18 @@ def _on_host(
     if isinstance(files, Evaluation):
         return files
     parts = [(library_file(number), one.content) for number, one in enumerate(libraries)]
-    facts = (("extensions", float(len(parts))), ("calls", float(len(cases[0][1].calls))))
-    return Built(files=(*files, *parts), facts=facts)
+    plan = cases[0][1]
+    facts = (("extensions", float(len(parts))), ("calls", float(len(plan.calls))))
+    return Built(files=(*files, *parts), facts=facts, with_torch=asks_torch(cases))
 
 
 def _with_device_code(
-    source: str, libraries: Sequence[Library], cases: Cases, sandboxes: Sandboxes
+    candidate: Candidate, libraries: Sequence[Library], cases: Cases, sandboxes: Sandboxes
 ) -> Built | Evaluation:
     """What can be said about it without a device, how it gets onto one, and how it runs here."""
 
     def trace(case: CaseSpec, _: int) -> Plan | Evaluation:
-        found = traced(source, libraries, [case], sandboxes)
+        found = traced(candidate, libraries, [case], sandboxes)
         return found if isinstance(found, Evaluation) else found[0]
 
     plan = cases[0][1]
@@ -141,7 +143,10 @@ def _with_device_code(
 
 
 def traced(
-    source: str, libraries: Sequence[Library], specs: Sequence[CaseSpec], sandboxes: Sandboxes
+    candidate: Candidate,
+    libraries: Sequence[Library],
+    specs: Sequence[CaseSpec],
+    sandboxes: Sandboxes,
 ) -> list[Plan] | Evaluation:
     """What the answer asks of its libraries for each case, run once in the sandbox."""
     told = {
@@ -153,9 +158,9 @@ def traced(
     }
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [str(pretended_architecture())],
+        [str(pretended_architecture()), "torch" if candidate.torch_allowed else ""],
         {
-            "candidate.py": source,
+            "candidate.py": candidate.source,
             "libraries.json": json.dumps(told),
             "layouts.json": json.dumps([json.loads(python_layout(spec)) for spec in specs]),
             **{library_file(number): one.content for number, one in enumerate(libraries)},
@@ -169,9 +174,10 @@ def traced(
     kernels = [kernel for one in libraries for kernel in one.kernels]
     try:
         found = _Plans.validate_json(made.artefact)
-        return [_plan(one, spec, kernels) for one, spec in zip(found, specs, strict=True)]
+        plans = [_plan(one, spec, kernels) for one, spec in zip(found, specs, strict=True)]
     except Exception as error:  # noqa: BLE001  the named boundary: an answer could write all of it
         return misused(error)
+    return refused(candidate, plans) or plans
 
 
 def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:

@@ -17,7 +17,7 @@ from kernelwright.envs.replay.assemble import NoCodeError
 from kernelwright.envs.replay.plan import Plan
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import NATIVE
-from kernelwright.envs.types import Evaluation, Verdict
+from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 Cases = Sequence[tuple[CaseSpec, Plan]]
 Files = tuple[tuple[str, bytes], ...]
@@ -50,7 +50,13 @@ def on_cpu(built: Built, cases: Cases | Evaluation, sandboxes: Sandboxes) -> Bui
     files = player(cases, program, FLAGS, sandboxes)
     if isinstance(files, Evaluation):
         return files
-    return replace(built, files=files, playable=True, timed=False, emulated=True)
+    torch = asks_torch(cases)
+    return replace(built, files=files, playable=True, timed=False, emulated=True, with_torch=torch)
+
+
+def asks_torch(cases: Cases) -> bool:
+    """Whether PyTorch computes a part of any."""
+    return any(plan.asks_torch for _, plan in cases)
 
 
 def player(
@@ -82,6 +88,14 @@ def player(
         return failed(made.failure, made.log)
     kept = (("constants", constants),) if constants else ()
     return ((LIBRARY, made.artefact), *kept)
+
+
+def refused(candidate: Candidate, plans: Sequence[Plan]) -> Evaluation | None:
+    """The verdict on a plan in which PyTorch computes although it may not: the answer shared a
+    process with what writes plans down. None where there is none."""
+    if candidate.torch_allowed or not any(plan.asks_torch for plan in plans):
+        return None
+    return failed("torch_compute", "the plan asks PyTorch to compute", Verdict.CHEATED)
 
 
 def misused(error: Exception) -> Evaluation:

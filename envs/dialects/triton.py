@@ -17,7 +17,7 @@ from pydantic import Field
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import ANOTHER_MODULE, Built, failed, import_failed, too_large
-from kernelwright.envs.dialects.planned import misused, on_cpu
+from kernelwright.envs.dialects.planned import misused, on_cpu, refused
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.ptx.program import ARCHITECTURE
 from kernelwright.envs.referee.layout import python_layout
@@ -34,7 +34,7 @@ from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.limits import TRITON_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import triton_tools
-from kernelwright.envs.types import Evaluation, Verdict
+from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 LIMIT_S = 120.0
 LOG_AT_MOST = 4096
@@ -75,13 +75,14 @@ class Triton:
         )
 
     def build(
-        self, source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes
+        self, candidate: Candidate, specs: Sequence[CaseSpec], sandboxes: Sandboxes
     ) -> Built | Evaluation:
+        source = candidate.source
         if rejected := too_large(source):
             return rejected
         if importlib.util.find_spec("triton") is None:
             return failed("no_triton", "run `pip install kernelwright[triton]`", Verdict.UNJUDGED)
-        plans = traced(source, specs, sandboxes, ARCHITECTURE)
+        plans = traced(candidate, specs, sandboxes, ARCHITECTURE)
         if isinstance(plans, Evaluation):
             return plans
         if not all(plan.computes for plan in plans):
@@ -92,7 +93,7 @@ class Triton:
             facts=(("launches", float(len(plans[0].launches))), *plans[0].facts()),
             timed=False,
             on_device=GpuReplay(
-                trace=lambda case, architecture: trace(source, case, sandboxes, architecture),
+                trace=lambda case, architecture: trace(candidate, case, sandboxes, architecture),
                 assembler=assembler(),
             ),
         )
@@ -100,14 +101,14 @@ class Triton:
 
 
 def traced(
-    source: str, specs: Sequence[CaseSpec], sandboxes: Sandboxes, architecture: int
+    candidate: Candidate, specs: Sequence[CaseSpec], sandboxes: Sandboxes, architecture: int
 ) -> list[Plan] | Evaluation:
     """What the answer launches for each case, with its kernels compiled for this architecture."""
     layouts = [json.loads(python_layout(spec)) for spec in specs]
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [str(architecture)],
-        {"candidate.py": source, "layouts.json": json.dumps(layouts)},
+        [str(architecture), "torch" if candidate.torch_allowed else ""],
+        {"candidate.py": candidate.source, "layouts.json": json.dumps(layouts)},
         mode="trace",
         limits=TRITON_LIMITS,
         limit_s=LIMIT_S,
@@ -118,9 +119,10 @@ def traced(
         found = _Traced.model_validate_json(made.artefact)
         if len(found.plans) != len(specs):
             raise ValueError(f"{len(found.plans)} plans for {len(specs)} cases")
-        return [_plan(one, found.kernels) for one in found.plans]
+        plans = [_plan(one, found.kernels) for one in found.plans]
     except Exception as error:  # noqa: BLE001  the named boundary: an answer could write all of it
         return misused(error)
+    return refused(candidate, plans) or plans
 
 
 def _plan(one: _Steps, kernels: list[Kernel]) -> Plan:
@@ -129,10 +131,10 @@ def _plan(one: _Steps, kernels: list[Kernel]) -> Plan:
 
 
 def trace(
-    source: str, spec: CaseSpec, sandboxes: Sandboxes, architecture: int
+    candidate: Candidate, spec: CaseSpec, sandboxes: Sandboxes, architecture: int
 ) -> Plan | Evaluation:
     """The same of one case."""
-    found = traced(source, [spec], sandboxes, architecture)
+    found = traced(candidate, [spec], sandboxes, architecture)
     return found if isinstance(found, Evaluation) else found[0]
 
 

@@ -69,21 +69,22 @@ def record(words: list[str]) -> None:
 
 def trace(words: list[str]) -> None:
     """Writes what an answer in Triton asks of a device of this architecture in each case, and its
-    kernels."""
+    kernels; with a second word PyTorch may compute, too."""
     from kernelwright.envs.guest.fake_cuda import as_on_device
     from kernelwright.envs.guest.triton_trace import compiled_kernels, without_device
 
     layouts, device = scratch("layouts.json"), without_device(int(words[0]))
     made = as_on_device(model_class())
     # A module of its own for each case: what one has kept of an earlier call is of no other.
-    plans = [call_on(device, Rounds(made), layout) for layout in layouts]
+    allowed = bool(words[1])
+    plans = [call_on(device, Rounds(made), one, torch_allowed=allowed) for one in layouts]
     with os.fdopen(CHANNEL, "w") as file:
         json.dump({"plans": plans, "kernels": compiled_kernels()}, file)
 
 
 def launches(words: list[str]) -> None:
     """Writes what an answer asks of its libraries in each case, and where its tensors lay; with
-    CUDA in them it finds a device of this architecture."""
+    CUDA in them it finds a device of this architecture. With a second word PyTorch may compute."""
     from kernelwright.envs.guest.fake_cuda import as_on_device, pretend
     from kernelwright.envs.guest.inline_trace import Recording
 
@@ -93,14 +94,17 @@ def launches(words: list[str]) -> None:
     torch.utils.cpp_extension.load_inline = recording.load_inline
     made = as_on_device(model_class()) if recording.with_cuda else model_class()
     plans = [
-        call_on(recording, Rounds(made), layout) | {"addresses": recording.addresses()}
+        call_on(recording, Rounds(made), layout, torch_allowed=bool(words[1]))
+        | {"addresses": recording.addresses()}
         for layout in layouts
     ]
     with os.fdopen(CHANNEL, "w") as file:
         json.dump(plans, file)
 
 
-def call_on(device: Any, rounds: Rounds, layout: dict[str, Any]) -> dict[str, Any]:
+def call_on(
+    device: Any, rounds: Rounds, layout: dict[str, Any], *, torch_allowed: bool
+) -> dict[str, Any]:
     """What two calls in this layout ask of the device, as the tape has it. The first is on inputs
     of its own: what the second then returns of the first's is not what the second was asked."""
     from kernelwright.envs.guest.moves import Moves
@@ -113,7 +117,7 @@ def call_on(device: Any, rounds: Rounds, layout: dict[str, Any]) -> dict[str, An
     device.tape = tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
     for tensor in earlier[:first_of_state]:
         tape.zeros(tensor)
-    with torch.inference_mode(), Moves(tape):
+    with torch.inference_mode(), Moves(tape, torch_allowed=torch_allowed):
         rounds.forward(*rounds.arranged([*earlier[:first_of_state], *tensors[first_of_state:]]))
         tape.begin()
         outputs = rounds.forward(*rounds.arranged(tensors))

@@ -1,4 +1,5 @@
-"""What PyTorch may do for an answer, as steps of a tape: make tensors, move them, view them."""
+"""What PyTorch may do for an answer, as steps of a tape: make tensors, move them, view them; and
+compute, where that is allowed (`torch_allowed`)."""
 
 from __future__ import annotations
 
@@ -37,9 +38,9 @@ VIEWS = frozenset(
 class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Within it what PyTorch moves is written to the tape; what only makes or views, is not."""
 
-    def __init__(self, tape: Tape) -> None:
+    def __init__(self, tape: Tape, *, torch_allowed: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.tape = tape
+        self.tape, self.torch_allowed = tape, torch_allowed
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -53,8 +54,10 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
             with self:
                 return func.decompose(*args, **(kwargs or {}))
         name = func.overloadpacket.__name__
-        if name not in KNOWN:
+        if name not in KNOWN and not self.torch_allowed:
             leave(TORCH_COMPUTE, f"PyTorch was asked to compute: {name}")
+        if name not in KNOWN or (self.torch_allowed and _rounds(name, args, kwargs or {})):
+            return self.tape.computed(func, args, kwargs or {})
         result = func(*args, **(kwargs or {}))
         if isinstance(result, torch.Tensor):
             self.tape.new(result, args)
@@ -69,6 +72,14 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
         elif name in LOST and not (name == READ and self.tape.is_older(args[0])):
             self.tape.leave_out(name)
         return result
+
+
+def _rounds(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Whether it makes whole numbers of others, which is more than moving."""
+    if name == "copy_":
+        return args[1].is_floating_point() and not args[0].is_floating_point()
+    kind = named.get("dtype") or args[0].dtype if name == "_to_copy" else None
+    return kind is not None and args[0].is_floating_point() and not kind.is_floating_point
 
 
 def joined(tape: Tape, name: str, given: tuple[Any, ...], result: torch.Tensor) -> None:

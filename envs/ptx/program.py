@@ -15,8 +15,14 @@ from kernelwright.envs.ptx.lower import lower
 from kernelwright.envs.ptx.parse import Kernel, Module, NotEmulatedError, OddPtxError, parse
 from kernelwright.envs.replay.assemble import best_for
 from kernelwright.envs.replay.plan import Plan, Variable
-from kernelwright.envs.replay.steps import Launch, Place, Struct
-from kernelwright.envs.replay.tables import Tables, all_cases, mangled
+from kernelwright.envs.replay.steps import TORCH, Launch, Place, Struct
+from kernelwright.envs.replay.tables import (
+    END_ROUND,
+    Tables,
+    all_cases,
+    libraries_of,
+    mangled,
+)
 
 ARCHITECTURE = 80
 """Code for later ones may ask for what is not emulated: clusters, wgmma, bulk copies."""
@@ -39,7 +45,8 @@ def program(cases: Cases) -> tuple[str, bytes]:
     if sum(len(plan.launches) for _, plan in cases) > MOST_LAUNCHES:
         raise NotEmulatedError("many_launches")
     names = {code: f"m{number}" for number, code in enumerate(modules)}
-    lines = ['#include "launch.h"']
+    asks_torch = any(plan.asks_torch for _, plan in cases)
+    lines = [*(libraries_of([]) if asks_torch else []), '#include "launch.h"']
     known: dict[tuple[str, str], Kernel] = {}
     for code, module in modules.items():
         lines += [f"namespace {names[code]} {{", *_variables(module)]
@@ -52,9 +59,18 @@ def program(cases: Cases) -> tuple[str, bytes]:
     file, launched = bytearray(), _launched(known, names)
     for number, (spec, plan) in enumerate(cases):
         variables = {name: _variable(modules, names, one) for name, one in plan.variables.items()}
-        tables = Tables(number, spec, plan, file=file, launched=launched, variables=variables)
+        tables = Tables(
+            number,
+            spec,
+            plan,
+            file=file,
+            launched=launched,
+            libraries={TORCH: 0},
+            variables=variables,
+        )
         lines += tables.written()
-    return "\n".join([*lines, all_cases(len(cases), "tell_counts();")]), bytes(file)
+    last = f"tell_counts(); {END_ROUND}" if asks_torch else "tell_counts();"
+    return "\n".join([*lines, all_cases(len(cases), last)]), bytes(file)
 
 
 def _code(cases: Cases) -> dict[str, str]:
@@ -124,7 +140,7 @@ def _launched(
                 inside = parameter.offset + pointer.at
                 if pointer.at + 8 <= parameter.size_bytes:
                     rows.append(f"{{{inside}, 8, nullptr, {to.place(pointer.place)}}}")
-        count = to.array("Argument", f"arguments{suffix}", rows)
+        count = to.array("Parameter", f"arguments{suffix}", rows)
         grid, block = (f"{{{', '.join(map(str, one))}}}" for one in (step.grid, step.block))
         own = f"&{names[step.code]}::kernel{mangled(kernel.name)}"
         parts = [own, grid, block, step.shared_bytes, kernel.parameter_bytes, count]

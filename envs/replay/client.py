@@ -101,6 +101,8 @@ class GpuCandidate(RoundPeer):
         plan = self.on_device.trace(spec, self.gpu.architecture)
         if isinstance(plan, Evaluation):
             self._fail(plan.reason, plan.verdict, plan.log)
+        if plan.asks_torch:
+            plan = plan.model_copy(update={"left_out": "PyTorch beside kernels on a device"})
         if plan.left_out:
             name = UNSUPPORTED + plan.left_out.replace(" ", "_")
             self._fail(name, Verdict.BUILD_FAILED, f"{plan.left_out} cannot be replayed")

@@ -21,11 +21,8 @@ from kernelwright.envs.replay.ptx import ARCHITECTURES, occupancy, static_facts
 from kernelwright.envs.replay.steps import (
     MOST_STEPS,
     Call,
-    Copy,
     Count,
-    Fill,
     Launch,
-    Move,
     Name,
     Place,
     Said,
@@ -33,8 +30,7 @@ from kernelwright.envs.replay.steps import (
     Strict,
     Symbol,
     is_empty,
-    place_of,
-    span_bytes,
+    places_of,
 )
 from kernelwright.envs.types import Evaluation
 
@@ -84,8 +80,14 @@ class Plan(Strict):
 
     @property
     def computes(self) -> bool:
-        """Whether any step of it is more than moving: a launch of some block, or a call."""
-        return any(isinstance(one, Launch | Call) and not is_empty(one) for one in self.steps)
+        """Whether it launches some block of a kernel, or calls a function, of the answer's own."""
+        launches = any(not is_empty(one) for one in self.launches)
+        return launches or any(one.is_own for one in self.calls)
+
+    @property
+    def asks_torch(self) -> bool:
+        """Whether PyTorch computes a part of it."""
+        return not all(one.is_own for one in self.calls)
 
     @property
     def launches(self) -> list[Launch]:
@@ -114,21 +116,7 @@ class Plan(Strict):
     def places(self) -> Iterator[tuple[Place, int]]:
         """Every place that is mentioned, with the bytes that are known to be used there."""
         for step in self.steps:
-            match step:
-                case Launch():
-                    yield from ((one, 0) for one in step.places)
-                case Fill():
-                    yield step.at, step.bytes
-                case Copy():
-                    yield step.source, step.bytes
-                    yield step.to, step.bytes
-                case Move():
-                    for side in (step.source, step.to):
-                        yield side.at, span_bytes(side.dtype, step.shape, side.strides)
-                case Call():
-                    for view in step.views:
-                        used_bytes = span_bytes(view.dtype, view.shape, view.strides)
-                        yield place_of(view), used_bytes
+            yield from places_of(step)
         yield from ((one, 0) for one in self.outputs)
 
     def facts(self) -> tuple[tuple[str, float], ...]:

@@ -169,19 +169,36 @@ class Result(Strict):
     made: Annotated[int, Field(ge=0, le=MOST_STEPS)] | None = None
 
 
+Function = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z_0-9]{0,100}(\.[A-Za-z_0-9]{1,50})?$")]
+"""By its name; one of PyTorch's also by its overload."""
+TORCH = "torch"
+"""The library whose functions are PyTorch's own operators, by name and overload."""
+
+
 class Call(Strict):
-    """A call of a function of a library that the answer wrote in C++; None: nothing came back."""
+    """A call of a function of a library that the answer wrote in C++, or of PyTorch's own; None:
+    nothing came back."""
 
     library: Name
-    function: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z_0-9]{0,100}$")]
+    function: Function
     arguments: Annotated[list[Argument], Field(max_length=MOST_ARGUMENTS)]
     results: Annotated[list[Result | None], Field(max_length=MOST_ARGUMENTS, fail_fast=True)]
 
     @property
-    def views(self) -> Iterator[View]:
-        """All tensors that it has to do with."""
+    def is_own(self) -> bool:
+        """Whether the answer wrote what it calls."""
+        return self.library != TORCH
+
+    @property
+    def given(self) -> Iterator[View]:
+        """All tensors among the arguments."""
         for one in self.arguments:
             yield from (one.tensors or []) + ([one.tensor] if one.tensor else [])
+
+    @property
+    def views(self) -> Iterator[View]:
+        """All tensors that it has to do with."""
+        yield from self.given
         yield from (one.view for one in self.results if one)
 
 
@@ -205,6 +222,36 @@ def span_bytes(dtype: str, shape: Sequence[int], strides: Sequence[int]) -> int:
         return 0
     last = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
     return (last + 1) * ITEM_BYTES[dtype]
+
+
+def places_of(step: Step) -> Iterator[tuple[Place, int]]:
+    """Every place that it mentions, with the bytes that are known to be used there."""
+    match step:
+        case Launch():
+            yield from ((one, 0) for one in step.places)
+        case Fill():
+            yield step.at, step.bytes
+        case Copy():
+            yield step.source, step.bytes
+            yield step.to, step.bytes
+        case Move():
+            for side in (step.source, step.to):
+                yield side.at, span_bytes(side.dtype, step.shape, side.strides)
+        case Call():
+            for view in step.views:
+                yield place_of(view), span_bytes(view.dtype, view.shape, view.strides)
+
+
+def made_by_calls(steps: Sequence[Step]) -> set[str]:
+    """Tensors that a call gives back and that no step has mentioned before."""
+    met: set[str] = set()
+    made: set[str] = set()
+    for step in steps:
+        if isinstance(step, Call):
+            met |= {view.storage for view in step.given}
+            made |= {one.view.storage for one in step.results if one} - met
+        met |= {place.tensor for place, _ in places_of(step)}
+    return made
 
 
 def is_empty(step: Step) -> bool:

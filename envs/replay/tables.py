@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.replay.plan import Plan, sizes_of
 from kernelwright.envs.replay.steps import (
+    TORCH,
     Argument,
     Call,
     Copy,
@@ -25,7 +26,9 @@ from kernelwright.envs.replay.steps import (
     Step,
     View,
     is_empty,
+    made_by_calls,
 )
+from kernelwright.envs.sandbox.rootfs import OPERATORS
 
 TYPES = {
     "uint8": 0,
@@ -76,12 +79,7 @@ class Tables:
         for one, wanted in zip(self.results, spec.outputs, strict=True):
             if one.offset + wanted.size_bytes > self.bytes[one.tensor]:
                 raise ValueError("an output lies outside its tensor")
-        self.made = {
-            one.view.storage
-            for call in plan.calls
-            for one in call.results
-            if one and one.view.storage in plan.buffers
-        }
+        self.made = made_by_calls(plan.steps) & plan.buffers.keys()
         self.lent = {} if launched else self._lent()
         self.contents = plan.contents()
         self.constants: dict[str, int] = {}
@@ -257,14 +255,22 @@ def program_of_calls(
     """C++ that plays the plan of the case that it is called for, with `kernelwright_call`, and its
     file of constants. Only functions of these libraries compute, in files as `library_file` names
     them."""
-    numbers = {name: number for number, name in enumerate(libraries)}
-    rows = [f'{{"/scratch/{library_file(number)}"}}' for number in numbers.values()]
-    lines = ['#include "call.h"', f"static Library libraries[] = {{{', '.join(rows)}}};"]
-    file = bytearray()
+    paths = [f"/scratch/{library_file(number)}" for number in range(len(libraries))]
+    numbers = {name: number for number, name in enumerate((*libraries, TORCH))}
+    lines, file = [*libraries_of(paths)], bytearray()
     for number, (spec, plan) in enumerate(cases):
         lines += Tables(number, spec, plan, file=file, libraries=numbers).written()
-    lines.append(all_cases(len(cases), f"end_round(libraries, {len(rows)});"))
-    return "\n".join(lines), bytes(file)
+    return "\n".join([*lines, all_cases(len(cases), END_ROUND)]), bytes(file)
+
+
+END_ROUND = "end_round(libraries, sizeof libraries / sizeof *libraries);"
+"""What comes last where libraries were called."""
+
+
+def libraries_of(paths: Sequence[str]) -> list[str]:
+    """What calls functions, and the libraries that it finds them in: PyTorch's comes last."""
+    rows = ", ".join(f'{{"{path}"}}' for path in (*paths, OPERATORS))
+    return ['#include "call.h"', f"static Library libraries[] = {{{rows}}};"]
 
 
 def library_file(number: int) -> str:

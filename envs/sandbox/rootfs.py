@@ -14,23 +14,26 @@ import os
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from kernelwright.envs.memfd import HEAP
+from kernelwright.envs.memfd import HEAP, KEPT_HEAP
 from kernelwright.envs.paths import PACKAGE, SEARCHED
 from kernelwright.envs.sandbox.toolchain import (
     NATIVE,
     jail_path,
     nvcc_folder,
+    operators_path,
     pyjail_path,
     triton_tools,
 )
 from kernelwright.envs.types import content_hash
 
+OPERATORS = "/operators.so"
+"""Where native/torch/operators.cpp is shown."""
 GUEST, HEADERS = Path(__file__).parents[1] / "guest", NATIVE / "include"
 _START = "import sys; sys.path.insert(0, '/judge'); from kernelwright.envs.guest.main import main; "
 _START += "main(sys.argv[1], int(sys.argv[2]))"
@@ -111,9 +114,28 @@ def python() -> Inside:
         command=(sys.executable, "-I", "-B", "-c", _START, "/pyjail.so"),
         shown=(*shown, guest, (str(pyjail_path()), "/pyjail.so")),
         readable=("/judge", *sorted(folders)),
-        hidden=(str(PACKAGE),) if any(map(PACKAGE.is_relative_to, folders)) else (),
+        hidden=_hidden(folders),
         environment=environment,
         stamp=content_hash(version("torch"), _triton_version(), *_sources(GUEST, "*.py")),
+    )
+
+
+@lru_cache
+def beside_torch() -> Inside:
+    """The same as `native`, with PyTorch's own operators loaded once: for answers that may use
+    them (native/torch/operators.cpp)."""
+    folders, plain = sorted(_interpreter()), native()
+    return replace(
+        plain,
+        shown=(
+            *plain.shown,
+            *((folder, folder) for folder in folders),
+            (str(operators_path()), OPERATORS),
+        ),
+        readable=(*plain.readable, *folders),
+        hidden=_hidden(folders),
+        environment={**_from_outside(), **KEPT_HEAP, "LD_PRELOAD": OPERATORS},
+        stamp=content_hash(plain.stamp, version("torch")),
     )
 
 
@@ -125,9 +147,8 @@ def reference() -> Inside:
     nothing else.
     """
     folders = sorted(_interpreter() | _packages())
-    passed = {name: one for name, one in os.environ.items() if name in FROM_OUTSIDE}
     environment = {
-        **passed,
+        **_from_outside(),
         **HEAP,
         "PYTHONPATH": "/judge",
         "HOME": "/scratch",
@@ -145,6 +166,15 @@ def reference() -> Inside:
         readable=("/judge", *folders),
         environment=environment,
     )
+
+
+def _from_outside() -> dict[str, str]:
+    return {name: one for name, one in os.environ.items() if name in FROM_OUTSIDE}
+
+
+def _hidden(folders: Iterable[str]) -> tuple[str, ...]:
+    """This package, where one of these has it: in it are kernels that answer its own problems."""
+    return (str(PACKAGE),) if any(map(PACKAGE.is_relative_to, folders)) else ()
 
 
 def _interpreter() -> set[str]:

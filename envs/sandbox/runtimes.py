@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from kernelwright.envs.sandbox.rootfs import Inside, native, python
+from kernelwright.envs.sandbox.rootfs import Inside, beside_torch, native, python
 from kernelwright.envs.sandbox.zygote import Zygote
 
 
@@ -13,10 +13,17 @@ class Runtime(StrEnum):
 
     NATIVE = "native"
     PYTHON = "python"
+    TORCH = "torch"
 
 
 def _inside(runtime: Runtime) -> Inside:
-    return native() if runtime is Runtime.NATIVE else python()
+    match runtime:
+        case Runtime.NATIVE:
+            return native()
+        case Runtime.PYTHON:
+            return python()
+        case Runtime.TORCH:
+            return beside_torch()
 
 
 class Sandboxes:

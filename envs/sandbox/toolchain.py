@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 
 from kernelwright.envs.hardware import pretended_architecture
@@ -130,9 +131,22 @@ def pyjail_path() -> Path:
     return _built("pyjail", [*flags, str(NATIVE / "pyjail.cpp")])
 
 
+@lru_cache
+def operators_path() -> Path:
+    """PyTorch's operators as functions of a plan (native/torch/operators.cpp)."""
+    torch = package_folder("torch")
+    if torch is None:
+        raise SandboxUnavailableError("no PyTorch: run `pip install torch`")
+    flags = ["-O1", "-std=gnu++20", "-shared", "-fPIC", "-w", f"-I{torch / 'include'}"]
+    libraries = ["-ltorch_cpu", "-lc10", f"-L{torch / 'lib'}", f"-Wl,-rpath,{torch / 'lib'}"]
+    source = str(NATIVE / "torch" / "operators.cpp")
+    return _built(f"operators-{version('torch')}", [*flags, source, *libraries])
+
+
 def _built(name: str, arguments: list[str]) -> Path:
     """A helper of ours, built once per source and compiler and kept in the cache folder."""
-    sources = [path.read_text() for path in sorted(NATIVE.glob("*.*"))]
+    folders = (NATIVE, NATIVE / "torch")
+    sources = [path.read_text() for one in folders for path in sorted(one.glob("*.*"))]
     folder = cache_folder() / "native"
     path = folder / f"{name}-{content_hash(*sources, compiler_path())}"
     if not path.exists():

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.commands.asked import DEFAULT, AskedDialect
+from kernelwright.commands.asked import DEFAULT, TORCH_ALLOWED, AskedDialect
 from kernelwright.commands.shared import FAILED, RunFolder, judging, told
 from kernelwright.envs.types import Verdict
 from kernelwright.verdicts import verdict_object, verdict_text
@@ -40,6 +40,7 @@ def judge(
         Path, typer.Argument(metavar="ANSWER", help="File with the kernel's source.")
     ],
     dialect: Annotated[AskedDialect, typer.Option(help="What the answer is written in.")] = DEFAULT,
+    torch_allowed: Annotated[bool, typer.Option("--torch-allowed", help=TORCH_ALLOWED)] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Judge one kernel: build it, check it, time it, all in a sandbox. Exit code 0 if correct."""
@@ -52,7 +53,9 @@ def judge(
         asked = load_problem(problem)
     with told(OSError, UnicodeDecodeError, about=answer):
         source = answer.read_text(encoding="utf-8")
-    candidate = Candidate(problem_key=asked.key, dialect=dialect, source=source)
+    candidate = Candidate(
+        problem_key=asked.key, dialect=dialect, source=source, torch_allowed=torch_allowed
+    )
     with judging(), open_judge(1) as the_judge:
         evaluation = the_judge.evaluate(asked, candidate)
     if as_json:

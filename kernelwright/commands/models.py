@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelwright.commands.asked import AUTO, AskedDialectOrAuto, Rule
+from kernelwright.commands.asked import AUTO, TORCH_ALLOWED, AskedDialectOrAuto, Rule
 from kernelwright.commands.shared import FAILED, RunFolder, judging, told
 from kernelwright.envs.types import Baseline, Dialect
 
 if TYPE_CHECKING:
     from kernelwright.data.suite import Suite
+    from kernelwright.evals.run import EvalSettings
 
 MODEL = "Embedded name, Hub id, or folder (also a run's)."
 
@@ -66,6 +67,7 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Ray cluster that judges; auto: this one.")
     ] = None,
+    torch_allowed: Annotated[bool, typer.Option("--torch-allowed", help=TORCH_ALLOWED)] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue in the same folder.")] = False,
 ) -> None:
     """Measure a model, or answers that are stored, on a suite: correct rate, speed, a report."""
@@ -73,34 +75,42 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
 
     from kernelwright.data.store import StoreError
     from kernelwright.envs.remote.open_judge import open_judge
-    from kernelwright.evals.answers import AnswersError
+    from kernelwright.evals.answers import AnswersError, Stored
     from kernelwright.evals.measure import EvalError, evaluate_model
     from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
-    from kernelwright.evals.run import EvalSettings
-    from kernelwright.machine import versions
     from kernelwright.rl.weights import ModelError
 
     asked = None if dialect == AUTO else dialect
-    _refuse(model, answers, baseline, asked)
+    _refuse(model, answers, baseline, asked, torch_allowed=torch_allowed)
     with told(ValueError):
         chosen = _chosen(suite, problems, protocol)
-        settings = EvalSettings(
-            dialect=asked or "cpp",
-            samples=samples,
-            max_new_tokens=max_new_tokens,
-            temperature=temperature,
-            versions=versions(),
-        )
+        settings = _settings(asked or "cpp", samples, max_new_tokens, temperature)
     folder, judges = out or _folder(answers, model), partial(open_judge, ray_address=ray)
+    how: Any = {"resume": resume, "judges": judges}
     with judging(), told(EvalError, ModelError, StoreError, AnswersError, OSError):
-        how: Any = {"resume": resume, "judges": judges}
         if answers:
-            evaluate_answers(answers, chosen, folder, settings.versions, dialect=asked, **how)
+            stored = Stored(answers, asked, torch_allowed)
+            evaluate_answers(stored, chosen, folder, settings.versions, **how)
         elif model:
             evaluate_model(model, chosen, settings, folder, baseline=baseline, **how)
         if protocol:
             ask_kernelbench(folder, chosen, judges)
         show_levels(folder, chosen)
+
+
+def _settings(
+    dialect: Dialect, samples: int, max_new_tokens: int, temperature: float
+) -> EvalSettings:
+    from kernelwright.evals.run import EvalSettings
+    from kernelwright.machine import versions
+
+    return EvalSettings(
+        dialect=dialect,
+        samples=samples,
+        max_new_tokens=max_new_tokens,
+        temperature=temperature,
+        versions=versions(),
+    )
 
 
 def _folder(answers: Path | None, model: str | None) -> Path:
@@ -109,7 +119,12 @@ def _folder(answers: Path | None, model: str | None) -> Path:
 
 
 def _refuse(
-    model: str | None, answers: Path | None, baseline: Baseline, dialect: Dialect | None
+    model: str | None,
+    answers: Path | None,
+    baseline: Baseline,
+    dialect: Dialect | None,
+    *,
+    torch_allowed: bool,
 ) -> None:
     """Exits where the options make no sense together, or here."""
     from kernelwright.preflight import not_judged_here
@@ -119,6 +134,8 @@ def _refuse(
             raise ValueError("eval takes a model or --answers FOLDER: one of the two")
         if answers and baseline is not Baseline.EAGER:
             raise ValueError("--baseline compile is for a model; --answers is held against eager")
+        if torch_allowed and not answers:
+            raise ValueError("--torch-allowed is for --answers: a model is asked for whole kernels")
     if dialect and (why := not_judged_here(dialect)):
         typer.echo(why, err=True)
         raise typer.Exit(FAILED)

@@ -4,11 +4,11 @@
 #pragma once
 #include "fragments.h"
 
-struct Argument { u32 offset, bytes; const u8* content; Place place; };  // without content: an address
+struct Parameter { u32 offset, bytes; const u8* content; Place place; };  // without content: an address
 struct Run {
   const Kernel* kernel;
   u32 grid[3], block[3], shared_bytes, parameter_bytes, argument_count;
-  const Argument* arguments;
+  const Parameter* arguments;
 };
 const u32 kParameterBytes = 4096 + 256, kMostShared = 163 << 10;  // of an A100
 
@@ -21,7 +21,8 @@ CALL Region* regions_of(const Play& play, u32& count) {
   Region* all = static_cast<Region*>(room((tensors + global_count + 1) * sizeof(Region)));
   for (u32 i = 0; i < tensors; ++i) {
     const Tensor& it = play.one.tensors[i];
-    all[i] = {(u64)play.tensors[i], (u64)play.tensors[i] + it.bytes, it.name, it.writable};
+    const u64 at = (u64)play.tensors[i];  // nowhere: what a call will give back
+    all[i] = {at, at ? at + it.bytes : 0, it.name, it.writable};
   }
   memcpy(all + tensors, globals, global_count * sizeof(Region));
   count = tensors + global_count + 1;
@@ -33,7 +34,7 @@ CALL void play_run(const void* what, Play& play, u64 seed) {
   const Run& one = *static_cast<const Run*>(what);
   memset(parameters, 0, sizeof parameters);
   for (u32 i = 0; i < one.argument_count; ++i) {
-    const Argument& it = one.arguments[i];
+    const Parameter& it = one.arguments[i];
     const u64 pointer = it.content ? 0 : (u64)play.at(it.place);
     memcpy(parameters + it.offset, it.content ? it.content : (const u8*)&pointer, it.bytes);
   }
