@@ -10,6 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernelwright.envs.guest.leave import TORCH_COMPUTE, leave
+from kernelwright.envs.guest.operators import computed
 from kernelwright.envs.guest.tape import Tape, address
 
 UNIFORM = frozenset(
@@ -57,7 +58,7 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if name not in KNOWN and not self.torch_allowed:
             leave(TORCH_COMPUTE, f"PyTorch was asked to compute: {name}")
         if name not in KNOWN or (self.torch_allowed and _rounds(name, args, kwargs or {})):
-            return self.tape.computed(func, args, kwargs or {})
+            return computed(self.tape, func, args, kwargs or {})
         result = func(*args, **(kwargs or {}))
         if isinstance(result, torch.Tensor):
             self.tape.new(result, args)

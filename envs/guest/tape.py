@@ -18,19 +18,8 @@ from kernelwright.envs.guest.leave import TORCH_COMPUTE, leave
 from kernelwright.envs.guest.library import TYPES, LeftOut
 
 FILL_BYTES = (1, 2, 4, 8)
-DECIDED = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
-"""Of operators whose results have shapes, or are numbers, that values decide."""
 MOST_CONSTANT_BYTES, MOST_LISTED = 8 << 20, 256
 """The same as in envs/replay/plan.py."""
-TORCH = "torch"
-"""The library that PyTorch's own operators are called in (envs/replay/steps.py)."""
-MEMORY_FORMATS = {
-    torch.contiguous_format: 0,
-    torch.preserve_format: 1,
-    torch.channels_last: 2,
-    torch.channels_last_3d: 3,
-}
-"""PyTorch's own numbers (c10/core/MemoryFormat.h)."""
 
 
 class Tape:
@@ -211,46 +200,6 @@ class Tape:
         step = {"library": library, "function": function}
         self.steps.append({**step, "arguments": arguments, "results": results})
 
-    def computed(self, func: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """What an operator of PyTorch's computes: a call of a function of PyTorch's."""
-        name = func.name().removeprefix("aten::")
-        schema = func._schema.arguments
-        given = dict(zip((one.name for one in schema), args, strict=False)) | named
-        if name == func.name() or DECIDED & set(func.tags) or _is_random(func, given):
-            self.leave_out(func.name())
-        # Before it runs: it may write into what the model has kept.
-        arguments = [self._operand(given.get(one.name, LeftOut)) for one in schema]
-        found = func(*args, **named)
-        results = [
-            self._computed(one, _tensors(given.values()))
-            for one in (found if isinstance(found, tuple | list) else [found])
-        ]
-        step = {"library": TORCH, "function": name, "arguments": arguments, "results": results}
-        self.steps.append(step)
-        return found
-
-    def _operand(self, one: Any) -> dict[str, Any]:
-        if isinstance(one, torch.device | torch.layout):  # everything is dense, and on the CPU
-            return self.given(LeftOut)
-        if isinstance(one, torch.memory_format):
-            return {"whole": MEMORY_FORMATS[one]}
-        kinds = {type(part) for part in one} if isinstance(one, list | tuple) else {type(one)}
-        if len(kinds) > 1 or (isinstance(one, torch.dtype) and one not in TYPES):
-            kinds = {complex}
-        if kinds & {complex} or (isinstance(one, list | tuple) and kinds & {float, str}):
-            self.leave_out("an argument of PyTorch's that is neither a number nor a tensor")
-            return {}
-        return self.given(one)
-
-    def _computed(self, one: Any, given: list[torch.Tensor]) -> dict[str, Any] | None:
-        if not isinstance(one, torch.Tensor):
-            return None
-        if one.dtype not in TYPES:
-            self.leave_out(f"a tensor of {one.dtype}")
-            return None
-        self.new(one, given)
-        return {"view": self.view(one), "made": None}
-
     def leave_out(self, what: str) -> None:
         self.left_out = self.left_out or what
 
@@ -278,19 +227,6 @@ class Tape:
 def address(tensor: torch.Tensor) -> int:
     """Where the memory begins that it is part of."""
     return tensor.untyped_storage().data_ptr()
-
-
-def _is_random(func: Any, given: dict[str, Any]) -> bool:
-    """Attention without dropout is not, though it is marked so."""
-    names = [one.name for one in func._schema.arguments]
-    drops = "dropout_p" not in names or given.get("dropout_p", 0.0) != 0.0
-    return torch.Tag.nondeterministic_seeded in func.tags and drops
-
-
-def _tensors(given: Iterable[Any]) -> list[torch.Tensor]:
-    """Those among arguments, and in lists among them."""
-    parts = [part for one in given for part in (one if isinstance(one, list | tuple) else [one])]
-    return [part for part in parts if isinstance(part, torch.Tensor)]
 
 
 def _bytes(tensor: torch.Tensor) -> bytes:

@@ -1,0 +1,85 @@
+"""What PyTorch computes for an answer, where that is allowed: calls of its operators on a tape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from kernelwright.envs.guest.library import TYPES, LeftOut
+from kernelwright.envs.guest.tape import Tape
+
+TORCH = "torch"
+"""The library that they are called in (envs/replay/steps.py)."""
+DECIDED = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
+"""Of operators whose results have shapes, or are numbers, that values decide."""
+MEMORY_FORMATS = {
+    torch.contiguous_format: 0,
+    torch.preserve_format: 1,
+    torch.channels_last: 2,
+    torch.channels_last_3d: 3,
+}
+"""PyTorch's own numbers (c10/core/MemoryFormat.h)."""
+ODD_ARGUMENT = "an argument of PyTorch's that is neither a number nor a tensor"
+
+
+def computed(tape: Tape, operator: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """What the operator gives back; on the tape it is a call, with all that its schema wants."""
+    schema = operator._schema.arguments
+    given = dict(zip((one.name for one in schema), args, strict=False)) | named
+    name = operator.name().removeprefix("aten::")
+    if name == operator.name() or DECIDED & set(operator.tags) or _is_random(operator, given):
+        tape.leave_out(operator.name())
+    # Before it runs: it may write into what the model has kept.
+    arguments = [_argument(tape, given.get(one.name, LeftOut)) for one in schema]
+    found = operator(*args, **named)
+    several = found if isinstance(found, tuple | list) else [found]
+    results = [_result(tape, one, _tensors(given.values())) for one in several]
+    step = {"library": TORCH, "function": name, "arguments": arguments, "results": results}
+    tape.steps.append(step)
+    return found
+
+
+def _argument(tape: Tape, one: Any) -> dict[str, Any]:
+    match one:
+        case torch.device() | torch.layout():  # everything is dense, and on the CPU
+            return tape.given(LeftOut)
+        case torch.memory_format():
+            return {"whole": MEMORY_FORMATS[one]}
+        case list() | tuple():
+            odd = not any(
+                all(isinstance(part, kind) for part in one) for kind in (int, torch.Tensor)
+            )
+        case torch.dtype():
+            odd = one not in TYPES
+        case _:
+            odd = isinstance(one, complex)
+    if odd:
+        tape.leave_out(ODD_ARGUMENT)
+        return {}
+    return tape.given(one)
+
+
+def _result(tape: Tape, one: Any, given: list[torch.Tensor]) -> dict[str, Any] | None:
+    """None of what is no tensor, such as the state of a generator that attention gives back."""
+    if not isinstance(one, torch.Tensor):
+        return None
+    if one.dtype not in TYPES:
+        tape.leave_out(f"a tensor of {one.dtype}")
+        return None
+    tape.new(one, given)
+    return {"view": tape.view(one), "made": None}
+
+
+def _is_random(operator: Any, given: dict[str, Any]) -> bool:
+    """Attention without dropout is not, though it is marked so."""
+    names = [one.name for one in operator._schema.arguments]
+    drops = "dropout_p" not in names or given.get("dropout_p", 0.0) != 0.0
+    return torch.Tag.nondeterministic_seeded in operator.tags and drops
+
+
+def _tensors(given: Iterable[Any]) -> list[torch.Tensor]:
+    """Those among arguments, and in lists among them."""
+    parts = [part for one in given for part in (one if isinstance(one, list | tuple) else [one])]
+    return [part for part in parts if isinstance(part, torch.Tensor)]
