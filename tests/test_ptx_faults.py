@@ -187,6 +187,7 @@ def test_an_address_is_told_as_a_place_in_a_tensor(built: dict[str, tuple[int, s
         ("ld.global.b128 %d1, [%d2];", "ld.global.b128"),
         ("bar.sync 1, 64;", "bar.sync 1, 64"),
         ("call.uni foo, ();", "call.uni foo"),
+        ("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f16.f32 {%f1};", "wmma.mma"),
     ],
 )
 def test_what_nothing_here_runs_is_refused_by_its_name(line: str, name: str) -> None:

@@ -82,7 +82,11 @@ def _product(scope: Scope, one: Instruction) -> list[Step]:
     only(one, f"mma {PARTS}")
     (m, n, k), saturated = _shape(one), "satfinite" in one.parts
     kinds = [part for part in one.parts if part in BITS]
-    d, a, b, c = [kinds[0], "f16", "f16", kinds[1]] if len(kinds) == 2 else kinds
+    if len(kinds) == 2:
+        kinds[1:1] = ["f16", "f16"]
+    if len(kinds) != 4:
+        raise NotEmulatedError(one.opcode)
+    d, a, b, c = kinds
     whole = (d, c) == ("s32", "s32") and a == b and a in ("s8", "u8")
     halves = a == b == "f16" and {d, c} <= {"f16", "f32"}
     wide = (d, c) == ("f32", "f32") and a == b and a in ("bf16", "tf32")
