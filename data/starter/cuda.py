@@ -122,7 +122,7 @@ def _rows(walk: Rows) -> list[str]:
         each = [*load, f"{OUT} = v;"] if stored else list(load)
         lines += [*_starts(one.sums), *_strided("x_1", "32", [*each, *_taken(one.sums)])]
         lines += [*_joined(one.sums), *_ended(one.ends)]
-        load = (f"float v = {OUT};" if stored else load[0], *one.then)
+        load = (*([f"float v = {OUT};"] if stored else load), *one.then)
     return [*lines, *_strided("x_1", "32", [*load, f"{OUT} = v;"])] if walk.keeps else lines
 
 

@@ -29,6 +29,7 @@ from kernelwright.data.starter.ops import (
 )
 from kernelwright.data.starter.walk import ARGMAX, Pass, Rows
 
+TWICE = "Each row is read twice: what varies is the difference from its mean."
 PAIRS = ((SUM, MAX), (MIN, MAX), (MEAN, NORM))
 BOTH = ((ADD, SUB), (MINIMUM, MAXIMUM))
 
@@ -64,14 +65,24 @@ def _two_reductions(chain: Chain, first: Reduce, second: Reduce) -> Blueprint:
 
 
 def _mean_and_variance(chain: Chain) -> Blueprint:
-    return _reductions(
-        chain,
-        ("mean", "var"),
-        (".mean(dim=1)", ".var(dim=1, unbiased=False)"),
-        ("float s = 0.0f;", "float t = 0.0f;"),
-        ("s += v;", "t += v * v;"),
-        ("out0[i] = s / x_1;", "out1[i] = t / x_1 - s / x_1 * s / x_1;"),
+    """In two passes: a mean of squares less the square of a mean is a difference of equals."""
+    passes = (
+        Pass(sums=("s += v;",), ends=("s /= x_1;", "out0[i] = s;")),
+        Pass(sums=("t += (v - s) * (v - s);",), ends=("out1[i] = t / x_1;",)),
     )
+    lines = [
+        f"    float {name} = 0.0f;\n    for (int64_t j = 0; j < x_1; ++j) {{\n"
+        f"{steps(chain, 6, AT)}      {one.sums[0]}\n    }}\n"
+        + "".join(f"    {end}\n" for end in one.ends)
+        for name, one in zip("st", passes, strict=True)
+    ]
+    body = f"  for (int64_t i = 0; i < x_0; ++i) {{\n{''.join(lines)}  }}\n"
+    torch = (".mean(dim=1)", ".var(dim=1, unbiased=False)")
+    words = [
+        f"{name}: {' '.join((*one.sums, *one.ends))}"
+        for name, one in zip(("mean", "var"), passes, strict=True)
+    ]
+    return _two_numbers(chain, ("mean", "var"), torch, passes, (TWICE, body), words)
 
 
 def _reductions(
@@ -88,17 +99,28 @@ def _reductions(
         f"    for (int64_t j = 0; j < x_1; ++j) {{\n{steps(chain, 6, AT)}"
         f"      {sums[0]}\n      {sums[1]}\n    }}\n    {ends[0]}\n    {ends[1]}\n  }}\n"
     )
-    words = (f"{name}: {one} {end}" for name, one, end in zip(names, sums, ends, strict=True))
+    words = [f"{name}: {one} {end}" for name, one, end in zip(names, sums, ends, strict=True)]
+    return _two_numbers(chain, names, torch, (Pass(sums=sums, ends=ends),), (ROWS, body), words)
+
+
+def _two_numbers(
+    chain: Chain,
+    names: tuple[str, str],
+    torch: tuple[str, ...],
+    passes: tuple[Pass, ...],
+    body: tuple[str, str],
+    words: Sequence[str],
+) -> Blueprint:
     return Blueprint(
         category="outputs",
         family="_".join(("outputs", *chain.names, *names)),
-        inputs=inputs_of(body),
+        inputs=inputs_of(body[1]),
         expression=", ".join(f"{chain.as_operand()}{one}" for one in torch),
         output_dims=(1, 1),
         output_types=("float", "float"),
         plan=f"{plan(chain)} {' '.join(words)}",
-        bodies=((ROWS, body),),
-        walk=Rows(load=loaded(chain), passes=(Pass(sums=sums, ends=ends),), keeps=False),
+        bodies=(body,),
+        walk=Rows(load=loaded(chain), passes=passes, keeps=False),
         dropped=(", ".join(f"x{one}" for one in torch),) if chain.steps else (_swapped(torch),),
     )
 

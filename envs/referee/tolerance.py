@@ -137,7 +137,8 @@ class Expected:
     from it than is allowed (at a step of a rounding, in a difference of equal numbers) what the
     module itself gives: who translates it word for word is right. For integers and bools it is the
     reference in float64, in its own precision, and on inputs moved by a few units in the last
-    place: a comparison or an argmax may fall either way only where rounding decides it.
+    place, near ties decided the other way (`near_ties`): a comparison or an argmax may fall either
+    way only where rounding decides it.
     """
 
     choices: tuple[Array, ...]

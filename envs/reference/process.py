@@ -49,6 +49,7 @@ from kernelwright.envs.reference.module import (
     time_ns,
     works_in_place,
 )
+from kernelwright.envs.reference.near_ties import PICKS, NearTies
 from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.reference.torch_compile import compile_module
 from kernelwright.envs.replay.torch_clock import DeviceClock
@@ -209,10 +210,11 @@ def _expected(
     ]
     own = [_array(one) for one in flatten(forward(model, state, arguments))]
     whole = any(kind.kind != "f" for kind in kinds)
-    nudged = [
-        [_array(one) for one in flatten(forward_float64(model, state, nudge(arguments, NUDGE)))]
-        for _ in range(2 if whole else 0)
-    ]
+    nudged = []
+    for pick in PICKS if whole else ():
+        with NearTies(NUDGE, pick):
+            found = forward_float64(model, state, nudge(arguments, NUDGE))
+        nudged.append([_array(one) for one in flatten(found)])
     choices: list[list[Array]] = []
     for i, one in enumerate(own):
         if one.dtype.kind == "f":
