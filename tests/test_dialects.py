@@ -268,7 +268,8 @@ def test_a_launch_plan_names_tensors_and_grid(problem: Problem, sandboxes: Sandb
     reference = ReferenceProcess()
     spec = reference.load(problem).specs[0]
     reference.close()
-    plan = trace(TRITON, spec, sandboxes, 90)
+    candidate = Candidate(problem_key=problem.key, dialect="triton", source=TRITON)
+    plan = trace(candidate, spec, sandboxes, 90)
     assert isinstance(plan, Plan), plan
     (launch,) = plan.launches
     rows = spec.inputs[0].shape[0]

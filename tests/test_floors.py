@@ -33,6 +33,7 @@ EVALS_MAY_TAKE = {
 
 HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "bitsandbytes", "wandb")
 REFERENCE_PROCESS = (
+    "envs.reference.near_ties",
     "envs.reference.process",
     "envs.reference.torch_compile",
     "envs.replay.torch_clock",

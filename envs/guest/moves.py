@@ -23,6 +23,7 @@ UNIFORM = frozenset(
 COPIES = frozenset(("clone", "copy_", "_to_copy"))
 JOINS = frozenset(("cat", "constant_pad_nd", "repeat", "stack"))
 """What copies several tensors into one, or one several times."""
+COMPOSED = torch._C.DispatchKey.CompositeImplicitAutograd
 READ = "_local_scalar_dense"
 LOST = frozenset((READ,))
 """What reads values, which no step of a plan does."""
@@ -51,9 +52,9 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        if _is_composed(func):  # asked again as what it is composed of
+        if _is_composed(func):  # asked again as what it is composed of, in C++ as without us
             with self:
-                return func.decompose(*args, **(kwargs or {}))
+                return func._op_dk(COMPOSED, *args, **(kwargs or {}))
         name = func.overloadpacket.__name__
         if name not in KNOWN and not self.torch_allowed:
             leave(TORCH_COMPUTE, f"PyTorch was asked to compute: {name}")
@@ -62,12 +63,12 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
         result = func(*args, **(kwargs or {}))
         if isinstance(result, torch.Tensor):
             self.tape.new(result, args)
-        if name in UNIFORM:
+        if name == "fill_" and isinstance(args[1], torch.Tensor):
+            self.tape.copied(args[1], result, name)
+        elif name in UNIFORM:
             self.tape.filled(result, name)
         elif name in COPIES:
-            source = args[1] if name == "copy_" else args[0]
-            if address(source) != address(result):
-                self.tape.copied(source, result, name)
+            copied(self.tape, name, args[1] if name == "copy_" else args[0], result)
         elif name in JOINS:
             joined(self.tape, name, args, result)
         elif name in LOST and not (name == READ and self.tape.is_older(args[0])):
@@ -79,8 +80,21 @@ def _rounds(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
     """Whether it makes whole numbers of others, which is more than moving."""
     if name == "copy_":
         return args[1].is_floating_point() and not args[0].is_floating_point()
-    kind = named.get("dtype") or args[0].dtype if name == "_to_copy" else None
+    kind = named.get("dtype") if name == "_to_copy" else None
     return kind is not None and args[0].is_floating_point() and not kind.is_floating_point
+
+
+def copied(tape: Tape, name: str, source: torch.Tensor, to: torch.Tensor) -> None:
+    """What becomes of one tensor becomes of another; by way of a third where both lie in the same
+    memory, and may overlap."""
+    if address(source) != address(to):
+        return tape.copied(source, to, name)
+    places = [(one.storage_offset(), one.shape, one.stride()) for one in (source, to)]
+    if places[0] != places[1]:
+        between = torch.empty(source.shape, dtype=source.dtype)
+        tape.made.add(address(between))
+        tape.copied(source, between, name)
+        tape.copied(between, to, name)
 
 
 def joined(tape: Tape, name: str, given: tuple[Any, ...], result: torch.Tensor) -> None:
@@ -125,5 +139,4 @@ KNOWN = UNIFORM | COPIES | JOINS | LOST | VIEWS
 
 @cache
 def _is_composed(operator: Any) -> bool:
-    name = operator.name()
-    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd"))
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), COMPOSED.name))

@@ -31,11 +31,18 @@ def computed(tape: Tape, operator: Any, args: tuple[Any, ...], named: dict[str, 
     name = operator.name().removeprefix("aten::")
     if name == operator.name() or DECIDED & set(operator.tags) or _is_random(operator, given):
         tape.leave_out(operator.name())
+        return operator(*args, **named)
+    writes = [given.get(one.name) for one in schema if one.alias_info and one.alias_info.is_write]
+    if any(tape.is_input(one) for one in _tensors(writes)):
+        tape.leave_out("an input that PyTorch changes")
     # Before it runs: it may write into what the model has kept.
     arguments = [_argument(tape, given.get(one.name, LeftOut)) for one in schema]
     found = operator(*args, **named)
-    several = found if isinstance(found, tuple | list) else [found]
-    results = [_result(tape, one, _tensors(given.values())) for one in several]
+    several = list(found) if isinstance(found, tuple | list) else [found]
+    results = [
+        _result(tape, one, _tensors(given.values()))
+        for one in (several if operator._schema.returns else [])
+    ]
     step = {"library": TORCH, "function": name, "arguments": arguments, "results": results}
     tape.steps.append(step)
     return found
@@ -48,13 +55,16 @@ def _argument(tape: Tape, one: Any) -> dict[str, Any]:
         case torch.memory_format():
             return {"whole": MEMORY_FORMATS[one]}
         case list() | tuple():
-            odd = not any(
-                all(isinstance(part, kind) for part in one) for kind in (int, torch.Tensor)
+            wholes = all(isinstance(part, int) for part in one)
+            odd = not wholes and not all(
+                isinstance(part, torch.Tensor) and _is_known(part) for part in one
             )
         case torch.dtype():
             odd = one not in TYPES
+        case torch.Tensor():
+            odd = not _is_known(one)
         case _:
-            odd = isinstance(one, complex)
+            odd = not (one is None or one is LeftOut or isinstance(one, bool | int | float | str))
     if odd:
         tape.leave_out(ODD_ARGUMENT)
         return {}
@@ -65,21 +75,26 @@ def _result(tape: Tape, one: Any, given: list[torch.Tensor]) -> dict[str, Any] |
     """None of what is no tensor, such as the state of a generator that attention gives back."""
     if not isinstance(one, torch.Tensor):
         return None
-    if one.dtype not in TYPES:
-        tape.leave_out(f"a tensor of {one.dtype}")
+    if not _is_known(one):
+        tape.leave_out(f"a tensor of {one.dtype}, {one.layout}")
         return None
     tape.new(one, given)
     return {"view": tape.view(one), "made": None}
 
 
+def _is_known(tensor: torch.Tensor) -> bool:
+    """Whether a plan has a word for it."""
+    return tensor.dtype in TYPES and tensor.layout is torch.strided
+
+
 def _is_random(operator: Any, given: dict[str, Any]) -> bool:
-    """Attention without dropout is not, though it is marked so."""
+    """Whether chance decides its results. Attention is marked so, and is not without dropout."""
     names = [one.name for one in operator._schema.arguments]
-    drops = "dropout_p" not in names or given.get("dropout_p", 0.0) != 0.0
-    return torch.Tag.nondeterministic_seeded in operator.tags and drops
+    without_dropout = "dropout_p" in names and given.get("dropout_p", 0.0) == 0.0
+    return torch.Tag.nondeterministic_seeded in operator.tags and not without_dropout
 
 
 def _tensors(given: Iterable[Any]) -> list[torch.Tensor]:
-    """Those among arguments, and in lists among them."""
+    """Those among arguments, and in lists among them, that lie somewhere."""
     parts = [part for one in given for part in (one if isinstance(one, list | tuple) else [one])]
-    return [part for part in parts if isinstance(part, torch.Tensor)]
+    return [part for part in parts if isinstance(part, torch.Tensor) and _is_known(part)]

@@ -19,7 +19,7 @@ from kernelwright.envs.guest.library import TYPES, LeftOut
 
 FILL_BYTES = (1, 2, 4, 8)
 MOST_CONSTANT_BYTES, MOST_LISTED = 8 << 20, 256
-"""The same as in envs/replay/plan.py."""
+"""The same as in envs/replay/plan.py and envs/replay/steps.py."""
 
 
 class Tape:
@@ -27,6 +27,7 @@ class Tape:
 
     def __init__(self, named: dict[str, torch.Tensor]) -> None:
         self.names = {address(one): name for name, one in named.items()}
+        self._inputs = {address(one) for one in named.values() if one.nbytes}
         self.buffers: dict[str, int] = {}
         self.constants: dict[str, str] = {}
         self.steps: list[dict[str, Any]] = []
@@ -53,6 +54,10 @@ class Tape:
         where = address(result)
         if all(where != address(one) for one in given if isinstance(one, torch.Tensor)):
             self.made.add(where)
+
+    def is_input(self, tensor: torch.Tensor) -> bool:
+        """Whether it is, or is part of, what the call was given."""
+        return address(tensor) in self._inputs
 
     def is_older(self, tensor: torch.Tensor) -> bool:
         """Whether the model has kept it since it was made: no input decides what is in it."""

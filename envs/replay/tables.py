@@ -254,7 +254,7 @@ def program_of_calls(
 ) -> tuple[str, bytes]:
     """C++ that plays the plan of the case that it is called for, with `kernelwright_call`, and its
     file of constants. Only functions of these libraries compute, in files as `library_file` names
-    them."""
+    them, and where a plan calls it, PyTorch."""
     paths = [f"/scratch/{library_file(number)}" for number in range(len(libraries))]
     numbers = {name: number for number, name in enumerate((*libraries, TORCH))}
     lines, file = [*libraries_of(paths)], bytearray()

@@ -135,7 +135,7 @@ def beside_torch() -> Inside:
         readable=(*plain.readable, *folders),
         hidden=_hidden(folders),
         environment={**_from_outside(), **KEPT_HEAP, "LD_PRELOAD": OPERATORS},
-        stamp=content_hash(plain.stamp, version("torch")),
+        stamp=content_hash(plain.stamp, version("torch"), *_sources(NATIVE / "torch", "*.cpp")),
     )
 
 

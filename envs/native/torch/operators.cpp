@@ -9,8 +9,6 @@
 #include <ATen/ops/from_blob.h>
 #include <c10/core/InferenceMode.h>
 
-#include <list>
-
 #include "../include/kernelwright/value.h"
 
 namespace {
@@ -20,8 +18,7 @@ using c10::TypeKind;
 using kernelwright::Value;
 using kernelwright::Wire;
 
-struct Made { at::Tensor tensor; Wire wire; };
-std::list<Made> made;  // results, until they are released
+struct Made { at::Tensor tensor; Wire wire; };  // a result, until it is released
 
 at::Tensor tensor_of(const Wire& wire) {
   const auto type = static_cast<c10::ScalarType>(wire.type);
@@ -43,12 +40,15 @@ c10::Scalar number_of(const Value& one) {
 
 // A number of Python's where a tensor is meant: it does not decide the result's type.
 at::Tensor wrapped(const Value& one) {
-  at::Tensor made = c10::scalar_to_tensor(number_of(one));
-  made.unsafeGetTensorImpl()->set_wrapped_number(true);
-  return made;
+  at::Tensor found = c10::scalar_to_tensor(number_of(one));
+  found.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return found;
 }
 
 IValue listed(const Value& one, const c10::Type& element) {
+  const bool of_tensors = element.kind() == TypeKind::TensorType || element.kind() == TypeKind::OptionalType;
+  const bool fits = one.kind == (of_tensors ? kernelwright::kTensors : kernelwright::kWholes);
+  TORCH_CHECK(fits || (one.kind == kernelwright::kWholes && !one.number), "another list was expected");
   const auto* wires = static_cast<const Wire*>(one.pointer);
   const auto* wholes = static_cast<const int64_t*>(one.pointer);
   if (element.kind() == TypeKind::TensorType) {
@@ -77,7 +77,9 @@ IValue value_of(const Value& one, const c10::TypePtr& type) {
     case TypeKind::ListType: return listed(one, *type->castRaw<c10::ListType>()->getElementType());
     case TypeKind::FloatType: return real(one);
     case TypeKind::BoolType: return one.number != 0;
-    case TypeKind::StringType: return std::string(static_cast<const char*>(one.pointer), one.number);
+    case TypeKind::StringType:
+      TORCH_CHECK(one.kind == kernelwright::kText, "a text was expected");
+      return std::string(static_cast<const char*>(one.pointer), one.number);
     case TypeKind::NumberType: return number_of(one);
     default: return one.number;  // whole numbers, and enumerations as such
   }
@@ -91,8 +93,8 @@ Value result_of(const IValue& one) {
   Wire wire{storage.mutable_data(), static_cast<int64_t>(storage.nbytes()), -1, static_cast<int64_t>(tensor.scalar_type()), 0, tensor.storage_offset(), tensor.dim(), {}, {}};
   std::copy(tensor.sizes().begin(), tensor.sizes().end(), wire.sizes);
   std::copy(tensor.strides().begin(), tensor.strides().end(), wire.strides);
-  made.push_back({tensor, wire});
-  return {kernelwright::kTensor, 0, &made.back().wire};
+  auto* made = new Made{tensor, wire};
+  return {kernelwright::kTensor, reinterpret_cast<int64_t>(made), &made->wire};
 }
 
 }  // namespace
@@ -127,14 +129,14 @@ int64_t kernelwright_named(const char* name, const Value* given, int64_t count, 
   return kernelwright::kNoMemory;
 } catch (const std::exception& what) {
   snprintf(error, error_bytes, "%s", what.what());
-  return kernelwright::kThrown;
+  return strstr(what.what(), "can't allocate memory") ? kernelwright::kNoMemory : kernelwright::kThrown;
 }
 
 void kernelwright_begin(const kernelwright::Room*, int64_t) {}
 
 int64_t kernelwright_released(const Value* results, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
-    made.remove_if([&](const Made& one) { return &one.wire == results[i].pointer; });
+    if (results[i].kind == kernelwright::kTensor) delete reinterpret_cast<Made*>(results[i].number);
   return 0;
 }
 
