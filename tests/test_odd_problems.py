@@ -67,6 +67,7 @@ def problem(methods: list[str], inputs: str) -> Problem:
     return Problem(name="odd", code="\n".join(lines), cases=(case,))
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("kind", IN_PLACE)
 def test_a_module_that_works_in_place_is_judged_and_timed(judge: Judge, kind: str) -> None:
     methods, inputs, arguments, value = IN_PLACE[kind]

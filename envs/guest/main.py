@@ -126,7 +126,9 @@ def call_on(
 
 def start(mode: bytes, words: Any, length: int) -> None:
     """In the job's process, hardened: does what the mode says, and never returns."""
-    # The jail cloned us and Python was not told: what it knows of threads is the parent's.
+    # The jail cloned us and Python was not told: what it knows of threads is the parent's. Before
+    # and after come as a pair: since 3.13 the second ends the process where locks are not held.
+    ctypes.pythonapi.PyOS_BeforeFork()
     ctypes.pythonapi.PyOS_AfterFork_Child()
     arguments = ctypes.string_at(words, length).decode().split("\0")[:-1]
     try:
