@@ -11,6 +11,8 @@ from kernelwright.envs.ptx.program import program
 from kernelwright.envs.referee.exit_codes import EMULATED_EXITS
 from tests.ptx_tools import HEAD, launch, library, plan_of, run_main, spec_of
 
+pytestmark = pytest.mark.sandbox
+
 START = """
 .visible .entry {name}(.param .u64 x, .param .u64 o)
 {{
