@@ -144,11 +144,14 @@ def operators_path() -> Path:
 
 
 def _built(name: str, arguments: list[str]) -> Path:
-    """A helper of ours, built once per source and compiler and kept in the cache folder."""
+    """A helper of ours, built once per source, compiler and arguments, kept in the cache folder.
+
+    The arguments name folders of this environment: one built for another may not load here.
+    """
     folders = (NATIVE, NATIVE / "torch")
     sources = [path.read_text() for one in folders for path in sorted(one.glob("*.*"))]
     folder = cache_folder() / "native"
-    path = folder / f"{name}-{content_hash(*sources, compiler_path())}"
+    path = folder / f"{name}-{content_hash(*sources, compiler_path(), *arguments)}"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
