@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernelwright.envs.codec import from_plain, to_json
 from kernelwright.envs.paths import write_whole
-from kernelwright.envs.types import Record
+from kernelwright.envs.types import Candidate, Record
 
 FILE = "records.jsonl"
 
@@ -77,3 +77,15 @@ class RecordStore:
 def read_records(run_dir: Path) -> list[Record]:
     """All records of a run."""
     return RecordStore(run_dir).read()
+
+
+def answer_of(record: Record) -> Candidate:
+    """What a record's model wrote, to be judged again by the same rule. ValueError without one."""
+    if record.source is None:
+        raise ValueError(f"{record.id} has no answer")
+    return Candidate(
+        problem_key=record.problem_key,
+        dialect=record.dialect,
+        source=record.source,
+        torch_allowed=record.torch_allowed,
+    )

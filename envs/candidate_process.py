@@ -82,10 +82,12 @@ class SandboxedCandidate(PrimedPeer):
         self.status: int | None = None
         self.exits = EXITS | EMULATED_EXITS if built.emulated else EXITS
         files = [(name, memfd(content)) for name, content in built.files]
+        usual, beside_torch = (Runtime.NATIVE, RUN_LIMITS), (Runtime.TORCH, TORCH_LIMITS)
+        runtime, limits = beside_torch if built.with_torch else usual
         with theirs:
-            self.job = sandboxes.of(Runtime.TORCH if built.with_torch else Runtime.NATIVE).start(
+            self.job = sandboxes.of(runtime).start(
                 "play",
-                TORCH_LIMITS if built.with_torch else RUN_LIMITS,
+                limits,
                 files=files,
                 command=[],
                 channel=theirs.fileno(),

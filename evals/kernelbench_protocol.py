@@ -19,10 +19,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kernelwright.data.store import RecordStore, read_records
+from kernelwright.data.store import RecordStore, answer_of, read_records
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.reference.distributions import AS_MADE
-from kernelwright.envs.types import Candidate, Evaluation, Problem, Record, Tolerance, Verdict
+from kernelwright.envs.types import Evaluation, Problem, Record, Tolerance, Verdict
 
 STAGE = "kernelbench"
 FOLDER = "protocol-kernelbench"
@@ -91,13 +91,7 @@ def _judged(records: Sequence[Record], by_key: dict[str, Problem], judge: AnyJud
     for one in records:
         if one.source is not None and one.evaluation.verdict not in NOT_RUN:
             problem = by_key[one.problem_key]
-            candidate = Candidate(
-                problem_key=problem.key,
-                dialect=one.dialect,
-                source=one.source,
-                torch_allowed=one.torch_allowed,
-            )
-            jobs[one.row] = (problem, candidate)
+            jobs[one.row] = (problem, answer_of(one))
     found = dict(zip(jobs, judge.evaluate_many(list(jobs.values()), timed=False), strict=True))
     return [
         replace(

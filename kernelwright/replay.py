@@ -15,10 +15,10 @@ from typing import Any
 
 import yaml
 
-from kernelwright.data.store import read_records
+from kernelwright.data.store import answer_of, read_records
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.types import Candidate, Evaluation, Problem, Record, Verdict
+from kernelwright.envs.types import Evaluation, Problem, Record, Verdict
 
 ALWAYS_LOOKED_IN = ("starter",)
 """Suites whose triples any run may hold, whatever it was trained on."""
@@ -76,16 +76,10 @@ def replay(run: Path, place: str, versions: dict[str, str]) -> Replay:
     if before.seed is None:
         raise ReplayError(f"{place} is of a version that did not keep the seed of its inputs")
     problem = find_problem(run, record)
-    candidate = Candidate(
-        problem_key=problem.key,
-        dialect=record.dialect,
-        source=record.source,
-        torch_allowed=record.torch_allowed,
-    )
     # A kernel that failed may have failed while it was timed.
     timed = before.timing is not None or before.verdict is not Verdict.CORRECT
     with open_judge(1) as judge:
-        again = judge.evaluate(problem, candidate, timed=timed, seed=before.seed)
+        again = judge.evaluate(problem, answer_of(record), timed=timed, seed=before.seed)
     changed = (
         f"{name} {version} {versions.get(name, 'not installed')}"
         for name, version in sorted(record.versions.items())

@@ -9,7 +9,7 @@ from kernelwright.data.starter.blueprint import Blueprint
 from kernelwright.data.starter.triton_words import INFINITE, lines_of, spoken, translated
 from kernelwright.data.starter.walk import ARGMAX, Elements, Pass, Rows, Scan, Walk, running
 
-ROWS = ("x_0", "x_1")
+WALKED = ("x_0", "x_1")
 """The sizes that are walked where nothing else is said."""
 FILLS = {"sum": "0.0", "max": f"-{INFINITE}", "min": INFINITE}
 REDUCED = "{} = tl.{}(tl.where(mask, {}, {}), 0)"
@@ -86,14 +86,14 @@ class _Host:
         """The lines that make them."""
         made = _made(self.blueprint.walk)
         sizes = ", ".join(map(self.size, made))
-        call = "empty_like(x" if made == ROWS else f"empty({sizes}, device=x.device"
+        call = "empty_like(x" if made == WALKED else f"empty({sizes}, device=x.device"
         rows = self.blueprint.outputs()
         return "".join(f"        {name} = torch.{call}{TYPES[kind]})\n" for kind, name in rows)
 
     def launch(self) -> tuple[str, str]:
         """The grid, and the columns of a block: a whole row, where there are rows."""
         walk = self.blueprint.walk
-        *outer, last = map(self.size, walk.shape if isinstance(walk, Elements) else ROWS)
+        *outer, last = map(self.size, walk.shape if isinstance(walk, Elements) else WALKED)
         if not outer:
             return f"triton.cdiv({last}, 256),", "256"
         grid = ", ".join(outer) if outer[1:] else f"{outer[0]},"
@@ -108,7 +108,7 @@ def _made(walk: Walk) -> tuple[str, ...]:
         case Rows(keeps=False):
             return ("x_0",)
         case _:
-            return ROWS
+            return WALKED
 
 
 def _device(walk: Walk) -> list[str]:

@@ -38,11 +38,10 @@ def computed(tape: Tape, operator: Any, args: tuple[Any, ...], named: dict[str, 
     # Before it runs: it may write into what the model has kept.
     arguments = [_argument(tape, given.get(one.name, LeftOut)) for one in schema]
     found = operator(*args, **named)
-    several = list(found) if isinstance(found, tuple | list) else [found]
-    results = [
-        _result(tape, one, _tensors(given.values()))
-        for one in (several if operator._schema.returns else [])
-    ]
+    met, several = _tensors(given.values()), []
+    if operator._schema.returns:
+        several = list(found) if isinstance(found, tuple | list) else [found]
+    results = [_result(tape, one, met) for one in several]
     step = {"library": TORCH, "function": name, "arguments": arguments, "results": results}
     tape.steps.append(step)
     return found
