@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kernelwright.envs.paths import SEARCHED
+from kernelwright.envs.sandbox import rootfs
+from kernelwright.envs.sandbox.rootfs import Inside
+from kernelwright.envs.sandbox.toolchain import bwrap_path
 
 pytestmark = pytest.mark.sandbox
 
@@ -35,3 +40,18 @@ def test_a_problem_sees_no_folder_of_the_program_that_was_started(
     ).stdout.splitlines()
     assert sys.prefix in shown
     assert not {"", ".", str(tmp_path), str(SEARCHED)} & set(shown)
+
+
+@pytest.mark.parametrize("made", [rootfs.python, rootfs.reference, rootfs.beside_torch])
+def test_another_version_that_is_installed_is_not_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Callable[[], Inside]
+) -> None:
+    """It holds kernels that answer our problems, and would be imported instead of ours."""
+    installed = tmp_path / "kernelwright"
+    installed.mkdir()
+    (installed / "__init__.py").touch()
+    monkeypatch.setattr(rootfs.sysconfig, "get_path", lambda _: str(tmp_path))
+    inside = replace(made.__wrapped__(), command=("/bin/ls", "-A", str(tmp_path), str(installed)))
+    words = [bwrap_path(), *inside.arguments()]
+    seen = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert seen.split() == [f"{tmp_path}:", "kernelwright", f"{installed}:"]

@@ -91,6 +91,7 @@ def native() -> Inside:
         command=("/jail",),
         shown=((str(jail_path()), "/jail"), (str(HEADERS), "/include"), *shown),
         readable=("/include", *found),
+        hidden=_hidden(found),
         environment=HEAP,
         stamp=content_hash(_triton_version(), *_sources(HEADERS, "*.h")),
     )
@@ -164,6 +165,7 @@ def reference() -> Inside:
             (str(jail_path()), "/jail"),
         ),
         readable=("/judge", *folders),
+        hidden=_hidden(folders),
         environment=environment,
     )
 
@@ -173,8 +175,15 @@ def _from_outside() -> dict[str, str]:
 
 
 def _hidden(folders: Iterable[str]) -> tuple[str, ...]:
-    """This package, where one of these has it: in it are kernels that answer its own problems."""
-    return (str(PACKAGE),) if any(map(PACKAGE.is_relative_to, folders)) else ()
+    """This package, and another version of it, where one of these or the system has them: in them
+    are kernels that answer their own problems, and an installed one would be imported for ours."""
+    ours = {PACKAGE, Path(sysconfig.get_path("purelib"), PACKAGE.name)}
+    seen = (*folders, "/usr")
+    return tuple(str(one) for one in sorted(ours) if one.is_dir() and _lies_in(one, seen))
+
+
+def _lies_in(path: Path, folders: Iterable[str]) -> bool:
+    return any(map(path.is_relative_to, folders))
 
 
 def _interpreter() -> set[str]:
