@@ -158,6 +158,10 @@ def test_what_pytorch_computes_is_a_crime_in_training_and_none_in_an_evaluation(
         "x = x + y[:, :, :8].sum()",
         "b = torch.empty(3); b.fill_(x.max()); x = x + (b - x.max()).sum()",
         "x = torch.nn.functional.interpolate(x, size=(32, 32), mode='nearest')[:, :, ::2, ::2]",
+        "x = x + x[:, torch.arange(7, -1, -1)][:, :, torch.tensor([3, 0])].mean(2, True) * 0",
+        "y = x.clone(); y[:, torch.tensor([1, 0])] = 1.5; x = x + (y[:, 0] - 1.5).mean()",
+        "x = torch.nn.functional.interpolate(x, scale_factor=(2.0, 2), mode='bilinear')"
+        "[..., :16, :16] * 0 + x",
         "h = torch.rnn_tanh_cell(x[0, 0], x[0, 1], x[0, 2], x[0, 3]); x = x + 0 * h.sum()",
         "x = torch.nn.functional.scaled_dot_product_attention(x, x, x) * 0 + x",
     ],

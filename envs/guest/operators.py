@@ -29,7 +29,7 @@ def computed(tape: Tape, operator: Any, args: tuple[Any, ...], named: dict[str, 
     schema = operator._schema.arguments
     given = dict(zip((one.name for one in schema), args, strict=False)) | named
     name = operator.name().removeprefix("aten::")
-    if name == operator.name() or DECIDED & set(operator.tags) or _is_random(operator, given):
+    if name == operator.name() or _is_decided(operator, given) or _is_random(operator, given):
         tape.leave_out(operator.name())
         return operator(*args, **named)
     writes = [given.get(one.name) for one in schema if one.alias_info and one.alias_info.is_write]
@@ -54,14 +54,12 @@ def _argument(tape: Tape, one: Any) -> dict[str, Any]:
         case torch.memory_format():
             return {"whole": MEMORY_FORMATS[one]}
         case list() | tuple():
-            wholes = all(isinstance(part, int) for part in one)
-            odd = not wholes and not all(
-                isinstance(part, torch.Tensor) and _is_known(part) for part in one
-            )
+            numbers = all(isinstance(part, int | float) for part in one)
+            odd = not numbers and not all(part is None or _is_tensor(part) for part in one)
         case torch.dtype():
             odd = one not in TYPES
         case torch.Tensor():
-            odd = not _is_known(one)
+            odd = not _is_tensor(one)
         case _:
             odd = not (one is None or one is LeftOut or isinstance(one, bool | int | float | str))
     if odd:
@@ -74,16 +72,25 @@ def _result(tape: Tape, one: Any, given: list[torch.Tensor]) -> dict[str, Any] |
     """None of what is no tensor, such as the state of a generator that attention gives back."""
     if not isinstance(one, torch.Tensor):
         return None
-    if not _is_known(one):
+    if not _is_tensor(one):
         tape.leave_out(f"a tensor of {one.dtype}, {one.layout}")
         return None
     tape.new(one, given)
     return {"view": tape.view(one), "made": None}
 
 
-def _is_known(tensor: torch.Tensor) -> bool:
-    """Whether a plan has a word for it."""
-    return tensor.dtype in TYPES and tensor.layout is torch.strided
+def _is_tensor(one: Any) -> bool:
+    """Whether it is one that a plan has a word for."""
+    return isinstance(one, torch.Tensor) and one.dtype in TYPES and one.layout is torch.strided
+
+
+def _is_decided(operator: Any, given: dict[str, Any]) -> bool:
+    """Whether values decide a shape or a number. An index is marked so; only a mask's does."""
+    indices = _tensors([given.get("indices")])
+    by_numbers = operator is torch.ops.aten.index.Tensor and not any(
+        one.dtype in (torch.bool, torch.uint8) for one in indices
+    )
+    return bool(DECIDED & set(operator.tags)) and not by_numbers
 
 
 def _is_random(operator: Any, given: dict[str, Any]) -> bool:
@@ -96,4 +103,4 @@ def _is_random(operator: Any, given: dict[str, Any]) -> bool:
 def _tensors(given: Iterable[Any]) -> list[torch.Tensor]:
     """Those among arguments, and in lists among them, that lie somewhere."""
     parts = [part for one in given for part in (one if isinstance(one, list | tuple) else [one])]
-    return [part for part in parts if isinstance(part, torch.Tensor) and _is_known(part)]
+    return [part for part in parts if _is_tensor(part)]

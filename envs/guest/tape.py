@@ -175,8 +175,10 @@ class Tape:
         if len(items) > MOST_LISTED:
             self.leave_out(f"a list of more than {MOST_LISTED}")
             return {}
-        if items and isinstance(items[0], torch.Tensor):
-            return {"tensors": [self.view(item) for item in items]}
+        if any(isinstance(item, torch.Tensor) for item in items):
+            return {"tensors": [None if item is None else self.view(item) for item in items]}
+        if any(isinstance(item, float) for item in items):
+            return {"reals": [float(item).hex() for item in items]}
         return {"wholes": items}
 
     def view(self, tensor: torch.Tensor) -> dict[str, Any]:

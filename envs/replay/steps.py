@@ -23,7 +23,7 @@ Three = tuple[Size, Size, Size]
 MOST_DIMS, MOST_ARGUMENTS = 16, 64
 """Of a tensor, and of a function of C++ (native/include/kernelwright, native/plan/call.h)."""
 MOST_LISTED = 256
-"""Tensors or whole numbers in one argument."""
+"""Tensors or numbers in one argument."""
 Dims = Annotated[list[Count], Field(max_length=MOST_DIMS)]
 Dtype = Annotated[str, Field(pattern=f"^({'|'.join(ITEM_BYTES)})$")]
 Word = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
@@ -151,11 +151,15 @@ class Argument(Strict):
     """What a function of C++ is given: one of these, or nothing; `real` as a hexadecimal float."""
 
     tensor: View | None = None
-    tensors: Annotated[list[View], Field(max_length=MOST_LISTED, fail_fast=True)] | None = None
+    tensors: Annotated[list[View | None], Field(max_length=MOST_LISTED, fail_fast=True)] | None = (
+        None
+    )
+    """None in it is a gap: PyTorch's own operators take such (`y[:, index]`)."""
     whole: Word | None = None
     real: Real | None = None
     truth: bool | None = None
     wholes: Annotated[list[Word], Field(max_length=MOST_LISTED, fail_fast=True)] | None = None
+    reals: Annotated[list[Real], Field(max_length=MOST_LISTED, fail_fast=True)] | None = None
     text: Annotated[str, Field(max_length=4096)] | None = None
     left_out: bool = False
     """Whether the call says nothing about it, and the function has a value of its own."""
@@ -193,7 +197,7 @@ class Call(Strict):
     def given(self) -> Iterator[View]:
         """All tensors among the arguments."""
         for one in self.arguments:
-            yield from (one.tensors or []) + ([one.tensor] if one.tensor else [])
+            yield from (view for view in (*(one.tensors or ()), one.tensor) if view)
 
     @property
     def views(self) -> Iterator[View]:

@@ -43,7 +43,7 @@ TYPES = {
     "bfloat16": 15,
 }
 """The numbers of native/include/kernelwright/move.h, which are torch's."""
-NONE, TENSOR, WHOLE, REAL, TRUTH, WHOLES, TENSORS, TEXT, LEFT_OUT = range(9)
+NONE, TENSOR, WHOLE, REAL, TRUTH, WHOLES, TENSORS, TEXT, LEFT_OUT, REALS = range(10)
 """Kinds of values (native/include/kernelwright/value.h)."""
 MOST_VIEWS, MOST_LENT = 256, 64
 """Of one call (native/plan/call.h)."""
@@ -194,7 +194,8 @@ class Tables:
         return self._one("Move", name, f"{', '.join(sides)}, {dim}, shape{name}")
 
     def _call(self, name: str, step: Call) -> str:
-        if len(list(step.views)) > MOST_VIEWS:
+        gaps = sum((one.tensors or []).count(None) for one in step.arguments)
+        if len(list(step.views)) + gaps > MOST_VIEWS:
             raise ValueError(f"{step.function} is given more than {MOST_VIEWS} tensors")
         given = [
             self._argument(f"{name}_{number}", one) for number, one in enumerate(step.arguments)
@@ -225,6 +226,10 @@ class Tables:
         if one.wholes is not None:
             count = self.array("int64_t", f"wholes{name}", map(_whole, one.wholes))
             return f"{{{WHOLES}, {count}, nullptr, wholes{name}}}"
+        if one.reals is not None:
+            numbers = [_real(float.fromhex(real)) for real in one.reals]
+            count = self.array("double", f"reals{name}", numbers)
+            return f"{{{REALS}, {count}, nullptr, reals{name}}}"
         if one.text is not None:
             count = self.array("uint8_t", f"text{name}", map(str, one.text.encode()))
             return f"{{{TEXT}, {count}, nullptr, text{name}}}"
@@ -242,7 +247,9 @@ class Tables:
         owner = self.numbers[one.view.storage] if one.view.storage in self.made else -1
         return f"{{{TENSOR}, {self._view(one.view)}, {owner}}}"
 
-    def _view(self, one: View) -> str:
+    def _view(self, one: View | None) -> str:
+        if one is None:
+            return "{{0, 0}, {nullptr, 0, -1, 0, 0, 0, -1, {}, {}}}"
         whole = [self.bytes[one.storage], -1, TYPES[one.dtype], 0, one.offset, len(one.shape)]
         dims = [f"{{{', '.join(map(str, some))}}}" for some in (one.shape, one.strides)]
         wire = ", ".join(["nullptr", *map(str, whole), *dims])

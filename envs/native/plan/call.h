@@ -54,7 +54,7 @@ static void open(Library& one) {
 
 static kernelwright::Wire placed(const View& one, const Play& play) {
   kernelwright::Wire wire = one.wire;
-  wire.storage = play.at(one.at);
+  if (wire.dim >= 0) wire.storage = play.at(one.at);
   return wire;
 }
 

@@ -47,18 +47,25 @@ at::Tensor wrapped(const Value& one) {
 
 IValue listed(const Value& one, const c10::Type& element) {
   const bool of_tensors = element.kind() == TypeKind::TensorType || element.kind() == TypeKind::OptionalType;
-  const bool fits = one.kind == (of_tensors ? kernelwright::kTensors : kernelwright::kWholes);
+  const bool reals = one.kind == kernelwright::kReals && element.kind() == TypeKind::FloatType;
+  const bool fits = reals || one.kind == (of_tensors ? kernelwright::kTensors : kernelwright::kWholes);
   TORCH_CHECK(fits || (one.kind == kernelwright::kWholes && !one.number), "another list was expected");
   const auto* wires = static_cast<const Wire*>(one.pointer);
   const auto* wholes = static_cast<const int64_t*>(one.pointer);
   if (element.kind() == TypeKind::TensorType) {
     c10::List<at::Tensor> found;
-    for (int64_t i = 0; i < one.number; ++i) found.push_back(tensor_of(wires[i]));
+    for (int64_t i = 0; i < one.number; ++i) found.push_back(wires[i].dim < 0 ? at::Tensor() : tensor_of(wires[i]));
     return found;
   }
   if (element.kind() == TypeKind::OptionalType) {
     c10::List<std::optional<at::Tensor>> found;
-    for (int64_t i = 0; i < one.number; ++i) found.push_back(tensor_of(wires[i]));
+    for (int64_t i = 0; i < one.number; ++i) found.push_back(wires[i].dim < 0 ? std::nullopt : std::optional(tensor_of(wires[i])));
+    return found;
+  }
+  if (element.kind() == TypeKind::FloatType) {
+    c10::List<double> found;
+    const auto* given = static_cast<const double*>(one.pointer);
+    for (int64_t i = 0; i < one.number; ++i) found.push_back(reals ? given[i] : static_cast<double>(wholes[i]));
     return found;
   }
   if (element.kind() == TypeKind::BoolType) {

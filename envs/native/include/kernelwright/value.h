@@ -7,9 +7,9 @@
 
 namespace kernelwright {
 
-enum Kind : int64_t { kNone, kTensor, kWhole, kReal, kTruth, kWholes, kTensors, kText, kLeftOut };
-// `pointer`: a Wire, or `number` of them, of whole numbers or of characters. kLeftOut: what the function takes
-// where a call says nothing. Of a result that is a tensor, `number` is what frees it.
+enum Kind : int64_t { kNone, kTensor, kWhole, kReal, kTruth, kWholes, kTensors, kText, kLeftOut, kReals };
+// `pointer`: a Wire, or `number` of them (of -1 dimensions: a gap), of numbers or of characters. kLeftOut: what the
+// function takes where a call says nothing. Of a result that is a tensor, `number` is what frees it.
 struct Value {
   int64_t kind, number;
   void* pointer;
