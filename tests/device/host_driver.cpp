@@ -1,7 +1,8 @@
 // CUDA's driver API, as far as envs/replay/driver.py uses it, on ordinary memory.
 //
-// A module is a shared library, a kernel is a function `int NAME(const unsigned* grid, void** arguments)`
-// in it that does the work of the whole grid and returns a CUresult. Nothing runs later than it is asked.
+// A module is a shared library, a kernel is a function `int NAME(const unsigned* shape, void** arguments)` in it that
+// does the work of the whole grid and returns a CUresult; `shape` is the grid, the block, and bytes of dynamic shared
+// memory. A variable is `variable_NAME` and `bytes_NAME`. Nothing runs later than it is asked.
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdint.h>
@@ -40,6 +41,16 @@ int cuModuleLoadData(void** module, const void* code) {
 int cuModuleGetFunction(void** function, void* module, const char* name) {
   *function = dlsym(module, name);
   return *function ? 0 : 1;
+}
+int cuModuleGetGlobal_v2(uint64_t* at, size_t* bytes, void* module, const char* name) {
+  char symbol[4352];
+  snprintf(symbol, sizeof symbol, "variable_%s", name);
+  const auto* where = static_cast<uint64_t*>(dlsym(module, symbol));
+  snprintf(symbol, sizeof symbol, "bytes_%s", name);
+  const auto* size = static_cast<uint64_t*>(dlsym(module, symbol));
+  if (!where || !size) return 500;
+  *at = *where, *bytes = *size;
+  return 0;
 }
 int cuFuncSetAttribute(void*, int, int) { return 0; }
 int cuLaunchKernelEx(const Config* config, void* function, void** arguments, void**) {
