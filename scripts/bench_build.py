@@ -168,7 +168,7 @@ def builds(spec: CaseSpec, sandboxes: Sandboxes) -> dict[str, Callable[[], float
             sys.exit(made.log)
 
     found: dict[str, Callable[[], float | None]] = {
-        "cpp": lambda: native("cpp", sources()["honest"]),
+        "cpp": lambda: native("cpp", sources()["honest.cpp"]),
         "inline, C++": lambda: inline(CPP_INLINE),
         "load_inline, C++": lambda: torchs_own(CPP_INLINE + fresh),
         "whole answer, inline, C++": lambda: native("inline", answer(CPP_INLINE, "")),

@@ -76,13 +76,13 @@ def main() -> None:
         Case(name=str(number), sizes=(("ROWS", 256 + number), ("COLS", 512)))
         for number in range(ROUNDS)
     )
-    problem, honest = replace(the_problem(), cases=cases), sources()["honest"]
+    problem, honest = replace(the_problem(), cases=cases), sources()["honest.cpp"]
     names = ("checked", "again", "timed", "fresh", "build")
     seconds: dict[str, list[float]] = {name: [] for name in names}
     with Judge(1) as judge, tempfile.TemporaryDirectory() as folder:
         judged(judge, problem, honest, timed=True)
         for _ in range(options.candidates):
-            source = f"#include <stdint.h>\n{sources()['honest']}// {secrets.token_hex(8)}\n"
+            source = f"#include <stdint.h>\n{sources()['honest.cpp']}// {secrets.token_hex(8)}\n"
             for name in ("checked", "again"):
                 seconds[name].append(judged(judge, problem, f"{source}// c", timed=False))
             seconds["timed"].append(judged(judge, problem, f"{source}// t", timed=True))

@@ -100,7 +100,7 @@ def main() -> None:
     evaluator = TwinEvaluator(JudgingConfig(), Target(name="bench"))
     problem = replace(the_problem(), cases=(CASE,))
     seed = fresh_seed()
-    candidates = [one for _, one in mixture(["honest"] * options.trials, problem)]
+    candidates = [one for _, one in mixture(["honest.cpp"] * options.trials, problem)]
     found: dict[bool, list[Speedup]] = {False: [], True: []}
     with neighbour(options.beside, other) as pause:
         for number, candidate in enumerate(candidates):

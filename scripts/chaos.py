@@ -27,7 +27,16 @@ from kernelwright.envs.workers.pool import JudgeError, Worker
 from kernelwright.processes import living_below, name_of, still_alive
 from scripts.kernels import is_right, mixture, the_problem
 
-KINDS = ("honest", "scaled_result", "honest", "does_not_compile", "honest", "null_pointer")
+KINDS = (
+    "honest.cpp",
+    "scaled_result.cpp",
+    "honest.py",
+    "does_not_compile.cpp",
+    "honest.triton.py",
+    "null_pointer.cpp",
+    "honest.cu",
+    "reads_far_away.triton.py",
+)
 BATCH_LIMIT_S = 120.0
 BLOW_EVERY_S = 1.5
 BLOWS = 3

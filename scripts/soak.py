@@ -1,9 +1,9 @@
-"""Many candidates, a fifth of them faulty, through the judge that training uses.
+"""Many candidates in every dialect, a fifth of them faulty, through the judge that training uses.
 
 Prints verdicts, latencies, and what was lost, doubled, misjudged or left behind; exits 1 if
 anything was.
 
-    python -m scripts.soak [--count 10000] [--workers N]
+    python -m scripts.soak [--count 10000] [--workers N] [--dialect cpp ...]
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from statistics import quantiles
 
 from rich.progress import Progress
 
+from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Candidate, Evaluation, Verdict
 from kernelwright.envs.workers.pool import Worker
 from kernelwright.processes import living_below, still_alive
-from scripts.kernels import FAULTY, is_right, mixture, the_problem
+from scripts.kernels import FAULTY, HONEST, dialect_of, is_right, mixture, the_problem
 
 GROUPS = Path("/sys/fs/cgroup")
 FAULTY_SHARE = 0.2
@@ -49,9 +50,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--workers", type=int)
+    parser.add_argument("--dialect", choices=list(DIALECTS), action="append", help="all")
     options = parser.parse_args()
     problem = the_problem()
-    asked = mixture(_kinds(options.count), problem)
+    asked = mixture(_kinds(options.count, options.dialect or list(DIALECTS)), problem)
     calls: list[int] = []
     found: list[Evaluation] = []
     tempfile.tempdir = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="soak-")
@@ -77,11 +79,15 @@ def main() -> None:
     sys.exit(bool(troubles))
 
 
-def _kinds(count: int) -> list[str]:
-    """A fifth of each hundred faulty, every kind in turn, in an order that is always the same."""
-    faulty = round(count * FAULTY_SHARE)
-    kinds = [FAULTY[number % len(FAULTY)] for number in range(faulty)]
-    kinds += ["honest"] * (count - faulty)
+def _kinds(count: int, dialects: Sequence[str]) -> list[str]:
+    """A fifth of them faulty, every kind of these dialects in turn, in an order that is always the
+    same."""
+    faulty, honest = (
+        [one for one in some if dialect_of(one) in dialects] for some in (FAULTY, HONEST)
+    )
+    wrong = round(count * FAULTY_SHARE)
+    kinds = [faulty[number % len(faulty)] for number in range(wrong)]
+    kinds += [honest[number % len(honest)] for number in range(count - wrong)]
     random.Random(0).shuffle(kinds)
     return kinds
 

@@ -24,11 +24,13 @@ from kernelwright.data.gallery import (
     problem_file,
 )
 from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.judge import Judge
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Verdict
 from kernelwright.gallery import gallery_object, gallery_text, is_just
 from kernelwright.preflight import fooled
 from kernelwright.recipe import resolve
+from scripts.kernels import HONEST, dialect_of, is_right, mixture, the_problem
 from tests import nouns
 from tests.naive_box import controls
 
@@ -104,6 +106,16 @@ def test_the_naive_harness_accepts_honest_work_and_sees_nothing_wrong_in_it() ->
     found = controls([(honest, problem, honest), (wrong, problem, None)])
     assert found[honest]["seen"] == ["correct"]
     assert found[wrong]["seen"] == ["dies"]
+
+
+def test_what_the_soak_calls_honest_is_correct_in_every_dialect() -> None:
+    kinds = [one for one in HONEST if lacking(dialect_of(one)) is None]
+    asked = mixture(kinds, the_problem())
+    with Judge(1) as judge:
+        jobs = [(the_problem(), candidate) for _, candidate in asked]
+        found = judge.evaluate_many(jobs, timed=False)
+    for (kind, candidate), one in zip(asked, found, strict=True):
+        assert is_right(kind, candidate, one), f"{kind}: {one.reason} {one.log}"
 
 
 def test_there_are_enough_exploits_of_every_family() -> None:

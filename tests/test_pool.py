@@ -134,7 +134,7 @@ from kernelwright.envs.judge import Judge
 from kernelwright.envs.workers.pool import shared_cores
 from scripts.kernels import mixture, the_problem
 problem = the_problem()
-jobs = [(problem, one) for _, one in mixture(["honest"] * 200, problem)]
+jobs = [(problem, one) for _, one in mixture(["honest.cpp"] * 200, problem)]
 with Judge(2) as judge:
     judge.evaluate(*jobs[0])
     print("judging", flush=True)

@@ -20,7 +20,13 @@ from scripts.kernels import is_right, mixture, the_problem
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'kernelwright[ray]'")
 pytestmark = [pytest.mark.sandbox, pytest.mark.filterwarnings("default")]  # Ray's own
 
-KINDS = ("honest", "scaled_result", "does_not_compile", "null_pointer", "honest")
+KINDS = (
+    "honest.cpp",
+    "scaled_result.cpp",
+    "does_not_compile.cpp",
+    "null_pointer.cpp",
+    "honest.cpp",
+)
 
 
 @pytest.fixture(scope="module")
