@@ -11,9 +11,11 @@ a file has small pages, on both sides alike.
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import mmap
 import os
+import time
 import weakref
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +24,8 @@ from typing import TypeAlias
 READ_ONLY = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 FIXED_SIZE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 """More seals may follow."""
+SEAL_PAUSES_S = (0.01, 0.1, 1.0)
+"""Between tries to seal a file of which the kernel itself holds a page."""
 HUGE_BYTES = 2 << 20
 HEAP = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 """Environment of processes whose memory from malloc is to be in huge pages, too (glibc 2.35)."""
@@ -71,7 +75,20 @@ def own_copy(descriptor: int, copy: int | None = None) -> int:
 
 
 def seal(descriptor: int, seals: int = READ_ONLY) -> None:
-    """No one can do to this file any more, by whatever descriptor or mapping, what these forbid."""
+    """No one can do to this file any more, by whatever descriptor or mapping, what these forbid.
+
+    Raises OSError (EBUSY) where somebody has it mapped to write to it. The kernel says the same
+    after 150 ms where it holds a page of it itself, as when it moves memory on a busy machine: that
+    ends, so it is asked again.
+    """
+    for pause_s in SEAL_PAUSES_S:
+        try:
+            fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
+            return
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            time.sleep(pause_s)
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
 
 

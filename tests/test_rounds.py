@@ -8,13 +8,13 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from threading import Event, Timer
 
 import numpy as np
 import pytest
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
-from kernelwright.envs.memfd import HUGE_BYTES, memfd
+from kernelwright.envs.memfd import HUGE_BYTES, SEAL_PAUSES_S, memfd, seal
 from kernelwright.envs.referee.layout import (
     NONCE_BYTES,
     NS_BYTES,
@@ -129,6 +129,19 @@ def test_who_could_still_write_to_its_outputs_has_not_answered(inputs: int) -> N
             Peer(ours, 10.0).round(inputs, SPEC)
         returned.set()
         done.result()
+
+
+def test_a_file_that_is_held_for_a_moment_is_sealed_when_it_is_let_go() -> None:
+    """As the kernel holds pages that it moves, on a busy machine."""
+    descriptor = memfd(INPUTS)
+    mapping = mmap.mmap(descriptor, 0)
+    release = Timer(SEAL_PAUSES_S[0] + SEAL_PAUSES_S[1] / 2, mapping.close)
+    release.start()
+    seal(descriptor)
+    release.join()
+    with pytest.raises(PermissionError):
+        os.write(descriptor, b"x")
+    os.close(descriptor)
 
 
 def test_nobody_writes_to_outputs_that_were_taken(inputs: int) -> None:
