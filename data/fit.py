@@ -16,7 +16,8 @@ from kernelwright.envs.types import Case, Problem
 JUDGING_COPIES = 13
 """Judging takes so many times the bytes of inputs, weights and outputs: most of them are float64.
 
-Measured with a float32 problem of 96 MB: 1056 MB in the reference process, 192 MB in the worker."""
+Measured with an elementwise float32 problem of 96 MB, beside 240 and 43 MB without one: 785 MB in
+the reference process, and 393 MB in the worker where an answer is wrong."""
 
 UNITS = {"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 

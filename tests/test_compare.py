@@ -19,11 +19,13 @@ from kernelwright.envs.referee.tolerance import (
     BASE,
     FLOOR,
     MUCH,
+    SLICE,
     WIDEST,
     Expected,
     derive_tolerance,
     deviation,
     overflowed,
+    slices,
     spread_of,
 )
 from kernelwright.envs.types import Tolerance
@@ -261,8 +263,31 @@ def test_a_case_fails_where_anything_is_written_outside_the_outputs_right_or_not
 
 
 def test_an_expectation_counts_the_bytes_it_holds() -> None:
-    """With floats, what is allowed of each is as large as they are."""
-    assert [one.size_bytes for one in WANTED] == [2 * 16, 16]
+    """What is allowed of a value is worked out where it is compared, and takes none."""
+    assert [one.size_bytes for one in WANTED] == [16, 16]
+
+
+@pytest.mark.parametrize("count", [0, 1, SLICE, SLICE + 1, 3 * SLICE])
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+def test_slices_are_the_whole_in_order(count: int, kind: str) -> None:
+    both = (np.arange(count) % 2048).astype(kind), np.ones(count)
+    parts = list(slices(*both))
+    assert all(one.dtype == np.float64 and one.size <= SLICE for part in parts for one in part)
+    for place, whole in enumerate(both):
+        assert np.array_equal(np.concatenate([whole[:0], *(part[place] for part in parts)]), whole)
+
+
+@pytest.mark.parametrize("value", [1.001, np.nan, np.inf])
+@pytest.mark.parametrize("place", [0, SLICE - 1, SLICE, -1])
+def test_one_wrong_value_is_found_in_whichever_slice_it_lies(value: float, place: int) -> None:
+    exact = np.ones(2 * SLICE + 7)
+    exact[::2] = -1
+    actual = exact.copy()
+    actual[place] *= value
+    wanted = Expected.of([exact], FLOAT32)
+    assert wanted.accepts(exact)
+    assert not wanted.accepts(actual)
+    assert wanted.wrong(actual).nonzero()[0].tolist() == [place % exact.size]
 
 
 @given(ANY, REAL, TOLERANCES, st.data())

@@ -21,7 +21,7 @@ def first_wrong(actual: Array, wanted: Expected) -> str:
     where = f" at [{', '.join(map(str, place))}]" if place else ""
     got, expected = actual[place], wanted.choices[0][place]
     said = f"first{where}: {got:.6g}, expected {expected:.6g}"
-    if wanted.allowed is None or not np.isfinite([float(got), float(expected)]).all():
+    if wanted.tolerance is None or not np.isfinite([float(got), float(expected)]).all():
         return said
-    off = abs(float(got) - float(expected))
-    return f"{said}, off by {off:.2g} where {wanted.allowed[place]:.2g} is allowed"
+    off, allowed = abs(float(got) - float(expected)), wanted.allowed(np.array([expected]))
+    return f"{said}, off by {off:.2g} where {allowed[0]:.2g} is allowed"

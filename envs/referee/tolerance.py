@@ -8,7 +8,7 @@ output's own spread, and is derived per problem from how far PyTorch itself is f
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
@@ -51,14 +51,21 @@ SPREAD_OF_MOST = 3.0
 values keep (half of a relu's keep none): but for heavy tails that is more than its deviation."""
 
 
+Worst = tuple[float, float] | None
+"""(the largest error beyond what any arithmetic may be off, the largest as a share of its element),
+with headroom; None where no float was seen."""
+
+SLICE = 1 << 17
+"""Elements that are compared at a time: on the way each takes some dozens of bytes."""
+
 ENOUGH = 1 << 14
 """So many values, drawn by chance, show how far three quarters of an output keep."""
 
 
 def derive_tolerance(
     dtype: str,
-    exact: list[Array],
-    others: list[list[Array]],
+    exact: Sequence[Array],
+    others: Iterable[Sequence[Array]],
     spreads: Sequence[float] = (),
     terms: float = 1.0,
 ) -> Tolerance:
@@ -68,35 +75,42 @@ def derive_tolerance(
     `exact` is the float64 reference; `others` are outputs that rounding alone makes differ from it:
     the reference in its own precision, and in float64 on inputs moved by a few units in the last
     place, which is what an ill-conditioned problem (the sine of a large sum) does to any kernel.
-    `spreads` are at least how far each output varies, where one draw is too small to show it;
-    `terms` is how many inputs there are for each output.
+    They may be made one after another: none is looked at twice. `spreads` are at least how far each
+    output varies, where one draw is too small to show it; `terms` is how many inputs there are for
+    each output.
     """
     longer = max(1.0, math.sqrt(terms / PLAIN_TERMS))
     least = Tolerance(
         relative=BASE[dtype] * longer, of_spread=FLOOR[dtype] * longer, absolute=SMALLEST[dtype]
     )
+    worst: list[Worst] = [None] * len(exact)
+    for output in others:
+        worst = [_worst(least, *one) for one in zip(exact, output, worst, strict=True)]
     known = spreads or [0.0] * len(exact)
-    found = [
-        _of_output(least, expected, [output[i] for output in others], known[i])
-        for i, expected in enumerate(exact)
-    ]
+    found = [_of_output(least, *one) for one in zip(exact, worst, known, strict=True)]
     return widest_of(least, *found)
 
 
-def _of_output(
-    least: Tolerance, expected: Array, others: Sequence[Array], known_spread: float
-) -> Tolerance:
+def _worst(least: Tolerance, expected: Array, rounded: Array, before: Worst) -> Worst:
+    """What is needed so far; as before where this one is no float."""
+    if rounded.dtype.kind != "f":
+        return before
+    beyond, share = before or (0.0, 0.0)
+    for got, wanted in slices(rounded, expected):
+        off, size = _finite_errors(got, wanted)
+        over = HEADROOM * (off - least.relative * size)
+        beyond = max(beyond, float(over.max(initial=0.0)))
+        share = max(share, HEADROOM * _worst_share(off, size, least.absolute))
+    return beyond, share
+
+
+def _of_output(least: Tolerance, expected: Array, worst: Worst, known_spread: float) -> Tolerance:
     """What one output needs, at least this much."""
     scale = max(known_spread, spread_of(expected))
-    floats = [one for one in others if one.dtype.kind == "f"]
-    if not floats or scale <= 0:
+    if worst is None or scale <= 0:
         return least
-    of_spread, share = least.of_spread, 0.0
-    for rounded in floats:
-        off, wanted = _finite_errors(rounded, expected)
-        beyond = HEADROOM * (off - least.relative * wanted)
-        of_spread = max(of_spread, float(beyond.max(initial=0.0)) / scale)
-        share = max(share, HEADROOM * _worst_share(off, wanted, least.absolute))
+    beyond, share = worst
+    of_spread = max(least.of_spread, beyond / scale)
     if of_spread > MUCH * least.of_spread and share <= min(MUCH * least.relative, WIDEST):
         return replace(least, relative=max(least.relative, share))
     widest = max(WIDEST, min(0.9, WIDEST * deviation(expected) / scale))
@@ -112,11 +126,21 @@ def widest_of(*some: Tolerance) -> Tolerance:
     )
 
 
-def _finite_errors(rounded: Array, expected: Array) -> tuple[Floats, Floats]:
+def slices(*arrays: Array) -> Iterator[tuple[Floats, ...]]:
+    """The same elements of each in float64, so many at a time as an array of a MB has.
+
+    >>> [[one.tolist() for one in part] for part in slices(np.arange(2), np.ones(2))]
+    [[[0.0, 1.0], [1.0, 1.0]]]
+    """
+    flat = [one.reshape(-1) for one in arrays]
+    for start in range(0, flat[0].size, SLICE):
+        yield tuple(one[start : start + SLICE].astype(np.float64, copy=False) for one in flat)
+
+
+def _finite_errors(got: Floats, wanted: Floats) -> tuple[Floats, Floats]:
     """(how far off, how large) of the elements where both are finite."""
-    wanted = expected.astype(np.float64)
     with np.errstate(invalid="ignore"):  # infinity less infinity
-        off = np.abs(rounded.astype(np.float64) - wanted)
+        off = np.abs(got - wanted)
     finite = np.isfinite(off)
     return off[finite], np.abs(wanted[finite])
 
@@ -142,26 +166,31 @@ class Expected:
     """
 
     choices: tuple[Array, ...]
-    allowed: Floats | None
-    """For floats: the allowed error of each element."""
+    tolerance: Tolerance | None
+    """None for integers and bools."""
+    spread: float = 0.0
+    """How far the output varies."""
 
     @classmethod
     def of(cls, choices: Sequence[Array], tolerance: Tolerance, spread: float = 0.0) -> Expected:
         """`spread` is at least how far this output varies: a single number does not show it."""
-        first = choices[0]
-        if first.dtype.kind != "f":
+        if choices[0].dtype.kind != "f":
             return cls(tuple(choices), None)
-        exact = first.astype(np.float64)
-        spread = max(spread, spread_of(exact))
-        allowed = tolerance.relative * np.abs(exact) + tolerance.of_spread * spread
-        allowed += tolerance.absolute
-        others = (one.astype(np.float64) for one in choices[1:])
-        return cls((exact, *others), allowed)
+        floats = tuple(one.astype(np.float64, copy=False) for one in choices)
+        return cls(floats, tolerance, max(spread, spread_of(floats[0])))
 
     @property
     def size_bytes(self) -> int:
-        floats = self.allowed is not None
-        return sum(one.nbytes for one in self.choices) + self.choices[0].nbytes * floats
+        return sum(one.nbytes for one in self.choices)
+
+    def allowed(self, exact: Floats) -> Floats:
+        """The allowed error of elements that are these in the float64 reference."""
+        assert self.tolerance is not None
+        found = np.abs(exact)
+        found *= self.tolerance.relative
+        found += self.tolerance.of_spread * self.spread
+        found += self.tolerance.absolute
+        return found
 
     def share_off(self, actual: Array) -> float:
         """Which share of the elements is not within what is allowed."""
@@ -169,49 +198,56 @@ class Expected:
 
     def wrong(self, actual: Array) -> NDArray[np.bool_]:
         """The elements that `error` objects to."""
-        if self.allowed is None:
+        if self.tolerance is None:
             return np.asarray(np.logical_and.reduce([actual != one for one in self.choices]))
-        return np.asarray(self._shares(actual.astype(np.float64)) > 1)
+        return np.asarray(self._shares(actual) > 1)
 
     def error(self, actual: Array) -> tuple[float | None, str]:
         """(largest error as a share of what is allowed, note): up to 1 passes, None never."""
         if actual.shape != self.choices[0].shape:
             return None, f"shape {actual.shape}, expected {self.choices[0].shape}"
-        if self.allowed is None:
+        if self.tolerance is None:
             share = self.share_off(actual)
             return (None, f"{share:.1%} of values are off") if share else (0.0, "")
-        got, exact = actual.astype(np.float64), self.choices[0].astype(np.float64, copy=False)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            worst = float((np.abs(got - exact) / self.allowed).max(initial=0.0))
+        worst = self._worst(actual)
         if worst <= 1:  # False for NaN: then something is not finite, or nothing was allowed
             return worst, ""
-        shares = self._shares(got)
+        shares = self._shares(actual)
         worst = float(shares.max(initial=0.0))
         off = shares > 1
         if not off.any():
             return worst, ""
-        finite = np.isfinite(exact)
-        if off[~finite].any():
+        if off[~np.isfinite(self.choices[0])].any():
             return None, "NaN or infinity differs from the reference"
-        if not np.isfinite(got[off]).all():
-            return None, f"{int((~np.isfinite(got[off])).sum())} values are not finite"
+        if not np.isfinite(actual[off]).all():
+            return None, f"{int((~np.isfinite(actual[off])).sum())} values are not finite"
         return (worst if np.isfinite(worst) else None), f"{float(off.mean()):.1%} of values are off"
 
     def accepts(self, actual: Array) -> bool:
         """Whether nothing of it is further off than is allowed."""
         return passes(self.error(actual)[0])
 
-    def _shares(self, got: Floats) -> Floats:
+    def _worst(self, actual: Array) -> float:
+        """The largest error beside the float64 reference alone; NaN where one cannot be told."""
+        found = [0.0]
+        for got, exact in slices(actual, self.choices[0]):
+            with np.errstate(invalid="ignore", divide="ignore"):
+                found.append(float((np.abs(got - exact) / self.allowed(exact)).max()))
+        return float(np.max(found))
+
+    def _shares(self, actual: Array) -> Floats:
         """The error of each element as a share of what is allowed, by its nearest choice.
 
         NaN and infinity are no wildcards: they have to stand where the reference has them.
         """
-        assert self.allowed is not None
-        found = np.full(got.shape, np.inf)
-        for choice in self.choices:
-            wanted = choice.astype(np.float64, copy=False)
+        found = [self._nearest(*part) for part in slices(actual, *self.choices)]
+        return np.concatenate([np.empty(0), *found]).reshape(actual.shape)
+
+    def _nearest(self, got: Floats, *choices: Floats) -> Floats:
+        found, allowed = np.full(got.shape, np.inf), self.allowed(choices[0])
+        for wanted in choices:
             with np.errstate(invalid="ignore", divide="ignore"):
-                shares = np.abs(got - wanted) / self.allowed
+                shares = np.abs(got - wanted) / allowed
             same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
             measured = np.isfinite(wanted) & ~np.isnan(shares)
             found = np.minimum(found, np.where(same, 0.0, np.where(measured, shares, np.inf)))
@@ -227,6 +263,8 @@ def overflowed(exact: Array, dtype: np.dtype[Any]) -> Array:
     """The same float64 values, but infinite where this type of float has nothing larger left."""
     with np.errstate(over="ignore"):
         infinite = np.isinf(exact.astype(dtype))
+    if not infinite.any():
+        return exact
     filled: Array = np.where(infinite, np.copysign(np.inf, exact), exact)
     return filled
 
@@ -238,7 +276,7 @@ def spread_of(values: Array) -> float:
     would be nothing. Elements at the median itself (the zeros of a relu) say nothing here.
     """
     usual = deviation(values)
-    finite = values[np.isfinite(values)].astype(np.float64)
+    finite = _finite(values)
     if finite.size > ENOUGH:
         finite = np.random.default_rng(0).choice(finite, ENOUGH)
     away = np.abs(finite - np.median(finite)) if finite.size else finite
@@ -249,6 +287,13 @@ def spread_of(values: Array) -> float:
 
 def deviation(values: Array) -> float:
     """Standard deviation of the finite values, without overflow on the way."""
-    finite = values[np.isfinite(values)].astype(np.float64)
-    peak = float(np.abs(finite).max(initial=0.0))
+    finite = _finite(values)
+    peak = max(float(finite.max(initial=0.0)), -float(finite.min(initial=0.0)))
     return peak * float((finite / peak).std()) if peak > 0 else 0.0
+
+
+def _finite(values: Array) -> Floats:
+    """The finite values, in a row; no copy where all are, and are float64."""
+    known = np.isfinite(values)
+    found = values.reshape(-1) if known.all() else values[known]
+    return found.astype(np.float64, copy=False)

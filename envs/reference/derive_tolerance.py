@@ -7,7 +7,8 @@ against it is `envs/referee/tolerance.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -66,9 +67,10 @@ def nudge(tensors: list[Any], relative: float) -> list[Any]:
     """The arguments with every float moved by a random relative amount of this size."""
     import torch
 
-    return [
-        one * (1 + relative * torch.randn_like(one)) if is_float(one) else one for one in tensors
-    ]
+    def moved(one: Any) -> Any:
+        return torch.randn_like(one).mul_(relative).add_(1).mul_(one)
+
+    return [moved(one) if is_float(one) else one for one in tensors]
 
 
 def output_spreads(reference: Reference, outputs: Sequence[TensorSpec]) -> list[float]:
@@ -91,27 +93,44 @@ def rounding_tolerance(
     """
     if problem.tolerance is not None:
         return problem.tolerance
-    model, state, arguments = drawn
-    exactly = [one.double() if is_float(one) else one for one in arguments]
-    moved = [forward_float64(model, state, nudge(exactly, NUDGE)) for _ in range(NUDGES)]
-    tensors = [flatten(one) for one in (forward_float64(*drawn), forward(*drawn), *moved)]
-    exact, own, *others = [[array_of(one) for one in output] for output in tensors]
+    _, state, arguments = drawn
+    rounded = flatten(forward(*drawn))
+    own = _arrays(rounded)
     exact = [
-        overflowed(one, rounded.dtype) if rounded.dtype.kind == "f" else one
-        for one, rounded in zip(exact, own, strict=True)
+        overflowed(one, mine.dtype) if mine.dtype.kind == "f" else one
+        for one, mine in zip(_arrays(flatten(forward_float64(*drawn))), own, strict=True)
     ]
     tolerance = derive_tolerance(
-        _coarsest(tensors[1]), exact, [own, *others], spreads, terms(state, arguments, exact)
+        _coarsest(rounded),
+        exact,
+        chain([own], (_arrays(flatten(one)) for one in _moved(*drawn))),
+        spreads,
+        terms(state, arguments, exact),
     )
-    for one, rounded, least in zip(exact, own, spreads or [0.0] * len(own), strict=True):
-        if rounded.dtype.kind == "f":
-            share = Expected.of([one], tolerance, least).share_off(rounded)
+    for one, mine, least in zip(exact, own, spreads or [0.0] * len(own), strict=True):
+        if mine.dtype.kind == "f":
+            share = Expected.of([one], tolerance, least).share_off(mine)
             if share > NOISE_SHARE:
                 raise NoiseError(
                     f"{share:.0%} of the module's own output is rounding noise: it is off by more "
                     "than can be allowed, so no kernel can be checked against it"
                 )
     return tolerance
+
+
+def _moved(model: Any, state: dict[str, Any], arguments: list[Any]) -> Iterator[Any]:
+    """What the module gives in float64 on inputs moved a little, one after another: each is as
+    large as all outputs, and nobody needs two of them."""
+    for _ in range(NUDGES):
+        yield forward_float64(model, state, nudge(_doubles(arguments), NUDGE))
+
+
+def _doubles(arguments: list[Any]) -> list[Any]:
+    return [one.double() if is_float(one) else one for one in arguments]
+
+
+def _arrays(tensors: Sequence[Any]) -> list[Array]:
+    return [array_of(one) for one in tensors]
 
 
 def _coarsest(own: Sequence[Any]) -> str:

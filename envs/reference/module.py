@@ -231,11 +231,11 @@ def forward_float64(model: Any, state: dict[str, Any], arguments: list[Any]) -> 
     usual = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)  # of what `forward` makes: torch.zeros(...)
     try:
-        return forward(model, *_cast(state, arguments, torch.float64))
+        return run(model, *_cast(state, arguments, torch.float64))
     except RuntimeError:
         torch.set_default_dtype(usual)
         own = next((one.dtype for one in state.values() if is_float(one)), usual)
-        return forward(model, *_cast(state, arguments, own))
+        return run(model, *_cast(state, arguments, own))
     finally:
         torch.set_default_dtype(usual)
 
@@ -243,9 +243,14 @@ def forward_float64(model: Any, state: dict[str, Any], arguments: list[Any]) -> 
 def _cast(
     state: dict[str, Any], arguments: list[Any], dtype: Any
 ) -> tuple[dict[str, Any], list[Any]]:
-    """The same with all floats of one type."""
-    cast = [one.to(dtype) if is_float(one) else one for one in arguments]
-    return {name: one.to(dtype) if is_float(one) else one for name, one in state.items()}, cast
+    """The same values in tensors of their own, all floats of one type."""
+
+    def cast(one: Any) -> Any:
+        if is_float(one):
+            return one.to(dtype, copy=True)
+        return one.clone() if hasattr(one, "clone") else one
+
+    return {name: cast(one) for name, one in state.items()}, [cast(one) for one in arguments]
 
 
 def refuse_random(reference: Reference) -> None:

@@ -4,7 +4,7 @@ No candidate ever enters it, and it decides nothing. It answers on one socket, i
 JSON (`load`, `draw`, `aim`, `work`), and timed rounds in the very protocol that candidates speak (a
 nonce and two descriptors in, the nonce back when the work is done), with how long the module took.
 
-    python -m envs.reference.process SOCKET_FD
+    python -m kernelwright.envs.reference.process SOCKET_FD
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _expected(
         overflowed(one, kind) if kind.kind == "f" else one
         for one, kind in zip(wide, kinds, strict=True)
     ]
-    own = [_array(one) for one in flatten(forward(model, state, arguments))]
+    own = [array_of(one.detach()) for one in flatten(forward(model, state, arguments))]
     whole = any(kind.kind != "f" for kind in kinds)
     nudged = []
     for pick in PICKS if whole else ():
@@ -219,7 +219,8 @@ def _expected(
     for i, one in enumerate(own):
         if one.dtype.kind == "f":
             held = Expected.of([exact[i]], ready.tolerance, ready.spreads[i])
-            choices.append([exact[i]] if held.accepts(one) else [exact[i], one])
+            mine = [] if held.accepts(one) else [one.astype(np.float64)]
+            choices.append([exact[i], *mine])
         else:
             others = [exact[i], *(run[i] for run in nudged)]
             choices.append([one, *(other.astype(one.dtype) for other in others)])
@@ -228,7 +229,7 @@ def _expected(
 
 def _array(tensor: torch.Tensor) -> Array:
     array = array_of(tensor.detach())
-    return array.astype(np.float64) if array.dtype.kind == "f" else array
+    return array.astype(np.float64, copy=False) if array.dtype.kind == "f" else array
 
 
 def _raw(tensor: torch.Tensor) -> Array:
