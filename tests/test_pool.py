@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.envs.judge import Judge
+from kernelwright.envs.locks import FOLDER
 from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Verdict
 from kernelwright.envs.workers.pool import JudgeError, Worker, shared_cores
 from kernelwright.processes import living_below, still_alive
@@ -162,22 +163,23 @@ def test_a_judge_interrupted_in_the_middle_of_a_batch_leaves_no_process(number: 
 
 
 def test_two_judges_never_measure_on_the_same_core_at_the_same_time(tmp_path: Path) -> None:
+    """Whatever their homes: two users share a machine, and many machines one home."""
+    core = f"core-of-test-{os.getpid()}"
     script = (
         "import sys, time\nfrom pathlib import Path\n"
         "from kernelwright.envs.locks import exclusive\n"
-        "with exclusive('core-0'), Path(sys.argv[1]).open('a') as log:\n"
+        "with exclusive(sys.argv[2]), Path(sys.argv[1]).open('a') as log:\n"
         "    for word in ('in', 'out'):\n"
         "        print(word, file=log, flush=True)\n"
         "        time.sleep(0.3)\n"
     )
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT / "src"),
-        "KERNELWRIGHT_CACHE": str(tmp_path),
-    }
-    command = [sys.executable, "-c", script, str(tmp_path / "log")]
-    several = [subprocess.Popen(command, env=environment) for _ in range(3)]
+    command = [sys.executable, "-c", script, str(tmp_path / "log"), core]
+    several = []
+    for name in "abc":
+        home = {"PYTHONPATH": str(ROOT / "src"), "KERNELWRIGHT_CACHE": str(tmp_path / name)}
+        several.append(subprocess.Popen(command, env=os.environ | home))
     assert [one.wait(60) for one in several] == [0, 0, 0]
+    (FOLDER / f"kernelwright-{core}.lock").unlink()
     assert (tmp_path / "log").read_text().split() == ["in", "out"] * 3
 
 
