@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from kernelwright.envs.types import Record
 from kernelwright.evals.charts import Point, curve, stacked_bars
-from kernelwright.evals.metrics import scores
+from kernelwright.evals.metrics import record_scores
 from kernelwright.evals.summary import CURVE_STAGE, group, mean_reward
 
 Metrics = Sequence[Mapping[str, Any]]
@@ -65,7 +65,7 @@ HEALTH = (
     ),
     Series(
         stage="grpo",
-        key="sampling/kl",
+        key="sampling/mismatch_kl",
         title="Sampling against training, KL a token",
         note="0 where both compute alike",
     ),
@@ -89,9 +89,7 @@ def learning_charts(records: Sequence[Record], metrics: Metrics) -> list[Chart]:
     """
     steps = sorted(group((one for one in records if one.stage == "grpo"), _step).items())
     rewards = [(step + 1, mean_reward(rows)) for step, rows in steps]
-    rates = [
-        (step + 1, scores(one.evaluation for one in rows).correct_rate) for step, rows in steps
-    ]
+    rates = [(step + 1, record_scores(rows).correct_rate) for step, rows in steps]
     drawn = [
         _validation(records, metrics),
         _plain("GRPO: mean reward of a step", _points(rewards)),
@@ -117,7 +115,7 @@ def validation_points(records: Sequence[Record], metrics: Metrics) -> list[Point
     The step that is kept is marked: the latest of the best trained ones.
     """
     measured = sorted(group((r for r in records if r.stage == CURVE_STAGE), _step).items())
-    found = {step: scores(one.evaluation for one in rows) for step, rows in measured}
+    found = {step: record_scores(rows) for step, rows in measured}
     points: dict[int, tuple[float, float | None, float | None]] = {
         step: (one.correct_rate, *one.correct_rate_ci)
         for step, one in found.items()

@@ -21,7 +21,7 @@ from kernelwright.envs.paths import write_whole
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Baseline, Problem, Record, Verdict
 from kernelwright.evals.against import keep_baselines
-from kernelwright.evals.metrics import Scores, scores
+from kernelwright.evals.metrics import Scores, record_scores
 from kernelwright.evals.report import clock, percent, speedup, write_report
 from kernelwright.evals.run import EvalSettings, evaluate
 from kernelwright.evals.summary import RunFacts, write_summary
@@ -53,6 +53,7 @@ def evaluate_model(
     store = RecordStore(out_dir)
     attempt = Attempt(out_dir / "eval.json", _question(model, suite, settings))
     attempt.open(resume)
+    store.cut_unfinished()
     kept = store.read()
     console, total = Console(), len(suite.problems) * settings.samples
     with judges() as judge, Judging(settings.stage, total, kept) as progress:
@@ -84,7 +85,7 @@ def evaluate_model(
 def conclude(console: Console, out_dir: Path, facts: RunFacts, records: Sequence[Record]) -> Scores:
     """Writes summary and report, and prints the scores."""
     summary = json.loads(write_summary(out_dir, facts).read_text(encoding="utf-8"))
-    found = scores(one.evaluation for one in records)
+    found = record_scores(records)
     print_scores(console, {facts.model: found})
     if against := summary["held_out"].get("measured", {}).get("against_compile"):
         console.print(compile_line(against, summary["compile"]["no_baseline"]), highlight=False)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelwright.envs.types import Evaluation, Speedup, Verdict
+from kernelwright.envs.types import Evaluation, Record, Speedup, Verdict
 
 RESAMPLES = 4000
 Z_95 = 1.959963984540054
@@ -60,16 +60,24 @@ class Gain:
     problems: int
 
 
-def scores(evaluations: Iterable[Evaluation]) -> Scores:
-    """Every number of one set of samples."""
+def record_scores(records: Iterable[Record]) -> Scores:
+    """The same of samples on record, which know their problems."""
+    kept = tuple(records)
+    return scores((one.evaluation for one in kept), [one.problem_key for one in kept])
+
+
+def scores(evaluations: Iterable[Evaluation], problems: Sequence[str] = ()) -> Scores:
+    """Every number of one set of samples; `problems` says of each which one it answers, where
+    several may answer one."""
     everything = tuple(evaluations)
     known = judged(everything)
+    named = zip(problems or map(str, range(len(everything))), everything, strict=True)
     count = sum(one.verdict is Verdict.CORRECT for one in known)
     return Scores(
         n=len(known),
         correct=count,
         correct_rate=count / len(known) if known else None,
-        correct_rate_ci=wilson(count, len(known)) if known else None,
+        correct_rate_ci=rate_interval(_by_problem(named)) if known else None,
         fast_1=fast_p(known, 1.0),
         geomean_speedup=geomean_speedup(known),
         verdicts=verdict_counts(everything),
@@ -89,14 +97,48 @@ def verdict_counts(evaluations: Iterable[Evaluation]) -> dict[str, int]:
     return {verdict.value: found[verdict] for verdict in Verdict if found[verdict]}
 
 
-def wilson(successes: int, n: int) -> tuple[float, float]:
+def rate_interval(problems: Sequence[tuple[int, int]]) -> tuple[float, float]:
+    """The 95 % interval of a correct-rate, from (correct, judged) of each problem.
+
+    Samples of one problem are alike, so they are worth fewer: Wilson's interval with the effective
+    sample size, which is n over the design effect, the variance of the rate between problems over
+    that of as many independent samples (Dean and Pagano, J. Survey Stat. Methodol. 3, 2015). With a
+    sample a problem it is Wilson's own. Where all or none is correct, nothing tells how alike they
+    are, and a problem counts once.
+
+    >>> low, high = rate_interval([(4, 4), (0, 4), (4, 4), (0, 4), (2, 4)])
+    >>> round(low, 2), round(high, 2)
+    (0.17, 0.83)
+    """
+    n, count = sum(m for _, m in problems), len(problems)
+    correct = sum(c for c, _ in problems)
+    if n == count:
+        return wilson(correct, n)
+    rate = correct / n
+    if correct in (0, n) or count == 1:
+        return wilson(rate * count, count)
+    between = count / (count - 1) * sum((c - m * rate) ** 2 for c, m in problems)
+    effective = n / max(1.0, between / (n * rate * (1 - rate)))
+    return wilson(rate * effective, effective)
+
+
+def _by_problem(named: Iterable[tuple[str, Evaluation]]) -> list[tuple[int, int]]:
+    """(correct, judged) of each problem of which anything was judged."""
+    found: dict[str, list[bool]] = {}
+    for problem, one in named:
+        if judged([one]):
+            found.setdefault(problem, []).append(one.verdict is Verdict.CORRECT)
+    return [(sum(some), len(some)) for some in found.values()]
+
+
+def wilson(successes: float, n: float) -> tuple[float, float]:
     """The 95 % score interval of a proportion; it never leaves [0, 1].
 
     >>> low, high = wilson(9, 10)
     >>> round(low, 3), round(high, 3)
     (0.596, 0.982)
 
-    It takes the samples as independent: several samples of one problem are a little less than that.
+    It takes the samples as independent: those of one problem are not (`rate_interval`).
     """
     if not 0 <= successes <= n or n == 0:
         raise ValueError(f"{successes} of {n} is not a proportion")

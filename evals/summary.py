@@ -22,7 +22,7 @@ from kernelwright.evals.metrics import (
     against_compile,
     mean_pass_at_k,
     paired_gain,
-    scores,
+    record_scores,
     verdict_counts,
 )
 
@@ -142,7 +142,7 @@ def measure(records: Sequence[Record], compiled: Mapping[str, Speedup]) -> dict[
     known = [(one.evaluation, one.problem_key) for one in records if one.problem_key in compiled]
     against = against_compile((one, compiled[key]) for one, key in known)
     return {
-        **asdict(scores(one.evaluation for one in records)),
+        **asdict(record_scores(records)),
         "problems": len(problems),
         "pass_at_k": {
             str(k): mean_pass_at_k(evaluations, k) for k in (1, 2, 4, 8, 16, 32) if k <= most
@@ -183,7 +183,7 @@ def group(records: Iterable[Record], by: Callable[[Record], Any]) -> dict[Any, l
 
 
 def _correct_rate(records: Iterable[Record]) -> float | None:
-    return scores(one.evaluation for one in records).correct_rate
+    return record_scores(records).correct_rate
 
 
 def _by_category(
@@ -192,7 +192,7 @@ def _by_category(
     found: dict[str, dict[str, Any]] = defaultdict(dict)
     for side, records in held_out.items():
         for category, rows in group(records, lambda r: categories.get(r.problem, "other")).items():
-            found[category][side] = asdict(scores(one.evaluation for one in rows))
+            found[category][side] = asdict(record_scores(rows))
     return dict(sorted(found.items()))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from kernelwright.data.metrics import MetricsFile
 from kernelwright.data.store import read_records
 from kernelwright.envs.types import Baseline
-from kernelwright.evals.metrics import scores
+from kernelwright.evals.metrics import record_scores
 from kernelwright.evals.summary import SIDES, mean_reward
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.tracking import finite, samples, tracker_of
@@ -41,7 +41,7 @@ def send_stage(recipe: Recipe, stage: str) -> None:
     if stage not in SIDES or recipe.report_to == "none":
         return
     records = [one for one in read_records(recipe.run_dir) if one.stage == stage]
-    found = scores(one.evaluation for one in records)
+    found = record_scores(records)
     low, high = found.correct_rate_ci or (None, None)
     values: dict[str, Any] = {
         "correct_rate": found.correct_rate,

@@ -18,6 +18,7 @@ from kernelwright.evals.metrics import (
     mean_pass_at_k,
     paired_gain,
     pass_at_k,
+    rate_interval,
     relative,
     scores,
     surely_fast_p,
@@ -35,6 +36,7 @@ def finding(verdict: Verdict, speedup: int | None = None) -> Evaluation:
     return Evaluation(verdict=verdict, reason="made", check=check, timing=timing or None)
 
 
+UNJUDGED_ONE = finding(Verdict.UNJUDGED)
 FINDINGS = st.one_of(
     st.sampled_from(OTHER_VERDICTS).map(finding),
     st.integers(1, 40).map(lambda speedup: finding(Verdict.CORRECT, speedup)),
@@ -76,6 +78,46 @@ def test_wilson_bounds_are_where_the_score_test_says_so(count: tuple[int, int]) 
 def test_wilson_refuses_what_is_not_a_proportion(count: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="not a proportion"):
         wilson(*count)
+
+
+PROBLEMS = st.lists(COUNTS.map(lambda count: (min(count[0], 9), min(count[1], 9))), min_size=1)
+
+
+@given(PROBLEMS)
+def test_an_interval_over_problems_holds_the_rate_and_is_no_narrower_than_of_independent_samples(
+    problems: list[tuple[int, int]],
+) -> None:
+    correct, n = (sum(column) for column in zip(*problems, strict=True))
+    low, high = rate_interval(problems)
+    own = wilson(correct, n)
+    assert 0 <= low <= correct / n <= high <= 1
+    assert high - low >= own[1] - own[0] - 1e-12
+
+
+@given(st.lists(st.booleans(), min_size=1))
+def test_with_a_sample_a_problem_the_interval_is_wilsons(found: list[bool]) -> None:
+    assert rate_interval([(int(one), 1) for one in found]) == wilson(sum(found), len(found))
+
+
+@given(st.lists(st.booleans(), min_size=2), st.integers(2, 50))
+def test_the_same_sample_over_and_over_says_no_more_than_one(found: list[bool], times: int) -> None:
+    """But for the one of n that goes with the mean (Bessel)."""
+    n, correct = len(found), sum(found)
+    worth = n if correct in (0, n) else n - 1
+    interval = rate_interval([(times * one, times) for one in found])
+    assert interval == pytest.approx(wilson(correct / n * worth, worth))
+
+
+def test_of_one_problem_many_samples_count_once() -> None:
+    assert rate_interval([(3, 6)]) == wilson(0.5, 1)
+
+
+def test_scores_know_which_samples_answer_one_problem() -> None:
+    found = [finding(Verdict.CORRECT)] * 4 + [finding(Verdict.WRONG)] * 4 + [UNJUDGED_ONE]
+    apart, alike = scores(found), scores(found, [*"aaaabbbb", "c"])
+    assert apart.correct_rate == alike.correct_rate == 0.5
+    assert apart.correct_rate_ci == wilson(4, 8)
+    assert alike.correct_rate_ci == wilson(0.5, 1)
 
 
 @given(st.lists(FINDINGS), st.integers(0, 5))
