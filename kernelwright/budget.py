@@ -5,12 +5,11 @@ What does not fit is shrunk where that changes nothing but the seconds, and else
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernelwright.envs.hardware import available_bytes, gpus
-from kernelwright.estimate import evaluated_answers, sft_steps
+from kernelwright.estimate import evaluated_answers, sft_steps, validated_answers
 from kernelwright.machine import cores
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.probe import Probe, ProbeError, ProbeKilledError, probe
@@ -61,9 +60,10 @@ def budget(recipe: Recipe, measured: Callable[[Recipe], Probe] = probe) -> Budge
         micro = recipe.sft.micro_batch_size
         if "sft" not in recipe.stages or micro == 1:
             return Budget(recipe=recipe, reason=_too_large(needed, free))
-        sft = recipe.sft.model_copy(update={"micro_batch_size": micro // 2})
+        less = next(one for one in range(micro // 2, 0, -1) if not recipe.sft.batch_size % one)
+        sft = recipe.sft.model_copy(update={"micro_batch_size": less})
         recipe = recipe.model_copy(update={"sft": sft})
-        notes = (f"sft.micro_batch_size: {micro // 2}, for {free / 1e9:.1f} GB are free",)
+        notes = (f"sft.micro_batch_size: {less}, for {free / 1e9:.1f} GB are free",)
 
 
 def _needed_bytes(recipe: Recipe, found: Probe | None) -> int | None:
@@ -88,8 +88,7 @@ def run_seconds(recipe: Recipe, found: Probe) -> float:
     if "grpo" in recipe.stages:
         groups = grpo.groups_per_step + grpo.oversampled_groups
         sampled = groups * grpo.rows_per_group * grpo.steps / grpo.iterations
-        curve = math.ceil(grpo.steps / grpo.validate_every) + 1 if grpo.validate_every else 0
-        sampled += curve * grpo.validation_problems * grpo.validation_samples
+        sampled += validated_answers(recipe)
         tokens = TYPICAL * grpo.max_completion_length
         trained += sampled * tokens / found.rows * found.decoding_step_s
         trained += grpo.steps * grpo.rollouts_per_step * tokens * found.trained_token_s

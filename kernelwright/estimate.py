@@ -49,13 +49,14 @@ def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:
     if "sft" in recipe.stages:
         steps = sft_steps(recipe)
         lines["sft"] = "unknown" if steps is None else f"at most {steps} optimiser steps"
+        calls = taught_triples(recipe)
     if "grpo" in recipe.stages:
         rows = recipe.grpo.rollouts_per_step
         rows += recipe.grpo.oversampled_groups * recipe.grpo.rows_per_group
         rollouts = recipe.grpo.steps * rows
         tokens = rollouts * recipe.grpo.max_completion_length
         lines["grpo"] = f"{recipe.grpo.steps} steps, {rollouts} rollouts, at most {tokens} tokens"
-        calls = rollouts
+        calls = None if calls is None else calls + rollouts + validated_answers(recipe)
     if "eval" in recipe.stages:
         answers = evaluated_answers(recipe)
         lines["eval"] = "unknown" if answers is None else f"{answers} answers"
@@ -84,12 +85,24 @@ def measurements(recipe: Recipe) -> int:
 
 def sft_steps(recipe: Recipe) -> int | None:
     """Optimiser steps of SFT at most; None where there are no triples for the suite."""
+    used = taught_triples(recipe)
+    return math.ceil(used / recipe.sft.batch_size * recipe.sft.epochs) or None if used else None
+
+
+def taught_triples(recipe: Recipe) -> int | None:
+    """Triples that are judged before SFT; None where there is no such suite."""
     try:
         triples = len(triples_of(recipe.data.taught_suite, recipe.data.dialect))
     except SuiteError:
         return None
-    used = min(triples, recipe.data.max_triples or triples)
-    return math.ceil(used / recipe.sft.batch_size * recipe.sft.epochs) or None
+    return min(triples, recipe.data.max_triples or triples)
+
+
+def validated_answers(recipe: Recipe) -> int:
+    """Answers to all points of the validation curve."""
+    grpo = recipe.grpo
+    points = math.ceil(grpo.steps / grpo.validate_every) + 1 if grpo.validate_every else 0
+    return points * grpo.validation_problems * grpo.validation_samples
 
 
 def evaluated_problems(recipe: Recipe) -> int | None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.consistency import contradictions
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.hardware import gpus, memory_bytes
 from kernelwright.envs.sandbox.levels import require_level
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path
-from kernelwright.envs.types import Dialect, Problem
+from kernelwright.envs.types import Dialect
 from kernelwright.estimate import weight_bytes
 from kernelwright.machine import how_to_install
 from kernelwright.rl.config import Recipe
@@ -24,7 +23,7 @@ from kernelwright.rl.weights import ModelError
 def preflight(recipe: Recipe) -> list[str]:
     """One sentence for each reason; empty where the run can start. Imports nothing heavy."""
     found = [_model(recipe), _dialect(recipe), _sandbox(recipe), _memory(recipe)]
-    found += [*_packages(recipe), *_suites(recipe), *_split(recipe, this_process().world)]
+    found += [*_packages(recipe), *contradictions(recipe, this_process().world)]
     return [reason for reason in found if reason]
 
 
@@ -97,12 +96,14 @@ def _model(recipe: Recipe) -> str | None:
 
 
 def _dialect(recipe: Recipe) -> str | None:
-    dialect = recipe.data.dialect
-    if why := not_judged_here(dialect):
+    dialect, elsewhere = recipe.data.dialect, recipe.judge.ray_address
+    why = None if elsewhere else not_judged_here(dialect)
+    if why:
         return f"data.dialect {dialect}: {why}"
     if not DIALECTS[dialect].has_triples and "sft" in recipe.stages:
         return f"stages: there are no triples in {dialect}; leave out sft"
-    if recipe.judge.timed and DIALECTS[dialect].is_device_code and not gpus():
+    without_speed = DIALECTS[dialect].is_device_code and not gpus() and not elsewhere
+    if recipe.judge.timed and without_speed:
         return (
             f"judge.timed: {dialect} answers have no speed without a GPU; false rewards being right"
         )
@@ -142,7 +143,9 @@ def fooled(recipe: Recipe) -> list[str]:
 
     section = recipe.judge
     try:
-        loose = loose_exploits(section.workers, section.minimum_sandbox, recipe.data.dialect)
+        loose = loose_exploits(
+            section.workers, section.minimum_sandbox, recipe.data.dialect, section.ray_address
+        )
     except GalleryError as error:
         return [str(error)]
     named = f"the judge does not stop {', '.join(loose)}; see `kernelwright gallery`"
@@ -176,43 +179,4 @@ def _packages(recipe: Recipe) -> list[str | None]:
         f"{key}: {how_to_install(module)}"
         for key, module in needed.items()
         if module and not find_spec(module)
-    ]
-
-
-def _suites(recipe: Recipe) -> list[str]:
-    reasons, found = [], []
-    for key in ("train_suite", "held_out_suite"):
-        try:
-            found.append(load_suite(getattr(recipe.data, key)).by_key())
-        except SuiteError as error:
-            reasons.append(f"data.{key}: {error}")
-    if not reasons and {"grpo", "eval"} <= set(recipe.stages):
-        reasons += _overlap(recipe, *found)
-    return reasons
-
-
-def _overlap(
-    recipe: Recipe, trained: Mapping[str, Problem], held_out: Mapping[str, Problem]
-) -> list[str]:
-    """What is measured on problems that were trained on says nothing about others."""
-    both = trained.keys() & held_out.keys()
-    if not both or recipe.data.train_on_held_out:
-        return []
-    return [
-        f"data.train_suite: {len(both)} of the {len(held_out)} problems of data.held_out_suite are "
-        f"trained on ({held_out[min(both)].name}, …): choose suites that share none, or ask for it "
-        "with data.train_on_held_out=true"
-    ]
-
-
-def _split(recipe: Recipe, processes: int) -> list[str]:
-    """Each process gets the same number of rows of a step, and whole groups of them."""
-    rows = {
-        "sft.batch_size": recipe.sft.batch_size if recipe.sft.batch_size > 1 else processes,
-        "grpo.groups_per_step": recipe.grpo.groups_per_step,
-    }
-    return [
-        f"{key} ({count}) cannot be split evenly over {processes} processes"
-        for key, count in rows.items()
-        if key.split(".")[0] in recipe.stages and count % processes
     ]
