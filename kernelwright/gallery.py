@@ -46,21 +46,28 @@ def judged(judge: BatchJudge, exhibits: Sequence[Exhibit], what: str) -> Outcome
         return judge_exhibits(judge, exhibits, on_done)
 
 
-def loose_exploits(judge_workers: int | None, minimum_sandbox: str, dialect: Dialect) -> list[str]:
-    """Names of the exploits in a dialect that this machine's judge does not stop.
+def loose_exploits(
+    judge_workers: int | None,
+    minimum_sandbox: str,
+    dialect: Dialect,
+    ray_address: str | None = None,
+) -> list[str]:
+    """Names of the exploits in a dialect that the judge does not stop: this machine's, or a
+    cluster's.
 
-    Tried once per machine, version and dialect; the answer is kept in the cache folder.
+    Tried once per judge, version and dialect; the answer is kept in the cache folder.
     """
-    file = cache_folder() / "gallery" / f"{_key()}-{dialect}.json"
+    key = _cluster_key(ray_address, minimum_sandbox) if ray_address else _key()
+    file = cache_folder() / "gallery" / f"{key}-{dialect}.json"
     if file.exists():
         return list(json.loads(file.read_text()))
     exhibits = [one for one in exploits() if one.is_exploit and one.candidate.dialect == dialect]
     print(
-        f"first training in {dialect} with this version on this machine: {len(exhibits)} exploits "
-        "are tried on its judge, and none may pass",
+        f"first training in {dialect} with this version and judge: {len(exhibits)} exploits are "
+        "tried on it, and none may pass",
         file=sys.stderr,
     )
-    with open_judge(judge_workers, minimum_sandbox) as judge:
+    with open_judge(judge_workers, minimum_sandbox, ray_address=ray_address) as judge:
         outcome = judged(judge, exhibits, "exploits")
     names = [_name(one.exhibit) for one in outcome.loose_exploits]
     write_whole(file, json.dumps(names))
@@ -115,6 +122,11 @@ def _key() -> str:
     return content_hash(
         toolchain_fingerprint(), python().identity, sandbox_level(), gallery_hash(), code_version()
     )
+
+
+def _cluster_key(ray_address: str, minimum_sandbox: str) -> str:
+    """Its nodes may come and go: each of them runs this code, in no weaker a sandbox."""
+    return content_hash(ray_address, minimum_sandbox, gallery_hash(), code_version())
 
 
 def _name(exhibit: Exhibit) -> str:

@@ -250,6 +250,23 @@ def test_the_exploits_are_tried_once_and_what_passes_is_named_each_time(
     assert "0 exploits" in capsys.readouterr().err
 
 
+def test_a_cluster_that_judges_is_what_the_exploits_are_tried_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str | None] = []
+
+    def opened(*_: object, ray_address: str | None = None) -> Judge:
+        asked.append(ray_address)
+        return Judge(1)
+
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+    monkeypatch.setattr(gallery, "exploits", list)
+    monkeypatch.setattr(gallery, "open_judge", opened)
+    for address in ("auto", "auto", None):
+        assert gallery.loose_exploits(1, "namespaces", "cpp", address) == []
+    assert asked == ["auto", None]
+
+
 def test_training_does_not_start_where_an_exploit_is_not_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
