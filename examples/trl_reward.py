@@ -18,7 +18,7 @@ SUITE = "starter:train"
 
 
 def main(model: str = "HuggingFaceTB/SmolLM2-135M-Instruct", *options: str) -> None:
-    chosen = ["--output_dir", "runs/trl-reward", "--max_completion_length", "256", *options]
+    chosen = ["--output_dir", "runs/trl-reward", "--max_completion_length", "512", *options]
     (config,) = HfArgumentParser(GRPOConfig).parse_args_into_dataclasses(chosen)
     trainer = GRPOTrainer(
         model,

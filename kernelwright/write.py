@@ -89,6 +89,14 @@ def _low(evaluation: Evaluation) -> float:
     return evaluation.timing.speedup.low if evaluation.timing else -math.inf
 
 
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What a model writes in, and how long its answers get."""
+
+    dialect: Dialect = "cpp"
+    max_new_tokens: int = 512
+
+
 def failures(answers: Sequence[Answer]) -> str:
     """What kept the answers from being correct, the commonest first.
 
@@ -114,15 +122,22 @@ def answers_object(answers: Sequence[Answer], prompt: str) -> dict[str, Any]:
     return {"prompt": prompt, "best": best_of(answers), "answers": told}
 
 
-def dialect_of(model: str) -> Dialect:
-    """What a run's model was taught to write in; `cpp` for what is no run's folder."""
-    recipe = Path(model) / "recipe.resolved.yaml"
+def habits_of(model: str, dialect: Dialect | None = None) -> Habits:
+    """How a run's model was taught to write; for what is no run's folder, what most can do.
+
+    A `dialect` has the last word. Raises ValueError where a run names none.
+    """
+    recipe, usual = Path(model) / "recipe.resolved.yaml", Habits(dialect or "cpp")
     if not recipe.is_file():
-        return "cpp"
+        return usual
     try:
-        data = yaml.safe_load(recipe.read_text(encoding="utf-8"))["data"]
-        return known_dialect(data.get("dialect", "cpp"))
+        said = yaml.safe_load(recipe.read_text(encoding="utf-8"))
+        taught = known_dialect(said["data"].get("dialect", "cpp"))
+        tokens = int(said.get("eval", {}).get("max_new_tokens", usual.max_new_tokens))
+        return Habits(dialect or taught, tokens)
     except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if dialect:
+            return usual
         why = " ".join(str(error).split())
         raise ValueError(f"{recipe}: it names no dialect ({why}): give --dialect") from None
 

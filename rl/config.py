@@ -138,12 +138,13 @@ class GrpoSection(Section):
     groups_per_step: int = Field(default=4, ge=1)
     """Prompts in a step, over all processes."""
     micro_batch_size: int = Field(default=8, ge=1, validate_default=True)
-    """Completions in one forward pass of one process; lower it to save memory."""
+    """Completions in one forward pass of one process; lower it to save memory. On a CPU `fast_pass`
+    takes a whole step, in pieces of its own."""
     learning_rate: float = Field(default=1e-4, gt=0, lt=1)
     """Peak learning rate."""
     temperature: float = Field(default=1.0, gt=0)
     """Sampling temperature."""
-    max_completion_length: int = Field(default=256, ge=16)
+    max_completion_length: int = Field(default=512, ge=16)
     """Tokens of a completion."""
     generation: Literal["transformers", "vllm"] = "transformers"
     """What samples the completions."""
@@ -243,7 +244,7 @@ class EvalSection(Section):
     """Answers to each problem."""
     temperature: float = Field(default=0.0, ge=0)
     """Sampling temperature; 0 is greedy."""
-    max_new_tokens: int = Field(default=256, ge=16)
+    max_new_tokens: int = Field(default=512, ge=16)
     """Tokens of an answer."""
     timed: bool = True
     """Whether correct answers are timed; without it there is a rate, and no speed."""

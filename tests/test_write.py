@@ -16,7 +16,7 @@ from kernelwright.ask import ask
 from kernelwright.envs.judge import NO_CODE_BLOCK, Judge
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Timing, Verdict
 from kernelwright.rl.policies import ScriptedPolicy
-from kernelwright.write import Answer, Sampling, best_of, dialect_of, failures, write_kernels
+from kernelwright.write import Answer, Habits, Sampling, best_of, failures, habits_of, write_kernels
 from tests.nouns import RELU_KERNEL, RELU_MODULE
 from tests.tiny_model import save_tiny
 
@@ -71,13 +71,17 @@ def test_the_right_answer_among_wrong_ones_is_found_by_the_real_judge(tmp_path: 
     assert best_of(answers) == 2
 
 
-def test_a_run_says_in_which_dialect_its_model_writes(tmp_path: Path) -> None:
-    assert dialect_of("smollm2-135m") == "cpp"
-    (tmp_path / "recipe.resolved.yaml").write_text("data: {dialect: triton}\n")
-    assert dialect_of(str(tmp_path)) == "triton"
+def test_a_run_says_in_which_dialect_its_model_writes_and_how_long(tmp_path: Path) -> None:
+    assert habits_of("smollm2-135m") == Habits("cpp", 512)
+    (tmp_path / "recipe.resolved.yaml").write_text(
+        "data: {dialect: triton}\neval: {max_new_tokens: 400}\n"
+    )
+    assert habits_of(str(tmp_path)) == Habits("triton", 400)
+    assert habits_of(str(tmp_path), "cuda") == Habits("cuda", 400)
     (tmp_path / "recipe.resolved.yaml").write_text("- broken\n")
+    assert habits_of(str(tmp_path), "cuda") == Habits("cuda", 512)
     with pytest.raises(ValueError, match="give --dialect"):
-        dialect_of(str(tmp_path))
+        habits_of(str(tmp_path))
 
 
 def test_a_model_that_writes_no_kernel_is_exit_code_1_with_the_verdicts(tmp_path: Path) -> None:

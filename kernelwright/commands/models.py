@@ -51,12 +51,14 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     ] = None,
     samples: Annotated[int, typer.Option("-n", min=1, help="Answers to each problem.")] = 1,
     temperature: Annotated[float, typer.Option(min=0, help="0 is greedy.")] = 0.0,
-    max_new_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer.")] = 256,
+    max_new_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Tokens of an answer; the run's own, else 512.")
+    ] = None,
     problems: Annotated[int | None, typer.Option(min=1, help="Only the first so many.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write; runs/eval-MODEL.")] = None,
     dialect: Annotated[
         AskedDialectOrAuto,
-        typer.Option(help="What answers are written in; auto: cpp, or by file."),
+        typer.Option(help="What answers are in; auto: the run's own, else cpp; or by file."),
     ] = AUTO,
     baseline: Annotated[
         Baseline, typer.Option(help="What speed is held against; compile is slow the first time.")
@@ -79,12 +81,17 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     from kernelwright.evals.measure import EvalError, evaluate_model
     from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
     from kernelwright.rl.weights import ModelError
+    from kernelwright.write import Habits, habits_of
 
     asked = None if dialect == AUTO else dialect
-    _refuse(model, answers, baseline, asked, torch_allowed=torch_allowed)
+    with told(ValueError, OSError):
+        habits = habits_of(model, asked) if model else Habits()
+    written_in = habits.dialect if model else asked
+    _refuse(model, answers, baseline, written_in, torch_allowed=torch_allowed)
     with told(ValueError):
         chosen = _chosen(suite, problems, protocol)
-        settings = _settings(asked or "cpp", samples, max_new_tokens, temperature)
+        tokens = max_new_tokens or habits.max_new_tokens
+        settings = _settings(habits.dialect, samples, tokens, temperature)
     folder, judges = out or _folder(answers, model), partial(open_judge, ray_address=ray)
     how: Any = {"resume": resume, "judges": judges}
     with judging(), told(EvalError, ModelError, StoreError, AnswersError, OSError):

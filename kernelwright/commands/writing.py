@@ -30,7 +30,9 @@ def write(  # noqa: PLR0913  one parameter for each option
         AskedDialect | None, typer.Option(help="What it is written in; the run's own, else cpp.")
     ] = None,
     temperature: Annotated[float, typer.Option(min=0, help="0 is greedy.")] = 0.8,
-    max_new_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer.")] = 512,
+    max_new_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Tokens of an answer; the run's own, else 512.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Another one, other answers.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="File for the kernel; else it is printed.")
@@ -41,22 +43,25 @@ def write(  # noqa: PLR0913  one parameter for each option
     from kernelwright.ask import ask
     from kernelwright.preflight import not_judged_here
     from kernelwright.rl.weights import ModelError
-    from kernelwright.write import Sampling, answers_object, check_model, dialect_of
+    from kernelwright.write import Sampling, answers_object, check_model, habits_of
 
     with told(OSError, ValueError, ModelError):
-        sampling = Sampling(
-            samples=samples, temperature=temperature, max_new_tokens=max_new_tokens, seed=seed
-        )
         check_model(model)
-        language = dialect or dialect_of(model)
+        habits = habits_of(model, dialect)
+        sampling = Sampling(
+            samples=samples,
+            temperature=temperature,
+            max_new_tokens=max_new_tokens or habits.max_new_tokens,
+            seed=seed,
+        )
         _check_out(out)
-    if why := not_judged_here(language):
+    if why := not_judged_here(habits.dialect):
         typer.echo(why, err=True)
         raise typer.Exit(FAILED)
     with told(OSError, ValueError, about=module):
-        asked = ask(module, language)
+        asked = ask(module, habits.dialect)
     with judging(), told(ModelError, OSError):
-        answers = _written(model, asked, language, sampling)
+        answers = _written(model, asked, habits.dialect, sampling)
     if as_json:
         typer.echo(json.dumps(answers_object(answers, asked[1])))
     raise typer.Exit(0 if _show(answers, out, quiet=as_json) else FAILED)
