@@ -3,7 +3,9 @@
 Rows without credit are left out. Each prompt is read once, with gradients through its keys and
 values; equal answers to it are learned once, with the sum of their credit; a chunk of answers is as
 wide as its own longest one, and its gradient is taken before the next chunk begins. So memory is
-bounded by tokens, not by rows. The gradient is that of TRL's own pass up to rounding.
+bounded by tokens, not by rows. The gradient is that of TRL's own pass up to rounding. Each token
+is weighted by how much likelier training finds it than sampling did (truncated importance
+sampling), as TRL weights what vLLM sampled, and nobody else's.
 """
 
 from __future__ import annotations

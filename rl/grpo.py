@@ -75,11 +75,10 @@ def run_grpo(
     reserved, trained = reserve(tasks, recipe.grpo.validation_problems)
     tokenizer = load_tokenizer(recipe.model.name)
     method = start_method(recipe.grpo.method, RunView(seed=recipe.seed, store=store))
-    player_at = players(recipe, judge, tokenizer, process.rank)
     rollouts = Rollouts(
         method=method,
         tasks={task.problem.key: task for task in trained},
-        player_at=player_at,
+        player_at=players(recipe, judge, tokenizer, process.rank),
         store=store,
         rows_per_group=recipe.grpo.rows_per_group,
         oversampled=recipe.grpo.oversampled_groups,
@@ -96,7 +95,7 @@ def run_grpo(
             tasks=reserved,
             samples=recipe.grpo.validation_samples,
             method=method,
-            player_at=player_at,
+            player_at=players(recipe, judge, tokenizer, process.rank, same_each_step=True),
             store=store,
             versions=versions,
         )

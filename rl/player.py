@@ -37,6 +37,7 @@ class EarlyCheck:
     def __init__(self, judge: AnyJudge) -> None:
         self._judge, self._seed = judge, fresh_seed()
         self._known: dict[str, Evaluation] = {}
+        self._submitted: set[str] = set()
         self._waiting: dict[str, tuple[Problem, Candidate]] = {}
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="early-check")
@@ -45,8 +46,10 @@ class EarlyCheck:
     def submit(self, problem: Problem, candidate: Candidate) -> None:
         """Checks it soon; an equal one is checked once."""
         with self._lock:
-            if candidate.key not in self._known:
-                self._waiting.setdefault(candidate.key, (problem, candidate))
+            if candidate.key in self._submitted:
+                return
+            self._submitted.add(candidate.key)
+            self._waiting[candidate.key] = (problem, candidate)
         self._calls.append(self._thread.submit(self._work))
 
     def finish(self) -> dict[str, Evaluation]:

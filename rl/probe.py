@@ -109,10 +109,11 @@ def measure(recipe: Recipe) -> Probe:
     model = policy_model(recipe, None)
     decoding_s, rows = _decode(recipe, model, len(tokenizer))
     model.train()
-    trained_s = _train(recipe, model, len(tokenizer))
-    score_learned_positions(model)
+    # As the trainers do it: what ours cannot score is scored as the model itself does.
+    ours = score_learned_positions(model)
+    trained_s = _train(recipe, model, len(tokenizer), ours=ours)
     micro_batches = recipe.sft.batch_size // recipe.sft.micro_batch_size
-    sft_s = micro_batches * _timed(lambda: _sft(recipe, model, len(tokenizer)))
+    sft_s = micro_batches * _timed(lambda: _sft(recipe, model, len(tokenizer), ours=ours))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return Probe(
         sft_step_s=sft_s,
@@ -152,12 +153,15 @@ def _decode(recipe: Recipe, model: Any, vocabulary: int) -> tuple[float, int]:
     return max(0.0, few(DECODING_STEPS + 1) - few(1)) / DECODING_STEPS, rows
 
 
-def _train(recipe: Recipe, model: Any, vocabulary: int) -> float:
+def _train(recipe: Recipe, model: Any, vocabulary: int, *, ours: bool) -> float:
     import torch
 
     from kernelwright.rl.fast_pass import Clip, backward_pass
 
     length = recipe.grpo.max_completion_length
+    if not ours:
+        rows = [_ids(PROMPT_TOKENS + length, vocabulary) for _ in range(ANSWERS)]
+        return _timed(lambda: _learn(model, torch.stack(rows))) / (ANSWERS * length)
     prompt, answers = _ids(PROMPT_TOKENS, vocabulary), [_ids(length, vocabulary)] * ANSWERS
     answers = [torch.roll(one, number) for number, one in enumerate(answers)]
     inputs = {
@@ -171,12 +175,21 @@ def _train(recipe: Recipe, model: Any, vocabulary: int) -> float:
     return _timed(lambda: backward_pass(model, inputs, clip)) / (ANSWERS * length)
 
 
-def _sft(recipe: Recipe, model: Any, vocabulary: int) -> None:
+def _learn(model: Any, ids: Any, learned_from: int = 0) -> None:
+    """A pass of the model's own loss."""
+    labels = ids.clone()
+    labels[:, :learned_from] = -100
+    model(input_ids=ids, attention_mask=ids.new_ones(ids.shape), labels=labels).loss.backward()
+
+
+def _sft(recipe: Recipe, model: Any, vocabulary: int, *, ours: bool) -> None:
     import torch
 
     length = recipe.sft.max_length
     rows = [_ids(length, vocabulary) for _ in range(recipe.sft.micro_batch_size)]
     ids = torch.stack(rows)
+    if not ours:
+        return _learn(model, ids, length // 3)
     labels = ids.clone()
     labels[:, : length // 3] = -100
     found = model(

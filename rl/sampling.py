@@ -14,11 +14,15 @@ from kernelwright.rl.rollout import PlayerAt
 from kernelwright.rl.trl_adapter import vllm_sample
 
 
-def players(recipe: Recipe, judge: AnyJudge, tokenizer: Any, rank: int) -> PlayerAt:
-    """What plays a step of one process; its sampling is a function of seed, step and process."""
+def players(
+    recipe: Recipe, judge: AnyJudge, tokenizer: Any, rank: int, *, same_each_step: bool = False
+) -> PlayerAt:
+    """What plays a step of one process; its sampling is a function of seed, step and process, or
+    where steps are to be compared, of the other two."""
 
     def at(trainer: Any, step: int) -> JudgedPlayer:
-        seed = int(content_hash(str(recipe.seed), str(step), str(rank)), 16) % (1 << 62)
+        words = (str(recipe.seed), "each step" if same_each_step else str(step), str(rank))
+        seed = int(content_hash(*words), 16) % (1 << 62)
         return JudgedPlayer(
             step=step,
             group_size=recipe.grpo.group_size,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -96,11 +97,17 @@ def test_more_steps_take_longer() -> None:
     assert run_seconds(few, PROBE) < run_seconds(many, PROBE)
 
 
+@pytest.mark.parametrize("output", ["plain", "scaled"])
 def test_a_probe_runs_the_recipes_own_steps_and_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
 ) -> None:
+    """Also of a model whose logits are more than a product, which is trained by its own loss."""
     monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path / "cache"))
-    model = {"name": str(save_tiny(tmp_path / "model")), "lora": {"rank": 4}}
+    folder = save_tiny(tmp_path / "model")
+    if output == "scaled":
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | {"logit_scale": 2.0}))
+    model = {"name": str(folder), "lora": {"rank": 4}}
     asked = recipe(model=model, grpo={"max_completion_length": 32})
     found = probe(asked)
     assert min(found.sft_step_s, found.trained_token_s) > 0

@@ -48,6 +48,31 @@ def test_an_answer_that_was_cut_off_is_not_judged_and_earns_nothing() -> None:
     assert judge.calls == []
 
 
+def test_an_answer_equal_to_one_that_is_being_checked_is_not_checked_again() -> None:
+    judge, begun, ended = ScriptedJudge(), threading.Event(), threading.Event()
+    batches: list[int] = []
+    judge_one = judge.evaluate_many
+
+    def evaluate_many(jobs: Any, **options: Any) -> Any:
+        batches.append(len(jobs))
+        begun.set()
+        assert ended.wait(10)
+        return judge_one(jobs, **options)
+
+    judge.evaluate_many = evaluate_many  # type: ignore[method-assign]
+
+    def sampler(prompts: Any, on_finished: Any) -> Any:
+        on_finished(0, RIGHT)
+        assert begun.wait(10)
+        on_finished(1, RIGHT)
+        ended.set()
+        return [RIGHT, RIGHT]
+
+    rows = player(judge, [RIGHT], sampler=sampler, timed=False).play([ask(), ask()])
+    assert batches == [1]
+    assert [one.evaluation.verdict for one in rows] == [Verdict.CORRECT] * 2
+
+
 def test_checks_begin_while_others_are_sampled_and_timing_waits_for_the_last() -> None:
     judge, checked = ScriptedJudge(), threading.Event()
     happened: list[str] = []
