@@ -75,6 +75,7 @@ class KernelReward:
         self.store = _store(Path(records)) if records else None
         self.__name__ = "kernel"
         self._judge = judge
+        self._ending: Callable[[], object] = lambda: None  # a judge that was given is not ours
         self._rows: Counter[int] = Counter()
 
     def __call__(
@@ -153,8 +154,12 @@ class KernelReward:
 
 
 def _store(folder: Path) -> RecordStore:
+    """The folder's records; what a full disk left of a last line goes, where none else writes."""
     folder.mkdir(parents=True, exist_ok=True)
-    return RecordStore(folder)
+    store = RecordStore(folder)
+    if _number("WORLD_SIZE", 1) == 1:
+        store.cut_unfinished()
+    return store
 
 
 def _number(name: str, otherwise: int) -> int:

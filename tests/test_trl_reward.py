@@ -50,6 +50,19 @@ def keys(count: int) -> list[str]:
     return [problem.key for problem in load_suite(SUITE).problems[:count]]
 
 
+def test_a_judge_that_was_given_is_let_go_and_not_ended() -> None:
+    reward = KernelReward(SUITE, judge=FixedJudge())
+    reward.close()
+    reward.close()
+
+
+def test_what_a_full_disk_left_of_a_line_is_cut_before_more_is_written(tmp_path: Path) -> None:
+    (tmp_path / "records.jsonl").write_text('{"half": ')
+    KernelReward(SUITE, judge=FixedJudge(), records=tmp_path)
+    assert read_records(tmp_path) == []
+    assert (tmp_path / "records.jsonl").read_text() == ""
+
+
 def test_unjudged_is_none_and_the_rest_is_priced(tmp_path: Path) -> None:
     court = FixedJudge(Verdict.UNJUDGED, Verdict.WRONG)
     reward = KernelReward(SUITE, judge=court, records=tmp_path)
