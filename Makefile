@@ -6,7 +6,8 @@
 
 PYTHON ?= python3
 VENV := .venv
-# The CPU build where there is no GPU: the default build brings several GB of CUDA libraries.
+# Where there is no GPU, this version as pip's index has it; an index with CPU builds saves several GB of
+# CUDA libraries: PIP_EXTRA_INDEX_URL names one to pip.
 TORCH ?= $(shell command -v nvidia-smi >/dev/null 2>&1 && echo "torch>=2.11,<2.14" || echo "torch==2.13.0")
 
 .PHONY: quickstart test venv clean

@@ -359,8 +359,9 @@ class Record:
     """One rollout on disk: enough to re-price it, and with the problem to judge it again.
 
     (`stage`, `step`, `row`) is unique within a run. `reward` is None where there is none to give.
-    `credit` is what the method made of the rewards of its group, and None where the policy was not
-    trained on this row: it was sampled for measurement, or its group taught nothing. A trajectory
+    `credit` is what the method made of the rewards of its group, and None where the trainer never
+    got this row: it was sampled for measurement, or its group gave way to one that differs more.
+    Where all credits of a group are equal, none of it moves the policy. A trajectory
     of several turns has a record a turn; `parent` is the key of the candidate that a turn started
     from.
     """

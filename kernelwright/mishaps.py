@@ -33,7 +33,8 @@ def explained(error: BaseException, run_dir: Path) -> str | None:
         total = memory_bytes() / 1e9
         return (
             f"not enough memory ({total:.1f} GB for this process): free some, or lower "
-            "sft.micro_batch_size and grpo.micro_batch_size in a new run"
+            "sft.micro_batch_size and grpo.max_completion_length (on a GPU "
+            "grpo.micro_batch_size) in a new run"
         )
     if isinstance(error, RuntimeError) and "home directory" in str(error):
         return NO_HOME

@@ -119,7 +119,7 @@ class Run:
         self.recipe, self.folder, self.judge = recipe, folder, judge
         self.process, self.wait, self.resume = process, wait, resume
         self.store, self.versions = RecordStore(recipe.run_dir), versions()
-        self.held_out = _first(load_suite(recipe.data.held_out_suite), recipe.eval.problems)
+        self.held_out = _spread(load_suite(recipe.data.held_out_suite), recipe.eval.problems)
         self.adapters = {
             stage: recipe.run_dir / "checkpoints" / f"{stage}-final" for stage in ("sft", "grpo")
         }
@@ -229,7 +229,7 @@ class Run:
         section = self.recipe.eval
         problems = self.held_out.problems
         if stage == "eval_before":
-            problems = _first(self.held_out, section.before_problems).problems
+            problems = _spread(self.held_out, section.before_problems).problems
         settings = self.settings(stage, section.temperature, section.samples, section.timed)
         self.stage(stage, lambda: self.ask(adapter, problems, settings), alone=True)
         if section.greedy and stage in GREEDY and section.temperature > 0:
@@ -290,7 +290,7 @@ class Run:
         return write_report(self.folder.path)
 
 
-def _first(suite: Suite, count: int | None) -> Suite:
+def _spread(suite: Suite, count: int | None) -> Suite:
     """At most `count` problems, evenly spread over the suite."""
     total = len(suite.problems)
     if count is None or count >= total:

@@ -5,7 +5,7 @@ that came a moment ago, poisoned outputs, and what the plan allocates. What is e
 It speaks the protocol of candidates ('P' says what to run, 'G' runs it once) and adds to 'D' how
 long the device took, in nanoseconds.
 
-    python -m envs.replay.process SOCKET_FD LIBRARY
+    python -m kernelwright.envs.replay.process SOCKET_FD LIBRARY
 """
 
 from __future__ import annotations

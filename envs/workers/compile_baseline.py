@@ -4,7 +4,9 @@ A problem is measured once for each kind of core, compiler and torch, and then r
 Measuring is done by a process of its own, pinned to a core that it has to itself meanwhile; its
 baseline is eager PyTorch, and the compiled module stands where a candidate would.
 
-    python -m envs.workers.compile_baseline CORE    a problem in JSON on stdin, findings on stdout
+    python -m kernelwright.envs.workers.compile_baseline CORE
+
+A problem comes as JSON on stdin, findings go to stdout.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Trusted, small (no torch), and pinned to one core together with everything it st
 baseline and candidate always compete for the same core and never with each other. While it works it
 sends an empty line every few seconds: a judge can tell slow from stopped.
 
-    python -m envs.workers.worker CORE SOCKET_FD
+    python -m kernelwright.envs.workers.worker CORE SOCKET_FD
 """
 
 from __future__ import annotations
