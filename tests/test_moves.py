@@ -136,3 +136,18 @@ def test_a_move_beyond_a_tensor_is_in_none() -> None:
     spec = CaseSpec(inputs=case(move).inputs, outputs=(short,), scalars=())
     with pytest.raises(ValueError, match="in no tensor"):
         sizes_of(plan_of(move), spec)
+
+
+def test_moves_of_two_shapes_are_two_codes_and_the_same_move_is_one() -> None:
+    """The process that replays keeps code by its name, from case to case."""
+
+    def codes(*sizes: int) -> list[str]:
+        moves = [
+            Move(shape=[n, 2], source=side("x", "float32", [1, n]), to=side("y", "float32", [2, 1]))
+            for n in sizes
+        ]
+        return [one.code for one in as_launches(Plan(steps=moves, buffers={}, kernels=[])).launches]
+
+    short, long, again = codes(3, 4, 3)
+    assert short != long
+    assert short == again

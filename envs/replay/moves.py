@@ -11,6 +11,7 @@ from math import prod
 from kernelwright.envs.abi import ITEM_BYTES
 from kernelwright.envs.replay.plan import Kernel, Plan
 from kernelwright.envs.replay.steps import Fill, Launch, Move, Side
+from kernelwright.envs.types import content_hash
 
 THREADS = 256
 WIDE = 16
@@ -43,7 +44,6 @@ def as_launches(plan: Plan) -> Plan:
     """The same plan, its moves kernels of ours, whose addresses are constants."""
     kernels, steps = list(plan.kernels), list(plan.steps)
     for number, step in enumerate(steps):
-        code = f"move.{number}"
         if isinstance(step, Move) and 0 not in step.shape:
             count, ptx = prod(step.shape), move_ptx(step)
             places = step.to.at, step.source.at
@@ -52,6 +52,8 @@ def as_launches(plan: Plan) -> Plan:
             places = step.at, step.at
         else:
             continue
+        # By what it is: the process that replays keeps code, and another case has other sizes.
+        code = f"move.{content_hash(ptx)}"
         kernels.append(Kernel(name="move", code=code, target="sm_80", ptx=ptx, info=""))
         steps[number] = Launch(
             kernel="move",
