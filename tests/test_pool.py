@@ -128,6 +128,27 @@ def test_a_batch_whose_judge_is_closed_ends_with_an_error() -> None:
     assert not still_alive(living_below(os.getpid()) - before)
 
 
+def test_a_place_is_let_go_whatever_happens_to_who_renews_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Such as that nobody reads what is printed any more, as behind `| head`."""
+
+    class Closed:
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+        def flush(self) -> None:
+            pass
+
+    monkeypatch.setenv("ILLNESS", "dies")
+    monkeypatch.setattr(sys, "stderr", Closed())
+    with (
+        Judge(1, hire=OddWorker) as judge,
+        pytest.raises(JudgeError, match="no worker of the judge is healthy"),
+    ):
+        judge.evaluate_many([words(f"die {i}") for i in range(2)])
+
+
 INTERRUPTED = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started us may ignore it

@@ -227,27 +227,28 @@ class Pool:
                 renewal.start()
 
     def _renew(self, worker: Worker) -> None:
-        why = "closed"
+        why: str | None = ""
         for number in range(STARTS):
-            worker.kill()
-            with self._change:
-                self._change.wait_for(lambda: not self._open, START_PAUSE_S * number)
-                if not self._open:
-                    return
-                try:
+            try:
+                worker.kill()
+                with self._change:
+                    self._change.wait_for(lambda: not self._open, START_PAUSE_S * number)
+                    if not self._open:
+                        return
                     successor = self._hire(worker.core)
-                except OSError as error:
-                    why = str(error)
-                    continue
-                self._hired = self._hired - {worker} | {successor}
-                worker = successor
-            illness = worker.illness()
-            if illness is None:
-                return self._give(worker)
-            why = illness
-            print(f"judge: the new worker on core {worker.core} is ill: {why}", file=sys.stderr)
-        worker.kill()
+                    self._hired = self._hired - {worker} | {successor}
+                    worker = successor
+                why = worker.illness()
+                if why is None:
+                    return self._give(worker)
+                print(f"judge: the new worker on core {worker.core} is ill: {why}", file=sys.stderr)
+            # Whatever it is, also that nobody reads what we print: were this thread to end by it,
+            # the place would be waited for for ever.
+            except Exception as error:  # noqa: BLE001
+                why = why or f"{type(error).__name__}: {error}"
+        with suppress(Exception):
+            worker.kill()
         with self._change:
             self._hired.discard(worker)
-            self._let_go[worker.core] = why
+            self._let_go[worker.core] = why or "closed"
             self._change.notify_all()
