@@ -24,8 +24,9 @@ from typing import TypeAlias
 READ_ONLY = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 FIXED_SIZE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 """More seals may follow."""
-SEAL_PAUSES_S = (0.01, 0.1, 1.0)
-"""Between tries to seal a file of which the kernel itself holds a page."""
+SEAL_TRIES, KERNEL_WAITS_S = 8, 0.15
+"""How often a file is tried to be sealed of which a page is held, and how long each takes
+(`memfd_wait_for_pins`, mm/memfd.c)."""
 HUGE_BYTES = 2 << 20
 HEAP = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 """Environment of processes whose memory from malloc is to be in huge pages, too (glibc 2.35)."""
@@ -77,19 +78,19 @@ def own_copy(descriptor: int, copy: int | None = None) -> int:
 def seal(descriptor: int, seals: int = READ_ONLY) -> None:
     """No one can do to this file any more, by whatever descriptor or mapping, what these forbid.
 
-    Raises OSError (EBUSY) where somebody has it mapped to write to it. The kernel says the same
-    after 150 ms where it holds a page of it itself, as when it moves memory on a busy machine: that
-    ends, so it is asked again.
+    Raises OSError (EBUSY) where somebody has it mapped to write to it: the kernel says so at once.
+    It says the same where somebody holds a page of it, after it has waited for that 150 ms; on a
+    busy machine that may be itself, moving memory: so it is asked again.
     """
-    for pause_s in SEAL_PAUSES_S:
+    for tries_left in reversed(range(SEAL_TRIES)):
+        began = time.monotonic()
         try:
             fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
             return
         except OSError as error:
-            if error.errno != errno.EBUSY:
+            waited = error.errno == errno.EBUSY and time.monotonic() - began > KERNEL_WAITS_S / 2
+            if not (waited and tries_left):
                 raise
-            time.sleep(pause_s)
-    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
 
 
 @lru_cache

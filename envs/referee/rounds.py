@@ -57,7 +57,9 @@ def poisoned_output(spec: CaseSpec, *, huge: bool) -> int:
 def finish(output: int) -> None:
     """From now on nobody writes to the outputs, by whatever descriptor.
 
-    Raises CandidateFailedError where somebody could: a mapping that can write is still there.
+    Raises CandidateFailedError where somebody could: a mapping that can write is still there. Where
+    the kernel itself has to be waited for, the round takes longer by that: it is rare, and never in
+    a candidate's favour.
     """
     try:
         seal(output)  # the kernel refuses while there is such a mapping (EBUSY)
