@@ -42,16 +42,31 @@ def test_a_problem_sees_no_folder_of_the_program_that_was_started(
     assert not {"", ".", str(tmp_path), str(SEARCHED)} & set(shown)
 
 
-@pytest.mark.parametrize("made", [rootfs.python, rootfs.reference, rootfs.beside_torch])
-def test_another_version_that_is_installed_is_not_seen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Callable[[], Inside]
+def test_a_link_to_what_is_not_shown_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It holds kernels that answer our problems, and would be imported instead of ours."""
-    installed = tmp_path / "kernelwright"
-    installed.mkdir()
+    """As a checkout's `src/kernelwright` is, which an editable install leads to."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "kernelwright").symlink_to(tmp_path / "own")
+    monkeypatch.setattr(rootfs.sysconfig, "get_path", lambda _: str(tmp_path / "src"))
+    inside = replace(rootfs.python.__wrapped__(), command=("/bin/true",))
+    subprocess.run([bwrap_path(), *inside.arguments()], check=True)
+
+
+@pytest.mark.parametrize("made", [rootfs.python, rootfs.reference, rootfs.beside_torch])
+@pytest.mark.parametrize("where", ["", "lib/python3.11/site-packages"])
+def test_another_version_that_is_installed_is_not_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Callable[[], Inside], where: str
+) -> None:
+    """In this environment or in the interpreter's own: it holds kernels that answer our problems,
+    and would be imported instead of ours."""
+    packages = tmp_path / where
+    installed = packages / "kernelwright"
+    installed.mkdir(parents=True)
     (installed / "__init__.py").touch()
     monkeypatch.setattr(rootfs.sysconfig, "get_path", lambda _: str(tmp_path))
-    inside = replace(made.__wrapped__(), command=("/bin/ls", "-A", str(tmp_path), str(installed)))
+    inside = replace(made.__wrapped__(), command=("/bin/ls", "-A", str(packages), str(installed)))
     words = [bwrap_path(), *inside.arguments()]
     seen = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    assert seen.split() == [f"{tmp_path}:", "kernelwright", f"{installed}:"]
+    assert seen.split() == [f"{packages}:", "kernelwright", f"{installed}:"]

@@ -177,13 +177,15 @@ def _from_outside() -> dict[str, str]:
 def _hidden(folders: Iterable[str]) -> tuple[str, ...]:
     """This package, and another version of it, where one of these or the system has them: in them
     are kernels that answer their own problems, and an installed one would be imported for ours."""
-    ours = {PACKAGE, Path(sysconfig.get_path("purelib"), PACKAGE.name)}
-    seen = (*folders, "/usr")
-    return tuple(str(one) for one in sorted(ours) if one.is_dir() and _lies_in(one, seen))
-
-
-def _lies_in(path: Path, folders: Iterable[str]) -> bool:
-    return any(map(path.is_relative_to, folders))
+    places = (PACKAGE.name, f"lib*/python3*/*-packages/{PACKAGE.name}")
+    hidden = set()
+    for folder in map(Path, (*folders, "/usr", "/usr/local")):
+        shown = folder.resolve()
+        found = [one for place in places for one in folder.glob(place)]
+        for real in (one.resolve() for one in (*found, PACKAGE)):
+            if real.is_dir() and real.is_relative_to(shown):  # in there other links lead nowhere
+                hidden.add(str(folder / real.relative_to(shown)))
+    return tuple(sorted(hidden))
 
 
 def _interpreter() -> set[str]:
