@@ -1,16 +1,19 @@
 """File locks: at most one measurement per core or GPU, across all processes and users of a machine.
 
 They lie in /tmp, which each machine has for itself: a home folder may be shared by many, whose
-cores have the same numbers.
+cores have the same numbers. Where nobody may write there, they lie in the cache folder.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from kernelwright.envs.paths import cache_folder
 
 FOLDER = Path("/tmp")
 FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -20,18 +23,36 @@ FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 @contextmanager
 def exclusive(core_or_gpu: str) -> Iterator[None]:
     """Nothing else is measured on it while the block runs, whoever's judge it is."""
-    descriptor = _opened(FOLDER / f"kernelwright-{core_or_gpu}.lock")
+    folder = FOLDER if os.access(FOLDER, os.W_OK) else cache_folder() / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = _locked(folder / f"kernelwright-{core_or_gpu}.lock")
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
 
 
-def _opened(path: Path) -> int:
-    """The file, made where it is missing: who did not make it may only open it."""
+def _locked(path: Path) -> int:
+    """The file, locked; another one where somebody has cleared it away meanwhile."""
+    while True:
+        try:
+            descriptor = os.open(path, FLAGS)
+        except FileNotFoundError:
+            _make(path)
+            continue
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(path.stat(follow_symlinks=False), os.fstat(descriptor)):
+                return descriptor
+        os.close(descriptor)
+
+
+def _make(path: Path) -> None:
+    """An empty file that everybody may open, whatever the umask: whole at once, or not at all."""
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    made = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o444)
+    os.fchmod(made, 0o444)
+    os.close(made)
     with suppress(FileExistsError):
-        made = os.open(path, FLAGS | os.O_CREAT | os.O_EXCL, 0o444)
-        os.fchmod(made, 0o444)  # whatever the umask: others lock it, too
-        return made
-    return os.open(path, FLAGS)
+        path.hardlink_to(partial)
+    partial.unlink()
