@@ -102,24 +102,30 @@ def rate_interval(problems: Sequence[tuple[int, int]]) -> tuple[float, float]:
 
     Samples of one problem are alike, so they are worth fewer: Wilson's interval with the effective
     sample size, which is n over the design effect, the variance of the rate between problems over
-    that of as many independent samples (Dean and Pagano, J. Survey Stat. Methodol. 3, 2015). With a
-    sample a problem it is Wilson's own. Where all or none is correct, nothing tells how alike they
-    are, and a problem counts once.
+    that of as many independent ones (Dean and Pagano, J. Survey Stat. Methodol. 3, 2015). For the
+    design effect alone there is one more problem that is always solved and one that never is: a few
+    problems, or rates near 0 and 1, show little of how alike samples are. With a sample a problem
+    it is Wilson's own.
 
     >>> low, high = rate_interval([(4, 4), (0, 4), (4, 4), (0, 4), (2, 4)])
     >>> round(low, 2), round(high, 2)
     (0.17, 0.83)
     """
-    n, count = sum(m for _, m in problems), len(problems)
-    correct = sum(c for c, _ in problems)
-    if n == count:
+    n, correct = sum(m for _, m in problems), sum(c for c, _ in problems)
+    if n == len(problems):
         return wilson(correct, n)
-    rate = correct / n
-    if correct in (0, n) or count == 1:
-        return wilson(rate * count, count)
+    each = n / len(problems)
+    effective = n / max(1.0, _design_effect([*problems, (0, each), (each, each)]))
+    return wilson(correct / n * effective, effective)
+
+
+def _design_effect(problems: Sequence[tuple[float, float]]) -> float:
+    """How many times the variance of as many independent samples that of their rate is; there is
+    at least one sample of each kind."""
+    n, count = sum(m for _, m in problems), len(problems)
+    rate = sum(c for c, _ in problems) / n
     between = count / (count - 1) * sum((c - m * rate) ** 2 for c, m in problems)
-    effective = n / max(1.0, between / (n * rate * (1 - rate)))
-    return wilson(rate * effective, effective)
+    return between / (n * rate * (1 - rate))
 
 
 def _by_problem(named: Iterable[tuple[str, Evaluation]]) -> list[tuple[int, int]]:
