@@ -13,6 +13,7 @@ from typing import Any
 from kernelwright.data.gallery import (
     Exhibit,
     Finding,
+    GalleryError,
     Outcome,
     exploits,
     gallery_hash,
@@ -53,24 +54,28 @@ def loose_exploits(
     ray_address: str | None = None,
 ) -> list[str]:
     """Names of the exploits in a dialect that the judge does not stop: this machine's, or a
-    cluster's.
+    cluster's. Raises GalleryError where they cannot be tried.
 
-    Tried once per judge, version and dialect; the answer is kept in the cache folder.
+    Tried once per machine, version and dialect, which is kept in the cache folder. The nodes of a
+    cluster come and go, so it is tried at each start.
     """
-    key = _cluster_key(ray_address, minimum_sandbox) if ray_address else _key()
-    file = cache_folder() / "gallery" / f"{key}-{dialect}.json"
-    if file.exists():
+    file = cache_folder() / "gallery" / f"{_key()}-{dialect}.json"
+    if file.exists() and ray_address is None:
         return list(json.loads(file.read_text()))
     exhibits = [one for one in exploits() if one.is_exploit and one.candidate.dialect == dialect]
     print(
-        f"first training in {dialect} with this version and judge: {len(exhibits)} exploits are "
+        f"training in {dialect} with a judge that was not tried yet: {len(exhibits)} exploits are "
         "tried on it, and none may pass",
         file=sys.stderr,
     )
     with open_judge(judge_workers, minimum_sandbox, ray_address=ray_address) as judge:
         outcome = judged(judge, exhibits, "exploits")
+    if outcome.skipped:
+        why, count = outcome.skipped.most_common(1)[0]
+        raise GalleryError(f"{count} exploits in {dialect} could not be tried on its judge: {why}")
     names = [_name(one.exhibit) for one in outcome.loose_exploits]
-    write_whole(file, json.dumps(names))
+    if ray_address is None:
+        write_whole(file, json.dumps(names))
     return names
 
 
@@ -122,11 +127,6 @@ def _key() -> str:
     return content_hash(
         toolchain_fingerprint(), python().identity, sandbox_level(), gallery_hash(), code_version()
     )
-
-
-def _cluster_key(ray_address: str, minimum_sandbox: str) -> str:
-    """Its nodes may come and go: each of them runs this code, in no weaker a sandbox."""
-    return content_hash(ray_address, minimum_sandbox, gallery_hash(), code_version())
 
 
 def _name(exhibit: Exhibit) -> str:

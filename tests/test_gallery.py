@@ -262,9 +262,23 @@ def test_a_cluster_that_judges_is_what_the_exploits_are_tried_on(
     monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
     monkeypatch.setattr(gallery, "exploits", list)
     monkeypatch.setattr(gallery, "open_judge", opened)
-    for address in ("auto", "auto", None):
+    for address in ("auto", "auto", None, None):
         assert gallery.loose_exploits(1, "namespaces", "cpp", address) == []
-    assert asked == ["auto", None]
+    assert asked == ["auto", "auto", None]
+
+
+def test_exploits_that_nobody_could_try_do_not_count_as_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+    left_out = exhibit("replay", Verdict.WRONG)
+    untried = Evaluation(verdict=Verdict.UNJUDGED, reason="no_nvcc")
+    monkeypatch.setattr(
+        gallery, "judged", lambda *_: Outcome((Finding(exhibit=left_out, evaluation=untried),))
+    )
+    with pytest.raises(GalleryError, match="could not be tried on its judge: no_nvcc"):
+        gallery.loose_exploits(1, "namespaces", "cpp")
+    assert not (tmp_path / "gallery").exists()
 
 
 def test_training_does_not_start_where_an_exploit_is_not_stopped(
