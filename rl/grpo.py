@@ -19,6 +19,7 @@ from kernelwright.rl.grpo_callbacks import (
     phases_callback,
     validation_callback,
 )
+from kernelwright.rl.head import is_plain
 from kernelwright.rl.memory import memory_callback
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
@@ -116,7 +117,7 @@ def _trainer(recipe: Recipe, rollouts: Rollouts, model: Any, tokenizer: Any) -> 
         rollout_func=rollouts,
         model=model,
         reward_funcs=rollouts.credit,
-        args=GRPOConfig(**grpo_options(recipe)),
+        args=GRPOConfig(**grpo_options(recipe, plain=is_plain(model))),
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
         callbacks=[phases_callback(rollouts), advice_callback(), memory_callback(every_steps=1)],
@@ -134,8 +135,9 @@ def _keep(recipe: Recipe, trainer: Any, out: Path) -> None:
         save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, out)
 
 
-def grpo_options(recipe: Recipe) -> dict[str, Any]:
-    """Options of `GRPOConfig`; the recipe's `grpo.trainer` has the last word.
+def grpo_options(recipe: Recipe, *, plain: bool = True) -> dict[str, Any]:
+    """Options of `GRPOConfig`; the recipe's `grpo.trainer` has the last word. `plain` says whether
+    the model is one that `rl/fast_pass.py` can train.
 
     Dr. GRPO (arXiv 2503.20783): no length bias, and advantages are not divided by the group's
     spread, which would make much of small differences in speed. No KL term. A truncated answer
@@ -158,7 +160,7 @@ def grpo_options(recipe: Recipe) -> dict[str, Any]:
         "vllm_importance_sampling_mode": "token_truncate",
     }
     return {
-        **common_options(recipe, "grpo", _micro_batch(recipe), rows),
+        **common_options(recipe, "grpo", _micro_batch(recipe, plain=plain), rows),
         "num_generations": section.rows_per_group,
         "num_iterations": section.iterations,
         "save_steps": section.iterations,
@@ -172,7 +174,7 @@ def grpo_options(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _micro_batch(recipe: Recipe) -> int:
+def _micro_batch(recipe: Recipe, *, plain: bool) -> int:
     """Rows of one training pass: a whole step where ours trains, which bounds its own memory.
 
     It reads a prompt once for all of its answers, so these have to come together.
@@ -181,5 +183,5 @@ def _micro_batch(recipe: Recipe) -> int:
 
     section = recipe.grpo
     stock = TRAINED_BY_TRL & set(section.trainer) or recipe.model.lora.dropout
-    ours = section.fast_pass and not stock and not torch.cuda.is_available()
+    ours = plain and section.fast_pass and not stock and not torch.cuda.is_available()
     return section.rollouts_per_step if ours else section.micro_batch_size

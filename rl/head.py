@@ -109,6 +109,13 @@ def score_learned_positions(model: Any, temperature: float = 1.0) -> bool:
     return True
 
 
+def is_plain(model: Any) -> bool:
+    """Whether `rl/fast_pass.py` can compute all that this model does."""
+    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    kinds = set(getattr(inner.config, "layer_types", None) or ())
+    return has_plain_head(inner) and kinds <= {"full_attention"}
+
+
 def has_plain_head(inner: Any) -> bool:
     """Whether logits are the frozen output layer's product with the hidden state, no more."""
     head, config = inner.get_output_embeddings(), inner.config.get_text_config()

@@ -100,7 +100,7 @@ def measure(recipe: Recipe) -> Probe:
     import torch
 
     from kernelwright.rl.adapter import policy_model
-    from kernelwright.rl.head import score_learned_positions
+    from kernelwright.rl.head import is_plain, score_learned_positions
     from kernelwright.rl.models import hush_libraries, load_tokenizer
 
     hush_libraries()
@@ -111,7 +111,7 @@ def measure(recipe: Recipe) -> Probe:
     model.train()
     # As the trainers do it: what ours cannot score is scored as the model itself does.
     ours = score_learned_positions(model)
-    trained_s = _train(recipe, model, len(tokenizer), ours=ours)
+    trained_s = _train(recipe, model, len(tokenizer), ours=is_plain(model))
     micro_batches = recipe.sft.batch_size // recipe.sft.micro_batch_size
     sft_s = micro_batches * _timed(lambda: _sft(recipe, model, len(tokenizer), ours=ours))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -160,8 +160,9 @@ def _train(recipe: Recipe, model: Any, vocabulary: int, *, ours: bool) -> float:
 
     length = recipe.grpo.max_completion_length
     if not ours:
-        rows = [_ids(PROMPT_TOKENS + length, vocabulary) for _ in range(ANSWERS)]
-        return _timed(lambda: _learn(model, torch.stack(rows))) / (ANSWERS * length)
+        count = recipe.grpo.micro_batch_size
+        rows = [_ids(PROMPT_TOKENS + length, vocabulary) for _ in range(count)]
+        return _timed(lambda: _learn(model, torch.stack(rows))) / (count * length)
     prompt, answers = _ids(PROMPT_TOKENS, vocabulary), [_ids(length, vocabulary)] * ANSWERS
     answers = [torch.roll(one, number) for number, one in enumerate(answers)]
     inputs = {

@@ -83,6 +83,14 @@ def test_our_options_are_options_of_grpo_config(tmp_path: Path) -> None:
     assert config.generation_batch_size == recipe.grpo.rollouts_per_step
 
 
+def test_trls_own_pass_of_a_model_that_ours_cannot_train_is_in_micro_batches(
+    tmp_path: Path,
+) -> None:
+    recipe = Recipe(name="contract", run_dir=tmp_path)
+    rows = grpo_options(recipe, plain=False)["per_device_train_batch_size"]
+    assert rows == recipe.grpo.micro_batch_size < recipe.grpo.rollouts_per_step
+
+
 @pytest.mark.parametrize("stage", ["sft", "grpo"])
 def test_no_schedule_begins_at_zero(stage: str, tmp_path: Path) -> None:
     """transformers' warm-ups do: the first step of such a stage moves nothing."""
