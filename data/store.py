@@ -60,7 +60,8 @@ class RecordStore:
         with self.path.open("rb+") as file:
             content = file.read()
             whole = content.rfind(b"\n") + 1
-            file.truncate(whole)
+            if whole < len(content):
+                file.truncate(whole)
         return len(content) - whole
 
     def rewind(self, stage: str, first_lost_step: int) -> int:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.envs.hardware import gpus
 from kernelwright.envs.types import Problem
 from kernelwright.rl.config import GrpoSection, Recipe, SftSection
 
@@ -24,7 +25,7 @@ def _loaded(recipe: Recipe) -> tuple[dict[str, Problems], list[str]]:
     """(the suites by their keys, a reason for each that cannot be read)."""
     data = recipe.data
     specs = {"train_suite": data.train_suite, "held_out_suite": data.held_out_suite}
-    if "sft" in recipe.stages and data.sft_suite:
+    if data.sft_suite and {"sft", "grpo"} & set(recipe.stages):  # its triples are judged for both
         specs["sft_suite"] = data.sft_suite
     found: dict[str, Problems] = {}
     reasons: list[str] = []
@@ -64,7 +65,8 @@ def _too_few(recipe: Recipe, found: Mapping[str, Problems]) -> Iterator[str]:
 
 
 def _unsplittable(recipe: Recipe, processes: int) -> Iterator[str]:
-    """Each process gets as many rows of a step: whole groups of them, in whole micro-batches."""
+    """Each process gets as many rows of a step: whole groups of them, in whole micro-batches. On a
+    CPU `fast_pass` takes all of GRPO's at once."""
     sft, grpo = recipe.sft, recipe.grpo
     rows = sft.batch_size if sft.batch_size > 1 else processes
     steps: dict[str, tuple[str, int, int, SftSection | GrpoSection]] = {
@@ -73,7 +75,8 @@ def _unsplittable(recipe: Recipe, processes: int) -> Iterator[str]:
     }
     for stage, (name, count, rows_each, section) in steps.items():
         share = count // processes * rows_each
-        micro = max(1, min(section.micro_batch_size, share))
+        whole = stage == "grpo" and grpo.fast_pass and not gpus()
+        micro = max(1, share if whole else min(section.micro_batch_size, share))
         if stage not in recipe.stages:
             continue
         if count % processes:

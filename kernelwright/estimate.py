@@ -45,11 +45,10 @@ def weight_bytes(recipe: Recipe, *, on_gpu: bool) -> float | None:
 def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:
     """What is estimated → a figure with its unit, in the order of the stages."""
     lines: dict[str, str] = {}
-    calls: int | None = 0
+    calls = taught_triples(recipe) if {"sft", "grpo"} & set(recipe.stages) else 0
     if "sft" in recipe.stages:
         steps = sft_steps(recipe)
         lines["sft"] = "unknown" if steps is None else f"at most {steps} optimiser steps"
-        calls = taught_triples(recipe)
     if "grpo" in recipe.stages:
         rows = recipe.grpo.rollouts_per_step
         rows += recipe.grpo.oversampled_groups * recipe.grpo.rows_per_group

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kernelwright.budget import Budget
+from kernelwright.data.triples import template_triples
 from kernelwright.dry_run import dry_run_text
 from kernelwright.envs.hardware import gpus
 from kernelwright.estimate import estimates, measurements, parameters, weight_bytes
@@ -324,7 +325,8 @@ def test_the_judge_is_called_for_every_rollout_and_every_held_out_answer() -> No
     recipe = resolve(FIXTURES / "base.yaml", words).recipe
     lines = estimates(recipe, on_gpu=False)
     assert lines["eval"] == f"{5 * 2 * 3} answers"
-    assert lines["judge"] == f"at most {3 * 32 + 30} answers judged"
+    triples = len(template_triples("train"))
+    assert lines["judge"] == f"at most {triples + 3 * 32 + 30} answers judged"
     assert lines["memory"].startswith("at least 0.3 GB")
     assert "torch.compile" not in lines
 

@@ -187,6 +187,7 @@ def test_what_is_wrong_stays_wrong(judge: Judge, problem: Problem) -> None:
         ("x = torch.ops.prims.mul(x, x)", "unsupported:prims::mul"),
         ("g = torch.Generator(); x = x + torch.rand(16, generator=g)", "unsupported:aten::rand"),
         ("x = x.to_sparse().to_dense()", "unsupported:a_tensor"),
+        ("(x,) = torch._foreach_mul([x], [0.5])", "unsupported:an_argument"),
         ("x = x * x.max().item()", "unsupported:_local_scalar_dense"),
     ],
 )

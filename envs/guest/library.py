@@ -13,7 +13,7 @@ import torch
 
 from kernelwright.envs.guest.rounds import ours
 
-NONE, TENSOR, WHOLE, REAL, TRUTH, WHOLES, TENSORS, TEXT, LEFT_OUT = range(9)
+NONE, TENSOR, WHOLE, REAL, TRUTH, WHOLES, TENSORS, TEXT, LEFT_OUT, REALS = range(10)
 """Kinds of a value that goes to or comes from C++."""
 MOST_RESULTS, MOST_DIMS = 64, 16
 ERROR_BYTES = 2048

@@ -21,6 +21,8 @@ MEMORY_FORMATS = {
     torch.channels_last_3d: 3,
 }
 """PyTorch's own numbers (c10/core/MemoryFormat.h)."""
+SCALARS = "List[number]"
+"""Numbers of any kind side by side, as only operators on many tensors at once take them."""
 ODD_ARGUMENT = "an argument of PyTorch's that is neither a number nor a tensor"
 
 
@@ -37,6 +39,8 @@ def computed(tape: Tape, operator: Any, args: tuple[Any, ...], named: dict[str, 
         tape.leave_out("an input that PyTorch changes")
     # Before it runs: it may write into what the model has kept.
     arguments = [_argument(tape, given.get(one.name, LeftOut)) for one in schema]
+    if any(str(one.type) == SCALARS for one in schema):
+        tape.leave_out(ODD_ARGUMENT)
     found = operator(*args, **named)
     met, several = _tensors(given.values()), []
     if operator._schema.returns:

@@ -15,6 +15,7 @@ from kernelwright.envs.types import Baseline, Dialect
 if TYPE_CHECKING:
     from kernelwright.data.suite import Suite
     from kernelwright.evals.run import EvalSettings
+    from kernelwright.write import Habits
 
 MODEL = "Embedded name, Hub id, or folder (also a run's)."
 
@@ -81,23 +82,20 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     from kernelwright.evals.measure import EvalError, evaluate_model
     from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
     from kernelwright.rl.weights import ModelError
-    from kernelwright.write import Habits, habits_of
 
     asked = None if dialect == AUTO else dialect
-    with told(ValueError, OSError):
-        habits = habits_of(model, asked) if model else Habits()
-    written_in = habits.dialect if model else asked
-    _refuse(model, answers, baseline, written_in, torch_allowed=torch_allowed)
+    habits = _habits(model, asked, max_new_tokens)
+    wanted = habits.dialect if model else asked
+    _refuse(model, answers, baseline, wanted, torch_allowed=torch_allowed)
     with told(ValueError):
         chosen = _chosen(suite, problems, protocol)
-        tokens = max_new_tokens or habits.max_new_tokens
-        settings = _settings(habits.dialect, samples, tokens, temperature)
+        settings = _settings(habits, samples, temperature)
     folder, judges = out or _folder(answers, model), partial(open_judge, ray_address=ray)
     how: Any = {"resume": resume, "judges": judges}
     with judging(), told(EvalError, ModelError, StoreError, AnswersError, OSError):
         if answers:
-            stored = Stored(answers, asked, torch_allowed)
-            evaluate_answers(stored, chosen, folder, settings.versions, **how)
+            said = Stored(answers, asked, torch_allowed)
+            evaluate_answers(said, chosen, folder, settings.versions, **how)
         elif model:
             evaluate_model(model, chosen, settings, folder, baseline=baseline, **how)
         if protocol:
@@ -105,16 +103,23 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
         show_levels(folder, chosen)
 
 
-def _settings(
-    dialect: Dialect, samples: int, max_new_tokens: int, temperature: float
-) -> EvalSettings:
+def _habits(model: str | None, asked: Dialect | None, max_new_tokens: int | None) -> Habits:
+    """How the model was taught to write, but for what is asked for."""
+    from kernelwright.write import Habits, habits_of
+
+    with told(ValueError, OSError):
+        found = habits_of(model, asked) if model else Habits(asked or "cpp")
+    return Habits(found.dialect, max_new_tokens or found.max_new_tokens)
+
+
+def _settings(habits: Habits, samples: int, temperature: float) -> EvalSettings:
     from kernelwright.evals.run import EvalSettings
     from kernelwright.machine import versions
 
     return EvalSettings(
-        dialect=dialect,
+        dialect=habits.dialect,
         samples=samples,
-        max_new_tokens=max_new_tokens,
+        max_new_tokens=habits.max_new_tokens,
         temperature=temperature,
         versions=versions(),
     )
