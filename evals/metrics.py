@@ -60,12 +60,6 @@ class Gain:
     problems: int
 
 
-def record_scores(records: Iterable[Record]) -> Scores:
-    """The same of samples on record, which know their problems."""
-    kept = tuple(records)
-    return scores((one.evaluation for one in kept), [one.problem_key for one in kept])
-
-
 def scores(evaluations: Iterable[Evaluation], problems: Sequence[str] = ()) -> Scores:
     """Every number of one set of samples; `problems` says of each which one it answers, where
     several may answer one."""
@@ -84,6 +78,12 @@ def scores(evaluations: Iterable[Evaluation], problems: Sequence[str] = ()) -> S
         unjudged=len(everything) - len(known),
         unsupported=sum(one.is_unsupported for one in known),
     )
+
+
+def record_scores(records: Iterable[Record]) -> Scores:
+    """The same of samples on record, which know their problems."""
+    kept = tuple(records)
+    return scores((one.evaluation for one in kept), [one.problem_key for one in kept])
 
 
 def judged(evaluations: Iterable[Evaluation]) -> tuple[Evaluation, ...]:

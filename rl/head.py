@@ -112,8 +112,16 @@ def score_learned_positions(model: Any, temperature: float = 1.0) -> bool:
 def is_plain(model: Any) -> bool:
     """Whether `rl/fast_pass.py` can compute all that this model does."""
     inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    return not any(not_plain(inner).values())
+
+
+def not_plain(inner: Any) -> dict[str, bool]:
+    """What `rl/fast_pass.py` cannot compute → whether this model does it."""
     kinds = set(getattr(inner.config, "layer_types", None) or ())
-    return has_plain_head(inner) and kinds <= {"full_attention"}
+    return {
+        "experts, or logits that are more than a product": not has_plain_head(inner),
+        "attention that is not causal throughout": bool(kinds - {"full_attention"}),
+    }
 
 
 def has_plain_head(inner: Any) -> bool:

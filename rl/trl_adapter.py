@@ -13,7 +13,7 @@ from typing import Any
 
 from kernelwright.rl.decode import Sampled
 from kernelwright.rl.fast_pass import Clip, backward_pass, finish_gradients, pass_metrics
-from kernelwright.rl.head import has_plain_head, score_learned_positions
+from kernelwright.rl.head import not_plain, score_learned_positions
 
 LOG = logging.getLogger(__name__)
 
@@ -22,7 +22,6 @@ def why_not_fast(trainer: Any) -> str | None:
     """What `rl/fast_pass.py` does not do and this trainer asks for; None where it does all."""
     args, inner = trainer.args, trainer.accelerator.unwrap_model(trainer.model).get_base_model()
     adapters = trainer.model.peft_config.values()
-    kinds = set(getattr(inner.config, "layer_types", None) or ())
     needs = {
         "it runs on a GPU": trainer.accelerator.device.type != "cpu",
         "another loss than dr_grpo": args.loss_type != "dr_grpo",
@@ -33,8 +32,7 @@ def why_not_fast(trainer: Any) -> str | None:
         "delta": args.delta is not None,
         "importance sampling by sequence": args.importance_sampling_level != "token",
         "dropout": any(one.lora_dropout for one in adapters),
-        "experts, or logits that are more than a product": not has_plain_head(inner),
-        "attention that is not causal throughout": bool(kinds - {"full_attention"}),
+        **not_plain(inner),
         "activation checkpointing": any(
             getattr(module, "gradient_checkpointing", False) for module in inner.modules()
         ),

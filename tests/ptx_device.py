@@ -52,7 +52,7 @@ def device(folder: Path, architecture: int = 80) -> Gpu:
     """One of this architecture, whose driver is built into the folder."""
     return Gpu(
         uuid="none",
-        name="a processor",
+        name="ordinary memory",
         driver="1",
         architecture=architecture,
         memory_bytes=None,

@@ -29,6 +29,7 @@ from kernelwright.envs.replay.steps import Copy, Fill, Launch, Place, Step
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, nvcc_path
 from kernelwright.envs.types import Candidate, CaseCheck, Dialect, Problem, Target, Trust, Verdict
+from tests import ptx_device
 
 pytestmark = pytest.mark.sandbox
 
@@ -83,16 +84,7 @@ def code(
 
 @pytest.fixture(scope="module")
 def gpu(tmp_path_factory: pytest.TempPathFactory) -> Gpu:
-    folder = tmp_path_factory.mktemp("driver")
-    built(folder, (HERE / "device" / "host_driver.cpp").read_text())
-    return Gpu(
-        uuid="none",
-        name="ordinary memory",
-        driver="1",
-        architecture=90,
-        memory_bytes=None,
-        library=str(folder / "a.so"),
-    )
+    return ptx_device.device(tmp_path_factory.mktemp("driver"), architecture=90)
 
 
 @pytest.fixture(scope="module")

@@ -94,8 +94,8 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     how: Any = {"resume": resume, "judges": judges}
     with judging(), told(EvalError, ModelError, StoreError, AnswersError, OSError):
         if answers:
-            said = Stored(answers, asked, torch_allowed)
-            evaluate_answers(said, chosen, folder, settings.versions, **how)
+            stored = Stored(answers, asked, torch_allowed)
+            evaluate_answers(stored, chosen, folder, settings.versions, **how)
         elif model:
             evaluate_model(model, chosen, settings, folder, baseline=baseline, **how)
         if protocol:
