@@ -112,16 +112,18 @@ def huge_file(size_bytes: int) -> int:
     os.truncate(descriptor, whole)
     for place in range(0, whole, HUGE_BYTES):
         os.pwrite(descriptor, b"\0", place)  # what has no page at all is not gathered
-    mapping = mapped(descriptor, mmap.PROT_READ)
+    # Read into it, its 512 small pages would first be made one by one: nine times as long.
+    mapping = mapped(descriptor, mmap.PROT_READ, read_in=False)
     _libc.madvise(ctypes.addressof(mapping), whole, _MADV_COLLAPSE)  # if it fails, they stay small
     del mapping  # unmapped: a file that somebody could write to by a mapping cannot be sealed
     return descriptor
 
 
-def mapped(descriptor: int, protection: int) -> Mapped:
+def mapped(descriptor: int, protection: int, *, read_in: bool = True) -> Mapped:
     """The whole file's bytes, at an address where huge pages stay whole; unmapped with the object.
 
-    Writing to what is only to be read ends the process, as with any such mapping.
+    Writing to what is only to be read ends the process, as with any such mapping. `read_in`: now,
+    and not page by page at first touch.
     """
     size = os.fstat(descriptor).st_size
     room = size + HUGE_BYTES
@@ -129,7 +131,7 @@ def mapped(descriptor: int, protection: int) -> Mapped:
     address = -(-start // HUGE_BYTES) * HUGE_BYTES
     found = (ctypes.c_char * size).from_address(address)
     weakref.finalize(found, _libc.munmap, start, room)
-    how = mmap.MAP_SHARED | mmap.MAP_POPULATE | _MAP_FIXED
+    how = mmap.MAP_SHARED | _MAP_FIXED | (mmap.MAP_POPULATE if read_in else 0)
     _map(address, size, protection, how, descriptor)
     return found
 

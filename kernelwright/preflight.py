@@ -42,13 +42,14 @@ def _options(recipe: Recipe) -> list[str]:
     trained = [stage for stage in ("sft", "grpo") if stage in recipe.stages]
     if not trained:
         return []
+    from kernelwright.rl.models import hush_libraries
+
+    hush_libraries()  # first: importing TRL has bitsandbytes speak already
     from trl import GRPOConfig, SFTConfig
 
     from kernelwright.rl.grpo import grpo_options
-    from kernelwright.rl.models import hush_libraries
     from kernelwright.rl.sft import sft_options
 
-    hush_libraries()
     makers = {"sft": (SFTConfig, sft_options), "grpo": (GRPOConfig, grpo_options)}
     reasons = []
     for config, options in (makers[stage] for stage in trained):
