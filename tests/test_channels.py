@@ -22,6 +22,8 @@ from tests.nouns import RELU_KERNEL, RELU_MODULE
 pytestmark = pytest.mark.sandbox
 
 SEED = 20_261_122
+BATCHES, ANSWERS = 2, 2
+"""Of so many batches, so many answers are told everything that the batch shares."""
 MARKS = r"""
 #include <errno.h>
 #include <fcntl.h>
@@ -116,10 +118,10 @@ def evaluator() -> Iterator[Evaluator]:
 
 
 def judged(
-    evaluator: Evaluator, problem: Problem, source: str, *, timed: bool = False
+    evaluator: Evaluator, problem: Problem, source: str, *, timed: bool = False, seed: int = SEED
 ) -> Evaluation:
     candidate = Candidate(problem_key=problem.key, dialect="cpp", source=source)
-    return evaluator.judge(problem, candidate, timed=timed, seed=SEED)
+    return evaluator.judge(problem, candidate, timed=timed, seed=seed)
 
 
 def test_a_kernel_can_leave_no_mark_on_anything_that_others_see(
@@ -131,10 +133,10 @@ def test_a_kernel_can_leave_no_mark_on_anything_that_others_see(
     assert found.verdict is Verdict.CORRECT, (found.reason, found.log)
 
 
-def by_heart(problem: Problem) -> str:
+def by_heart(problem: Problem, seed: int) -> str:
     """A kernel that computes nothing, and knows the answer to every input that a batch shares."""
     reference, rows, most = ReferenceProcess(), [], 1
-    draws = Draws(reference, SEED)
+    draws = Draws(reference, seed)
     try:
         loaded = reference.load(problem)
         for case, spec in enumerate(loaded.specs):
@@ -154,14 +156,17 @@ def by_heart(problem: Problem) -> str:
     return "#include <stdint.h>\n" + HAND_OVER.format(most=most, rows=",\n".join(rows))
 
 
+@pytest.mark.parametrize("seed", range(SEED, SEED + BATCHES))
 def test_who_was_told_all_answers_of_the_batch_and_computes_nothing_is_wrong(
-    evaluator: Evaluator, problem: Problem
+    evaluator: Evaluator, problem: Problem, seed: int
 ) -> None:
-    found = judged(evaluator, problem, by_heart(problem))
-    assert (found.verdict, found.reason) == (Verdict.WRONG, "mismatch"), found.log
-    assert found.check is not None
-    passed = [one.passed for one in found.check.rounds]
-    assert passed.count(False) == 1, "only the round of its own"
+    source = by_heart(problem, seed)
+    for number in range(ANSWERS):
+        found = judged(evaluator, problem, f"{source}// {number}", seed=seed)
+        assert (found.verdict, found.reason) == (Verdict.WRONG, "mismatch"), found.log
+        assert found.check is not None
+        passed = [one.passed for one in found.check.rounds]
+        assert passed.count(False) == 1, "only the round of its own"
 
 
 def test_a_candidates_own_draw_is_its_own_and_the_same_when_it_is_replayed(
