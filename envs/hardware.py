@@ -70,6 +70,13 @@ def gpus() -> tuple[Gpu, ...]:
     return visible(listed_gpus(done.stdout), os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
+def shared_gpus(which: int, of: int) -> tuple[Gpu, ...]:
+    """Those of one of several processes of this machine, as accelerate and torchrun deal them out:
+    every GPU has one owner while there are enough."""
+    found = gpus()
+    return found[which::of] or (found[which % len(found)],) if found else ()
+
+
 def visible(found: tuple[Gpu, ...], wanted: str | None) -> tuple[Gpu, ...]:
     """Those that this list of numbers or names lets a process see; None lets it see all.
 

@@ -12,10 +12,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import TracebackType
 from typing import Protocol, Self
 
 from kernelwright.envs.answer import extract
+from kernelwright.envs.hardware import shared_gpus
 from kernelwright.envs.sandbox.levels import require_level
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Task, Verdict
 from kernelwright.envs.workers.health import fresh_seed
@@ -75,7 +77,9 @@ class Judge(BatchJudge):
 
     A candidate that takes longer than `candidate_limit_s` is `unjudged`/`candidate_deadline`; one
     that has no verdict `batch_limit_s` after its batch began is `unjudged`/`batch_deadline`.
-    `share` is (which, of how many) where several processes' judges share this machine's cores.
+    `share` is (which, of how many) where several processes' judges share this machine's cores and
+    GPUs. What a process trains on is then what its own judge replays on, while it waits for that;
+    on another's GPU a timed kernel would run beside a training step.
     """
 
     def __init__(
@@ -86,13 +90,14 @@ class Judge(BatchJudge):
         candidate_limit_s: float = CANDIDATE_LIMIT_S,
         batch_limit_s: float | None = None,
         share: tuple[int, int] = (0, 1),
-        hire: Callable[[int], Worker] = Worker,
+        hire: Callable[[int], Worker] | None = None,
     ) -> None:
         self.level = require_level(minimum_sandbox)
         self.candidate_limit_s = candidate_limit_s
         self.batch_limit_s = batch_limit_s
         cores = shared_cores(*share)
         self.workers = workers or len(cores)
+        hire = hire or partial(Worker, gpus=shared_gpus(*share))
         self._pool = Pool([cores[number % len(cores)] for number in range(self.workers)], hire)
         self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="judge")
 

@@ -37,6 +37,8 @@ from kernelwright.rl.trl_adapter import kernel_trainer_class
 from kernelwright.rl.validation import STAGE as VALIDATION
 from kernelwright.rl.validation import Validation, reserve
 
+WARM_UP_STEPS = 4
+"""At most, and at most a third of the stage."""
 TRAINED_BY_TRL = {
     "beta",
     "delta",
@@ -142,8 +144,8 @@ def grpo_options(recipe: Recipe, *, plain: bool = True) -> dict[str, Any]:
     Dr. GRPO (arXiv 2503.20783): no length bias, and advantages are not divided by the group's
     spread, which would make much of small differences in speed. No KL term. A truncated answer
     earns nothing and counts: while it was left out of the loss, not to end was the way not to be
-    punished, and answers grew until none ended. There is no warm-up: transformers' schedules begin
-    it at 0, so a first step would move nothing, and Adam's first steps are bounded anyway.
+    punished, and answers grew until none ended. The rate rises over the first steps (from above 0:
+    rl/trl_adapter.py): Adam's first moves every weight by the whole of it.
 
     `epsilon_high`, DAPO's upper clip, acts only where `iterations` is above 1: else the ratio that
     it clips is 1.
@@ -155,7 +157,8 @@ def grpo_options(recipe: Recipe, *, plain: bool = True) -> dict[str, Any]:
         "epsilon_high": 0.28,
         "scale_rewards": "none",
         "mask_truncated_completions": False,
-        "lr_scheduler_type": "constant",
+        "lr_scheduler_type": "constant_with_warmup",
+        "warmup_steps": min(WARM_UP_STEPS, section.steps // 3),
         "max_grad_norm": 0.5,
         "vllm_importance_sampling_mode": "token_truncate",
     }

@@ -1,4 +1,4 @@
-"""Freed memory goes back to the machine: glibc keeps it, and in pieces after many small tensors.
+"""Freed memory goes back to the machine and its GPU: glibc and PyTorch keep it.
 
 The judge's processes and the next stage need it more.
 """
@@ -6,14 +6,19 @@ The judge's processes and the next stage need it more.
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import Any
 
 
 def give_back() -> None:
-    """Gives all freed memory back at once; does nothing without glibc."""
+    """Gives all freed memory back at once, a GPU's when its work is done; none without glibc."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim:
         trim(0)
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
 
 
 def memory_callback(*, every_steps: int) -> Any:

@@ -1,7 +1,7 @@
 """Samples and judges: what a method's rollout is played with.
 
 Building and checking answers overlaps with sampling the rest. Timing waits until nothing is sampled
-any more: beside a decoder on the same cores no speed can be measured.
+any more: beside a decoder on the same cores, or the same GPU, no speed can be measured.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.rewards.price import price
 from kernelwright.rl.decode import Sampled
+from kernelwright.rl.memory import give_back
 from kernelwright.rl.methods.base import Ask, Row
 from kernelwright.rl.models import chat_ids
 
@@ -119,6 +120,7 @@ class JudgedPlayer:
                 candidate = asked[number].task.candidate(source)
                 if known[candidate.key].verdict is Verdict.CORRECT:
                     jobs[candidate.key] = (asked[number].task.problem, candidate)
+        give_back()  # a GPU's memory, too, which the timed kernels need
         found = self.judge.evaluate_many(list(jobs.values()), timed=True) if jobs else []
         known.update(zip(jobs, found, strict=True))
 

@@ -7,7 +7,7 @@ what the training pass reads and logs. Everything else is stock.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -88,7 +88,26 @@ def kernel_trainer_class() -> type[Any]:
                 return super().compute_loss(model, inputs, return_outputs, **options)
             return fast_loss(self, inputs)
 
+        def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+            made = super().create_scheduler(num_training_steps, optimizer)
+            self.lr_scheduler = one_step_on(made)
+            return self.lr_scheduler
+
     return KernelGRPOTrainer
+
+
+def one_step_on(scheduler: Any) -> Any:
+    """The same schedule without its first step: transformers' warm-ups begin at 0, where a step
+    moves nothing."""
+    from torch.optim.lr_scheduler import LambdaLR
+
+    if not isinstance(scheduler, LambdaLR):
+        return scheduler
+
+    def later(rate: Callable[[int], float]) -> Callable[[int], float]:
+        return lambda step: rate(step + 1)
+
+    return LambdaLR(scheduler.optimizer, [later(rate) for rate in scheduler.lr_lambdas])
 
 
 def vllm_sample(

@@ -1,13 +1,16 @@
-"""How much memory is said to be free: the machine's, or what a container leaves."""
+"""How much memory is said to be free, and what is given back."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 
 import kernelwright.envs.hardware
 from kernelwright.envs.hardware import available_bytes
+from kernelwright.rl.memory import give_back
 
 GB = 10**9
 
@@ -35,3 +38,14 @@ def test_without_a_limit_it_is_what_the_machine_has_free(
     (tmp_path / "memory.max").write_text("max\n")
     monkeypatch.setattr(kernelwright.envs.hardware, "own_cgroups", lambda: [tmp_path])
     assert GB // 10 < available_bytes() <= kernelwright.envs.hardware.physical_bytes()
+
+
+def test_a_gpu_has_done_its_work_before_its_free_memory_is_given_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    for name in ("synchronize", "empty_cache"):
+        monkeypatch.setattr(torch.cuda, name, partial(asked.append, name))
+    give_back()
+    assert asked == ["synchronize", "empty_cache"]

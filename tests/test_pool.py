@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+import kernelwright.envs.hardware
+from kernelwright.envs.hardware import Gpu, shared_gpus
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.locks import FOLDER
 from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Verdict
@@ -211,3 +213,32 @@ def test_judges_that_share_a_machine_have_cores_of_their_own(of: int) -> None:
     assert all(shares)
     if of <= len(machine):
         assert sorted(core for share in shares for core in share) == machine
+
+
+def gpus(count: int) -> tuple[Gpu, ...]:
+    kind = {"name": "n", "driver": "d", "architecture": 90, "memory_bytes": None}
+    return tuple(Gpu(uuid=f"GPU-{number}", **kind) for number in range(count))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 4])
+@pytest.mark.parametrize("of", [1, 2, 4])
+def test_judges_that_share_a_machine_have_gpus_of_their_own_while_there_are_enough(
+    count: int, of: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernelwright.envs.hardware, "gpus", lambda: gpus(count))
+    shares = [shared_gpus(which, of) for which in range(of)]
+    assert all(bool(share) == bool(count) for share in shares)
+    assert {one for share in shares for one in share} == set(gpus(count))
+    if of <= count:
+        assert sum(map(len, shares)) == count
+        assert [share[0] for share in shares] == list(gpus(of)), "torchrun gives rank n GPU n"
+
+
+def test_a_worker_sees_the_gpus_of_its_judges_process_and_no_others() -> None:
+    core = min(os.sched_getaffinity(0))
+    worker = Worker(core, gpus(2))
+    try:
+        given = Path(f"/proc/{worker.process.pid}/environ").read_bytes().split(b"\0")
+    finally:
+        worker.kill()
+    assert b"CUDA_VISIBLE_DEVICES=GPU-0,GPU-1" in given

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,19 +92,45 @@ def test_trls_own_pass_of_a_model_that_ours_cannot_train_is_in_micro_batches(
     assert rows == recipe.grpo.micro_batch_size < recipe.grpo.rollouts_per_step
 
 
-@pytest.mark.parametrize("stage", ["sft", "grpo"])
-def test_no_schedule_begins_at_zero(stage: str, tmp_path: Path) -> None:
-    """transformers' warm-ups do: the first step of such a stage moves nothing."""
+def rates(args: Any, steps: int) -> list[float]:
+    """Of each step, as the trainer's schedule has them where the learning rate is 1."""
     import torch
     from transformers import get_scheduler
-    from trl import GRPOConfig, SFTConfig
+
+    from kernelwright.rl.trl_adapter import one_step_on
+
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    warm_up = args.get_warmup_steps(steps)
+    schedule = one_step_on(get_scheduler(args.lr_scheduler_type, optimizer, warm_up, steps))
+    found = []
+    for _ in range(steps):
+        found.append(schedule.get_last_lr()[0])
+        optimizer.step()
+        schedule.step()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"), [(1, [1]), (3, [1, 1, 1]), (6, [0.5, 1, 1]), (12, [0.25, 0.5, 0.75, 1])]
+)
+def test_grpos_first_steps_are_small_and_none_is_nothing(
+    steps: int, expected: list[float], tmp_path: Path
+) -> None:
+    from trl import GRPOConfig
+
+    recipe = Recipe(name="contract", run_dir=tmp_path, grpo={"steps": steps})
+    found = rates(GRPOConfig(**grpo_options(recipe)), steps)
+    assert found == pytest.approx(expected + [1] * (steps - len(expected)))
+
+
+def test_sfts_first_step_is_a_whole_one(tmp_path: Path) -> None:
+    import torch
+    from transformers import get_scheduler
+    from trl import SFTConfig
 
     from kernelwright.rl.sft import sft_options
 
-    recipe = Recipe(name="contract", run_dir=tmp_path)
-    args = (
-        SFTConfig(**sft_options(recipe)) if stage == "sft" else GRPOConfig(**grpo_options(recipe))
-    )
+    args = SFTConfig(**sft_options(Recipe(name="contract", run_dir=tmp_path)))
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
     get_scheduler(args.lr_scheduler_type, optimizer, args.get_warmup_steps(10), 10)
     assert optimizer.param_groups[0]["lr"] == 1.0

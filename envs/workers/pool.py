@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.paths import SEARCHED
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
 from kernelwright.envs.types import Candidate, Evaluation, Problem
@@ -49,14 +50,15 @@ class WorkerLostError(RuntimeError):
 
 
 class Worker:
-    """A worker process on one core, and our end of the line to it."""
+    """A worker process on one core, and our end of the line to it; it has one of these GPUs."""
 
     PROGRAM = ("-m", "kernelwright.envs.workers.worker")
     SILENCE_LIMIT_S = 40.0
     """One that says nothing for so long is lost; it beats every few seconds (worker.py)."""
 
-    def __init__(self, core: int) -> None:
+    def __init__(self, core: int, gpus: Sequence[Gpu] = ()) -> None:
         self.core = core
+        seen = {"CUDA_VISIBLE_DEVICES": ",".join(gpu.uuid for gpu in gpus)} if gpus else {}
         self._channel, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
@@ -65,7 +67,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, "PYTHONPATH": str(SEARCHED), "OMP_NUM_THREADS": "1"},
+                env={**os.environ, **seen, "PYTHONPATH": str(SEARCHED), "OMP_NUM_THREADS": "1"},
                 process_group=0,  # Ctrl-C is for us; and with the group its helpers end too
             )
 
