@@ -104,6 +104,13 @@ def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
     )
 
 
+def asked_how(run_dir: Path, side: str) -> dict[str, Any]:
+    """How a side's answers were asked for, as far as the folder's own files say."""
+    section = _section(_mapping(run_dir / "recipe.resolved.yaml"), "eval") or _question(run_dir)
+    known = {key: section[key] for key in ("temperature", "max_new_tokens") if key in section}
+    return {**known, "temperature": 0.0} if side.startswith("greedy") else known
+
+
 def _record(line: bytes) -> Record | None:
     try:
         return from_plain(Record, json.loads(line))

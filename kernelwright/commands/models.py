@@ -1,7 +1,8 @@
-"""Commands about models and their runs: `train`, `eval`, `report`, `publish`."""
+"""Commands about models and their runs: `train`, `eval`, `report`, `compare`, `publish`."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from kernelwright.evals.run import EvalSettings
     from kernelwright.write import Habits
 
+COMPARED = "Folder of a run; SIDE as before, after_sft, after or greedy: else what it ended with."
 MODEL = "Embedded name, Hub id, or folder (also a run's)."
 
 app = typer.Typer()
@@ -177,6 +179,26 @@ def report(run: RunFolder) -> None:
         for remark in found.remarks:
             typer.echo(remark, err=True)
         typer.echo(write_page(run, found))
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(metavar="RUN_A[:SIDE]", help=COMPARED)],
+    second: Annotated[str, typer.Argument(metavar="RUN_B[:SIDE]", help="The other.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Compare two runs on the problems that both answered: what changed, with intervals."""
+    from kernelwright.compared import print_comparison
+    from kernelwright.envs.codec import to_plain
+    from kernelwright.evals.compare import compare as compare_sides
+    from kernelwright.evals.compare import read_side
+
+    with told(ValueError, OSError):
+        found = compare_sides(read_side(first), read_side(second))
+    if as_json:
+        typer.echo(json.dumps(to_plain(found), ensure_ascii=False))
+    else:
+        print_comparison(found)
 
 
 @app.command()

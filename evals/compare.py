@@ -1,0 +1,184 @@
+"""Two sides, measured by one run or by two: what changed from the first to the second.
+
+A side is what one model answered to a suite in one way, as `after` of a training run (`SIDES` of
+evals/summary.py). Only problems that both were asked have a say, and every change is paired by
+problem. What makes two sides hard to compare is said, not mended.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelwright.envs.types import Evaluation, Record
+from kernelwright.evals.metrics import (
+    Gain,
+    Scores,
+    fast_p,
+    geomean_speedup,
+    mean_pass_at_k,
+    paired_gain,
+    record_scores,
+    scores,
+)
+from kernelwright.evals.summary import SIDE_NAMES, SIDES, group
+from kernelwright.evals.unfinished import asked_how, readable_records
+
+LAST = ("measured", "after", "after_sft", "before", "greedy", "greedy_sft")
+"""Where only a run is named, its side is the first of these that it has."""
+
+Value = Callable[[Sequence[Evaluation]], float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """A side's records, and how its answers were asked for."""
+
+    name: str
+    records: Sequence[Record]
+    asked: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """What both sides made of one problem."""
+
+    problem: str
+    first: list[Evaluation]
+    second: list[Evaluation]
+
+    @property
+    def rise(self) -> float:
+        """Of the correct-rate."""
+        return (_rate(self.second) or 0) - (_rate(self.first) or 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The second of two sides beside the first.
+
+    `speed_ratio` is how many times as fast the second's kernels are where both solved a problem:
+    the geometric mean over those, None where the sides were not timed on the same machine.
+    `better` and `worse` are the names of problems whose correct-rate rose, and fell.
+    """
+
+    sides: tuple[str, str]
+    problems: int
+    scores: tuple[Scores, Scores]
+    pass_at_k: dict[int, tuple[float | None, float | None]]
+    correct_rate: Gain | None
+    fast_1: Gain | None
+    speed_ratio: Gain | None
+    better: list[str]
+    worse: list[str]
+    remarks: list[str]
+
+
+def read_side(address: str) -> Side:
+    """The side that `RUN` or `RUN:SIDE` names. Raises ValueError where there is none."""
+    run, _, wanted = address.rpartition(":")
+    if not run or Path(address).is_dir():
+        run, wanted = address, ""
+    folder = Path(run)
+    if not folder.is_dir():
+        raise ValueError(f"{run}: there is no such folder")
+    stages = group(readable_records(folder)[0], lambda one: one.stage)
+    found = {side: stages[stage] for stage, side in SIDES.items() if stage in stages}
+    if not found:
+        raise ValueError(f"{run}: nothing was measured there")
+    side = wanted or next(one for one in LAST if one in found)
+    if side not in found:
+        raise ValueError(f"{run} has no side {side!r}; it has {', '.join(found)}")
+    name = f"{run}, {SIDE_NAMES[side]}"
+    return Side(name=name, records=found[side], asked=asked_how(folder, side))
+
+
+def compare(first: Side, second: Side) -> Comparison:
+    """Raises ValueError where no problem was asked on both sides."""
+    sides = [group(one.records, lambda record: record.problem_key) for one in (first, second)]
+    shared = [key for key in sides[0] if key in sides[1]]
+    if not shared:
+        raise ValueError(f"{first.name} and {second.name} have no problem in common")
+    left, right = ([record for key in shared for record in side[key]] for side in sides)
+    pairs = [
+        Pair(
+            problem=sides[0][key][0].problem,
+            first=[one.evaluation for one in sides[0][key]],
+            second=[one.evaluation for one in sides[1][key]],
+        )
+        for key in shared
+    ]
+    timed = all(geomean_speedup(one.evaluation for one in rows) for rows in (left, right))
+    same_machine = len(_machines(left) | _machines(right)) == 1
+    return Comparison(
+        sides=(first.name, second.name),
+        problems=len(shared),
+        scores=(record_scores(left), record_scores(right)),
+        pass_at_k=_pass_at_k(pairs),
+        correct_rate=_gain(pairs, _rate),
+        fast_1=_gain(pairs, lambda rows: fast_p(rows, 1.0)) if timed else None,
+        speed_ratio=_ratio(_gain(pairs, _log_speedup)) if timed and same_machine else None,
+        better=[one.problem for one in pairs if one.rise > 0],
+        worse=[one.problem for one in pairs if one.rise < 0],
+        remarks=[*_unlike(first, second), *_apart(sides, shared), *_elsewhere(left, right)],
+    )
+
+
+def _unlike(first: Side, second: Side) -> Iterator[str]:
+    """What was asked for in one way there and in another here."""
+    for key in first.asked.keys() & second.asked.keys():
+        one, other = first.asked[key], second.asked[key]
+        if one != other:
+            yield f"{key} differs: {one} and {other}"
+    dialects = [
+        ", ".join(sorted({one.dialect for one in side.records})) for side in (first, second)
+    ]
+    if dialects[0] != dialects[1]:
+        yield f"the languages differ: {dialects[0]} and {dialects[1]}"
+
+
+def _apart(sides: Sequence[Mapping[str, Sequence[Record]]], shared: Sequence[str]) -> Iterator[str]:
+    for name, side in zip(("first", "second"), sides, strict=True):
+        if more := len(side) - len(shared):
+            yield f"{more} problems of the {name} were not asked on the other side: left out"
+
+
+def _elsewhere(left: Sequence[Record], right: Sequence[Record]) -> Iterator[str]:
+    if len(_machines(left) | _machines(right)) > 1:
+        yield "they were timed on machines that differ: speeds do not compare"
+
+
+def _machines(records: Sequence[Record]) -> set[str]:
+    return {one.evaluation.environment for one in records if one.evaluation.timing is not None}
+
+
+def _pass_at_k(pairs: Sequence[Pair]) -> dict[int, tuple[float | None, float | None]]:
+    firsts, seconds = [one.first for one in pairs], [one.second for one in pairs]
+    most = min(max(map(len, firsts)), max(map(len, seconds)))
+    counts = [k for k in (1, 2, 4, 8, 16, 32) if k <= most]
+    return {k: (mean_pass_at_k(firsts, k), mean_pass_at_k(seconds, k)) for k in counts}
+
+
+def _gain(pairs: Sequence[Pair], value: Value) -> Gain | None:
+    values = [(value(one.first), value(one.second)) for one in pairs]
+    return paired_gain([(a, b) for a, b in values if a is not None and b is not None])
+
+
+def _rate(evaluations: Sequence[Evaluation]) -> float | None:
+    return scores(evaluations).correct_rate
+
+
+def _log_speedup(evaluations: Sequence[Evaluation]) -> float | None:
+    found = geomean_speedup(evaluations)
+    return None if found is None else math.log(found)
+
+
+def _ratio(gain: Gain | None) -> Gain | None:
+    """A difference of logarithms as a ratio."""
+    if gain is None:
+        return None
+    mean, low, high = map(math.exp, (gain.mean, gain.low, gain.high))
+    return Gain(mean=mean, low=low, high=high, problems=gain.problems)

@@ -1,0 +1,153 @@
+"""`kernelwright compare`: only what both sides were asked counts, and what differs is said."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from kernelwright.cli import app
+from kernelwright.data.store import RecordStore
+from kernelwright.envs.types import Evaluation, Record, Verdict
+from kernelwright.evals.compare import Comparison, Side, compare, read_side
+from tests.nouns import correct, record, timing, verdict
+
+Answers = dict[str, list[Evaluation]]
+WRONG = verdict(Verdict.WRONG)
+RIGHT = correct(timing())
+ANSWERS = st.lists(st.sampled_from([WRONG, RIGHT]), min_size=1, max_size=4)
+SUITES = st.dictionaries(st.sampled_from("abcdef"), ANSWERS, min_size=1)
+
+
+def records(answers: Answers, stage: str = "eval_after") -> list[Record]:
+    rows = [(name, one) for name, evaluations in answers.items() for one in evaluations]
+    return [
+        record(stage, row=row, problem=name, problem_key=f"key {name}", evaluation=one)
+        for row, (name, one) in enumerate(rows)
+    ]
+
+
+def side(answers: Answers, **asked: float) -> Side:
+    return Side(name="s", records=records(answers), asked=asked)
+
+
+def compared(first: Answers, second: Answers) -> Comparison:
+    return compare(side(first), side(second))
+
+
+def run_folder(folder: Path, answers: Answers, stage: str = "eval_after", **asked: float) -> str:
+    folder.mkdir(exist_ok=True)
+    RecordStore(folder).append(records(answers, stage))
+    (folder / "recipe.resolved.yaml").write_text(yaml.safe_dump({"eval": asked}))
+    return str(folder)
+
+
+@given(SUITES)
+def test_a_side_beside_itself_has_changed_nothing(answers: Answers) -> None:
+    found = compared(answers, answers)
+    assert found.scores[0] == found.scores[1]
+    assert found.correct_rate is not None
+    assert found.correct_rate.low == found.correct_rate.mean == found.correct_rate.high == 0
+    assert (found.better, found.worse, found.remarks) == ([], [], [])
+    assert found.speed_ratio is None or found.speed_ratio.mean == 1
+
+
+@given(SUITES, SUITES)
+def test_only_problems_that_both_were_asked_count_and_the_others_are_said(
+    first: Answers, second: Answers
+) -> None:
+    shared = first.keys() & second.keys()
+    if not shared:
+        with pytest.raises(ValueError, match="no problem in common"):
+            compared(first, second)
+        return
+    found = compared(first, second)
+    assert found.problems == len(shared)
+    assert found.scores[0].n == sum(len(first[name]) for name in shared)
+    assert len(found.remarks) == sum(len(one) > len(shared) for one in (first, second))
+
+
+@given(SUITES.flatmap(lambda one: st.tuples(st.just(one), st.permutations(sorted(one)))))
+def test_what_is_better_one_way_is_worse_the_other(drawn: tuple[Answers, list[str]]) -> None:
+    first, names = drawn
+    second = {name: first[other] for name, other in zip(sorted(first), names, strict=True)}
+    there, back = compared(first, second), compared(second, first)
+    assert (sorted(there.better), sorted(there.worse)) == (sorted(back.worse), sorted(back.better))
+    assert there.correct_rate is not None
+    assert back.correct_rate is not None
+    assert there.correct_rate.mean == pytest.approx(-back.correct_rate.mean)
+
+
+def test_speeds_are_compared_where_both_solved_a_problem() -> None:
+    twice, six_times = correct(timing(2_000, 1_000)), correct(timing(6_000, 1_000))
+    found = compared({"a": [twice], "b": [twice]}, {"a": [six_times], "b": [WRONG]})
+    assert found.speed_ratio is not None
+    assert (found.speed_ratio.mean, found.speed_ratio.problems) == (pytest.approx(3), 1)
+
+
+def test_speeds_of_machines_that_differ_and_rates_of_untimed_sides_are_not_compared() -> None:
+    elsewhere = replace(RIGHT, environment="another")
+    found = compared({"a": [RIGHT]}, {"a": [elsewhere]})
+    assert found.speed_ratio is None
+    assert found.remarks == ["they were timed on machines that differ: speeds do not compare"]
+    untimed = compared({"a": [RIGHT], "b": [WRONG]}, {"a": [correct()], "b": [WRONG]})
+    assert (untimed.fast_1, untimed.speed_ratio) == (None, None)
+
+
+def test_what_was_asked_for_in_another_way_is_said() -> None:
+    found = compare(side({"a": [RIGHT]}, temperature=0.0), side({"a": [RIGHT]}, temperature=1.0))
+    assert found.remarks == ["temperature differs: 0.0 and 1.0"]
+
+
+def test_a_run_is_compared_by_what_it_ended_with_and_a_side_by_its_name(tmp_path: Path) -> None:
+    run = run_folder(tmp_path, {"a": [WRONG]}, "eval_before", temperature=1.0)
+    run_folder(tmp_path, {"a": [RIGHT]}, "eval_after", temperature=1.0)
+    run_folder(tmp_path, {"a": [WRONG]}, "eval_greedy", temperature=1.0)
+    assert [one.evaluation.verdict for one in read_side(run).records] == [Verdict.CORRECT]
+    assert read_side(f"{run}:before").name == f"{run}, before training"
+    assert read_side(f"{run}:greedy").asked == {"temperature": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("nowhere", "there is no such folder"),
+        ("nowhere:after", "there is no such folder"),
+        ("RUN:later", "has no side 'later'; it has after"),
+        ("EMPTY", "nothing was measured there"),
+    ],
+)
+def test_what_cannot_be_compared_ends_in_one_line(
+    address: str, reason: str, tmp_path: Path
+) -> None:
+    run, empty = run_folder(tmp_path / "run", {"a": [RIGHT]}), tmp_path / "empty"
+    empty.mkdir()
+    address = address.replace("RUN", run).replace("EMPTY", str(empty))
+    found = CliRunner().invoke(app, ["compare", run, address])
+    assert found.exit_code == 2
+    assert reason in found.stderr
+    assert len(found.stderr.splitlines()) == 1
+
+
+def test_the_command_prints_both_sides_and_the_change(tmp_path: Path) -> None:
+    first = run_folder(tmp_path / "a", {"x": [WRONG, WRONG], "y": [RIGHT, WRONG]})
+    second = run_folder(tmp_path / "b", {"x": [RIGHT, RIGHT], "y": [RIGHT, WRONG]})
+    printed = CliRunner().invoke(app, ["compare", first, second]).stdout.splitlines()
+    assert "correct · 1 of 4 → 3 of 4" in printed
+    (rate,) = [line for line in printed if line.startswith("rate ")]
+    assert rate.startswith("rate · 25.0 % → 75.0 % · +50.0 [")
+    assert "better on 1: x" in printed
+    assert "worse on 0" in printed
+
+
+def test_a_program_gets_the_same_as_json(tmp_path: Path) -> None:
+    run = run_folder(tmp_path, {"x": [RIGHT]})
+    found = json.loads(CliRunner().invoke(app, ["compare", run, run, "--json"]).stdout)
+    assert found["scores"][0]["correct_rate"] == 1
+    assert found["correct_rate"] == {"mean": 0, "low": 0, "high": 0, "problems": 1}
