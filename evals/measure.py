@@ -115,6 +115,12 @@ def print_scores(console: Console, rows: Mapping[str, Scores]) -> None:
             console.print(line, soft_wrap=True, highlight=False, markup=False)
     if console.is_terminal:
         console.print(table)
+    for name, one in rows.items():
+        if 0 < one.timed < one.correct:
+            line = (
+                f"{name}: {one.correct - one.timed} of the correct have no speed, so are not faster"
+            )
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 def compile_line(against: Mapping[str, Any], without: Mapping[str, str]) -> str:

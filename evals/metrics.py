@@ -33,6 +33,9 @@ class Scores:
     unjudged: int
     unsupported: int = 0
     """Of the `n`: those that a limit of the judge decided, and not the kernel."""
+    timed: int = 0
+    """Of the `correct`: those that have a speed. `fast_1` takes the others as not faster, and
+    `geomean_speedup` leaves them out."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.correct <= self.n:
@@ -74,6 +77,7 @@ def scores(evaluations: Iterable[Evaluation], problems: Sequence[str] = ()) -> S
         correct_rate_ci=rate_interval(_by_problem(named)) if known else None,
         fast_1=fast_p(known, 1.0),
         geomean_speedup=geomean_speedup(known),
+        timed=len(_speedups(known)),
         verdicts=verdict_counts(everything),
         unjudged=len(everything) - len(known),
         unsupported=sum(one.is_unsupported for one in known),

@@ -44,6 +44,8 @@ def not_resolved(evaluation: Evaluation) -> str:
     facts = dict(evaluation.facts)
     if evaluation.timing or "module_ns" not in facts or evaluation.verdict is not Verdict.CORRECT:
         return ""
+    if "baseline_drift" in facts:
+        return f"the module came to take {facts['baseline_drift']:.2f} times as long meanwhile"
     module_us, overhead_us = facts["module_ns"] / 1000, facts["overhead_ns"] / 1000
     return f"the module takes {module_us:.0f} us, an empty round {overhead_us:.0f} us"
 

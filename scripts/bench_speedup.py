@@ -2,7 +2,7 @@
 
 Who uses a kernel calls it over and over in a process of his own. The judge may not: it plays rounds
 with a process that it does not trust. This says how far the two are apart, for a kernel that is no
-faster than eager PyTorch and for one that fuses three operators, at four sizes.
+faster than eager PyTorch and for one that fuses three operators, at five sizes.
 
     python -m scripts.bench_speedup [--trials 9]
 """
@@ -37,7 +37,7 @@ PAIRS = {
     "relu": ("torch.relu(x)", "x[i]", "v > 0 ? v : 0"),
     "three operators": ("torch.relu(x * 2 + 1) * 0.5", "x[i] * 2 + 1", "v > 0 ? v * 0.5f : 0"),
 }
-SIZES = (100_000, 400_000, 1_000_000, 4_000_000)
+SIZES = (100_000, 400_000, 1_000_000, 4_000_000, 10_000_000)
 CALLS = 60
 
 

@@ -127,6 +127,14 @@ def test_what_torch_compile_refuses_or_gets_wrong_is_no_baseline(
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_module_too_quick_for_the_clock_is_no_baseline() -> None:
+    code = CODE.replace("torch.relu(x * self.scale)", "x * self.scale")
+    tiny = replace(PROBLEM, name="tiny", code=code, cases=(Case(name="timed", sizes=(("N", 8),)),))
+    cache_file(tiny).unlink(missing_ok=True)
+    found = compiled_baselines([tiny])[0]
+    assert (found.timing, found.reason) == (None, compile_baseline.NO_SPEED)
+
+
 def test_a_measurement_that_is_stopped_leaves_no_process() -> None:
     hangs = with_forward("hangs", "import time; time.sleep(999)")
     before = living_below(os.getpid())

@@ -14,6 +14,7 @@ import kernelwright.envs.evaluator
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.memfd import memfd, own_copy
+from kernelwright.envs.referee import resolution
 from kernelwright.envs.reference.client import Draws, ReferenceProcess
 from kernelwright.envs.sandbox.build import prune
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
@@ -215,7 +216,7 @@ def test_a_library_that_is_too_large_is_a_build_that_failed_and_no_workers_end(
 def test_all_processes_of_a_candidate_together_have_a_limit(
     problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernelwright.envs.evaluator, "RESOLVED", 0.0)  # it is timed, though quick
+    monkeypatch.setattr(resolution, "RESOLVED", 0.0)  # it is timed, though quick
     monkeypatch.setattr(kernelwright.envs.evaluator, "patience", lambda: 1.0)  # or slow
     slow = RELU_KERNEL + (
         "\n#include <unistd.h>\n__attribute__((constructor)) static void wait() { usleep(300000); }"

@@ -9,7 +9,13 @@ import pytest
 import torch
 
 from kernelwright.envs.reference.derive_tolerance import NoiseError
-from kernelwright.envs.reference.distributions import DISTRIBUTIONS, SPECIAL, drawn_states, is_mask
+from kernelwright.envs.reference.distributions import (
+    DISTRIBUTIONS,
+    OTHERS,
+    SPECIAL,
+    drawn_states,
+    is_mask,
+)
 from kernelwright.envs.reference.module import forward_float64, load_reference
 from kernelwright.envs.reference.prepare import prepare
 from kernelwright.envs.types import Case, Problem
@@ -67,6 +73,23 @@ def test_special_values_hold_rows_and_columns_of_zeros_and_edges() -> None:
     assert (value == 0).all(dim=0).any()
     assert (value == 0).all(dim=1).any()
     assert {float(one) for one in SPECIAL} <= set(value.reshape(-1).tolist())
+
+
+@pytest.mark.parametrize("shape", [(100, 1000), (7,), (3, 1), (1,), (2, 3, 5)])
+def test_a_few_other_values_are_found_by_reading_all_and_hardly_by_a_sample(
+    shape: tuple[int, ...],
+) -> None:
+    torch.manual_seed(0)
+    given = torch.rand(shape)
+    kept = given.clone()
+    found = DISTRIBUTIONS[OTHERS].changed(given)
+    assert torch.equal(given, kept)
+    outside = (found < 0) | (found > 1)
+    # Besides a row and a column of zeros, which lie where the values do.
+    assert int(outside.sum()) <= max(4, given.numel() // 10_000)
+    if given.numel() > 1_000:
+        assert outside.any()
+        assert (found == 0).all(dim=1).sum() == (found == 0).all(dim=0).sum() == 1
 
 
 def test_what_a_module_cannot_bear_it_is_not_asked_for() -> None:

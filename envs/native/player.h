@@ -46,7 +46,9 @@ inline Layout read_layout(const char* bytes) {
 struct Mapping {
   char *whole, *base;
   size_t total;
-  // Populated, so that no kernel pays for pages which an empty round does not touch.
+  // Outputs are populated: a kernel fills them, so it pays for each of their pages either way, and
+  // an empty round pays as much. Inputs are not: a kernel that needs few of them could do without
+  // (by another mmap in this process), and what the empty round paid would be its gain.
   Mapping(int descriptor, int protection) {
     const size_t bytes = lseek(descriptor, 0, SEEK_END);
     total = (bytes + kGapBytes - 1) / kGapBytes * kGapBytes + 2 * kGapBytes + kHugeBytes;
@@ -56,7 +58,7 @@ struct Mapping {
     // The first gap ends where a huge page may begin.
     const auto first = reinterpret_cast<uintptr_t>(whole) + kGapBytes;
     base = whole + kGapBytes + (kHugeBytes - first % kHugeBytes) % kHugeBytes;
-    const int how = MAP_SHARED | MAP_FIXED | MAP_POPULATE;
+    const int how = MAP_SHARED | MAP_FIXED | (protection & PROT_WRITE ? MAP_POPULATE : 0);
     if (mmap(base, bytes, protection, how, descriptor, 0) == MAP_FAILED) die(kMapFailed, "mmap");
     close(descriptor);
   }

@@ -36,6 +36,9 @@ from kernelwright.envs.sandbox.zygote import Zygote
 from kernelwright.envs.types import Case, Problem, Tolerance
 
 ROUND_LIMIT_S = 60.0
+WARM_ROUNDS = 2
+"""A process's second and third call still ask the system for memory and meet code that no cache
+holds; the module, whose process goes on, did that long ago."""
 KEPT_BYTES = 512 << 20
 """At most so much of a batch's draws is kept; a large problem's are drawn anew each time."""
 
@@ -120,17 +123,21 @@ class Draws:
                 draw.close()
 
     @contextmanager
-    def timed(self, loaded: Loaded, number: int) -> Iterator[list[tuple[int, Draw]]]:
+    def timed(
+        self, loaded: Loaded, number: int, *, first: bool = False
+    ) -> Iterator[list[tuple[int, Draw]]]:
         """(case, draw) for a timed round and the one or two that come right before it.
 
-        Those have the timed sizes and other values, and are compared as well: nobody can tell which
-        of them is timed, and leave out there what only the others would show.
+        Those have the timed sizes and a few other values, and are compared as well: nobody can tell
+        which of them is timed, and leave out there what only the others would show. Before a
+        process's `first` there are two more (`WARM_ROUNDS`).
         """
         with ExitStack() as ended:
             # By the batch's seed: a replay plays as many.
             more = self._seed_of((loaded.problem.key, loaded.timed, f"before {number}")) % 2
+            count = 1 + more + WARM_ROUNDS * first
             places: list[tuple[int, int | str]] = [
-                (loaded.other, f"before {number}: {one}") for one in range(1 + more)
+                (loaded.other, f"before {number}: {one}") for one in range(count)
             ]
             yield [
                 (case, ended.enter_context(self.of(loaded, case, name)))

@@ -7,7 +7,7 @@ branch for small values where all of them are small.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,18 +19,23 @@ SPECIAL_SHARE, ZEROED_SHARE = 0.25, 0.125
 """Of the values, and of the rows and columns, that are special."""
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3.0, -4.0)
 """Where rounding, signs, comparisons and steps have their edges; all arithmetic agrees on them."""
+LARGER = 8.0
+FEW_SHARE, FEWEST = 1e-4, 4
+"""Of the values, and how many at least, where all others are as the problem draws them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
     """Floating-point inputs become `x * factor + offset`; some of them, and some rows, are special.
 
-    `states`: parameters and buffers are drawn (`drawn_states`).
+    `few`: only so few of them that no sample of the values shows it. `states`: parameters and
+    buffers are drawn (`drawn_states`).
     """
 
     factor: float = 1.0
     offset: float = 0.0
     special: bool = False
+    few: bool = False
     states: bool = True
 
     def changed(self, value: Any) -> Any:
@@ -38,19 +43,24 @@ class Distribution:
         same = (self.factor, self.offset, self.special) == (1.0, 0.0, False)
         if same or not is_float(value) or is_mask(value):
             return value
+        if self.few:
+            return with_few(value, self._moved)
+        return self._moved(value)
+
+    def _moved(self, value: Any) -> Any:
         moved = value * self.factor + self.offset
         return with_special(moved) if self.special else moved
 
 
-AS_MADE, GIVEN, MIXED = "as_made", "given", "mixed"
+AS_MADE, GIVEN, OTHERS = "as_made", "given", "a few others"
 DISTRIBUTIONS = {
     AS_MADE: Distribution(states=False),
     GIVEN: Distribution(),
-    "scaled": Distribution(factor=8.0),
+    "scaled": Distribution(factor=LARGER),
     "shifted": Distribution(offset=-1.5),
     "near_zero": Distribution(factor=0.1),
     "special": Distribution(special=True),
-    MIXED: Distribution(factor=8.0, special=True),
+    OTHERS: Distribution(factor=LARGER, special=True, few=True),
 }
 """By the name that a case has for it. Parameters are drawn in timed rounds too: what may be left
 out there would make a kernel faster than it is."""
@@ -59,14 +69,16 @@ out there would make a kernel faster than it is."""
 def judged_cases(problem: Problem) -> tuple[Case, ...]:
     """The problem's cases, and one more: the timed sizes with other values than are timed.
 
-    A kernel can tell by its sizes that it is timed. What it left out there would show nowhere else.
+    A kernel can tell by its sizes that it is timed, and by a sample of its values: while all of
+    them were others here, 64 told, and what was left out where they lay in [0, 1) was five times as
+    fast and `correct`. So only a few are, at places that nobody knows who has not read all.
     Who judges by another's rule (`AS_MADE`) asks for nothing more.
     """
     timed = problem.timed_case()
     if timed.distribution == AS_MADE:
         return problem.cases
     name = f"{timed.name}, other values"
-    other = replace(timed, name=name, distribution=MIXED, role=Role.HELD_OUT)
+    other = replace(timed, name=name, distribution=OTHERS, role=Role.HELD_OUT)
     return (*problem.cases, other)
 
 
@@ -83,20 +95,40 @@ def is_mask(value: Any) -> bool:
 
 
 def with_special(value: Any) -> Any:
-    """The values with special ones among them, some rows (of the first dimension) and some columns
-    (of the last) zeros, one at least.
+    """The values with special ones among them, and rows and columns of zeros."""
+    import torch
+
+    among = torch.tensor(SPECIAL, dtype=value.dtype)[torch.randint(len(SPECIAL), value.shape)]
+    value = torch.where(torch.rand(value.shape) < SPECIAL_SHARE, among, value)
+    return with_zeros(value, ZEROED_SHARE)
+
+
+def with_few(value: Any, moved: Callable[[Any], Any]) -> Any:
+    """The values, a few of them moved, and a row and a column of zeros."""
+    import torch
+
+    found = value.clone(memory_format=torch.contiguous_format)
+    if found.numel() == 0:
+        return found
+    flat = found.view(-1)
+    places = torch.randint(len(flat), (max(FEWEST, int(len(flat) * FEW_SHARE)),))
+    flat[places] = moved(flat[places])
+    return with_zeros(found, 0.0)
+
+
+def with_zeros(value: Any, share: float) -> Any:
+    """So many of the rows (of the first dimension) and columns (of the last) made zeros, in place;
+    one at least.
 
     Zeros, because every order of summation and every precision agrees on them: a row of another
     constant has a variance that is rounding noise.
     """
     import torch
 
-    among = torch.tensor(SPECIAL, dtype=value.dtype)[torch.randint(len(SPECIAL), value.shape)]
-    value = torch.where(torch.rand(value.shape) < SPECIAL_SHARE, among, value)
     for dim in {0, value.dim() - 1} if value.dim() > 1 else ():
         count = value.shape[dim]
         if count > 1:
-            chosen = torch.randperm(count)[: max(1, int(count * ZEROED_SHARE))]
+            chosen = torch.randperm(count)[: max(1, int(count * share))]
             value.index_fill_(dim, chosen, 0.0)
     return value
 

@@ -9,6 +9,8 @@ nonce and two descriptors in, the nonce back when the work is done), with how lo
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import json
 import mmap
 import os
@@ -55,6 +57,8 @@ from kernelwright.envs.reference.torch_compile import compile_module
 from kernelwright.envs.replay.torch_clock import DeviceClock
 from kernelwright.envs.types import Problem, Tolerance
 
+_libc = ctypes.CDLL(None)
+
 
 class ReferenceServer:
     """State of the process: loaded problems, and the case that timed rounds run."""
@@ -89,11 +93,14 @@ class ReferenceServer:
 
     def load(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         """The spec and the tolerance of every case."""
+        self.loaded.clear()
+        self.aims.clear()
+        gc.collect()
+        _libc.malloc_trim(0)  # what the problem before it needed is not kept for this one
         noun = from_plain(Problem, problem)
         cases = judged_cases(noun)
         ready = [prepare(noun, case, first=number == 0) for number, case in enumerate(cases)]
         self.loaded = {noun.key: ready}
-        self.aims.clear()
         plain = {
             "specs": [to_plain(one.spec) for one in ready],
             "tolerances": [to_plain(one.tolerance) for one in ready],

@@ -92,7 +92,7 @@ def native() -> Inside:
         shown=((str(jail_path()), "/jail"), (str(HEADERS), "/include"), *shown),
         readable=("/include", *found),
         hidden=_hidden(found),
-        environment=HEAP,
+        environment=KEPT_HEAP,
         stamp=content_hash(_triton_version(), *_sources(HEADERS, "*.h")),
     )
 
@@ -135,7 +135,7 @@ def beside_torch() -> Inside:
         ),
         readable=(*plain.readable, *folders),
         hidden=_hidden(folders),
-        environment={**_from_outside(), **KEPT_HEAP, "LD_PRELOAD": OPERATORS},
+        environment={**_from_outside(), **plain.environment, "LD_PRELOAD": OPERATORS},
         stamp=content_hash(plain.stamp, version("torch"), *_sources(NATIVE / "torch", "*.cpp")),
     )
 
@@ -150,7 +150,7 @@ def reference() -> Inside:
     folders = sorted(_interpreter() | _packages())
     environment = {
         **_from_outside(),
-        **HEAP,
+        **KEPT_HEAP,
         "PYTHONPATH": "/judge",
         "HOME": "/scratch",
         "USER": "judge",

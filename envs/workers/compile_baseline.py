@@ -26,9 +26,12 @@ from importlib.metadata import version
 from pathlib import Path
 from queue import SimpleQueue
 
+from kernelwright.envs.candidate_process import NothingNative
 from kernelwright.envs.codec import from_plain, to_json
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.paths import SEARCHED, cache_folder, write_whole
+from kernelwright.envs.referee.resolution import RESOLVING_ROUNDS, resolved, steady
+from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.timing import Pace, Runs, time_in_turns
 from kernelwright.envs.reference.client import (
     Draws,
@@ -47,6 +50,9 @@ PACE = Pace(most_blocks=60, budget_s=5.0)
 LIMIT_S = 600.0
 """For one problem, with the wait for a core that somebody else is measuring on."""
 LOOK_S = 0.2
+CLOCK = "an empty round goes with each"
+"""What was kept by another clock is measured anew."""
+NO_SPEED = "the module is too quick to be timed, or the machine did not keep still"
 LONGEST_REASON = 300
 
 
@@ -99,7 +105,7 @@ def compiled_baselines(
 
 def cache_file(problem: Problem) -> Path:
     """Where a problem's baseline is kept: by all that decides it."""
-    here = (toolchain_fingerprint(), version("torch"), repr(PACE))
+    here = (toolchain_fingerprint(), version("torch"), repr(PACE), CLOCK)
     return cache_folder() / "baselines" / f"{content_hash(problem.key, *here)}.json"
 
 
@@ -156,8 +162,11 @@ def _answer(status: int, answer: str, printed: str) -> CompiledBaseline:
 
 
 def measure(problem: Problem, core: int) -> CompiledBaseline:
-    """Compiles the timed case, and times it in turns with eager PyTorch on this core."""
-    reference = ReferenceProcess()
+    """Compiles the timed case, and times it in turns with eager PyTorch on this core.
+
+    By the clock of candidates, whose speeds are divided by this one: an empty round goes with each.
+    """
+    reference, nothing = ReferenceProcess(), NothingNative()
     try:
         with exclusive(f"core-{core}"):
             loaded = reference.load(problem)
@@ -165,23 +174,29 @@ def measure(problem: Problem, core: int) -> CompiledBaseline:
             reference.aim(problem, loaded.timed, compiled=True)
             compile_s = time.monotonic() - started
             draws = Draws(reference, fresh_seed())
-            eager, compiled = (_runs(loaded, draws, compiled=one) for one in (False, True))
-            timing, _ = time_in_turns(eager, compiled, PACE)
+            nothing.prime(loaded.specs[loaded.timed])
+            reference.aim(problem, loaded.timed)
+            parts = draws.baseline_ns(loaded, range(RESOLVING_ROUNDS), nothing, huge=True)
+            eager, compiled = (_runs(loaded, draws, nothing, compiled=one) for one in (False, True))
+            timing, drift = time_in_turns(eager, compiled, PACE)
             draws.close()
     except (ReferenceFailedError, ReferenceGoneError) as error:
         reason = " ".join(str(error).split())[:LONGEST_REASON]
         return CompiledBaseline(reason=f"torch.compile: {reason}")
     finally:
         reference.close()
+        nothing.close()
+    if not (resolved(parts) and steady(drift)):
+        return CompiledBaseline(reason=NO_SPEED)
     return CompiledBaseline(timing=timing, compile_s=round(compile_s, 3))
 
 
-def _runs(loaded: Loaded, draws: Draws, *, compiled: bool) -> Runs:
-    """Rounds of the timed case by the one module or the other."""
+def _runs(loaded: Loaded, draws: Draws, nothing: RoundPeer, *, compiled: bool) -> Runs:
+    """Rounds of the timed case by the one module or the other, each with an empty one."""
 
     def play(numbers: range) -> list[int]:
         draws.reference.aim(loaded.problem, loaded.timed, compiled=compiled)
-        return list(draws.rounds_ns(draws.reference, loaded, numbers))
+        return [sum(one) for one in draws.baseline_ns(loaded, numbers, nothing, huge=True)]
 
     return play
 

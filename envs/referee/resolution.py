@@ -1,0 +1,36 @@
+"""Whether a speed can be told at all: where it cannot, there is none.
+
+A module may be too quick for what a round costs besides, and the machine may not keep still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+Parts = Sequence[tuple[int, int]]
+"""Of some rounds: (the module's time, an empty round's), in nanoseconds."""
+
+RESOLVED, RESOLVING_ROUNDS = 1 / 3, 8
+"""A module that takes less than so much of what an empty round costs has no measurable speed: the
+noise of rounds would be as large as what is compared. So many rounds decide it."""
+
+STEADY, TRIES = 2.0, 2
+"""A measurement in which the baseline became slower, or faster, by more than that is made anew."""
+
+
+def costs(parts: Parts) -> tuple[tuple[str, float], ...]:
+    """What the module takes, and an empty round, as facts."""
+    module_ns, empty_ns = (float(median(side)) for side in zip(*parts, strict=True))
+    return (("module_ns", module_ns), ("overhead_ns", empty_ns))
+
+
+def resolved(parts: Parts) -> bool:
+    """Whether a module's time can be told from what a round costs."""
+    module_ns, empty_ns = (min(side) for side in zip(*parts, strict=True))  # noise only adds
+    return bool(module_ns >= RESOLVED * empty_ns)
+
+
+def steady(drift: float) -> bool:
+    """Whether the baseline kept its pace: its second half over its first."""
+    return 1 / STEADY <= drift <= STEADY
