@@ -10,7 +10,7 @@ from statistics import median
 from kernelwright.envs.abi import UnsupportedDtypeError
 from kernelwright.envs.candidate_process import NothingNative, SandboxedCandidate
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.dialects.base import Built, failed
+from kernelwright.envs.dialects.base import failed
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.referee.resolution import (
@@ -38,17 +38,14 @@ from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
 from kernelwright.envs.sandbox.patience import look_again, patience
 from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.session import Session
 from kernelwright.envs.types import (
     Candidate,
-    CaseCheck,
-    Check,
     Evaluation,
     Problem,
     Target,
     Timing,
-    Trust,
     Verdict,
-    content_hash,
 )
 
 
@@ -64,6 +61,10 @@ class JudgingConfig:
     """Of all of a candidate's processes together: a slow start or slow rounds add up."""
 
 
+QUICK_S = 2.0
+"""A candidate whose checked rounds took no longer is timed warm: a new process's first calls ask
+for memory and find no code in the caches, and for a slower one that is nothing."""
+
 EMULATED_TAKES = 4
 """So many times as long may a round take where a device's code is translated."""
 
@@ -75,70 +76,6 @@ AnyCandidate = SandboxedCandidate | GpuCandidate
 
 class WrongOutputError(Exception):
     """An output that was compared and is not right. A fact about the candidate."""
-
-
-@dataclass(slots=True)
-class Session:
-    """One candidate before the evaluator: what it is, and what was seen of it so far."""
-
-    key: str
-    """The candidate's."""
-    loaded: Loaded
-    built: Built
-    draws: Draws
-    checks: list[CaseCheck]
-    log: str
-    counts: list[Facts] = field(default_factory=list)
-    """What translated device code counted of itself in each round that was checked."""
-    spent_s: float = 0.0
-    """By its processes."""
-    device: GpuCandidate | None = None
-    """Where it runs on a GPU: the process that replays it, from the first round to the last."""
-
-    @property
-    def huge(self) -> bool:
-        """Whether timed rounds have pages of 2 MB: where a process maps them (native/player.h)."""
-        return self.device is None
-
-    @property
-    def trust(self) -> Trust:
-        if self.device is not None:
-            return Trust.REPLAYED
-        return Trust.EMULATED if self.built.emulated else Trust.REFEREED
-
-    def decided(self, verdict: Verdict, reason: str) -> Evaluation:
-        check = Check(rounds=tuple(self.checks)) if self.checks else None
-        binary = content_hash(
-            *(part for name, file in self.built.files for part in (name, file.hex()))
-        )
-        return Evaluation(
-            verdict=verdict,
-            reason=reason,
-            trust=self.trust,
-            check=check,
-            binary=binary,
-            environment=self.device.gpu.environment if self.device else "",
-            facts=self._counted(),
-            log=self.log,
-        )
-
-    def _counted(self) -> Facts:
-        """Of one call on the timed sizes."""
-        timed = self.loaded.cases[self.loaded.timed].name
-        rounds = zip(self.checks, self.counts, strict=False)
-        return next((facts for check, facts in rounds if check.case == timed), ())
-
-
-def _why_wrong(session: Session) -> str:
-    """The reason of an output that is not right: what the runtime of translated code warned of, if
-    it warned (native/ptx/warp.h): by itself that need not be wrong."""
-    if "outside" in session.checks[-1].note:
-        return "out_of_bounds"
-    if session.built.emulated and "warning: uninitialised_shared" in session.log:
-        return "uninitialised_shared"
-    if session.built.emulated and "warning: possible_race" in session.log:
-        return "race"
-    return "mismatch"
 
 
 class Evaluator:
@@ -223,13 +160,14 @@ class Evaluator:
     def _run(self, session: Session, timed: bool) -> Evaluation:
         try:
             self._play(session, lambda player: self._check(session, player))
+            session.warm = session.device is None and session.spent_s < QUICK_S
             if not timed:
                 return session.decided(Verdict.CORRECT, "ok")
             return self._time(session)
         except CandidateFailedError as failure:
             return session.decided(failure.verdict, failure.reason)
         except WrongOutputError:
-            return session.decided(Verdict.WRONG, _why_wrong(session))
+            return session.decided(Verdict.WRONG, session.why_wrong)
 
     def _replay(self, session: Session, on_device: GpuReplay, gpu: Gpu, timed: bool) -> Evaluation:
         """The same on a GPU, which is ours alone meanwhile. The process that replays is trusted and
@@ -326,10 +264,11 @@ class Evaluator:
         for _ in range(TRIES):
             parts = list[tuple[int, int]]()
             timing, drift = self._in_turns(session, parts)
-            facts = (("baseline_drift", drift), *costs(parts))
-            if steady(drift):
-                return self._timed(session, timing, facts)
-        return replace(session.decided(Verdict.CORRECT, "ok"), facts=facts)
+            found = self._timed(session, timing, (("baseline_drift", drift), *costs(parts)))
+            if steady(drift) or found.verdict is not Verdict.CORRECT:
+                return found
+            session.spent_s = 0.0  # the machine's fault: not at the candidate's cost
+        return replace(found, timing=None)
 
     def _in_turns(self, session: Session, parts: list[tuple[int, int]]) -> tuple[Timing, float]:
         """Adds what the baseline's rounds consist of to `parts`."""
@@ -369,7 +308,7 @@ class Evaluator:
 
         def part(player: AnyCandidate) -> None:
             for number in numbers:
-                first = number == numbers[0] and session.device is None
+                first = number == numbers[0] and session.warm
                 found.append(self._timed_round(session, player, number, first=first))
 
         self._play(session, part)

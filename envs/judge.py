@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from itertools import cycle
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -97,7 +97,8 @@ class Judge(BatchJudge):
         self.batch_limit_s = batch_limit_s
         cores = shared_cores(*share)
         self.workers = workers or len(cores)
-        hire = hire or partial(Worker, gpus=shared_gpus(*share))
+        dealt = dict(zip(cores, cycle(shared_gpus(*share) or (None,)), strict=False))
+        hire = hire or (lambda core: Worker(core, dealt[core]))
         self._pool = Pool([cores[number % len(cores)] for number in range(self.workers)], hire)
         self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="judge")
 

@@ -19,6 +19,7 @@ from kernelwright.evals.metrics import (
     Scores,
     fast_p,
     geomean_speedup,
+    judged,
     mean_pass_at_k,
     paired_gain,
     record_scores,
@@ -52,8 +53,9 @@ class Pair:
 
     @property
     def rise(self) -> float:
-        """Of the correct-rate."""
-        return (_rate(self.second) or 0) - (_rate(self.first) or 0)
+        """Of the correct-rate; none where a side was not judged."""
+        rates = _rate(self.first), _rate(self.second)
+        return 0.0 if None in rates else (rates[1] or 0) - (rates[0] or 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,15 +114,15 @@ def compare(first: Side, second: Side) -> Comparison:
         for key in shared
     ]
     timed = all(geomean_speedup(one.evaluation for one in rows) for rows in (left, right))
-    same_machine = len(_machines(left) | _machines(right)) == 1
+    comparable = timed and len(_machines(left) | _machines(right)) == 1
     return Comparison(
         sides=(first.name, second.name),
         problems=len(shared),
         scores=(record_scores(left), record_scores(right)),
         pass_at_k=_pass_at_k(pairs),
         correct_rate=_gain(pairs, _rate),
-        fast_1=_gain(pairs, lambda rows: fast_p(rows, 1.0)) if timed else None,
-        speed_ratio=_ratio(_gain(pairs, _log_speedup)) if timed and same_machine else None,
+        fast_1=_gain(pairs, lambda rows: fast_p(rows, 1.0)) if comparable else None,
+        speed_ratio=_ratio(_gain(pairs, _log_speedup)) if comparable else None,
         better=[one.problem for one in pairs if one.rise > 0],
         worse=[one.problem for one in pairs if one.rise < 0],
         remarks=[*_unlike(first, second), *_apart(sides, shared), *_elsewhere(left, right)],
@@ -156,10 +158,14 @@ def _machines(records: Sequence[Record]) -> set[str]:
 
 
 def _pass_at_k(pairs: Sequence[Pair]) -> dict[int, tuple[float | None, float | None]]:
-    firsts, seconds = [one.first for one in pairs], [one.second for one in pairs]
-    most = min(max(map(len, firsts)), max(map(len, seconds)))
-    counts = [k for k in (1, 2, 4, 8, 16, 32) if k <= most]
-    return {k: (mean_pass_at_k(firsts, k), mean_pass_at_k(seconds, k)) for k in counts}
+    """Over the problems that both sides have so many judged samples of."""
+    found = {}
+    for k in (1, 2, 4, 8, 16, 32):
+        both = [one for one in pairs if min(len(judged(one.first)), len(judged(one.second))) >= k]
+        if both:
+            firsts, seconds = [one.first for one in both], [one.second for one in both]
+            found[k] = (mean_pass_at_k(firsts, k), mean_pass_at_k(seconds, k))
+    return found
 
 
 def _gain(pairs: Sequence[Pair], value: Value) -> Gain | None:

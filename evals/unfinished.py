@@ -108,6 +108,8 @@ def asked_how(run_dir: Path, side: str) -> dict[str, Any]:
     """How a side's answers were asked for, as far as the folder's own files say."""
     section = _section(_mapping(run_dir / "recipe.resolved.yaml"), "eval") or _question(run_dir)
     known = {key: section[key] for key in ("temperature", "max_new_tokens") if key in section}
+    if commit := _mapping(run_dir / "env.json").get("commit"):
+        known["the code's commit"] = commit
     return {**known, "temperature": 0.0} if side.startswith("greedy") else known
 
 

@@ -42,13 +42,16 @@ def _rows(found: Comparison) -> list[Row]:
     draws: list[Row] = [
         (f"pass@{k}", percent(a), percent(b), "") for k, (a, b) in found.pass_at_k.items() if k > 1
     ]
+    speeds: list[Row] = [
+        ("fast_1", percent(one.fast_1), percent(other.fast_1), _change(found.fast_1, _points)),
+        ("speedup", speedup(one.geomean_speedup), speedup(other.geomean_speedup), times),
+    ]
     return [
         ("problems", str(found.problems), str(found.problems), ""),
         ("correct", counts[0], counts[1], ""),
         ("rate", percent(one.correct_rate), percent(other.correct_rate), points),
         *draws,
-        ("fast_1", percent(one.fast_1), percent(other.fast_1), _change(found.fast_1, _points)),
-        ("speedup", speedup(one.geomean_speedup), speedup(other.geomean_speedup), times),
+        *(speeds if one.timed or other.timed else []),
     ]
 
 

@@ -89,7 +89,9 @@ def kernel_trainer_class() -> type[Any]:
             return fast_loss(self, inputs)
 
         def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-            made = super().create_scheduler(num_training_steps, optimizer)
+            if not self.args.get_warmup_steps(num_training_steps):
+                return super().create_scheduler(num_training_steps, optimizer)
+            made = super().create_scheduler(num_training_steps + 1, optimizer)
             self.lr_scheduler = one_step_on(made)
             return self.lr_scheduler
 

@@ -84,12 +84,18 @@ def test_a_few_other_values_are_found_by_reading_all_and_hardly_by_a_sample(
     kept = given.clone()
     found = DISTRIBUTIONS[OTHERS].changed(given)
     assert torch.equal(given, kept)
-    outside = (found < 0) | (found > 1)
-    # Besides a row and a column of zeros, which lie where the values do.
-    assert int(outside.sum()) <= max(4, given.numel() // 10_000)
-    if given.numel() > 1_000:
-        assert outside.any()
-        assert (found == 0).all(dim=1).sum() == (found == 0).all(dim=0).sum() == 1
+    assert int((found != given).sum()) <= max(4, given.numel() // 10_000)
+
+
+def test_now_many_are_others_and_now_a_single_one_and_no_row_has_one_for_sure() -> None:
+    torch.manual_seed(0)
+    given = torch.rand(100, 1000)
+    drawn = [DISTRIBUTIONS[OTHERS].changed(given) != given for _ in range(60)]
+    counts = [int(one.sum()) for one in drawn]
+    assert min(counts) <= 1
+    assert max(counts) >= 7
+    rows = torch.stack(drawn).any(dim=2).float().mean(dim=0)
+    assert rows.max() < 0.3
 
 
 def test_what_a_module_cannot_bear_it_is_not_asked_for() -> None:

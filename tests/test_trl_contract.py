@@ -95,17 +95,17 @@ def test_trls_own_pass_of_a_model_that_ours_cannot_train_is_in_micro_batches(
 def rates(args: Any, steps: int) -> list[float]:
     """Of each step, as the trainer's schedule has them where the learning rate is 1."""
     import torch
-    from transformers import get_scheduler
 
-    from kernelwright.rl.trl_adapter import one_step_on
+    from kernelwright.rl.trl_adapter import kernel_trainer_class
 
-    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
-    warm_up = args.get_warmup_steps(steps)
-    schedule = one_step_on(get_scheduler(args.lr_scheduler_type, optimizer, warm_up, steps))
+    trainer = object.__new__(kernel_trainer_class())
+    trainer.args, trainer.lr_scheduler = args, None
+    trainer.optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    schedule = trainer.create_scheduler(steps)
     found = []
     for _ in range(steps):
         found.append(schedule.get_last_lr()[0])
-        optimizer.step()
+        trainer.optimizer.step()
         schedule.step()
     return found
 
@@ -121,6 +121,15 @@ def test_grpos_first_steps_are_small_and_none_is_nothing(
     recipe = Recipe(name="contract", run_dir=tmp_path, grpo={"steps": steps})
     found = rates(GRPOConfig(**grpo_options(recipe)), steps)
     assert found == pytest.approx(expected + [1] * (steps - len(expected)))
+
+
+@pytest.mark.parametrize("kind", ["linear", "cosine", "constant"])
+def test_a_recipes_own_schedule_has_no_step_that_is_nothing(kind: str, tmp_path: Path) -> None:
+    from trl import GRPOConfig
+
+    section = {"steps": 12, "trainer": {"lr_scheduler_type": kind}}
+    recipe = Recipe(name="contract", run_dir=tmp_path, grpo=section)
+    assert min(rates(GRPOConfig(**grpo_options(recipe)), 12)) > 0
 
 
 def test_sfts_first_step_is_a_whole_one(tmp_path: Path) -> None:

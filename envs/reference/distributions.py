@@ -20,8 +20,9 @@ SPECIAL_SHARE, ZEROED_SHARE = 0.25, 0.125
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3.0, -4.0)
 """Where rounding, signs, comparisons and steps have their edges; all arithmetic agrees on them."""
 LARGER = 8.0
-FEW_SHARE, FEWEST = 1e-4, 4
-"""Of the values, and how many at least, where all others are as the problem draws them."""
+FEW_SHARE = 1e-4
+"""At most so many of the values, where all others are as the problem draws them; four of a small
+tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,42 +96,40 @@ def is_mask(value: Any) -> bool:
 
 
 def with_special(value: Any) -> Any:
-    """The values with special ones among them, and rows and columns of zeros."""
-    import torch
-
-    among = torch.tensor(SPECIAL, dtype=value.dtype)[torch.randint(len(SPECIAL), value.shape)]
-    value = torch.where(torch.rand(value.shape) < SPECIAL_SHARE, among, value)
-    return with_zeros(value, ZEROED_SHARE)
-
-
-def with_few(value: Any, moved: Callable[[Any], Any]) -> Any:
-    """The values, a few of them moved, and a row and a column of zeros."""
-    import torch
-
-    found = value.clone(memory_format=torch.contiguous_format)
-    if found.numel() == 0:
-        return found
-    flat = found.view(-1)
-    places = torch.randint(len(flat), (max(FEWEST, int(len(flat) * FEW_SHARE)),))
-    flat[places] = moved(flat[places])
-    return with_zeros(found, 0.0)
-
-
-def with_zeros(value: Any, share: float) -> Any:
-    """So many of the rows (of the first dimension) and columns (of the last) made zeros, in place;
-    one at least.
+    """The values with special ones among them, some rows (of the first dimension) and some columns
+    (of the last) zeros, one at least.
 
     Zeros, because every order of summation and every precision agrees on them: a row of another
     constant has a variance that is rounding noise.
     """
     import torch
 
+    among = torch.tensor(SPECIAL, dtype=value.dtype)[torch.randint(len(SPECIAL), value.shape)]
+    value = torch.where(torch.rand(value.shape) < SPECIAL_SHARE, among, value)
     for dim in {0, value.dim() - 1} if value.dim() > 1 else ():
         count = value.shape[dim]
         if count > 1:
-            chosen = torch.randperm(count)[: max(1, int(count * share))]
+            chosen = torch.randperm(count)[: max(1, int(count * ZEROED_SHARE))]
             value.index_fill_(dim, chosen, 0.0)
     return value
+
+
+def with_few(value: Any, moved: Callable[[Any], Any]) -> Any:
+    """The values, a few of them moved, at places that nothing connects.
+
+    Now many, for whoever adds them up, and now a single one, for whoever looks at a tenth of them.
+    """
+    import torch
+
+    found = value.clone(memory_format=torch.contiguous_format)
+    if found.numel() == 0:
+        return found
+    flat = found.view(-1)
+    most = max(4, int(len(flat) * FEW_SHARE))
+    count = 1 << int(torch.randint(most.bit_length(), ()))
+    places = torch.randint(len(flat), (count,))
+    flat[places] = moved(flat[places])
+    return found
 
 
 def drawn_states(state: dict[str, Any], parameters: Collection[str]) -> dict[str, Any]:

@@ -95,12 +95,13 @@ class ReferenceServer:
         """The spec and the tolerance of every case."""
         self.loaded.clear()
         self.aims.clear()
-        gc.collect()
-        _libc.malloc_trim(0)  # what the problem before it needed is not kept for this one
+        self.aimed = None
+        give_back()  # what the problem before it needed
         noun = from_plain(Problem, problem)
         cases = judged_cases(noun)
         ready = [prepare(noun, case, first=number == 0) for number, case in enumerate(cases)]
         self.loaded = {noun.key: ready}
+        give_back()  # what preparing it needed: its rounds need less
         plain = {
             "specs": [to_plain(one.spec) for one in ready],
             "tolerances": [to_plain(one.tolerance) for one in ready],
@@ -165,7 +166,8 @@ class ReferenceServer:
         if self.aimed is None:
             raise ProblemError("a round before a case was aimed at")
         model, names, spec, in_place = self.aimed
-        tensors = views(taken(inputs, mmap.PROT_READ), spec.inputs)
+        # Not read in before the clock: an answer reads its inputs in while it is timed.
+        tensors = views(taken(inputs, mmap.PROT_READ, read_in=False), spec.inputs)
         if self.clock is not None:
             tensors = [one.to("cuda") for one in tensors]
         first_state = len(tensors) - len(names)
@@ -177,6 +179,12 @@ class ReferenceServer:
         return model, state, arguments
 
 
+def give_back() -> None:
+    """Gives freed memory back, which this process keeps else (`KEPT_HEAP` of envs/memfd.py)."""
+    gc.collect()
+    _libc.malloc_trim(0)
+
+
 def _said(error: BaseException) -> str:
     """The error in the words of who wrote the problem: with the line of its module."""
     lines = problem_lines(traceback.extract_tb(error.__traceback__))
@@ -184,9 +192,9 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {where}{error}"[:2000]
 
 
-def taken(descriptor: int, protection: int) -> Mapped:
+def taken(descriptor: int, protection: int, *, read_in: bool = True) -> Mapped:
     """The bytes of a file that was sent, and is closed."""
-    mapping = mapped(descriptor, protection)
+    mapping = mapped(descriptor, protection, read_in=read_in)
     os.close(descriptor)
     return mapping
 

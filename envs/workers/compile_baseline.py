@@ -177,6 +177,8 @@ def measure(problem: Problem, core: int) -> CompiledBaseline:
             nothing.prime(loaded.specs[loaded.timed])
             reference.aim(problem, loaded.timed)
             parts = draws.baseline_ns(loaded, range(RESOLVING_ROUNDS), nothing, huge=True)
+            if not resolved(parts):
+                return CompiledBaseline(reason=NO_SPEED)
             eager, compiled = (_runs(loaded, draws, nothing, compiled=one) for one in (False, True))
             timing, drift = time_in_turns(eager, compiled, PACE)
             draws.close()
@@ -186,7 +188,7 @@ def measure(problem: Problem, core: int) -> CompiledBaseline:
     finally:
         reference.close()
         nothing.close()
-    if not (resolved(parts) and steady(drift)):
+    if not steady(drift):
         return CompiledBaseline(reason=NO_SPEED)
     return CompiledBaseline(timing=timing, compile_s=round(compile_s, 3))
 

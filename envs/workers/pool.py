@@ -50,15 +50,15 @@ class WorkerLostError(RuntimeError):
 
 
 class Worker:
-    """A worker process on one core, and our end of the line to it; it has one of these GPUs."""
+    """A worker process on one core, and our end of the line to it; it may have a GPU."""
 
     PROGRAM = ("-m", "kernelwright.envs.workers.worker")
     SILENCE_LIMIT_S = 40.0
     """One that says nothing for so long is lost; it beats every few seconds (worker.py)."""
 
-    def __init__(self, core: int, gpus: Sequence[Gpu] = ()) -> None:
+    def __init__(self, core: int, gpu: Gpu | None = None) -> None:
         self.core = core
-        seen = {"CUDA_VISIBLE_DEVICES": ",".join(gpu.uuid for gpu in gpus)} if gpus else {}
+        seen = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu else {}
         self._channel, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(

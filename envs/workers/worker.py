@@ -70,7 +70,7 @@ def serve(channel: socket.socket, evaluator: Evaluator, core: int) -> None:
 def main(config: JudgingConfig | None = None) -> None:
     core, channel = int(sys.argv[1]), socket.socket(fileno=int(sys.argv[2]))
     os.sched_setaffinity(0, {core})
-    gpu = gpus()[core % len(gpus())] if gpus() else None
+    gpu = next(iter(gpus()), None)
     evaluator = Evaluator(config or JudgingConfig(), peaks(toolchain_fingerprint()), gpu)
     try:
         serve(channel, evaluator, core)

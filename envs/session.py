@@ -1,0 +1,77 @@
+"""One candidate before the evaluator: what it is, and what was seen of it so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.reference.client import Draws, Loaded
+from kernelwright.envs.replay.client import GpuCandidate
+from kernelwright.envs.replay.counters import Facts
+from kernelwright.envs.types import CaseCheck, Check, Evaluation, Trust, Verdict, content_hash
+
+
+@dataclass(slots=True)
+class Session:
+    """What the evaluator knows of a candidate, from its build to its verdict."""
+
+    key: str
+    """The candidate's."""
+    loaded: Loaded
+    built: Built
+    draws: Draws
+    checks: list[CaseCheck]
+    log: str
+    counts: list[Facts] = field(default_factory=list)
+    """What translated device code counted of itself in each round that was checked."""
+    spent_s: float = 0.0
+    """By its processes."""
+    warm: bool = False
+    """Whether each new process of it plays more rounds before the first that is timed."""
+    device: GpuCandidate | None = None
+    """Where it runs on a GPU: the process that replays it, from the first round to the last."""
+
+    @property
+    def huge(self) -> bool:
+        """Whether timed rounds have pages of 2 MB: where a process maps them (native/player.h)."""
+        return self.device is None
+
+    @property
+    def trust(self) -> Trust:
+        if self.device is not None:
+            return Trust.REPLAYED
+        return Trust.EMULATED if self.built.emulated else Trust.REFEREED
+
+    def decided(self, verdict: Verdict, reason: str) -> Evaluation:
+        check = Check(rounds=tuple(self.checks)) if self.checks else None
+        binary = content_hash(
+            *(part for name, file in self.built.files for part in (name, file.hex()))
+        )
+        return Evaluation(
+            verdict=verdict,
+            reason=reason,
+            trust=self.trust,
+            check=check,
+            binary=binary,
+            environment=self.device.gpu.environment if self.device else "",
+            facts=self._counted(),
+            log=self.log,
+        )
+
+    def _counted(self) -> Facts:
+        """Of one call on the timed sizes."""
+        timed = self.loaded.cases[self.loaded.timed].name
+        rounds = zip(self.checks, self.counts, strict=False)
+        return next((facts for check, facts in rounds if check.case == timed), ())
+
+    @property
+    def why_wrong(self) -> str:
+        """The reason of an output that is not right: what the runtime of translated code warned of,
+        if it warned (native/ptx/warp.h): by itself that need not be wrong."""
+        if "outside" in self.checks[-1].note:
+            return "out_of_bounds"
+        if self.built.emulated and "warning: uninitialised_shared" in self.log:
+            return "uninitialised_shared"
+        if self.built.emulated and "warning: possible_race" in self.log:
+            return "race"
+        return "mismatch"
