@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.candidate_process import SandboxedCandidate
+from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.reference.client import ReferenceProcess

@@ -40,7 +40,7 @@ class ShortWorker(Worker):
 
     PROGRAM = (
         "-c",
-        "from kernelwright.envs.evaluator import JudgingConfig\n"
+        "from kernelwright.envs.candidate.evaluator import JudgingConfig\n"
         "from kernelwright.envs.workers.worker import main\n"
         "main(JudgingConfig(round_limit_s=1.0))",
     )

@@ -13,8 +13,8 @@ import pytest
 import kernelwright.envs.dialects
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.answer import extract
+from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.dialects import NAMES
-from kernelwright.envs.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Task, Verdict
 from tests.nouns import RELU_KERNEL, RELU_MODULE

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import kernelwright.envs.evaluator
+import kernelwright.envs.candidate.evaluator
 from kernelwright.data.kernelbench import load_problem
-from kernelwright.envs.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.memfd import memfd, own_copy
 from kernelwright.envs.referee import resolution
 from kernelwright.envs.reference.client import Draws, ReferenceProcess
@@ -219,7 +219,7 @@ def test_all_processes_of_a_candidate_together_have_a_limit(
     problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resolution, "RESOLVED", 0.0)  # it is timed, though quick
-    monkeypatch.setattr(kernelwright.envs.evaluator, "patience", lambda: 1.0)  # or slow
+    monkeypatch.setattr(kernelwright.envs.candidate.evaluator, "patience", lambda: 1.0)  # or slow
     slow = RELU_KERNEL + (
         "\n#include <unistd.h>\n__attribute__((constructor)) static void wait() { usleep(300000); }"
     )

@@ -14,10 +14,10 @@ import pytest
 
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.cuda import compiled
 from kernelwright.envs.dialects.cuda import trace as cuda_plan
-from kernelwright.envs.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.hardware import DeviceLostError, Gpu, gpus, listed_gpus, visible
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.data.kernelbench import load_problem
-from kernelwright.envs.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.replay import client
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.types import Candidate, Evaluation, Target, Trust, Verdict

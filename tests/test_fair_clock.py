@@ -16,7 +16,7 @@ import pytest
 from kernelwright.data.gallery import FOLDER
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.referee import resolution
 from kernelwright.envs.reference.client import WARM_ROUNDS, Draws, ReferenceProcess
 from kernelwright.envs.sandbox import rootfs

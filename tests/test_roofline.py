@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kernelwright.data.gallery import FOLDER
 from kernelwright.data.kernelbench import load_problem
-from kernelwright.envs import evaluator as evaluator_module
-from kernelwright.envs.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.referee import resolution
 from kernelwright.envs.referee.roofline import TOO_FAST, Work, floor_ns, too_fast
 from kernelwright.envs.reference.derive_tolerance import rounding_tolerance
 from kernelwright.envs.reference.least_work import FAST_ALGORITHM, least_share, least_work
@@ -229,17 +229,15 @@ def judged() -> Iterator[Callable[[Target], Evaluation]]:
     problem = replace(load_problem(EXPLOITS / "problem.py"), cases=(large,))
     candidate = Candidate(problem_key=problem.key, dialect="cpp", source=HONEST)
     evaluators = []
-    usual, evaluator_module.RESOLVED = (
-        evaluator_module.RESOLVED,
-        0.0,
-    )  # however busy this machine is
+    patched = pytest.MonkeyPatch()
+    patched.setattr(resolution, "RESOLVED", 0.0)  # however busy this machine is
 
     def judge(target: Target) -> Evaluation:
         evaluators.append(Evaluator(JudgingConfig(), target))
         return evaluators[-1].judge(problem, candidate, timed=True, seed=1)
 
     yield judge
-    evaluator_module.RESOLVED = usual
+    patched.undo()
     for evaluator in evaluators:
         evaluator.close()
 

@@ -7,7 +7,7 @@ import select
 import tempfile
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
-from kernelwright.envs.candidate_process import SandboxedCandidate
+from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.memfd import memfd

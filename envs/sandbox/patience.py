@@ -2,7 +2,7 @@
 
 Running out of *our* time is not the candidate's fault. Where a limit ran out, the core is looked at
 again, once nothing of the candidate is left; if it is slower than was thought, the candidate gets
-another try with longer limits (envs/evaluator.py).
+another try with longer limits (envs/candidate/evaluator.py).
 """
 
 from __future__ import annotations

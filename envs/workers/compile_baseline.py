@@ -26,7 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from queue import SimpleQueue
 
-from kernelwright.envs.candidate_process import NothingNative
+from kernelwright.envs.candidate.process import NothingNative
 from kernelwright.envs.codec import from_plain, to_json
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.paths import SEARCHED, cache_folder, write_whole
