@@ -21,8 +21,8 @@ from statistics import median
 
 import torch
 
-from kernelwright.envs.dialects.cpp import FLAGS
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.dialects.cpp import FLAGS
 from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags
 from kernelwright.envs.types import Candidate, Evaluation, Target
 from kernelwright.envs.workers.health import fresh_seed

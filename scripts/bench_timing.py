@@ -21,16 +21,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from statistics import median
 
+from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.candidate.process import NothingNative, SandboxedCandidate
+from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import Built
-from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.referee.resolution import resolved
 from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
 from kernelwright.envs.sandbox.runtimes import Sandboxes
-from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.types import (
     Candidate,
     Case,

@@ -9,6 +9,7 @@ from statistics import median
 
 from kernelwright.envs.abi import UnsupportedDtypeError
 from kernelwright.envs.candidate.process import NothingNative, SandboxedCandidate
+from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import failed
 from kernelwright.envs.hardware import Gpu
@@ -38,7 +39,6 @@ from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
 from kernelwright.envs.sandbox.patience import look_again, patience
 from kernelwright.envs.sandbox.runtimes import Sandboxes
-from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.types import (
     Candidate,
     Evaluation,

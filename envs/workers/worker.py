@@ -18,8 +18,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.hardware import DeviceLostError, gpus
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.reference.client import ReferenceGoneError
