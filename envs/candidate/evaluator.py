@@ -145,7 +145,7 @@ class Evaluator:
         return replace(evaluation, facts=(*built.facts, *evaluation.facts))
 
     def _load(self, problem: Problem) -> Loaded:
-        if self.loaded is None or self.loaded.problem.key != problem.key:
+        if self.loaded is None or self.loaded.key != problem.key:
             self.draws.close()
             self.loaded = None  # the reference process forgets it, even where the next one fails
             self.loaded = self.reference.load(problem)
@@ -297,7 +297,7 @@ class Evaluator:
 
     def _resolving(self, session: Session) -> Parts:
         """The rounds that decide whether a problem's speeds can be told: for all its answers."""
-        key = (session.loaded.problem.key, session.device is not None)
+        key = (session.loaded.key, session.device is not None)
         if key not in self.resolving:
             self.resolving[key] = self._baseline(session, range(RESOLVING_ROUNDS))
         return self.resolving[key]
@@ -327,7 +327,7 @@ class Evaluator:
 
     def _floor_ns(self, loaded: Loaded, case: int) -> float | None:
         """The roofline of a problem's timed case (envs/referee/roofline.py), worked out once."""
-        key = loaded.problem.key
+        key = loaded.key
         if key not in self.floors_ns:
             self.floors_ns[key] = floor_ns(self.reference.work(loaded, case), self.target)
         return self.floors_ns[key]

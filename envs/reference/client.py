@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class ReferenceGoneError(RuntimeError):
     """The reference process died: this worker is of no more use."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Loaded:
     """A problem as the reference process knows it; one entry a case, of which it has one more than
     the problem names: the timed sizes with other values, beside which nothing is told apart."""
@@ -63,7 +64,12 @@ class Loaded:
     spreads: list[list[float]]
     """For each output, at least how far it varies from draw to draw."""
 
-    @property
+    @cached_property
+    def key(self) -> str:
+        """The problem's: asked for in every round."""
+        return self.problem.key
+
+    @cached_property
     def timed(self) -> int:
         """The case on which candidates are timed."""
         return self.cases.index(self.problem.timed_case())
@@ -100,7 +106,7 @@ class Draws:
     @contextmanager
     def only_for(self, key: str, loaded: Loaded, case: int) -> Iterator[Draw]:
         """A draw that one candidate gets, and nobody else of its batch."""
-        seed = self._seed_of((loaded.problem.key, case, key))
+        seed = self._seed_of((loaded.key, case, key))
         draw = self.reference.draw(loaded, case, seed)
         try:
             yield draw
@@ -110,7 +116,7 @@ class Draws:
     @contextmanager
     def of(self, loaded: Loaded, case: int, number: int | str) -> Iterator[Draw]:
         """The draw of a case's round of this number or name, for as long as the block runs."""
-        place = (loaded.problem.key, case, number)
+        place = (loaded.key, case, number)
         kept = self._kept.get(place)
         draw = kept or self.reference.draw(loaded, case, self._seed_of(place))
         if kept is None and self._kept_bytes + draw.size_bytes <= KEPT_BYTES:
@@ -134,7 +140,7 @@ class Draws:
         """
         with ExitStack() as ended:
             # By the batch's seed: a replay plays as many.
-            more = self._seed_of((loaded.problem.key, loaded.timed, f"before {number}")) % 2
+            more = self._seed_of((loaded.key, loaded.timed, f"before {number}")) % 2
             count = 1 + more + WARM_ROUNDS * first
             places: list[tuple[int, int | str]] = [
                 (loaded.other, f"before {number}: {one}") for one in range(count)
@@ -238,7 +244,7 @@ class ReferenceProcess(RoundPeer):
 
     def draw(self, loaded: Loaded, case: int, seed: int) -> Draw:
         """The inputs that a seed gives, and what is expected for them."""
-        request = {"op": "draw", "key": loaded.problem.key, "case": case, "seed": seed}
+        request = {"op": "draw", "key": loaded.key, "case": case, "seed": seed}
         answer, (inputs, expected) = self.ask(request)
         seal(inputs)
         flat = mmap.mmap(expected, 0, mmap.MAP_PRIVATE, mmap.PROT_READ)
@@ -251,7 +257,7 @@ class ReferenceProcess(RoundPeer):
     def work(self, loaded: Loaded, case: int) -> Work:
         """The least that a kernel has to do for this case."""
         tolerance = to_plain(loaded.tolerances[case])
-        request = {"op": "work", "key": loaded.problem.key, "case": case, "tolerance": tolerance}
+        request = {"op": "work", "key": loaded.key, "case": case, "tolerance": tolerance}
         return Work(**self.ask(request)[0])
 
     def aim(
