@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from statistics import median
 
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
@@ -83,7 +84,8 @@ class TwinEvaluator(Evaluator):
         def twin(numbers: range) -> list[int]:
             return self._timed_rounds(session, numbers)
 
-        timing, drift = time_in_turns(twin, twin, self.config.pace)
+        ahead = partial(session.draws.ahead, session.loaded)
+        timing, drift = time_in_turns(twin, twin, self.config.pace, ahead)
         evaluation = session.decided(Verdict.CORRECT, "ok")
         return replace(evaluation, timing=timing, facts=(("baseline_drift", drift),))
 
@@ -161,9 +163,10 @@ def across(trials: int) -> None:
         nothing.prime(loaded.specs[0])
         pairs, found = list[tuple[int, int]](), list[Speedup]()
         for _ in range(trials):
-            draws = Draws(reference, fresh_seed())
-            timing, seen = played_across(draws, loaded, other, nothing)
+            draws, twins = Draws(reference, seed := fresh_seed()), Draws(other, seed)
+            timing, seen = played_across(draws, twins, loaded, nothing)
             draws.close()
+            twins.close()
             pairs += seen
             if resolved(seen):
                 found.append(timing.speedup)
@@ -177,9 +180,13 @@ def across(trials: int) -> None:
 
 
 def played_across(
-    draws: Draws, loaded: Loaded, other: RoundPeer, nothing: RoundPeer
+    draws: Draws, twins: Draws, loaded: Loaded, nothing: RoundPeer
 ) -> tuple[Timing, list[tuple[int, int]]]:
-    """One session as the evaluator plays it: (its samples, the baseline's parts)."""
+    """One session as the evaluator plays it: (its samples, the baseline's parts).
+
+    The other side draws the same, too: where a module's memory lies depends on what its process did
+    before, and with it how fast it is (by a fifth where outputs are as large as a cache).
+    """
     pairs: list[tuple[int, int]] = []
 
     def baseline(numbers: range) -> list[int]:
@@ -188,10 +195,15 @@ def played_across(
         return [sum(one) for one in found]
 
     def candidate(numbers: range) -> list[int]:
-        sides = [list(draws.rounds_ns(one, loaded, numbers, huge=True)) for one in (other, nothing)]
+        players = (twins.reference, nothing)
+        sides = [list(draws.rounds_ns(one, loaded, numbers, huge=True)) for one in players]
         return [sum(parts) for parts in zip(*sides, strict=True)]
 
-    return time_in_turns(baseline, candidate, Pace())[0], pairs
+    def ahead(numbers: range) -> None:
+        draws.ahead(loaded, numbers)
+        twins.ahead(loaded, numbers)
+
+    return time_in_turns(baseline, candidate, Pace(), ahead)[0], pairs
 
 
 def speedup(evaluation: Evaluation) -> Speedup:

@@ -8,12 +8,16 @@ import mmap
 import os
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.data.gallery import FOLDER
+from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs import memfd as files
 from kernelwright.envs.memfd import HUGE_BYTES, huge_file, mapped, memfd, own_copy
+from kernelwright.envs.reference.client import ReferenceProcess
 
 BOTH = mmap.PROT_READ | mmap.PROT_WRITE
 
@@ -67,3 +71,18 @@ def test_a_copy_in_a_huge_file_begins_with_the_content_and_nobody_can_change_it(
         os.pwrite(copy, b"x", 0)
     for one in (first, copy):
         os.close(one)
+
+
+@pytest.mark.sandbox
+def test_the_heap_of_a_module_in_the_sandbox_is_in_huge_pages() -> None:
+    if not files.has_huge_pages():
+        pytest.skip("this machine has no huge pages")
+    reference = ReferenceProcess()
+    reference.load(load_problem(FOLDER / "exploits" / "problem.py"))
+    mine = psutil.Process().children(recursive=True)
+    (process,) = (one for one in mine if one.cmdline()[1:2] == ["-P"] and not one.children())
+    maps = Path(f"/proc/{process.pid}/smaps").read_text()
+    flags = [part.split("VmFlags:")[1].split("\n")[0] for part in maps.split("[heap]")[1:]]
+    reference.close()
+    assert flags
+    assert all(" hg" in one for one in flags)

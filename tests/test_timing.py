@@ -33,7 +33,7 @@ def test_equal_kernels_have_speedup_one_within_the_interval_in_95_of_100_trials(
     for trial in range(1000):
         rng, clock = random.Random(trial), [0.0]
         equal = [player(rng, clock, 1e6, noise=0.05, drift=0.002) for _ in range(2)]
-        speedup = time_in_turns(*equal, PACE)[0].speedup
+        speedup = time_in_turns(*equal, PACE, len)[0].speedup
         hits += speedup.low <= 1 <= speedup.high
     assert hits >= 0.93 * 1000
 
@@ -43,7 +43,7 @@ def test_a_true_ratio_is_found_whatever_the_drift(ratio: float, seed: int) -> No
     rng, clock = random.Random(seed), [0.0]
     slow = player(rng, clock, 1e6 * ratio, noise=0.01, drift=0.01)
     fast = player(rng, clock, 1e6, noise=0.01, drift=0.01)
-    timing, drift = time_in_turns(slow, fast, PACE)
+    timing, drift = time_in_turns(slow, fast, PACE, len)
     assert abs(timing.speedup.median / ratio - 1) < 0.03
     assert drift > 1
 
@@ -53,7 +53,7 @@ def test_calm_measurements_end_early_and_wild_ones_go_on() -> None:
     for noise in (0.001, 0.3):
         rng, clock = random.Random(0), [0.0]
         equal = [player(rng, clock, 1e6, noise=noise, drift=0) for _ in range(2)]
-        blocks.append(len(time_in_turns(*equal, PACE)[0].log_ratios))
+        blocks.append(len(time_in_turns(*equal, PACE, len)[0].log_ratios))
     assert blocks == [PACE.fewest_blocks, PACE.most_blocks]
 
 
@@ -67,7 +67,7 @@ def test_both_play_the_same_rounds_and_take_turns_at_going_first() -> None:
 
         return play
 
-    time_in_turns(note("baseline"), note("candidate"), PACE)
+    time_in_turns(note("baseline"), note("candidate"), PACE, len)
     blocks = [(played[i], played[i + 1]) for i in range(0, len(played), 2)]
     assert all(one[1] == other[1] for one, other in blocks)
     assert [one[0] for one, _ in blocks] == ["baseline", "candidate"] * 3
@@ -80,4 +80,4 @@ def test_a_baseline_that_becomes_three_times_as_slow_half_way_has_a_drift_of_thr
         return [1_000 if number < 6 else 3_000 for number in numbers]
 
     six_blocks = Pace(fewest_blocks=6, most_blocks=6, budget_s=60.0)
-    assert time_in_turns(play, play, six_blocks)[1] == 3.0
+    assert time_in_turns(play, play, six_blocks, len)[1] == 3.0

@@ -13,7 +13,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -149,6 +149,15 @@ class Draws:
                 (case, ended.enter_context(self.of(loaded, case, name)))
                 for case, name in (*places, (loaded.timed, number))
             ]
+
+    def ahead(self, loaded: Loaded, numbers: Iterable[int], firsts: Sequence[int] = ()) -> None:
+        """Makes what these timed rounds need, as far as it is kept; `firsts` of them begin a
+        process."""
+        for number in numbers:
+            with self.timed(loaded, number, first=number in firsts):
+                pass
+            if (loaded.key, loaded.timed, number) not in self._kept:
+                return
 
     def baseline_ns(
         self, loaded: Loaded, numbers: Iterable[int], empty: RoundPeer, *, huge: bool

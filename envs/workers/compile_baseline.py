@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from queue import SimpleQueue
@@ -180,7 +181,8 @@ def measure(problem: Problem, core: int) -> CompiledBaseline:
             if not resolved(parts):
                 return CompiledBaseline(reason=NO_SPEED)
             eager, compiled = (_runs(loaded, draws, nothing, compiled=one) for one in (False, True))
-            timing, drift = time_in_turns(eager, compiled, PACE)
+            ahead = partial(draws.ahead, loaded)
+            timing, drift = time_in_turns(eager, compiled, PACE, ahead)
             draws.close()
     except (ReferenceFailedError, ReferenceGoneError) as error:
         reason = " ".join(str(error).split())[:LONGEST_REASON]
