@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,14 +71,39 @@ def test_both_play_the_same_rounds_and_take_turns_at_going_first() -> None:
     time_in_turns(note("baseline"), note("candidate"), PACE, len)
     blocks = [(played[i], played[i + 1]) for i in range(0, len(played), 2)]
     assert all(one[1] == other[1] for one, other in blocks)
-    assert [one[0] for one, _ in blocks] == ["baseline", "candidate"] * 3
+    assert [one[0] for one, _ in blocks] == [*["baseline", "candidate"] * 3, "baseline"]
     numbers = [number for one, _ in blocks for number in one[1]]
     assert len(set(numbers)) == len(numbers), "fresh inputs every round"
 
 
 def test_a_baseline_that_becomes_three_times_as_slow_half_way_has_a_drift_of_three() -> None:
     def play(numbers: range) -> list[int]:
-        return [1_000 if number < 6 else 3_000 for number in numbers]
+        return [1_000 if number < 8 else 3_000 for number in numbers]
 
     six_blocks = Pace(fewest_blocks=6, most_blocks=6, budget_s=60.0)
     assert time_in_turns(play, play, six_blocks, len)[1] == 3.0
+
+
+def test_rounds_are_made_before_they_are_played_and_the_first_after_that_do_not_count() -> None:
+    made: list[int] = []
+    played: list[int] = []
+
+    def ahead(numbers: range) -> None:
+        assert played == made, "all that was made before is played"
+        made.extend(numbers)
+
+    def play(numbers: range) -> list[int]:
+        assert set(numbers) <= set(made)
+        just_made = not played or len(played) in begins
+        return [7 if just_made else random.choice([900, 1100]) for _ in numbers]
+
+    def baseline(numbers: range) -> list[int]:
+        found = play(numbers)
+        played.extend(numbers)
+        return found
+
+    begins = {0, 7 * PACE.block, 14 * PACE.block}
+    never_narrow = replace(PACE, narrow=-0.5)
+    timing, _ = time_in_turns(baseline, lambda numbers: [1000] * len(numbers), never_narrow, ahead)
+    assert len(timing.baseline_ns) == PACE.most_blocks * PACE.block
+    assert 7 not in timing.baseline_ns
