@@ -3,9 +3,9 @@
 To map 16 MB in pages of 4 KB takes 2 ms and to unmap them another half: more than many a kernel
 needs for its work, and all of it would count on both sides of a speedup and press it towards 1. So
 the files of timed rounds are gathered into pages of 2 MB (MADV_COLLAPSE, since Linux 6.1), and
-mapped where an address lets those stay whole. The heaps of both sides are in huge pages too
-(`HEAP`): who computes on them has fewer misses of the address cache. Where this machine gives none,
-a file has small pages, on both sides alike.
+mapped where an address lets those stay whole. The module's heap is in huge pages too (`HEAP`), as
+its outputs lie there: who computes on them has fewer misses of the address cache. Where this
+machine gives none, a file has small pages, on both sides alike.
 """
 
 from __future__ import annotations

@@ -39,8 +39,9 @@ _START = "import sys; sys.path.insert(0, '/judge'); from kernelwright.envs.guest
 _START += "main(sys.argv[1], int(sys.argv[2]))"
 FROM_OUTSIDE = ("OMP_NUM_THREADS", "CXX", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
 """Of this process's environment, what decides how fast a problem's module is."""
-HUGE_PAGES, HUGE_PAGES_SAID = "/sys/kernel/mm/transparent_hugepage", ("enabled", "hpage_pmd_size")
-"""What the C library reads as a process starts: without it heaps have small pages (`HEAP`)."""
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
+"""Of it the C library reads two files as a process starts: without them heaps have small pages
+(`HEAP`). Answers do not get them: one that takes all memory it may would take seconds for it."""
 RIGHTS = ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP")
 """The zygote's capabilities; its jobs have none."""
 
@@ -77,9 +78,6 @@ class Inside:
         words += [*_system(), "--dev", "/dev", "--dir", "/scratch"]
         for here, there in self.shown:
             words += [*_parents(there), "--ro-bind", here, there]
-        words += ["--dir", HUGE_PAGES]
-        for name in HUGE_PAGES_SAID:
-            words += ["--ro-bind-try", f"{HUGE_PAGES}/{name}", f"{HUGE_PAGES}/{name}"]
         for folder in self.hidden:
             words += ["--tmpfs", folder, "--remount-ro", folder]
         return [*words, "--", *self.command]
@@ -153,6 +151,7 @@ def reference() -> Inside:
     nothing else.
     """
     folders = sorted(_interpreter() | _packages())
+    pages = [str(HUGE_PAGES / name) for name in ("enabled", "hpage_pmd_size")]
     environment = {
         **_from_outside(),
         **KEPT_HEAP,
@@ -166,10 +165,11 @@ def reference() -> Inside:
         command=("/jail",),
         shown=(
             *((folder, folder) for folder in folders),
+            *((file, file) for file in pages if Path(file).exists()),
             (str(PACKAGE / "envs"), "/judge/kernelwright/envs"),
             (str(jail_path()), "/jail"),
         ),
-        readable=("/judge", HUGE_PAGES, *folders),
+        readable=("/judge", str(HUGE_PAGES), *folders),
         hidden=_hidden(folders),
         environment=environment,
     )
