@@ -84,8 +84,7 @@ class TwinEvaluator(Evaluator):
         def twin(numbers: range) -> list[int]:
             return self._timed_rounds(session, numbers)
 
-        ahead = partial(session.draws.ahead, session.loaded)
-        timing, drift = time_in_turns(twin, twin, self.config.pace, ahead)
+        timing, drift = time_in_turns(twin, twin, self.config.pace, partial(self._ahead, session))
         evaluation = session.decided(Verdict.CORRECT, "ok")
         return replace(evaluation, timing=timing, facts=(("baseline_drift", drift),))
 

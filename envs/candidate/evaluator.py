@@ -275,20 +275,26 @@ class Evaluator:
         # A process that replays goes on, and its device code may remember: no input comes twice.
         first = len(session.checks) if session.device else 0
 
+        def own(numbers: range) -> range:
+            return range(first + numbers.start, first + numbers.stop)
+
         def baseline(numbers: range) -> list[int]:
-            found = self._baseline(session, [first + number for number in numbers])
+            found = self._baseline(session, own(numbers))
             parts.extend(found)
             return [sum(one) for one in found]
 
         def candidate(numbers: range) -> list[int]:
-            return self._timed_rounds(session, [first + number for number in numbers])
+            return self._timed_rounds(session, own(numbers))
 
         def ahead(numbers: range) -> None:
-            rounds = range(first + numbers.start, first + numbers.stop)
-            begin = rounds[:: self.config.pace.block] if session.warm else ()
-            session.draws.ahead(session.loaded, rounds, begin)
+            self._ahead(session, own(numbers))
 
         return time_in_turns(baseline, candidate, self.config.pace, ahead)
+
+    def _ahead(self, session: Session, numbers: range) -> None:
+        """Draws what some blocks need."""
+        begin = numbers[:: self.config.pace.block] if session.warm else ()
+        session.draws.ahead(session.loaded, numbers, begin)
 
     def _timed(self, session: Session, timing: Timing, facts: Facts) -> Evaluation:
         """Correct, and so fast; or faster than the roofline, which is a cheat."""

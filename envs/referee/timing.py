@@ -2,8 +2,8 @@
 
 Blocks alternate which of the two goes first, so that a machine that slows down steadily slows both
 down alike. What rounds need is made before blocks, never between: the module's own process makes
-it, and is the quicker for a while. Measuring ends when the interval is
-narrow, or when the budget is spent.
+it, and is the quicker for a while. Measuring ends when the interval is narrow, or when the budget
+is spent.
 """
 
 from __future__ import annotations

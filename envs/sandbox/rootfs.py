@@ -20,7 +20,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from kernelwright.envs.memfd import HEAP, KEPT_HEAP
+from kernelwright.envs.memfd import KEPT_HEAP
 from kernelwright.envs.paths import PACKAGE, SEARCHED
 from kernelwright.envs.sandbox.toolchain import (
     NATIVE,
@@ -41,7 +41,7 @@ FROM_OUTSIDE = ("OMP_NUM_THREADS", "CXX", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU
 """Of this process's environment, what decides how fast a problem's module is."""
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 """Of it the C library reads two files as a process starts: without them heaps have small pages
-(`HEAP`). Answers do not get them: one that takes all memory it may would take seconds for it."""
+(`KEPT_HEAP`). Answers do not get them: one that takes all memory it may would need seconds."""
 RIGHTS = ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP")
 """The zygote's capabilities; its jobs have none."""
 
@@ -106,7 +106,6 @@ def python() -> Inside:
     folders = _interpreter()
     shown = [(folder, folder) for folder in sorted(folders)]
     environment = {
-        **HEAP,
         "OMP_NUM_THREADS": "1",
         "OMP_THREAD_LIMIT": "1",
         "MKL_NUM_THREADS": "1",
