@@ -41,7 +41,8 @@ page that is new costs more than what is written to it, and glibc never keeps me
 itself: a module's output of 36 MB was mapped, zeroed and unmapped in each call, within the clock,
 and a plain loop came to three times its speed."""
 _STATE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-_MADV_COLLAPSE, _MAP_FIXED, _FAILED = 25, 0x10, ctypes.c_void_p(-1).value
+MADV_COLLAPSE = 25
+_MAP_FIXED, _FAILED = 0x10, ctypes.c_void_p(-1).value
 Mapped: TypeAlias = "ctypes.Array[ctypes.c_char]"
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -115,7 +116,7 @@ def huge_file(size_bytes: int) -> int:
         os.pwrite(descriptor, b"\0", place)  # what has no page at all is not gathered
     # Read into it, its 512 small pages would first be made one by one: nine times as long.
     mapping = mapped(descriptor, mmap.PROT_READ, read_in=False)
-    _libc.madvise(ctypes.addressof(mapping), whole, _MADV_COLLAPSE)  # if it fails, they stay small
+    _libc.madvise(ctypes.addressof(mapping), whole, MADV_COLLAPSE)  # if it fails, they stay small
     del mapping  # unmapped: a file that somebody could write to by a mapping cannot be sealed
     return descriptor
 

@@ -12,6 +12,7 @@ from kernelwright.envs.reference.derive_tolerance import NoiseError
 from kernelwright.envs.reference.distributions import (
     DISTRIBUTIONS,
     OTHERS,
+    SAMPLE,
     SPECIAL,
     drawn_states,
     is_mask,
@@ -65,6 +66,17 @@ def test_masks_and_infinities_are_not_scaled() -> None:
         assert one.changed(mask) is mask
         assert one.changed(hidden) is hidden
     assert not is_mask(torch.tensor([0.0, 1.0, 2.0]))
+
+
+@pytest.mark.parametrize("count", [SAMPLE, 2 * SAMPLE + 1, 9 * SAMPLE])
+def test_a_mask_is_one_as_a_whole(count: int) -> None:
+    mask = torch.zeros(count)
+    assert is_mask(mask)
+    mask[count // 2 :] = 1
+    assert is_mask(mask)
+    mask[-1] = 2
+    assert not is_mask(mask)
+    assert not is_mask(torch.arange(count))
 
 
 def test_special_values_hold_rows_and_columns_of_zeros_and_edges() -> None:

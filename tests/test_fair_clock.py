@@ -6,19 +6,27 @@ that burns the shared core did) and so earn a speedup that it does not have.
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
+import torch
 
 from kernelwright.data.gallery import FOLDER
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.codec import to_plain
+from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee import resolution
 from kernelwright.envs.reference.client import WARM_ROUNDS, Draws, ReferenceProcess
+from kernelwright.envs.reference.module import QUICK_NS, WARM_NS, Given, time_ns
+from kernelwright.envs.reference.process import ReferenceServer
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.runtimes import Runtime
 from kernelwright.envs.sandbox.zygote import Zygote
@@ -155,6 +163,55 @@ def test_an_empty_round_pays_for_no_page_of_the_inputs_that_a_kernel_could_leave
     source = f"{TOUCHES}{head}{brace} {check} if (faults() == before) return; {body}"
     found = judged(evaluator, source, 4)
     assert found.verdict is Verdict.CORRECT, (found.reason, found.log)
+
+
+def test_the_module_is_timed_right_after_calls_on_another_rounds_tensors() -> None:
+    seen: list[float] = []
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.bias = torch.nn.Parameter(torch.zeros(1))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            seen.append(float(x[0] + self.bias[0]))
+            time.sleep(float(x[1]))
+            return x
+
+    def given(value: float, seconds: float) -> Given:
+        return {"bias": torch.full((1,), float(value))}, [torch.tensor([value, seconds])]
+
+    model, slow_s = Model(), 2 * QUICK_NS / 1e9
+    assert time_ns(model, given(1, slow_s), before=None) >= QUICK_NS
+    assert time_ns(model, given(2, 0.0), before=given(1, slow_s)) < QUICK_NS
+    assert seen == [2, 2, 4], "with the parameters that belong to the tensors"
+    time_ns(model, given(2, 0.0), before=given(1, WARM_NS / 10e9))
+    assert len(seen) > 5
+    assert (set(seen[3:-1]), seen[-1]) == ({2}, 4)
+
+
+def test_what_the_module_was_last_played_on_is_kept_of_quick_ones_until_another_is_aimed_at() -> (
+    None
+):
+    mine, theirs = socket.socketpair()
+    server = ReferenceServer(theirs)
+    server.load(to_plain(PROBLEM))
+    server.aim(PROBLEM.key, 0, compiled=False, on_device=False)
+
+    def play() -> Given | None:
+        _, (inputs, answers) = server.draw(PROBLEM.key, 0, seed=1)
+        os.close(answers)
+        assert server.run_round(inputs, memfd()) > 0
+        return server.before
+
+    first, second = play(), play()
+    assert first is not None
+    assert second is not None
+    assert first is not second
+    server.aim(PROBLEM.key, 0, compiled=False, on_device=False)
+    assert server.before is None
+    for end in (mine, theirs):
+        end.close()
 
 
 def test_a_module_that_makes_a_large_tensor_over_and_over_comes_to_need_no_new_pages() -> None:

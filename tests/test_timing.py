@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,6 +58,29 @@ def test_calm_measurements_end_early_and_wild_ones_go_on() -> None:
         equal = [player(rng, clock, 1e6, noise=noise, drift=0) for _ in range(2)]
         blocks.append(len(time_in_turns(*equal, PACE, len)[0].log_ratios))
     assert blocks == [PACE.fewest_blocks, PACE.most_blocks]
+
+
+def test_what_is_made_for_a_batch_takes_nothing_of_a_candidates_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng, now_s = random.Random(0), [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
+
+    def takes(seconds: float) -> Runs:
+        def play(numbers: range) -> list[int]:
+            now_s[0] += seconds
+            return [rng.randrange(500, 1500) for _ in numbers]
+
+        return play
+
+    def blocks(played_s: float, made_s: float) -> int:
+        pace = Pace(budget_s=1.0)
+        timing, _ = time_in_turns(takes(played_s), takes(played_s), pace, takes(made_s))
+        return len(timing.log_ratios)
+
+    assert blocks(played_s=0.01, made_s=0.0) == PACE.most_blocks
+    assert blocks(played_s=0.01, made_s=9.0) == PACE.most_blocks
+    assert blocks(played_s=0.10, made_s=0.0) == PACE.fewest_blocks
 
 
 def test_both_play_the_same_rounds_and_take_turns_at_going_first() -> None:

@@ -19,6 +19,8 @@ SPECIAL_SHARE, ZEROED_SHARE = 0.25, 0.125
 """Of the values, and of the rows and columns, that are special."""
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3.0, -4.0)
 """Where rounding, signs, comparisons and steps have their edges; all arithmetic agrees on them."""
+SAMPLE = 1024
+"""Values that a tensor begins with, most of which show already that it is no mask."""
 LARGER = 8.0
 FEW_SHARE = 1e-4
 """At most so many of the values, where all others are as the problem draws them; four of a small
@@ -91,6 +93,8 @@ def is_float(value: Any) -> bool:
 def is_mask(value: Any) -> bool:
     """Whether a tensor has at most two different values: it chooses, it does not measure."""
     flat = value.reshape(-1)
+    if len(flat) > 2 * SAMPLE and not is_mask(flat[:SAMPLE]):
+        return False
     others = flat[flat != flat[:1]]
     return bool((others == others[:1]).all())
 

@@ -9,8 +9,6 @@ nonce and two descriptors in, the nonce back when the work is done), with how lo
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import json
 import mmap
 import os
@@ -38,8 +36,11 @@ from kernelwright.envs.referee.layout import (
 from kernelwright.envs.referee.tolerance import Array, Expected, overflowed
 from kernelwright.envs.reference.derive_tolerance import NUDGE, nudge
 from kernelwright.envs.reference.distributions import judged_cases
+from kernelwright.envs.reference.heap import Heap
 from kernelwright.envs.reference.least_work import least_work
 from kernelwright.envs.reference.module import (
+    QUICK_NS,
+    Given,
     ProblemError,
     array_of,
     copies,
@@ -57,17 +58,18 @@ from kernelwright.envs.reference.torch_compile import compile_module
 from kernelwright.envs.replay.torch_clock import DeviceClock
 from kernelwright.envs.types import Problem, Tolerance
 
-_libc = ctypes.CDLL(None)
-
 
 class ReferenceServer:
     """State of the process: loaded problems, and the case that timed rounds run."""
 
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
+        self.heap = Heap()
         self.loaded: dict[str, list[Ready]] = {}
         self.aims: dict[tuple[str, int, bool, bool], tuple[Any, list[str], CaseSpec, bool]] = {}
         self.aimed: tuple[Any, list[str], CaseSpec, bool] | None = None
+        self.before: Given | None = None
+        """What the round before was played on, of a module that is quick."""
         self.clock: DeviceClock | None = None
         """Where rounds run on the GPU: how they are timed."""
 
@@ -95,13 +97,13 @@ class ReferenceServer:
         """The spec and the tolerance of every case."""
         self.loaded.clear()
         self.aims.clear()
-        self.aimed = None
-        give_back()  # what the problem before it needed
+        self.aimed = self.before = None
+        self.heap.give_back()  # what the problem before it needed
         noun = from_plain(Problem, problem)
         cases = judged_cases(noun)
         ready = [prepare(noun, case, first=number == 0) for number, case in enumerate(cases)]
         self.loaded = {noun.key: ready}
-        give_back()  # what preparing it needed: its rounds need less
+        self.heap.give_back()  # what preparing it needed: its rounds need less
         plain = {
             "specs": [to_plain(one.spec) for one in ready],
             "tolerances": [to_plain(one.tolerance) for one in ready],
@@ -121,6 +123,7 @@ class ReferenceServer:
         arrays = [array for choices in expected for array in choices]
         starts = [0, *accumulate(array.nbytes for array in arrays)]
         answers = _file([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
+        self.heap.gather()
         return {"choices": [len(choices) for choices in expected]}, [inputs, answers]
 
     def aim(
@@ -140,7 +143,7 @@ class ReferenceServer:
                 run(model, *_on_gpu(state, arguments))  # what cannot run there is refused here
             self.aims[place] = (model, list(state), spec, in_place)
         self.clock = DeviceClock() if on_device else None
-        self.aimed = self.aims[place]
+        self.aimed, self.before = self.aims[place], None
         return {}, []
 
     def work(
@@ -156,12 +159,14 @@ class ReferenceServer:
         called as a user calls it, without what a round costs by itself.
         """
         os.close(outputs)
-        model, state, arguments = self._given(inputs)
+        model, given = self._given(inputs)
         if self.clock is not None:
-            return self.clock.time_ns(lambda: run(model, state, arguments))
-        return time_ns(model, state, arguments)
+            return self.clock.time_ns(lambda: run(model, *given))
+        took_ns = time_ns(model, given, self.before)
+        self.before = given if took_ns < QUICK_NS else None
+        return took_ns
 
-    def _given(self, inputs: int) -> tuple[Any, dict[str, Any], list[Any]]:
+    def _given(self, inputs: int) -> tuple[Any, Given]:
         """The module aimed at, and the file's tensors as its state and arguments."""
         if self.aimed is None:
             raise ProblemError("a round before a case was aimed at")
@@ -176,13 +181,7 @@ class ReferenceServer:
         arguments = [scalars[n] if n in scalars else next(given) for n in spec.arguments]
         if in_place:  # the file itself is read-only, for the baseline as for a candidate
             state, arguments = copies(state, arguments)
-        return model, state, arguments
-
-
-def give_back() -> None:
-    """Gives freed memory back, which this process keeps else (`KEPT_HEAP` of envs/memfd.py)."""
-    gc.collect()
-    _libc.malloc_trim(0)
+        return model, (state, arguments)
 
 
 def _said(error: BaseException) -> str:
