@@ -183,8 +183,8 @@ def played_across(
 ) -> tuple[Timing, list[tuple[int, int]]]:
     """One session as the evaluator plays it: (its samples, the baseline's parts).
 
-    The other side draws the same, too: where a module's memory lies depends on what its process did
-    before, and with it how fast it is (by a fifth where outputs are as large as a cache).
+    The other side draws the same, too: it is what this process does most, and leaves its memory in
+    an order of its own.
     """
     pairs: list[tuple[int, int]] = []
 
@@ -194,9 +194,7 @@ def played_across(
         return [sum(one) for one in found]
 
     def candidate(numbers: range) -> list[int]:
-        players = (twins.reference, nothing)
-        sides = [list(draws.rounds_ns(one, loaded, numbers, huge=True)) for one in players]
-        return [sum(parts) for parts in zip(*sides, strict=True)]
+        return [sum(one) for one in twins.baseline_ns(loaded, numbers, nothing, huge=True)]
 
     def ahead(numbers: range) -> None:
         draws.ahead(loaded, numbers)

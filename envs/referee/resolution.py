@@ -11,7 +11,7 @@ from statistics import median
 Parts = Sequence[tuple[int, int]]
 """Of some rounds: (the module's time, an empty round's), in nanoseconds."""
 
-RESOLVED, RESOLVING_ROUNDS = 1 / 3, 8
+RESOLVED, RESOLVING_ROUNDS = 1 / 2, 8
 """A module that takes less than so much of what an empty round costs has no measurable speed: the
 noise of rounds would be as large as what is compared. So many rounds decide it."""
 

@@ -166,8 +166,12 @@ class Draws:
 
         A candidate's rounds are timed with all that belongs to a round, the module without. So that
         both sides carry the same, a round of `empty`, in which nothing is computed, goes with it.
+        The module needs no rounds before it: it is called until it is warm (`time_ns`).
         """
-        module_ns = list(self.rounds_ns(self.reference, loaded, numbers, huge=huge))
+        spec, module_ns = loaded.specs[loaded.timed], list[int]()
+        for number in numbers:
+            with self.of(loaded, loaded.timed, number) as draw:
+                module_ns.append(self.reference.took_ns([draw.inputs], spec, huge=huge))
         empty_ns = list(self.rounds_ns(empty, loaded, numbers, huge=huge))
         return list(zip(module_ns, empty_ns, strict=True))
 

@@ -17,6 +17,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -59,6 +60,19 @@ from kernelwright.envs.replay.torch_clock import DeviceClock
 from kernelwright.envs.types import Problem, Tolerance
 
 
+@dataclass(slots=True)
+class Aimed:
+    """A case's module that timed rounds run."""
+
+    model: Any
+    state: list[str]
+    """Names of its parameters and buffers."""
+    spec: CaseSpec
+    in_place: bool
+    before: Given | None = None
+    """What it was last played on, where it is quick."""
+
+
 class ReferenceServer:
     """State of the process: loaded problems, and the case that timed rounds run."""
 
@@ -66,10 +80,8 @@ class ReferenceServer:
         self.channel = channel
         self.heap = Heap()
         self.loaded: dict[str, list[Ready]] = {}
-        self.aims: dict[tuple[str, int, bool, bool], tuple[Any, list[str], CaseSpec, bool]] = {}
-        self.aimed: tuple[Any, list[str], CaseSpec, bool] | None = None
-        self.before: Given | None = None
-        """What the round before was played on, of a module that is quick."""
+        self.aims: dict[tuple[str, int, bool, bool], Aimed] = {}
+        self.aimed: Aimed | None = None
         self.clock: DeviceClock | None = None
         """Where rounds run on the GPU: how they are timed."""
 
@@ -97,7 +109,7 @@ class ReferenceServer:
         """The spec and the tolerance of every case."""
         self.loaded.clear()
         self.aims.clear()
-        self.aimed = self.before = None
+        self.aimed = None
         self.heap.give_back()  # what the problem before it needed
         noun = from_plain(Problem, problem)
         cases = judged_cases(noun)
@@ -141,9 +153,9 @@ class ReferenceServer:
             if on_device:
                 model = model.to("cuda")
                 run(model, *_on_gpu(state, arguments))  # what cannot run there is refused here
-            self.aims[place] = (model, list(state), spec, in_place)
+            self.aims[place] = Aimed(model, list(state), spec, in_place)
         self.clock = DeviceClock() if on_device else None
-        self.aimed, self.before = self.aims[place], None
+        self.aimed = self.aims[place]
         return {}, []
 
     def work(
@@ -159,29 +171,29 @@ class ReferenceServer:
         called as a user calls it, without what a round costs by itself.
         """
         os.close(outputs)
-        model, given = self._given(inputs)
-        if self.clock is not None:
-            return self.clock.time_ns(lambda: run(model, *given))
-        took_ns = time_ns(model, given, self.before)
-        self.before = given if took_ns < QUICK_NS else None
-        return took_ns
-
-    def _given(self, inputs: int) -> tuple[Any, Given]:
-        """The module aimed at, and the file's tensors as its state and arguments."""
         if self.aimed is None:
             raise ProblemError("a round before a case was aimed at")
-        model, names, spec, in_place = self.aimed
+        aimed, given = self.aimed, self._given(self.aimed, inputs)
+        if self.clock is not None:
+            return self.clock.time_ns(lambda: run(aimed.model, *given))
+        took_ns = time_ns(aimed.model, given, aimed.before)
+        aimed.before = given if took_ns < QUICK_NS else None
+        return took_ns
+
+    def _given(self, aimed: Aimed, inputs: int) -> Given:
+        """The file's tensors as the module's state and arguments."""
+        spec = aimed.spec
         # Not read in before the clock: an answer reads its inputs in while it is timed.
         tensors = views(taken(inputs, mmap.PROT_READ, read_in=False), spec.inputs)
         if self.clock is not None:
             tensors = [one.to("cuda") for one in tensors]
-        first_state = len(tensors) - len(names)
-        state = dict(zip(names, tensors[first_state:], strict=True))
+        first_state = len(tensors) - len(aimed.state)
+        state = dict(zip(aimed.state, tensors[first_state:], strict=True))
         given, scalars = iter(tensors[:first_state]), dict(spec.scalars)
         arguments = [scalars[n] if n in scalars else next(given) for n in spec.arguments]
-        if in_place:  # the file itself is read-only, for the baseline as for a candidate
+        if aimed.in_place:  # the file itself is read-only, for the baseline as for a candidate
             state, arguments = copies(state, arguments)
-        return model, (state, arguments)
+        return state, arguments
 
 
 def _said(error: BaseException) -> str:

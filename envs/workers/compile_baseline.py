@@ -51,7 +51,7 @@ PACE = Pace(most_blocks=60, budget_s=5.0)
 LIMIT_S = 600.0
 """For one problem, with the wait for a core that somebody else is measuring on."""
 LOOK_S = 0.2
-CLOCK = "an empty round goes with each"
+CLOCK = "an empty round goes with each; the module is warm"
 """What was kept by another clock is measured anew."""
 NO_SPEED = "the module is too quick to be timed, or the machine did not keep still"
 LONGEST_REASON = 300
