@@ -2,9 +2,9 @@
 
 A speedup of 1.00 has to lie in its own 95 % interval in at least 95 % of all trials. With
 `--beside` every second session has a neighbour on another core, to see what that does to the width.
-With `--across` an eager module is the baseline, and the same module stands where an answer in
-Python does, in another trusted process, at durations from 5 us to 20 ms; and a native kernel that
-does nothing is timed beside the empty round that stands for it.
+With `--across` an eager module is the baseline, and the same module in another trusted process is
+the candidate, at durations from 5 us to 20 ms; and a native kernel that does nothing is timed
+beside the empty round that stands for it.
 
     python -m scripts.bench_timing [--trials 200] [--beside compiles|timings] [--across]
 """
@@ -183,8 +183,8 @@ def played_across(
 ) -> tuple[Timing, list[tuple[int, int]]]:
     """One session as the evaluator plays it: (its samples, the baseline's parts).
 
-    The other side draws the same, too: it is what this process does most, and leaves its memory in
-    an order of its own.
+    The other side draws the same, too: what a process did before decides where its memory lies, and
+    with that how fast it is.
     """
     pairs: list[tuple[int, int]] = []
 

@@ -26,11 +26,11 @@ from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee import resolution
 from kernelwright.envs.reference.client import WARM_ROUNDS, Draws, ReferenceProcess
 from kernelwright.envs.reference.module import QUICK_NS, WARM_NS, Given, time_ns
-from kernelwright.envs.reference.process import ReferenceServer
+from kernelwright.envs.reference.process import Aimed, ReferenceServer
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.runtimes import Runtime
 from kernelwright.envs.sandbox.zygote import Zygote
-from kernelwright.envs.types import Candidate, Case, Evaluation, Target, Verdict
+from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Target, Verdict
 from kernelwright.envs.workers.health import PROBLEM, known_jobs
 from kernelwright.processes import living_below
 from kernelwright.verdicts import verdict_line
@@ -165,50 +165,85 @@ def test_an_empty_round_pays_for_no_page_of_the_inputs_that_a_kernel_could_leave
     assert found.verdict is Verdict.CORRECT, (found.reason, found.log)
 
 
-def test_the_module_is_timed_right_after_calls_on_another_rounds_tensors() -> None:
-    seen: list[float] = []
+class Noting(torch.nn.Module):
+    """Notes what it is given, plus its bias, which it then changes; each call takes some time."""
 
-    class Model(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.bias = torch.nn.Parameter(torch.zeros(1))
+    def __init__(self, call_ns: int) -> None:
+        super().__init__()
+        self.bias = torch.nn.Parameter(torch.zeros(1))
+        self.call_ns, self.now_ns = call_ns, 0
+        self.seen: list[float] = []
 
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            seen.append(float(x[0] + self.bias[0]))
-            time.sleep(float(x[1]))
-            return x
-
-    def given(value: float, seconds: float) -> Given:
-        return {"bias": torch.full((1,), float(value))}, [torch.tensor([value, seconds])]
-
-    model, slow_s = Model(), 2 * QUICK_NS / 1e9
-    assert time_ns(model, given(1, slow_s), before=None) >= QUICK_NS
-    assert time_ns(model, given(2, 0.0), before=given(1, slow_s)) < QUICK_NS
-    assert seen == [2, 2, 4], "with the parameters that belong to the tensors"
-    time_ns(model, given(2, 0.0), before=given(1, WARM_NS / 10e9))
-    assert len(seen) > 5
-    assert (set(seen[3:-1]), seen[-1]) == ({2}, 4)
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.now_ns += self.call_ns
+        self.seen.append(float(x[0] + self.bias[0]))
+        return self.bias.data.add_(100)
 
 
-def test_what_a_quick_module_was_last_played_on_is_kept_whatever_is_timed_in_between() -> None:
+def given(value: float) -> Given:
+    return {"bias": torch.full((1,), value)}, [torch.full((1,), value)]
+
+
+def test_the_module_is_timed_right_after_calls_on_another_rounds_tensors_which_stay_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = Noting(WARM_NS // 4)
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: model.now_ns)
+    before = given(1.0)
+    assert time_ns(model, given(2.0), None, in_place=True) == WARM_NS // 4
+    assert time_ns(model, given(2.0), before, in_place=True) == WARM_NS // 4
+    assert model.seen == [4, *[2] * 4, 4]
+    assert before == given(1.0)
+
+
+def test_what_a_quick_module_was_last_played_on_is_kept_and_one_slow_call_makes_none_slow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = Noting(QUICK_NS)
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: model.now_ns)
+    aimed = Aimed(model, ["bias"], CaseSpec(inputs=(), outputs=(), scalars=()), in_place=True)
+    rounds = [given(float(number)) for number in range(4)]
+    kept = []
+    for one, call_ns in zip(rounds, (QUICK_NS, QUICK_NS // 2, 9 * QUICK_NS, 100), strict=True):
+        model.call_ns = call_ns
+        assert aimed.took_ns(one) == call_ns
+        kept.append(aimed.before)
+    assert kept[0] is None
+    assert all(before is one for before, one in zip(kept[1:], rounds[1:], strict=True))
+
+
+IN_PLACE = """
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(4, 8))
+        self.register_buffer("count", torch.zeros(1, dtype=torch.int64))
+
+    def forward(self, x):
+        self.rows[self.count] = x
+        self.count += 1
+        return self.rows * 1.0
+
+
+def get_inputs():
+    return [torch.randn(8)]
+"""
+
+
+def test_a_module_that_fills_up_a_buffer_is_timed_over_and_over() -> None:
+    problem = Problem(name="in place", code=IN_PLACE, cases=(Case(name="time", sizes=()),))
     mine, theirs = socket.socketpair()
     server = ReferenceServer(theirs)
-    server.load(to_plain(PROBLEM))
-
-    def play(case: int) -> Given | None:
-        server.aim(PROBLEM.key, case, compiled=False, on_device=False)
-        assert server.aimed is not None
-        before = server.aimed.before
-        _, (inputs, answers) = server.draw(PROBLEM.key, case, seed=1)
+    server.load(to_plain(problem))
+    server.aim(problem.key, 0, compiled=False, on_device=False)
+    for seed in range(3):
+        _, (inputs, answers) = server.draw(problem.key, 0, seed)
         os.close(answers)
         assert server.run_round(inputs, memfd()) > 0
-        assert server.aimed.before is not None
-        assert server.aimed.before is not before
-        return before
-
-    first, of_another, second = play(0), play(1), play(0)
-    assert first is of_another is None
-    assert second is not None
     for end in (mine, theirs):
         end.close()
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.envs.referee.timing import Pace, Runs, time_in_turns
+from kernelwright.envs.referee.timing import PATIENCE, Pace, Runs, time_in_turns
 
 PACE = Pace(budget_s=60.0)
 
@@ -79,7 +79,8 @@ def test_what_is_made_for_a_batch_takes_nothing_of_a_candidates_time(
         return len(timing.log_ratios)
 
     assert blocks(played_s=0.01, made_s=0.0) == PACE.most_blocks
-    assert blocks(played_s=0.01, made_s=9.0) == PACE.most_blocks
+    assert blocks(played_s=0.01, made_s=3.0) == PACE.most_blocks
+    assert blocks(played_s=0.01, made_s=PATIENCE) == PACE.fewest_blocks
     assert blocks(played_s=0.10, made_s=0.0) == PACE.fewest_blocks
 
 

@@ -3,8 +3,8 @@
 Blocks alternate which of the two goes first, so that a machine that slows down steadily slows both
 down alike. What rounds need is made before blocks, never between: the module's own process makes
 it, and is the quicker for a while. Measuring ends when the interval is narrow, or when the budget
-is spent, to which blocks count alone: what is made for them is made once for a batch, and its first
-candidate would be measured worst.
+is spent. To that blocks count alone, within reason: what is made for them is made once for a batch,
+whose first candidate would be measured worst.
 """
 
 from __future__ import annotations
@@ -23,20 +23,22 @@ Runs = Callable[[range], list[int]]
 Ahead = Callable[[range], object]
 """Makes what the rounds with these numbers need."""
 
+PATIENCE = 10
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
     """How much is measured. A block is one process of the candidate."""
 
     block: int = 2
-    """Timed rounds of a block; right before each come one or two that are not."""
+    """Timed rounds of a block; right before each come one or two that are not timed."""
     fewest_blocks: int = 6
     """From 6 values on the interval keeps its 95 % (envs/stats.py)."""
     most_blocks: int = 20
     narrow: float = 0.05
     """Ends once the interval is at most this wide: high / low - 1."""
     budget_s: float = 1.0
-    """Ends once blocks took so long, and there are the fewest."""
+    """Ends once blocks took so long, and there are the fewest; or all together `PATIENCE` times."""
 
 
 def time_in_turns(
@@ -48,7 +50,7 @@ def time_in_turns(
     """
     baseline_ns: list[int] = []
     candidate_ns: list[int] = []
-    played_s = 0.0
+    played_s, ends = 0.0, time.monotonic() + PATIENCE * pace.budget_s
     for block, (numbers, counts) in enumerate(_blocks(pace, ahead)):
         started = time.monotonic()
         turns = [(baseline, baseline_ns), (candidate, candidate_ns)]
@@ -62,7 +64,8 @@ def time_in_turns(
             baseline_ns=tuple(baseline_ns), candidate_ns=tuple(candidate_ns), block=pace.block
         )
         low, _, high = signed_rank_interval(timing.log_ratios)
-        if played_s > pace.budget_s or high - low <= math.log1p(pace.narrow):
+        late = played_s > pace.budget_s or time.monotonic() > ends
+        if late or high - low <= math.log1p(pace.narrow):
             break
     half = len(baseline_ns) // 2
     return timing, median(baseline_ns[half:]) / median(baseline_ns[:half])

@@ -28,7 +28,7 @@ from kernelwright.envs.memfd import seal
 from kernelwright.envs.paths import SEARCHED
 from kernelwright.envs.referee.layout import MESSAGE_BYTES, NUMPY_TYPES
 from kernelwright.envs.referee.roofline import Work
-from kernelwright.envs.referee.rounds import RoundPeer
+from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.referee.tolerance import Array, Expected
 from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.sandbox import rootfs
@@ -166,12 +166,8 @@ class Draws:
 
         A candidate's rounds are timed with all that belongs to a round, the module without. So that
         both sides carry the same, a round of `empty`, in which nothing is computed, goes with it.
-        The module needs no rounds before it: it is called until it is warm (`time_ns`).
         """
-        spec, module_ns = loaded.specs[loaded.timed], list[int]()
-        for number in numbers:
-            with self.of(loaded, loaded.timed, number) as draw:
-                module_ns.append(self.reference.took_ns([draw.inputs], spec, huge=huge))
+        module_ns = list(self.rounds_ns(self.reference, loaded, numbers, huge=huge))
         empty_ns = list(self.rounds_ns(empty, loaded, numbers, huge=huge))
         return list(zip(module_ns, empty_ns, strict=True))
 
@@ -247,6 +243,12 @@ class ReferenceProcess(RoundPeer):
 
     def gone(self) -> Exception:
         return ReferenceGoneError("the reference process ended")
+
+    def expect(self, message: bytes, more_bytes: int = 0, limit_s: float | None = None) -> bytes:
+        try:
+            return super().expect(message, more_bytes, limit_s)
+        except CandidateFailedError as failure:  # it is no candidate's process that is silent
+            raise ReferenceGoneError(failure.reason) from None
 
     def load(self, problem: Problem) -> Loaded:
         """Raises ReferenceFailedError if the problem cannot run."""

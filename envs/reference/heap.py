@@ -1,4 +1,4 @@
-"""The heap of a module's process: given back between problems, and in huge pages within one.
+"""The heap of a module's process: in huge pages, and given back between problems as far as they go.
 
 glibc asks for huge pages as the heap grows (`KEPT_HEAP` of envs/memfd.py). But a huge page of which
 a part was given back comes back in small ones, and so does the page in which the heap once ended.

@@ -30,7 +30,7 @@ PROBLEM_FILE = re.compile(r"<problem .*>", re.DOTALL)
 """What a problem's code is called in a traceback."""
 
 WARM_NS, QUICK_NS = 1_000_000, 5_000_000
-"""A module is called for so long before the call that counts. What takes longer than the second is
+"""A module is called for so long before the call that counts; what takes longer than the second is
 hardly slower without."""
 
 Given: TypeAlias = "tuple[dict[str, Any], list[Any]]"
@@ -179,22 +179,25 @@ def run(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
         return torch.func.functional_call(model, state, tuple(arguments), tie_weights=False)
 
 
-def time_ns(model: Any, given: Given, before: Given | None) -> int:
+def time_ns(model: Any, given: Given, before: Given | None, *, in_place: bool) -> int:
     """How long the module takes, called as its user calls it, on tensors that are in place.
 
     Before, it is called over and over on `before`, the tensors of a round that was played already.
     A call by itself finds PyTorch's own code out of the caches, which takes 20 us or more, and is
     no work that a kernel spares; and where malloc puts each output elsewhere it would find them
     cold, in one process and not in another. On the same tensors the call would find its inputs in
-    the caches, and a kernel does not.
+    the caches, and a kernel does not. `in_place`: it changes them, and each call gets copies.
     """
     import torch
+
+    def once(tensors: Given) -> int:
+        return _call_ns(model, *(copies(*tensors) if in_place else tensors))
 
     with torch.inference_mode():
         warm_ns = 0
         while before is not None and warm_ns < WARM_NS:
-            warm_ns += _call_ns(model, *before)
-        return _call_ns(model, *given)
+            warm_ns += once(before)
+        return once(given)
 
 
 def _call_ns(model: Any, state: dict[str, Any], arguments: list[Any]) -> int:
