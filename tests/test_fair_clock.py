@@ -25,7 +25,13 @@ from kernelwright.envs.codec import to_plain
 from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee import resolution
 from kernelwright.envs.reference.client import WARM_ROUNDS, Draws, ReferenceProcess
-from kernelwright.envs.reference.module import QUICK_NS, WARM_NS, Given, time_ns
+from kernelwright.envs.reference.module import (
+    HELD_BYTES,
+    QUICK_NS,
+    WARM_NS,
+    Given,
+    time_ns,
+)
 from kernelwright.envs.reference.process import Aimed, ReferenceServer
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.runtimes import Runtime
@@ -210,6 +216,22 @@ def test_what_a_quick_module_was_last_played_on_is_kept_and_one_slow_call_makes_
         kept.append(aimed.before)
     assert kept[0] is None
     assert all(before is one for before, one in zip(kept[1:], rounds[1:], strict=True))
+
+
+@pytest.mark.parametrize("size", [1, HELD_BYTES // 40, HELD_BYTES])
+def test_the_modules_output_lies_where_none_was_lately(size: int) -> None:
+    places: list[int] = []
+
+    class Doubles(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            found = x * 2
+            places.append(found.data_ptr())
+            return found
+
+    tensors = [torch.ones(size)]
+    time_ns(Doubles(), ({}, tensors), ({}, tensors), in_place=False)
+    lately = places[-1 - HELD_BYTES // (4 * size) :]
+    assert len(set(lately)) == len(lately)
 
 
 IN_PLACE = """

@@ -12,6 +12,7 @@ import json
 import re
 import time
 import traceback
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -32,6 +33,9 @@ PROBLEM_FILE = re.compile(r"<problem .*>", re.DOTALL)
 WARM_NS, QUICK_NS = 1_000_000, 5_000_000
 """A module is called for so long before the call that counts; what takes longer than the second is
 hardly slower without."""
+
+HELD_BYTES = 4 << 20
+"""Of the last outputs of those calls, at least one: more than a core's own caches hold."""
 
 Given: TypeAlias = "tuple[dict[str, Any], list[Any]]"
 """A module's parameters and buffers by name, and what it is called with."""
@@ -180,34 +184,38 @@ def run(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
 
 
 def time_ns(model: Any, given: Given, before: Given | None, *, in_place: bool) -> int:
-    """How long the module takes, called as its user calls it, on tensors that are in place.
+    """How long the module takes on tensors that are in place: in nanoseconds, once it is warm.
 
-    Before, it is called over and over on `before`, the tensors of a round that was played already.
-    A call by itself finds PyTorch's own code out of the caches, which takes 20 us or more, and is
-    no work that a kernel spares; and where malloc puts each output elsewhere it would find them
-    cold, in one process and not in another. On the same tensors the call would find its inputs in
-    the caches, and a kernel does not. `in_place`: it changes them, and each call gets copies.
+    Before, it is called over and over on `before`, the tensors of a round that was played already:
+    a call by itself finds PyTorch's own code out of the caches, which takes 20 us or more, and is
+    no work that a kernel spares. Its data is as far away as a kernel's: other tensors than before,
+    and an output where none was lately, as the last ones are held. Left to malloc, outputs came
+    to lie where the one before did, or in seven places in turns, as each process had it.
+    `in_place`: it changes the tensors, so each call gets copies.
     """
     import torch
 
-    def once(tensors: Given) -> int:
-        return _call_ns(model, *(copies(*tensors) if in_place else tensors))
-
+    held, warm_ns = deque[Any](), 0
     with torch.inference_mode():
-        warm_ns = 0
         while before is not None and warm_ns < WARM_NS:
-            warm_ns += once(before)
-        return once(given)
+            took_ns, found = _called(model, before, in_place=in_place)
+            warm_ns += took_ns
+            if not held:
+                size_bytes = sum(one.nbytes for one in flatten(found))
+                held = deque(maxlen=1 + HELD_BYTES // max(1, size_bytes))
+            held.append(found)
+        return _called(model, given, in_place=in_place)[0]
 
 
-def _call_ns(model: Any, state: dict[str, Any], arguments: list[Any]) -> int:
+def _called(model: Any, given: Given, *, in_place: bool) -> tuple[int, Any]:
+    """(nanoseconds, what came out) of one call."""
+    state, arguments = copies(*given) if in_place else given
     for name, tensor in state.items():
         owner, _, last = name.rpartition(".")
         getattr(model.get_submodule(owner), last).data = tensor
     started = time.perf_counter_ns()
     found = model(*arguments)
-    del found  # who calls it over and over pays for that, too
-    return time.perf_counter_ns() - started
+    return time.perf_counter_ns() - started, found
 
 
 def forward(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
