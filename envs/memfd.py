@@ -3,8 +3,8 @@
 To map 16 MB in pages of 4 KB takes 2 ms and to unmap them another half: more than many a kernel
 needs for its work, and all of it would count on both sides of a speedup and press it towards 1. So
 the files of timed rounds are gathered into pages of 2 MB (MADV_COLLAPSE, since Linux 6.1), and
-mapped where an address lets those stay whole. The module's heap is in huge pages too (`HEAP`), as
-its outputs lie there: who computes on them has fewer misses of the address cache. Where this
+mapped where an address lets those stay whole. The module's heap is in huge pages too (`KEPT_HEAP`),
+as its outputs lie there: who computes on them has fewer misses of the address cache. Where this
 machine gives none, a file has small pages, on both sides alike.
 """
 
@@ -28,18 +28,17 @@ SEAL_TRIES, KERNEL_WAITS_S = 8, 0.15
 """How often a file is tried to be sealed of which a page is held, and how long each takes
 (`memfd_wait_for_pins`, mm/memfd.c)."""
 HUGE_BYTES = 2 << 20
-HEAP = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-"""Environment of processes whose memory from malloc is to be in huge pages, too (glibc 2.35)."""
 KEPT_HEAP = {
     "GLIBC_TUNABLES": ":".join(
         f"glibc.malloc.{one}"
         for one in ("hugetlb=1", "mmap_max=0", "trim_threshold=4294967296", "top_pad=67108864")
     )
 }
-"""The same, where what was freed also stays with the process: of modules, and of native answers. A
-page that is new costs more than what is written to it, and glibc never keeps memory above 32 MB by
-itself: a module's output of 36 MB was mapped, zeroed and unmapped in each call, within the clock,
-and a plain loop came to three times its speed."""
+"""Environment of processes whose memory from malloc is to be in huge pages, too (glibc 2.35), and
+stays with the process where it was freed: of modules, and of native answers. A page that is new
+costs more than what is written to it, and glibc never keeps memory above 32 MB by itself: a
+module's output of 36 MB was mapped, zeroed and unmapped in each call, within the clock, and a plain
+loop came to three times its speed."""
 _STATE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 MADV_COLLAPSE = 25
 _MAP_FIXED, _FAILED = 0x10, ctypes.c_void_p(-1).value

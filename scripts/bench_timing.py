@@ -17,18 +17,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from statistics import median
 
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.candidate.process import NothingNative, SandboxedCandidate
+from kernelwright.envs.candidate.process import SandboxedCandidate, nothing_native
 from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.referee.resolution import resolved
-from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
 from kernelwright.envs.sandbox.runtimes import Sandboxes
@@ -74,6 +73,8 @@ MODULES = {
     "20 ms": ("x @ x", "N, N", 640),
 }
 """About how long it takes: (module, shape of its input, size)."""
+BLOCK = range(2)
+"""Rounds of a process."""
 CASE = Case(name="half a million", sizes=(("ROWS", 512), ("COLS", 1024)), role=Role.TIME)
 
 
@@ -119,7 +120,7 @@ def main() -> None:
 
 def native_rounds(trials: int) -> None:
     """A kernel that computes nothing, in the sandbox, beside the empty round that stands for it."""
-    reference, sandboxes, nothing = ReferenceProcess(), Sandboxes(), NothingNative()
+    reference, sandboxes = ReferenceProcess(), Sandboxes()
     for size in (1 << 12, 1 << 15, 1 << 19):
         problem = the_module("x + 1", "N", size)
         loaded = reference.load(problem)
@@ -127,19 +128,19 @@ def native_rounds(trials: int) -> None:
         built = DIALECTS["cpp"].build(candidate, loaded.specs, sandboxes)
         assert isinstance(built, Built)
         draws = Draws(reference, fresh_seed())
-        nothing.prime(loaded.specs[0])
+        draws.ahead(loaded, BLOCK, BLOCK[:1])
         ratios = []
         for _ in range(trials):
-            empty_ns = list(draws.rounds_ns(nothing, loaded, range(2), huge=True))
-            player = SandboxedCandidate(built, sandboxes, 5.0)
-            player.ready()
-            player.prime(loaded.specs[0])
-            played_ns = list(draws.rounds_ns(player, loaded, range(2), huge=True))
-            player.close()
+            with nothing_native(sandboxes, loaded.specs[0]) as nothing:
+                empty_ns = list(draws.rounds_ns(nothing, loaded, BLOCK, huge=True, new=True))
+            with closing(SandboxedCandidate(built, sandboxes, 5.0)) as player:
+                player.ready()
+                player.prime(loaded.specs[0])
+                played_ns = list(draws.rounds_ns(player, loaded, BLOCK, huge=True, new=True))
             ratios.append(median(played_ns) / median(empty_ns))
         draws.close()
         print(f"{size} floats: a kernel that does nothing / an empty round {median(ratios):.3f}")
-    for one in (reference, sandboxes, nothing):
+    for one in (reference, sandboxes):
         one.close()
 
 
@@ -152,18 +153,17 @@ def the_module(expression: str, shape: str, size: int) -> Problem:
 def across(trials: int) -> None:
     """The eager module on both sides, in two processes, with an empty round for each."""
     native_rounds(trials)
-    reference, other, nothing = ReferenceProcess(), ReferenceProcess(), NothingNative()
+    reference, other, sandboxes = ReferenceProcess(), ReferenceProcess(), Sandboxes()
     for name, (expression, shape, size) in MODULES.items():
         problem = the_module(expression, shape, size)
         loaded = reference.load(problem)
         other.load(problem)
         for one in (reference, other):
             one.aim(problem, 0)
-        nothing.prime(loaded.specs[0])
         pairs, found = list[tuple[int, int]](), list[Speedup]()
         for _ in range(trials):
             draws, twins = Draws(reference, seed := fresh_seed()), Draws(other, seed)
-            timing, seen = played_across(draws, twins, loaded, nothing)
+            timing, seen = played_across(draws, twins, loaded, sandboxes)
             draws.close()
             twins.close()
             pairs += seen
@@ -174,12 +174,12 @@ def across(trials: int) -> None:
         print(f"{name}: {said}; {trials - len(found)} of {trials} without a speed")
         if found:
             show("  the others", found)
-    for process in (reference, other, nothing):
+    for process in (reference, other, sandboxes):
         process.close()
 
 
 def played_across(
-    draws: Draws, twins: Draws, loaded: Loaded, nothing: RoundPeer
+    draws: Draws, twins: Draws, loaded: Loaded, sandboxes: Sandboxes
 ) -> tuple[Timing, list[tuple[int, int]]]:
     """One session as the evaluator plays it: (its samples, the baseline's parts).
 
@@ -188,17 +188,21 @@ def played_across(
     """
     pairs: list[tuple[int, int]] = []
 
+    def played(side: Draws, numbers: range) -> list[tuple[int, int]]:
+        nothing = nothing_native(sandboxes, loaded.specs[loaded.timed])
+        return side.baseline_ns(loaded, numbers, nothing, huge=True, warm=True)
+
     def baseline(numbers: range) -> list[int]:
-        found = draws.baseline_ns(loaded, numbers, nothing, huge=True)
+        found = played(draws, numbers)
         pairs.extend(found)
         return [sum(one) for one in found]
 
     def candidate(numbers: range) -> list[int]:
-        return [sum(one) for one in twins.baseline_ns(loaded, numbers, nothing, huge=True)]
+        return [sum(one) for one in played(twins, numbers)]
 
     def ahead(numbers: range) -> None:
-        draws.ahead(loaded, numbers)
-        twins.ahead(loaded, numbers)
+        for side in (draws, twins):
+            side.ahead(loaded, numbers, numbers[:: Pace().block])
 
     return time_in_turns(baseline, candidate, Pace(), ahead)[0], pairs
 

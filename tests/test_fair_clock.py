@@ -7,6 +7,7 @@ that burns the shared core did) and so earn a speedup that it does not have.
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from kernelwright.data.gallery import FOLDER
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.candidate.process import nothing_native
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee import resolution
@@ -35,7 +37,7 @@ from kernelwright.envs.reference.module import (
 from kernelwright.envs.reference.process import Aimed, ReferenceServer
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.runtimes import Runtime
-from kernelwright.envs.sandbox.zygote import Zygote
+from kernelwright.envs.sandbox.zygote import SandboxLostError, Zygote
 from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Target, Verdict
 from kernelwright.envs.workers.health import PROBLEM, known_jobs
 from kernelwright.processes import living_below
@@ -87,6 +89,30 @@ def test_no_candidate_lives_while_the_baseline_is_timed(monkeypatch: pytest.Monk
     # not keep still is measured twice.
     assert len(watched.beside) >= resolution.RESOLVING_ROUNDS + blocks * block
     assert not any(watched.beside)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(signal.SIGSTOP, "wall_limit"), (signal.SIGKILL, "ended")]
+)
+def test_empty_rounds_have_a_process_in_the_candidates_sandbox_for_whose_end_nobody_is_blamed(
+    evaluator: Evaluator, number: signal.Signals, said: str
+) -> None:
+    problem = load_problem(EXPLOITS / "problem.py")
+    loaded = evaluator.reference.load(problem)
+    draws = Draws(evaluator.reference, 1)
+    zygote = evaluator.sandboxes.of(Runtime.NATIVE).process.pid
+    alone = living_below(zygote)
+    with nothing_native(evaluator.sandboxes, loaded.specs[loaded.timed]) as nothing:
+        playing = living_below(zygote) - alone
+        assert playing
+        assert all(took_ns > 0 for took_ns in draws.rounds_ns(nothing, loaded, range(2), new=True))
+        nothing.round_limit_s = 0.1
+        for one in playing:
+            os.kill(one, number)
+        with pytest.raises(SandboxLostError, match=said):
+            list(draws.rounds_ns(nothing, loaded, range(2)))
+    draws.close()
+    assert living_below(zygote) == alone
 
 
 def test_a_module_that_takes_less_than_a_round_costs_gives_no_speed() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from kernelwright.envs.abi import UnsupportedDtypeError
-from kernelwright.envs.candidate.process import NothingNative, SandboxedCandidate
+from kernelwright.envs.candidate.process import SandboxedCandidate, nothing_native
 from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import failed
@@ -96,7 +96,6 @@ class Evaluator:
         self.floors_ns: dict[str, float | None] = {}
         self.resolving: dict[tuple[str, bool], Parts] = {}
         """Problem, and whether on a device → the rounds that decide whether speeds can be told."""
-        self.nothing: NothingNative | None = None
 
     def judge(
         self, problem: Problem, candidate: Candidate, *, timed: bool, seed: int
@@ -332,9 +331,8 @@ class Evaluator:
         draws, loaded = session.draws, session.loaded
         if session.device is not None:
             return [(one, 0) for one in draws.rounds_ns(self.reference, loaded, numbers)]
-        self.nothing = self.nothing or NothingNative()
-        self.nothing.prime(loaded.specs[loaded.timed])
-        return draws.baseline_ns(loaded, numbers, self.nothing, huge=session.huge)
+        nothing = nothing_native(self.sandboxes, loaded.specs[loaded.timed])
+        return draws.baseline_ns(loaded, numbers, nothing, huge=session.huge, warm=session.warm)
 
     def _floor_ns(self, loaded: Loaded, case: int) -> float | None:
         """The roofline of a problem's timed case (envs/referee/roofline.py), worked out once."""
@@ -344,8 +342,6 @@ class Evaluator:
         return self.floors_ns[key]
 
     def close(self) -> None:
-        if self.nothing is not None:
-            self.nothing.close()
         self.draws.close()
         self.reference.close()
         self.sandboxes.close()

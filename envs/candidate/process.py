@@ -6,11 +6,12 @@ import os
 import secrets
 import signal
 import socket
-import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import Built
-from kernelwright.envs.memfd import HEAP, memfd
+from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee.exit_codes import EMULATED_EXITS, EXITS
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
@@ -18,7 +19,6 @@ from kernelwright.envs.sandbox.build import head
 from kernelwright.envs.sandbox.limits import RUN_LIMITS, TORCH_LIMITS
 from kernelwright.envs.sandbox.patience import patience
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
-from kernelwright.envs.sandbox.toolchain import jail_path
 from kernelwright.envs.sandbox.zygote import SandboxLostError
 from kernelwright.envs.types import Verdict
 
@@ -48,28 +48,43 @@ class PrimedPeer(RoundPeer):
 
 
 class NothingNative(PrimedPeer):
-    """A trusted process that plays rounds as a native kernel does, and computes nothing.
+    """A process that plays rounds as a native kernel does, and computes nothing.
 
-    How long that takes is what a round costs by itself. It sleeps between rounds.
+    How long that takes is what a round costs by itself. It is new, and of the very sandbox that
+    native candidates run in: as equal to theirs as can be, for how quick rounds are differs from
+    process to process, and from sandbox to sandbox, by a tenth and more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, sandboxes: Sandboxes, spec: CaseSpec) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         super().__init__(mine, START_LIMIT_S)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        zygote = sandboxes.of(Runtime.NATIVE)
         with theirs:
-            self.process = subprocess.Popen(
-                [jail_path(), "nothing", str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                env=HEAP,
-            )
+            self.job = zygote.start("nothing", RUN_LIMITS, log=nowhere, channel=theirs.fileno())
+        os.close(nowhere)
+        self.ready()
+        self.prime(spec)
 
     def gone(self) -> Exception:
         return SandboxLostError("the process that plays empty rounds ended")
 
+    def failed(self, reason: str, verdict: Verdict = Verdict.CRASHED) -> Exception:
+        return SandboxLostError(f"the process that plays empty rounds: {reason}")
+
     def close(self) -> None:
+        self.job.kill()
         self.channel.close()
-        self.process.wait()
+
+
+@contextmanager
+def nothing_native(sandboxes: Sandboxes, spec: CaseSpec) -> Iterator[RoundPeer]:
+    """One that is started when the block begins, and gone when it ends."""
+    nothing = NothingNative(sandboxes, spec)
+    try:
+        yield nothing
+    finally:
+        nothing.close()
 
 
 class SandboxedCandidate(PrimedPeer):

@@ -1,19 +1,19 @@
 // The sandbox's inside: bubblewrap starts it once for a worker, and it starts every untrusted process.
 //
-//   jail SOCKET     serves jobs on that descriptor: compilers (`exec`), native kernels (`play`), and
-//                   CUDA's host code, which runs to learn what it launches (`trace`)
-//   jail nothing SOCKET   plays rounds of a kernel that does nothing: what a round costs by itself
+//   jail SOCKET     serves jobs on that descriptor: compilers (`exec`), native kernels (`play`), a
+//                   kernel that does nothing (`nothing`: what a round costs by itself), and CUDA's
+//                   host code, which runs to learn what it launches (`trace`)
 //   jail landlock   prints the version of Landlock that this kernel has
 #include "player.h"
 #include "tracer.h"
 #include "zygote.h"
 
 int main(int argc, char** argv) {
-  if (argc == 3 && !strcmp(argv[1], "nothing")) play_nothing(atoi(argv[2]));
   if (argc != 2) die(kBadUse, "usage");
   if (!strcmp(argv[1], "landlock")) return printf("%ld\n", landlock_version()) < 0;
   serve_jobs(atoi(argv[1]), [](const Job& job) {
-    if (job.mode == "play") play("/scratch/kernel.so");
+    if (job.mode == "play") play(loaded("/scratch/kernel.so"));
+    if (job.mode == "nothing") play(nullptr);
     if (job.mode == "trace") trace("/scratch/kernel.so", "/scratch/layout", "/scratch/parameters");
     std::vector<char*> words;
     for (const std::string& word : job.arguments) words.push_back(const_cast<char*>(word.c_str()));

@@ -111,16 +111,7 @@ inline void run_once(Call call, const Layout& layout, const Mapping& in, const M
   abort();
 }
 
-// Trusted, and under the same filter of system calls, so that a round costs what a candidate's does.
-[[noreturn]] inline void play_nothing(int channel) {
-  if (channel != kChannel && dup2(channel, kChannel) < 0) die(kBadUse, "dup2");
-  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) die(kNoSandbox, "no_new_privs");
-  filter_system_calls(Starts::kThreads);
-  serve_rounds(nullptr);
-}
-
-[[noreturn]] inline void play(const char* library) {
+inline Call loaded(const char* library) {
   std::set_terminate(end_of_exception);
   void* opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   const auto call = opened ? reinterpret_cast<Call>(dlsym(opened, "kernelwright_call")) : nullptr;
@@ -128,6 +119,10 @@ inline void run_once(Call call, const Layout& layout, const Mapping& in, const M
     dprintf(2, "jail: %s\n", dlerror());
     _exit(kNoKernel);
   }
+  return call;
+}
+
+[[noreturn]] inline void play(Call call) {
   char ready[1 + kNonceBytes] = {'R'};
   if (send(kChannel, ready, sizeof ready, 0) < 0) _exit(0);
   serve_rounds(call);

@@ -204,7 +204,7 @@ class RoundPeer:
         Anything else is not an answer. It is waited for as long as for a round, or `limit_s`.
         """
         if not select.select([self.channel], [], [], limit_s or self.round_limit_s)[0]:
-            raise CandidateFailedError("wall_limit", Verdict.TIMED_OUT)
+            raise self.failed("wall_limit", Verdict.TIMED_OUT)
         try:
             # Longer than any answer: what is longer still is cut to 64, and refused by its length.
             got = self.channel.recv(64)
@@ -213,8 +213,12 @@ class RoundPeer:
         if not got:
             raise self.gone()
         if got[: len(message)] != message or len(got) != len(message) + more_bytes:
-            raise CandidateFailedError("protocol_violation")
+            raise self.failed("protocol_violation")
         return got[len(message) :]
+
+    def failed(self, reason: str, verdict: Verdict = Verdict.CRASHED) -> Exception:
+        """The error to raise when this player's process is silent, or says something else."""
+        return CandidateFailedError(reason, verdict)
 
     def gone(self) -> Exception:
         """The error to raise when this player's process has hung up."""

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,13 +28,13 @@ from kernelwright.envs.memfd import seal
 from kernelwright.envs.paths import SEARCHED
 from kernelwright.envs.referee.layout import MESSAGE_BYTES, NUMPY_TYPES
 from kernelwright.envs.referee.roofline import Work
-from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
+from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.tolerance import Array, Expected
 from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.limits import REFERENCE_LIMITS
 from kernelwright.envs.sandbox.zygote import Zygote
-from kernelwright.envs.types import Case, Problem, Tolerance
+from kernelwright.envs.types import Case, Problem, Tolerance, Verdict
 
 ROUND_LIMIT_S = 60.0
 WARM_ROUNDS = 2
@@ -160,23 +160,39 @@ class Draws:
                 return
 
     def baseline_ns(
-        self, loaded: Loaded, numbers: Iterable[int], empty: RoundPeer, *, huge: bool
+        self,
+        loaded: Loaded,
+        numbers: Sequence[int],
+        empty: AbstractContextManager[RoundPeer],
+        *,
+        huge: bool,
+        warm: bool,
     ) -> list[tuple[int, int]]:
         """For each of these timed rounds (the module's time, what a round costs besides).
 
         A candidate's rounds are timed with all that belongs to a round, the module without. So that
         both sides carry the same, a round of `empty`, in which nothing is computed, goes with it.
+        That begins when the module is done, with a process as new as a candidate's; `warm`: it is
+        warmed as a candidate's.
         """
         module_ns = list(self.rounds_ns(self.reference, loaded, numbers, huge=huge))
-        empty_ns = list(self.rounds_ns(empty, loaded, numbers, huge=huge))
+        with empty as peer:
+            empty_ns = list(self.rounds_ns(peer, loaded, numbers, huge=huge, new=warm))
         return list(zip(module_ns, empty_ns, strict=True))
 
     def rounds_ns(
-        self, peer: RoundPeer, loaded: Loaded, numbers: Iterable[int], *, huge: bool = False
+        self,
+        peer: RoundPeer,
+        loaded: Loaded,
+        numbers: Sequence[int],
+        *,
+        huge: bool = False,
+        new: bool = False,
     ) -> Iterator[int]:
-        """How long each of these timed rounds took a trusted process."""
+        """How long each of these timed rounds took a trusted process. `new`: the first is warmed as
+        that of a process which has just been started."""
         for number in numbers:
-            with self.timed(loaded, number) as played:
+            with self.timed(loaded, number, first=new and number == numbers[0]) as played:
                 inputs = [draw.inputs for _, draw in played]
                 yield peer.took_ns(inputs, loaded.specs[loaded.timed], huge=huge)
 
@@ -244,11 +260,8 @@ class ReferenceProcess(RoundPeer):
     def gone(self) -> Exception:
         return ReferenceGoneError("the reference process ended")
 
-    def expect(self, message: bytes, more_bytes: int = 0, limit_s: float | None = None) -> bytes:
-        try:
-            return super().expect(message, more_bytes, limit_s)
-        except CandidateFailedError as failure:  # it is no candidate's process that is silent
-            raise ReferenceGoneError(failure.reason) from None
+    def failed(self, reason: str, verdict: Verdict = Verdict.CRASHED) -> Exception:
+        return ReferenceGoneError(f"the reference process: {reason}")  # no candidate's doing
 
     def load(self, problem: Problem) -> Loaded:
         """Raises ReferenceFailedError if the problem cannot run."""

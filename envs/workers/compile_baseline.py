@@ -27,13 +27,12 @@ from importlib.metadata import version
 from pathlib import Path
 from queue import SimpleQueue
 
-from kernelwright.envs.candidate.process import NothingNative
+from kernelwright.envs.candidate.process import nothing_native
 from kernelwright.envs.codec import from_plain, to_json
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.paths import SEARCHED, cache_folder, write_whole
 from kernelwright.envs.referee.resolution import RESOLVING_ROUNDS, resolved, steady
-from kernelwright.envs.referee.rounds import RoundPeer
-from kernelwright.envs.referee.timing import Pace, Runs, time_in_turns
+from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import (
     Draws,
     Loaded,
@@ -41,6 +40,7 @@ from kernelwright.envs.reference.client import (
     ReferenceGoneError,
     ReferenceProcess,
 )
+from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, toolchain_fingerprint
 from kernelwright.envs.types import Problem, Timing, content_hash
 from kernelwright.envs.workers.health import fresh_seed
@@ -51,7 +51,7 @@ PACE = Pace(most_blocks=60, budget_s=5.0)
 LIMIT_S = 600.0
 """For one problem, with the wait for a core that somebody else is measuring on."""
 LOOK_S = 0.2
-CLOCK = "an empty round goes with each; the module is warm"
+CLOCK = "a new process's empty round goes with each; the module is warm"
 """What was kept by another clock is measured anew."""
 NO_SPEED = "the module is too quick to be timed, or the machine did not keep still"
 LONGEST_REASON = 300
@@ -167,7 +167,7 @@ def measure(problem: Problem, core: int) -> CompiledBaseline:
 
     By the clock of candidates, whose speeds are divided by this one: an empty round goes with each.
     """
-    reference, nothing = ReferenceProcess(), NothingNative()
+    reference, sandboxes = ReferenceProcess(), Sandboxes()
     try:
         with exclusive(f"core-{core}"):
             loaded = reference.load(problem)
@@ -175,34 +175,38 @@ def measure(problem: Problem, core: int) -> CompiledBaseline:
             reference.aim(problem, loaded.timed, compiled=True)
             compile_s = time.monotonic() - started
             draws = Draws(reference, fresh_seed())
-            nothing.prime(loaded.specs[loaded.timed])
-            reference.aim(problem, loaded.timed)
-            parts = draws.baseline_ns(loaded, range(RESOLVING_ROUNDS), nothing, huge=True)
-            if not resolved(parts):
+            rounds = partial(_rounds, draws, loaded, sandboxes)
+            if not resolved(rounds(range(RESOLVING_ROUNDS), compiled=False)):
                 return CompiledBaseline(reason=NO_SPEED)
-            eager, compiled = (_runs(loaded, draws, nothing, compiled=one) for one in (False, True))
-            ahead = partial(draws.ahead, loaded)
-            timing, drift = time_in_turns(eager, compiled, PACE, ahead)
+
+            def ahead(numbers: range) -> None:
+                draws.ahead(loaded, numbers, numbers[:: PACE.block])
+
+            timing, drift = time_in_turns(
+                lambda numbers: [sum(one) for one in rounds(numbers, compiled=False)],
+                lambda numbers: [sum(one) for one in rounds(numbers, compiled=True)],
+                PACE,
+                ahead,
+            )
             draws.close()
     except (ReferenceFailedError, ReferenceGoneError) as error:
         reason = " ".join(str(error).split())[:LONGEST_REASON]
         return CompiledBaseline(reason=f"torch.compile: {reason}")
     finally:
         reference.close()
-        nothing.close()
+        sandboxes.close()
     if not steady(drift):
         return CompiledBaseline(reason=NO_SPEED)
     return CompiledBaseline(timing=timing, compile_s=round(compile_s, 3))
 
 
-def _runs(loaded: Loaded, draws: Draws, nothing: RoundPeer, *, compiled: bool) -> Runs:
+def _rounds(
+    draws: Draws, loaded: Loaded, sandboxes: Sandboxes, numbers: range, *, compiled: bool
+) -> list[tuple[int, int]]:
     """Rounds of the timed case by the one module or the other, each with an empty one."""
-
-    def play(numbers: range) -> list[int]:
-        draws.reference.aim(loaded.problem, loaded.timed, compiled=compiled)
-        return [sum(one) for one in draws.baseline_ns(loaded, numbers, nothing, huge=True)]
-
-    return play
+    draws.reference.aim(loaded.problem, loaded.timed, compiled=compiled)
+    nothing = nothing_native(sandboxes, loaded.specs[loaded.timed])
+    return draws.baseline_ns(loaded, numbers, nothing, huge=True, warm=True)
 
 
 def main() -> None:
