@@ -25,7 +25,7 @@ def _loaded(recipe: Recipe) -> tuple[dict[str, Problems], list[str]]:
     """(the suites by their keys, a reason for each that cannot be read)."""
     data = recipe.data
     specs = {"train_suite": data.train_suite, "held_out_suite": data.held_out_suite}
-    if data.sft_suite and {"sft", "grpo"} & set(recipe.stages):  # its triples are judged for both
+    if data.sft_suite and recipe.judges_triples:
         specs["sft_suite"] = data.sft_suite
     found: dict[str, Problems] = {}
     reasons: list[str] = []

@@ -45,7 +45,7 @@ def weight_bytes(recipe: Recipe, *, on_gpu: bool) -> float | None:
 def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:
     """What is estimated → a figure with its unit, in the order of the stages."""
     lines: dict[str, str] = {}
-    calls = taught_triples(recipe) if {"sft", "grpo"} & set(recipe.stages) else 0
+    calls = taught_triples(recipe) if recipe.judges_triples else 0
     if "sft" in recipe.stages:
         steps = sft_steps(recipe)
         lines["sft"] = "unknown" if steps is None else f"at most {steps} optimiser steps"

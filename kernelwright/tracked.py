@@ -21,7 +21,7 @@ def stage_names(recipe: Recipe) -> list[str]:
     stages, section = recipe.stages, recipe.eval
     trains, measures = {"sft", "grpo"} & set(stages), "eval" in stages
     planned = {
-        "triples": bool(trains),
+        "triples": recipe.judges_triples,
         "eval_before": measures and section.before,
         "sft": "sft" in stages,
         "eval_sft": measures and section.after_sft and len(trains) == 2,

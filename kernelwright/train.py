@@ -129,7 +129,7 @@ class Run:
         stages, section = self.recipe.stages, self.recipe.eval
         trained = [stage for stage in ("sft", "grpo") if stage in stages]
         measured = "eval" in stages
-        if trained:
+        if self.recipe.judges_triples:
             self.stage("triples", self.judge_triples, alone=True)
         if measured and section.before:
             self.measure("eval_before", start_adapter(self.recipe))

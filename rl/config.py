@@ -299,6 +299,12 @@ class Recipe(Section):
     project: str = Field(default="kernelwright", min_length=1)
     """What wandb and trackio file the run under."""
 
+    @property
+    def judges_triples(self) -> bool:
+        """Whether anything reads the judged examples: SFT does, and some methods."""
+        reads = "grpo" in self.stages and self.grpo.method.needs_triples
+        return "sft" in self.stages or reads
+
     @field_validator("reward")
     @classmethod
     def _reward_is_known(cls, name: str) -> str:

@@ -23,7 +23,7 @@ from functools import partial
 from statistics import median
 
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.candidate.process import SandboxedCandidate, nothing_native
+from kernelwright.envs.candidate.process import ALONE, SandboxedCandidate, nothing_native
 from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import Built
@@ -131,7 +131,7 @@ def native_rounds(trials: int) -> None:
         draws.ahead(loaded, BLOCK, BLOCK[:1])
         ratios = []
         for _ in range(trials):
-            with nothing_native(sandboxes, loaded.specs[0]) as nothing:
+            with nothing_native(sandboxes, ALONE, loaded.specs[0]) as nothing:
                 empty_ns = list(draws.rounds_ns(nothing, loaded, BLOCK, huge=True, new=True))
             with closing(SandboxedCandidate(built, sandboxes, 5.0)) as player:
                 player.ready()
@@ -189,7 +189,7 @@ def played_across(
     pairs: list[tuple[int, int]] = []
 
     def played(side: Draws, numbers: range) -> list[tuple[int, int]]:
-        nothing = nothing_native(sandboxes, loaded.specs[loaded.timed])
+        nothing = nothing_native(sandboxes, ALONE, loaded.specs[loaded.timed])
         return side.baseline_ns(loaded, numbers, nothing, huge=True, warm=True)
 
     def baseline(numbers: range) -> list[int]:

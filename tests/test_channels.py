@@ -18,6 +18,7 @@ from kernelwright.envs.referee import resolution
 from kernelwright.envs.reference.client import Draws, ReferenceProcess
 from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.sandbox.build import prune
+from kernelwright.envs.sandbox.toolchain import landlock_version
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
 from tests.nouns import RELU_KERNEL, RELU_MODULE
 
@@ -29,12 +30,14 @@ BATCHES, ANSWERS = 2, 2
 MARKS = r"""
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -49,6 +52,8 @@ static bool marked() {
   int pair[2], done = 0;
   char byte = 0, page[4096];
   struct flock whole = {};
+  sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, 0x7fff0000)};
+  sock_fprog program = {1, allow};
   whole.l_type = F_RDLCK;
   iovec part = {&byte, 1};
   msghdr header = {};
@@ -70,6 +75,9 @@ static bool marked() {
     done += syncfs(fd) == 0;
     done += sendmsg(fd, &header, MSG_DONTWAIT) >= 0;
     done += preadv2(fd, &part, 1, 0, RWF_NOWAIT) >= 0;
+    uint64_t hint = 2;
+    done += fcntl(fd, 1036 /* F_SET_RW_HINT */, &hint) == 0;
+    done += setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
   }
   for (const char* path : {"/dev/null", "/usr", "/usr/lib", "/bin/sh"}) {
     done += utimensat(AT_FDCWD, path, nullptr, 0) == 0;
@@ -91,6 +99,21 @@ static bool marked() {
   done += vmsplice(1, &part, 1, 0) >= 0 || errno != EPERM;
   done += madvise(at, 4096, MADV_REMOVE) == 0 || errno != EPERM;
   done += syscall(451, 3, nullptr, nullptr, 0) == 0;
+  done += syscall(SYS_seccomp, 1, 0, &program) == 0;
+  done += prctl(PR_SET_SECCOMP, 2, &program) == 0;
+  done += prctl(PR_SET_NAME, "mark") == 0;
+  done += mkfifo("/scratch/fifo", 0600) == 0;
+  done += syscall(434 /* pidfd_open */, getpid(), 0) >= 0;
+  done += syscall(SYS_close_range, 60, 60, 2 /* CLOSE_RANGE_UNSHARE */) == 0;
+  done += syscall(444 /* landlock_create_ruleset */, nullptr, 0, 1) >= 0 || errno != EPERM;
+  done += syscall(SYS_syslog, 10, nullptr, 0) >= 0;
+  for (int how : {MAP_SHARED, MAP_SHARED_VALIDATE})
+    done += mmap(nullptr, 4096, PROT_READ, how | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+  const int zeros = open("/dev/zero", O_RDWR);
+  done += HAS_LANDLOCK && zeros >= 0;  // mapped, it would be such memory too
+  static char stack[1 << 16];  // a thread that shares no descriptors
+  const int alone = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD;
+  done += clone([](void*) { return 0; }, stack + sizeof stack, alone, nullptr) >= 0;
   return done;
 }
 """
@@ -130,7 +153,8 @@ def test_a_kernel_can_leave_no_mark_on_anything_that_others_see(
     evaluator: Evaluator, problem: Problem
 ) -> None:
     head, brace, body = RELU_KERNEL.partition("{")
-    source = f"{MARKS}{head}{brace} if (marked()) return; {body}"
+    has_landlock = f"#define HAS_LANDLOCK {int(landlock_version() > 0)}"
+    source = f"{has_landlock}{MARKS}{head}{brace} if (marked()) return; {body}"
     found = judged(evaluator, problem, source)
     assert found.verdict is Verdict.CORRECT, (found.reason, found.log)
 

@@ -33,7 +33,8 @@ def test_the_quickstart_contradicts_nothing() -> None:
         (["data.held_out_suite=starter:sft", "data.train_on_held_out=true"], ""),
         (["data.sft_suite=null", "data.held_out_suite=starter:rl", "stages=[sft, eval]"], "data."),
         (["data.sft_suite=starter:nothing"], "data.sft_suite: "),
-        (["data.sft_suite=starter:nothing", "stages=[grpo]"], "data.sft_suite: "),
+        (["data.sft_suite=starter:nothing", "stages=[sft]"], "data.sft_suite: "),
+        (["data.sft_suite=starter:nothing", "stages=[grpo]"], ""),
         (["data.sft_suite=starter:nothing", "stages=[eval]"], ""),
     ],
 )

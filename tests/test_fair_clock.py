@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -22,8 +23,9 @@ from kernelwright.data.gallery import FOLDER
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.candidate.process import nothing_native
+from kernelwright.envs.candidate.process import ALONE, BESIDE_TORCH, nothing_native, place_of
 from kernelwright.envs.codec import to_plain
+from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee import resolution
 from kernelwright.envs.reference.client import WARM_ROUNDS, Draws, ReferenceProcess
@@ -37,7 +39,7 @@ from kernelwright.envs.reference.module import (
 from kernelwright.envs.reference.process import Aimed, ReferenceServer
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.runtimes import Runtime
-from kernelwright.envs.sandbox.zygote import SandboxLostError, Zygote
+from kernelwright.envs.sandbox.zygote import Job, SandboxLostError, Zygote
 from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Target, Verdict
 from kernelwright.envs.workers.health import PROBLEM, known_jobs
 from kernelwright.processes import living_below
@@ -75,9 +77,8 @@ def test_no_candidate_lives_while_the_baseline_is_timed(monkeypatch: pytest.Monk
     problem = load_problem(EXPLOITS / "problem.py")
     evaluator = Evaluator(JudgingConfig(), Target(name="test"))
     evaluator.reference.close()
-    evaluator.reference = evaluator.draws.reference = watched = WatchedReference(
-        evaluator.sandboxes.of(Runtime.NATIVE)
-    )
+    watched = WatchedReference(evaluator.sandboxes.of(Runtime.NATIVE))
+    evaluator.reference = evaluator.clock.reference = evaluator.draws.reference = watched
     candidate = Candidate(problem_key=problem.key, dialect="cpp", source=HONEST)
     found = evaluator.judge(problem, candidate, timed=True, seed=1)
     evaluator.close()
@@ -102,7 +103,7 @@ def test_empty_rounds_have_a_process_in_the_candidates_sandbox_for_whose_end_nob
     draws = Draws(evaluator.reference, 1)
     zygote = evaluator.sandboxes.of(Runtime.NATIVE).process.pid
     alone = living_below(zygote)
-    with nothing_native(evaluator.sandboxes, loaded.specs[loaded.timed]) as nothing:
+    with nothing_native(evaluator.sandboxes, ALONE, loaded.specs[loaded.timed]) as nothing:
         playing = living_below(zygote) - alone
         assert playing
         assert all(took_ns > 0 for took_ns in draws.rounds_ns(nothing, loaded, range(2), new=True))
@@ -113,6 +114,60 @@ def test_empty_rounds_have_a_process_in_the_candidates_sandbox_for_whose_end_nob
             list(draws.rounds_ns(nothing, loaded, range(2)))
     draws.close()
     assert living_below(zygote) == alone
+
+
+def test_empty_rounds_are_played_where_the_answer_is(evaluator: Evaluator) -> None:
+    loaded = evaluator.reference.load(load_problem(EXPLOITS / "problem.py"))
+    alone = Built(files=(), log="")
+    assert (place_of(alone), place_of(replace(alone, with_torch=True))) == (ALONE, BESIDE_TORCH)
+    zygote = evaluator.sandboxes.of(BESIDE_TORCH.runtime).process.pid
+    before = living_below(zygote)
+    spec = loaded.specs[loaded.timed]
+    with nothing_native(evaluator.sandboxes, BESIDE_TORCH, spec) as nothing:
+        assert living_below(zygote) > before
+        draws = Draws(evaluator.reference, 1)
+        assert all(took_ns > 0 for took_ns in draws.rounds_ns(nothing, loaded, range(2), new=True))
+        draws.close()
+    assert living_below(zygote) == before
+
+
+def test_where_an_empty_round_cannot_start_nothing_is_left_open(
+    evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = evaluator.reference.load(load_problem(EXPLOITS / "problem.py"))
+    before = os.listdir("/proc/self/fd")
+
+    def lost(*_: object, **__: object) -> Job:
+        raise SandboxLostError("no more processes")
+
+    monkeypatch.setattr(Zygote, "start", lost)
+    with (
+        pytest.raises(SandboxLostError, match="no more processes"),
+        nothing_native(evaluator.sandboxes, ALONE, loaded.specs[loaded.timed]),
+    ):
+        pass
+    assert os.listdir("/proc/self/fd") == before
+
+
+def test_whether_a_problem_has_speeds_is_found_out_before_the_first_process_of_an_answer(
+    evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What that leaves behind could make the module's rounds slow, for the whole batch."""
+    done: list[str] = []
+    baseline, play = evaluator.clock._baseline, evaluator._play
+
+    def noted(*words: Any) -> list[tuple[int, int]]:
+        done.append("module")
+        return baseline(*words)
+
+    def played(*words: Any) -> None:
+        done.append("answer")
+        play(*words)
+
+    monkeypatch.setattr(evaluator.clock, "_baseline", noted)
+    monkeypatch.setattr(evaluator, "_play", played)
+    assert judged(evaluator, HONEST, 1).verdict is Verdict.CORRECT
+    assert done[:2] == ["module", "answer"]
 
 
 def test_a_module_that_takes_less_than_a_round_costs_gives_no_speed() -> None:
@@ -138,9 +193,9 @@ def test_whether_a_problem_has_speeds_is_decided_once_for_all_its_answers(
     evaluator: Evaluator,
 ) -> None:
     first = judged(evaluator, HONEST, 1)
-    (parts,) = evaluator.resolving.values()
+    (parts,) = evaluator.clock.resolving.values()
     assert len(parts) == resolution.RESOLVING_ROUNDS
-    evaluator.resolving = {key: [(1, 1_000)] for key in evaluator.resolving}
+    evaluator.clock.resolving = {key: [(1, 1_000)] for key in evaluator.clock.resolving}
     again = judged(evaluator, HONEST, 2)
     assert first.verdict is again.verdict is Verdict.CORRECT
     assert again.timing is None

@@ -150,6 +150,27 @@ def test_a_module_that_is_random_is_the_problems_fault_and_said_in_a_line(
     assert "\n" not in found.log
 
 
+def test_a_problems_module_can_load_no_filters_of_system_calls(judge: Judge) -> None:
+    """A thousand that are freed at once stop Linux 6.18."""
+    odd = problem(
+        [
+            "def forward(self, x):",
+            "    import ctypes",
+            "    allow = ctypes.c_uint64(0x7FFF_0000_0000_0006)",
+            "    program = (ctypes.c_uint64 * 2)(1, ctypes.addressof(allow))",
+            "    libc = ctypes.CDLL(None)",
+            "    said = [libc.prctl(22, 2, program), libc.syscall(317, 1, 0, program)]",
+            "    return x * said.count(-1)",
+        ],
+        "torch.randn(N)",
+    )
+    source = 'extern "C" void kernel(const float* x, float* out, long n, long) '
+    source += "{ for (long i = 0; i < n; ++i) out[i] = 2 * x[i]; }"
+    candidate = Candidate(problem_key=odd.key, dialect="cpp", source=source)
+    found = judge.evaluate(odd, candidate)
+    assert found.verdict is Verdict.CORRECT, found.log
+
+
 def test_nan_where_it_always_is_is_not_random() -> None:
     methods = ["def forward(self, x):", "    return torch.log(x), x > 0"]
     odd = problem(methods, "torch.randn(N)")

@@ -25,6 +25,7 @@ from kernelwright.recipe import RecipeError, resolve
 from kernelwright.rewards.price import PRESETS
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.trl_options import GRPO_KEYS, RUN_KEYS, SFT_KEYS, trl_fields
+from kernelwright.tracked import stage_names
 from kernelwright.yaml_tree import Tree, merge, parse_value
 
 ROOT = Path(__file__).parents[1]
@@ -351,6 +352,22 @@ def test_the_held_out_suite_is_measured_around_each_stage(
     overrides: list[str], expected: int
 ) -> None:
     assert measurements(resolve(FIXTURES / "base.yaml", overrides).recipe) == expected
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        ([], True),
+        (["stages=[grpo, eval]"], False),
+        (["stages=[grpo]", "grpo.method.name=contrastive", "judge.timed=true"], True),
+        (["stages=[eval]", "grpo.method.name=contrastive", "judge.timed=true"], False),
+    ],
+)
+def test_examples_are_judged_where_anything_reads_them(
+    overrides: list[str], *, expected: bool
+) -> None:
+    recipe = resolve(FIXTURES / "base.yaml", overrides).recipe
+    assert recipe.judges_triples is ("triples" in stage_names(recipe)) is expected
 
 
 def test_the_dry_run_is_itself_a_recipe_and_says_where_each_value_is_from(tmp_path: Path) -> None:

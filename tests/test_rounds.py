@@ -203,6 +203,36 @@ def test_whose_peer_leaves_messages_unread_and_closes_is_gone(inputs: int) -> No
         peer.expect(b"D")
 
 
+def test_who_reads_nothing_cannot_keep_the_referee_waiting() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    peer = Peer(ours, 10.0)
+
+    def keep_on() -> None:
+        for _ in range(10_000):
+            peer.send(bytes(1 << 12), [])
+
+    with ours, theirs, pytest.raises(CandidateFailedError, match="protocol_violation"):
+        keep_on()
+
+
+def test_a_process_of_ours_that_fails_is_nobodys_failure_in_whatever_way_it_does(
+    inputs: int,
+) -> None:
+    def mapped(channel: socket.socket, message: bytes, files: list[int]) -> None:
+        with mmap.mmap(files[1], 0):
+            channel.send(b"D" + message[1:] + (1).to_bytes(NS_BYTES, "little"))
+            channel.recv(1)
+
+    class Ours(DevicePeer):
+        def failed(self, reason: str, verdict: Verdict = Verdict.CRASHED) -> Exception:
+            return RuntimeError(reason)
+
+    late = says(b"D", (1 << 62).to_bytes(NS_BYTES, "little"))
+    for answer in (mapped, late, says(b"E")):
+        with pytest.raises(RuntimeError, match=r"protocol_violation|clocks_disagree"):
+            played(answer, inputs, Ours)
+
+
 def test_a_devices_duration_counts_where_the_referees_clock_can_contain_it(inputs: int) -> None:
     for duration_ns in (1, 1234):
         told = duration_ns.to_bytes(NS_BYTES, "little")

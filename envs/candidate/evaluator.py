@@ -1,30 +1,21 @@
-"""One candidate, start to finish: build, check, time. The only place that gives a verdict."""
+"""One candidate, start to finish: built, checked, and timed (`clock.py`). Gives the verdict."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 
 from kernelwright.envs.abi import UnsupportedDtypeError
-from kernelwright.envs.candidate.process import SandboxedCandidate, nothing_native
+from kernelwright.envs.candidate.clock import Clock
+from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import failed
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.locks import exclusive
-from kernelwright.envs.referee.resolution import (
-    RESOLVING_ROUNDS,
-    TRIES,
-    Parts,
-    costs,
-    resolved,
-    steady,
-)
-from kernelwright.envs.referee.roofline import floor_ns, too_fast
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
-from kernelwright.envs.referee.timing import Pace, time_in_turns
+from kernelwright.envs.referee.timing import Pace
 from kernelwright.envs.reference.client import (
     Draw,
     Draws,
@@ -33,7 +24,7 @@ from kernelwright.envs.reference.client import (
     ReferenceProcess,
 )
 from kernelwright.envs.replay.client import GpuCandidate
-from kernelwright.envs.replay.counters import Facts, split_counters
+from kernelwright.envs.replay.counters import split_counters
 from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
@@ -44,7 +35,6 @@ from kernelwright.envs.types import (
     Evaluation,
     Problem,
     Target,
-    Timing,
     Verdict,
 )
 
@@ -93,9 +83,7 @@ class Evaluator:
         self.sandboxes = Sandboxes()
         self.loaded: Loaded | None = None
         self.draws = Draws(self.reference, 0)
-        self.floors_ns: dict[str, float | None] = {}
-        self.resolving: dict[tuple[str, bool], Parts] = {}
-        """Problem, and whether on a device → the rounds that decide whether speeds can be told."""
+        self.clock = Clock(self.reference, self.sandboxes, target, config.pace)
 
     def judge(
         self, problem: Problem, candidate: Candidate, *, timed: bool, seed: int
@@ -158,11 +146,13 @@ class Evaluator:
 
     def _run(self, session: Session, timed: bool) -> Evaluation:
         try:
+            if timed:
+                self.clock.look(session)
             self._play(session, lambda player: self._check(session, player))
             session.warm = session.device is None and session.spent_s < QUICK_S
             if not timed:
                 return session.decided(Verdict.CORRECT, "ok")
-            return self._time(session)
+            return self.clock.time(session, self._timed_rounds)
         except CandidateFailedError as failure:
             return session.decided(failure.verdict, failure.reason)
         except WrongOutputError:
@@ -247,71 +237,6 @@ class Evaluator:
         if not checked.passed:
             raise WrongOutputError
 
-    def _time(self, session: Session) -> Evaluation:
-        """Baseline and candidate in turns, on the same inputs; never two of them alive at once.
-
-        A candidate that lives while the baseline runs can slow it down, so each of its blocks has a
-        process of its own, which is gone before the baseline's next. No speed is told where the
-        module is too quick for the clock, nor where the machine did not keep still, twice.
-        """
-        loaded, pace = session.loaded, self.config.pace
-        self.reference.aim(loaded.problem, loaded.timed, on_device=session.device is not None)
-        resolving = self._resolving(session)
-        if not resolved(resolving):
-            self._timed_rounds(session, range(pace.block))  # for what it does when called again
-            return replace(session.decided(Verdict.CORRECT, "ok"), facts=costs(resolving))
-        for _ in range(TRIES):
-            parts = list[tuple[int, int]]()
-            timing, drift = self._in_turns(session, parts)
-            found = self._timed(session, timing, (("baseline_drift", drift), *costs(parts)))
-            if steady(drift) or found.verdict is not Verdict.CORRECT:
-                return found
-            session.spent_s = 0.0  # the machine's fault: not at the candidate's cost
-        return replace(found, timing=None)
-
-    def _in_turns(self, session: Session, parts: list[tuple[int, int]]) -> tuple[Timing, float]:
-        """Adds what the baseline's rounds consist of to `parts`."""
-        # A process that replays goes on, and its device code may remember: no input comes twice.
-        first = len(session.checks) if session.device else 0
-
-        def own(numbers: range) -> range:
-            return range(first + numbers.start, first + numbers.stop)
-
-        def baseline(numbers: range) -> list[int]:
-            found = self._baseline(session, own(numbers))
-            parts.extend(found)
-            return [sum(one) for one in found]
-
-        def candidate(numbers: range) -> list[int]:
-            return self._timed_rounds(session, own(numbers))
-
-        def ahead(numbers: range) -> None:
-            self._ahead(session, own(numbers))
-
-        return time_in_turns(baseline, candidate, self.config.pace, ahead)
-
-    def _ahead(self, session: Session, numbers: range) -> None:
-        """Draws what some blocks need."""
-        begin = numbers[:: self.config.pace.block] if session.warm else ()
-        session.draws.ahead(session.loaded, numbers, begin)
-
-    def _timed(self, session: Session, timing: Timing, facts: Facts) -> Evaluation:
-        """Correct, and so fast; or faster than the roofline, which is a cheat."""
-        floor = None if session.device else self._floor_ns(session.loaded, session.loaded.timed)
-        facts = facts if floor is None else (*facts, ("floor_ns", floor))
-        median_ns = median(timing.candidate_ns)
-        if too_fast(median_ns, floor):
-            facts = (*facts, ("median_ns", float(median_ns)))
-            return replace(session.decided(Verdict.CHEATED, "too_fast"), facts=facts)
-        return replace(session.decided(Verdict.CORRECT, "ok"), timing=timing, facts=facts)
-
-    def _resolving(self, session: Session) -> Parts:
-        """The rounds that decide whether a problem's speeds can be told: for all its answers."""
-        key = (session.loaded.key, session.device is not None)
-        if key not in self.resolving:
-            self.resolving[key] = self._baseline(session, range(RESOLVING_ROUNDS))
-        return self.resolving[key]
-
     def _timed_rounds(self, session: Session, numbers: Sequence[int]) -> list[int]:
         """How long each of these rounds took a process of the candidate's."""
         found: list[int] = []
@@ -323,23 +248,6 @@ class Evaluator:
 
         self._play(session, part)
         return found
-
-    def _baseline(self, session: Session, numbers: Sequence[int]) -> list[tuple[int, int]]:
-        """For each of these rounds (the module's time, what a round costs besides), as this
-        candidate's are timed: a device tells how long its work took, and with a native kernel goes
-        what an empty round costs."""
-        draws, loaded = session.draws, session.loaded
-        if session.device is not None:
-            return [(one, 0) for one in draws.rounds_ns(self.reference, loaded, numbers)]
-        nothing = nothing_native(self.sandboxes, loaded.specs[loaded.timed])
-        return draws.baseline_ns(loaded, numbers, nothing, huge=session.huge, warm=session.warm)
-
-    def _floor_ns(self, loaded: Loaded, case: int) -> float | None:
-        """The roofline of a problem's timed case (envs/referee/roofline.py), worked out once."""
-        key = loaded.key
-        if key not in self.floors_ns:
-            self.floors_ns[key] = floor_ns(self.reference.work(loaded, case), self.target)
-        return self.floors_ns[key]
 
     def close(self) -> None:
         self.draws.close()

@@ -8,6 +8,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import Built
@@ -16,13 +17,30 @@ from kernelwright.envs.referee.exit_codes import EMULATED_EXITS, EXITS
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.sandbox.build import head
-from kernelwright.envs.sandbox.limits import RUN_LIMITS, TORCH_LIMITS
+from kernelwright.envs.sandbox.limits import RUN_LIMITS, TORCH_LIMITS, Limits
 from kernelwright.envs.sandbox.patience import patience
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.zygote import SandboxLostError
 from kernelwright.envs.types import Verdict
 
 START_LIMIT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The sandbox that an answer runs in, and its limits there."""
+
+    runtime: Runtime
+    limits: Limits
+
+
+ALONE = Place(Runtime.NATIVE, RUN_LIMITS)
+BESIDE_TORCH = Place(Runtime.TORCH, TORCH_LIMITS)
+
+
+def place_of(built: Built) -> Place:
+    """Where what was built runs; so do the empty rounds that go with its."""
+    return BESIDE_TORCH if built.with_torch else ALONE
 
 
 class PrimedPeer(RoundPeer):
@@ -51,20 +69,21 @@ class NothingNative(PrimedPeer):
     """A process that plays rounds as a native kernel does, and computes nothing.
 
     How long that takes is what a round costs by itself. It is new, and of the very sandbox that
-    native candidates run in: as equal to theirs as can be, for how quick rounds are differs from
-    process to process, and from sandbox to sandbox, by a tenth and more.
+    the candidates run in that it stands beside: as equal to theirs as can be, for how quick rounds
+    are differs from process to process, and from sandbox to sandbox, by a tenth and more.
     """
 
-    def __init__(self, sandboxes: Sandboxes, spec: CaseSpec) -> None:
+    def __init__(self, sandboxes: Sandboxes, place: Place) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        super().__init__(mine, START_LIMIT_S)
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        zygote = sandboxes.of(Runtime.NATIVE)
-        with theirs:
-            self.job = zygote.start("nothing", RUN_LIMITS, log=nowhere, channel=theirs.fileno())
-        os.close(nowhere)
-        self.ready()
-        self.prime(spec)
+        super().__init__(mine, START_LIMIT_S * patience())
+        try:
+            with theirs, open(os.devnull, "wb") as nowhere:
+                self.job = sandboxes.of(place.runtime).start(
+                    "nothing", place.limits, log=nowhere.fileno(), channel=theirs.fileno()
+                )
+        except BaseException:
+            mine.close()
+            raise
 
     def gone(self) -> Exception:
         return SandboxLostError("the process that plays empty rounds ended")
@@ -78,10 +97,12 @@ class NothingNative(PrimedPeer):
 
 
 @contextmanager
-def nothing_native(sandboxes: Sandboxes, spec: CaseSpec) -> Iterator[RoundPeer]:
+def nothing_native(sandboxes: Sandboxes, place: Place, spec: CaseSpec) -> Iterator[RoundPeer]:
     """One that is started when the block begins, and gone when it ends."""
-    nothing = NothingNative(sandboxes, spec)
+    nothing = NothingNative(sandboxes, place)
     try:
+        nothing.ready()
+        nothing.prime(spec)
         yield nothing
     finally:
         nothing.close()
@@ -97,12 +118,11 @@ class SandboxedCandidate(PrimedPeer):
         self.status: int | None = None
         self.exits = EXITS | EMULATED_EXITS if built.emulated else EXITS
         files = [(name, memfd(content)) for name, content in built.files]
-        usual, beside_torch = (Runtime.NATIVE, RUN_LIMITS), (Runtime.TORCH, TORCH_LIMITS)
-        runtime, limits = beside_torch if built.with_torch else usual
+        place = place_of(built)
         with theirs:
-            self.job = sandboxes.of(runtime).start(
+            self.job = sandboxes.of(place.runtime).start(
                 "play",
-                limits,
+                place.limits,
                 files=files,
                 command=[],
                 channel=theirs.fileno(),
@@ -118,6 +138,8 @@ class SandboxedCandidate(PrimedPeer):
         number = self.status - 128
         if number == signal.SIGXFSZ:
             return CandidateFailedError("output_flood")
+        if number == signal.SIGKILL and self.job.used_up_memory:
+            return CandidateFailedError("out_of_memory")
         if number > 0:
             return CandidateFailedError(f"signal_{number}")
         verdict, reason = self.exits.get(self.status, (Verdict.CRASHED, f"exit_{self.status}"))

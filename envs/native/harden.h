@@ -3,8 +3,8 @@
 // Order matters: mounts need root of the namespace, the uid drop ends that; Landlock and seccomp come
 // last because they also bind this code. Nothing here can be undone by the process itself.
 //
-// Holds: the system calls of kDenied and, of answers, of kMarks; new namespaces, sockets, starting programs (unless it is a
-// compiler); files outside the system's folders and /scratch; rlimits; capabilities; the user where we are root.
+// Holds: the system calls of kDenied and, of answers, of kMarks; new namespaces, sockets, filters of its own, starting
+// programs (unless it is a compiler); shared memory without a name (of answers); files outside the system's folders and /scratch; rlimits; capabilities; the user where we are root.
 // Does not hold: system calls that are not listed (a deny-list: it bounds what can be reached, the
 // namespaces bound what it reaches); reading the system's folders; without Landlock in this kernel,
 // paths are bound by the empty root alone, and envs/sandbox/levels.py says so.
@@ -17,14 +17,17 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -54,7 +57,7 @@ constexpr uint32_t kArch = AUDIT_ARCH_X86_64;
 constexpr uint32_t kForeignBit = 0x40000000;  // x32 system calls
 constexpr uint32_t kStarts[] = {SYS_fork, SYS_vfork, SYS_execve, SYS_execveat};
 constexpr uint32_t kOldMarks[] = {SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes,
-                                  SYS_futimesat, SYS_inotify_init, SYS_pipe};
+                                  SYS_futimesat, SYS_inotify_init, SYS_pipe, SYS_mknod};
 #elif defined(__aarch64__)
 constexpr uint32_t kArch = AUDIT_ARCH_AARCH64;
 constexpr uint32_t kForeignBit = 0xffffffff;
@@ -64,6 +67,14 @@ constexpr uint32_t kOldMarks[] = {SYS_fchmod};
 #error "the sandbox knows x86-64 and aarch64"
 #endif
 
+// Landlock by number: the headers of a machine are often older than its kernel.
+constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
+
+// What loads filters of the caller's own, with SYS_seccomp and SYS_bpf below: a thousand that are
+// freed at once stop Linux 6.18, for everybody and for good.
+constexpr uint32_t kFiltersOfPrctl[] = {PR_SET_SECCOMP};
+constexpr uint32_t kFiltersOfSockets[] = {SO_ATTACH_FILTER, 50 /* SO_ATTACH_BPF */, 51 /* SO_ATTACH_REUSEPORT_CBPF */,
+                                          52 /* SO_ATTACH_REUSEPORT_EBPF */};
 // System calls that neither a kernel nor a compiler needs and that reach past the namespaces.
 constexpr uint32_t kDenied[] = {
     SYS_ptrace,        SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp,
@@ -79,13 +90,14 @@ constexpr uint32_t kDenied[] = {
     SYS_open_tree,     SYS_move_mount,       SYS_fsopen,            SYS_fsconfig,
     SYS_fsmount,       SYS_fspick,           SYS_mount_setattr,     SYS_memfd_secret,
     SYS_setpriority,   SYS_sched_setscheduler, SYS_sched_setattr,
-    SYS_shmget,        SYS_msgget,           SYS_semget,
+    SYS_shmget,        SYS_msgget,           SYS_semget,            SYS_seccomp,
+    SYS_syslog,        kCreateRuleset,       kAddRule,              kRestrictSelf,
 };
 // System calls by which a kernel could leave a mark that the process of another candidate sees, or
 // that outlives it: attributes, times, modes and locks of files that are shown to both, what of them
 // is in memory, descriptors in flight, the numbers of unnamed files and pipes, the host's disks; and
-// what keeps memory that no limit of a process counts (pages in a pipe). Compilers use some, and run
-// no answer.
+// what keeps memory that no limit of a process counts (pages in a pipe, the tables of descriptors that
+// threads may have for themselves). Compilers use some, and run no answer.
 // By number: extended attributes by folder, attributes, residency and modes of newer kernels.
 constexpr uint32_t kMarks[] = {
     SYS_setxattr,      SYS_lsetxattr,        SYS_fsetxattr,         SYS_removexattr,
@@ -96,22 +108,22 @@ constexpr uint32_t kMarks[] = {
     SYS_mincore,       SYS_preadv2,          SYS_pwritev2,          SYS_inotify_init1,
     SYS_inotify_add_watch, SYS_socketpair,   SYS_sendmsg,           SYS_sendmmsg,
     SYS_memfd_create,  SYS_pipe2,            SYS_vmsplice,          SYS_splice,
-    SYS_tee,           SYS_io_setup,         SYS_io_submit,
+    SYS_tee,           SYS_io_setup,         SYS_io_submit,         SYS_mknodat,
+    SYS_prctl,         434 /* pidfd_open */,
     440 /* process_madvise */, 451 /* cachestat */, 452 /* fchmodat2 */, 463 /* setxattrat */,
     466 /* removexattrat */, 469 /* file_setattr */,
 };
-// Of fcntl: locks of all kinds, leases, and watching a folder. Of madvise: taking pages out of a file,
+// Of fcntl: locks of all kinds, leases, watching a folder, and how long what is written will live. Of madvise: taking pages out of a file,
 // which would be filled with zeros once the clock has stopped.
-constexpr uint32_t kMarksOfFcntl[] = {F_SETLK, F_SETLKW, 37, 38, 1024, 1026};
+constexpr uint32_t kMarksOfFcntl[] = {F_SETLK, F_SETLKW, 37, 38, 1024, 1026,
+                                      1036 /* F_SET_RW_HINT */, 1038 /* F_SET_FILE_RW_HINT */};
 constexpr uint32_t kMarksOfMadvise[] = {9 /* MADV_REMOVE */};
 constexpr uint32_t kNewNamespaces = 0x7e020080;  // CLONE_NEW{USER,NS,PID,NET,IPC,UTS,CGROUP,TIME}
-constexpr uint32_t kThread = 0x00010000;         // CLONE_THREAD
+constexpr uint32_t kUnshares[] = {2, 6};         // of close_range: CLOSE_RANGE_UNSHARE, by itself or with CLOEXEC
 constexpr uint32_t kTerminalInput = 0x5412;      // TIOCSTI
 
 inline void filter_system_calls(Starts starts) {
   const bool processes = starts == Starts::kProcesses;
-  // The bits of which a clone must have one: any for processes, because a fork has SIGCHLD.
-  const uint32_t clones = processes ? ~0U : kThread;
   std::vector<sock_filter> code;
   // 32 bits, of an argument the low half: all that the kernel reads of clone's flags and of
   // ioctl's command.
@@ -121,6 +133,9 @@ inline void filter_system_calls(Starts starts) {
   // Distances of jumps are counted in instructions: `skip` is the length of what answers a match.
   const auto unless_equal_skip = [&](uint32_t value, uint8_t skip) {
     code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip));
+  };
+  const auto unless_any_skip = [&](uint32_t bits, uint8_t skip) {
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, skip));
   };
   const auto refuse_by_argument = [&](uint32_t number, int argument, const auto& values) {
     unless_equal_skip(number, 2 + 2 * std::size(values));
@@ -157,15 +172,30 @@ inline void filter_system_calls(Starts starts) {
     }
     refuse_by_argument(SYS_fcntl, 1, kMarksOfFcntl);
     refuse_by_argument(SYS_madvise, 2, kMarksOfMadvise);
+    refuse_by_argument(SYS_close_range, 2, kUnshares);
+    // Memory that is shared lives in no process: where it is too much, ending processes gives none
+    // of it back, and the kernel goes on to the zygote.
+    unless_equal_skip(SYS_mmap, 5);
+    load(offsetof(seccomp_data, args[3]));
+    unless_any_skip(MAP_ANONYMOUS, 2);
+    unless_any_skip(MAP_SHARED, 1);
+    refuse(EPERM);
+    give(SECCOMP_RET_ALLOW);
   }
+  refuse_by_argument(SYS_prctl, 0, kFiltersOfPrctl);
+  refuse_by_argument(SYS_setsockopt, 2, kFiltersOfSockets);
   unless_equal_skip(SYS_clone3, 1);
   refuse(ENOSYS);  // a filter sees registers only: its flags are behind a pointer; the C library falls back to clone
-  unless_equal_skip(SYS_clone, 5);
+  // No new namespaces; of answers only threads that share their descriptors.
+  const uint32_t needed = processes ? 0 : CLONE_THREAD | CLONE_FILES;
+  unless_equal_skip(SYS_clone, 7);
   load(offsetof(seccomp_data, args[0]));
-  code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kNewNamespaces, 1, 0));
-  code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, clones, 1, 0));
+  unless_any_skip(kNewNamespaces, 1);
   refuse(EPERM);
+  code.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, needed));
+  unless_equal_skip(needed, 1);
   give(SECCOMP_RET_ALLOW);
+  refuse(EPERM);
   unless_equal_skip(SYS_ioctl, 4);
   load(offsetof(seccomp_data, args[1]));
   unless_equal_skip(kTerminalInput, 1);
@@ -178,8 +208,6 @@ inline void filter_system_calls(Starts starts) {
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)) die(kNoSandbox, "seccomp");
 }
 
-// Landlock by number: the headers of a machine are often older than its kernel.
-constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
 constexpr uint64_t kExecute = 1, kWriteFile = 2, kReadFile = 4, kReadFolder = 8;
 constexpr uint64_t kTruncate = 1 << 14, kDeviceControl = 1 << 15;
 constexpr uint64_t kMakeDevices = (1 << 6) | (1 << 11);  // character and block devices
@@ -188,7 +216,7 @@ inline long landlock_version() { return syscall(kCreateRuleset, nullptr, 0, 1); 
 
 // Files: the system's are readable, /scratch is writable, all else does not exist. Also no TCP, no
 // signals and no abstract sockets to the outside, where this kernel knows those rules.
-inline void restrict_files(const std::vector<std::string>& readable) {
+inline void restrict_files(const Limits& limits) {
   const long version = landlock_version();
   if (version < 1) return;  // the sandbox level says so (envs/sandbox/levels.py)
   // Every right that this version knows: what a ruleset does not name stays allowed.
@@ -210,12 +238,14 @@ inline void restrict_files(const std::vector<std::string>& readable) {
   for (const char* path : {"/usr", "/lib", "/lib64", "/bin", "/opt"}) {
     allow(path, kExecute | kReadFile | kReadFolder);
   }
-  for (const std::string& path : readable) allow(path.c_str(), kExecute | kReadFile | kReadFolder);
+  for (const std::string& path : limits.readable) allow(path.c_str(), kExecute | kReadFile | kReadFolder);
   allow("/etc/ld.so.cache", kReadFile);
   allow("/proc/cpuinfo", kReadFile);
   allow("/etc/alternatives", kReadFile | kReadFolder | kExecute);
   allow("/scratch", ~(kMakeDevices | kDeviceControl));
-  for (const char* path : {"/dev/null", "/dev/zero", "/dev/urandom"}) allow(path, kReadFile | kWriteFile);
+  for (const char* path : {"/dev/null", "/dev/urandom"}) allow(path, kReadFile | kWriteFile);
+  // Mapped, it is shared memory without a name (see kMarks).
+  if (limits.starts == Starts::kProcesses) allow("/dev/zero", kReadFile | kWriteFile);
   if (syscall(kRestrictSelf, rules, 0)) die(kNoSandbox, "landlock_restrict_self");
   close(rules);
 }
@@ -243,10 +273,9 @@ inline void set_limits(const Limits& limits) {
   set(RLIMIT_NPROC, limits.processes);
   set(RLIMIT_CPU, limits.cpu_seconds);
   set(RLIMIT_NOFILE, 64);
-  const rlimit none = {0, 0};
-  for (auto kind : {RLIMIT_CORE, RLIMIT_MSGQUEUE}) {
-    if (setrlimit(kind, &none)) die(kNoSandbox, "rlimit");
-  }
+  // Of a core 1: with 0 the kernel would still start the host's program for cores (core(5)).
+  const rlimit none = {0, 0}, no_core = {1, 1};
+  if (setrlimit(RLIMIT_MSGQUEUE, &none) || setrlimit(RLIMIT_CORE, &no_core)) die(kNoSandbox, "rlimit");
 }
 
 inline void drop_rights(const Limits& limits) {

@@ -97,7 +97,7 @@ inline void settle(const Job& job) {
   const int log = fcntl(job.log, F_DUPFD, 32), channel = fcntl(job.channel, F_DUPFD, 32);
   if (dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0 || dup2(channel, 3) < 0) die(kNoSandbox, "dup2");
   syscall(SYS_close_range, 4, ~0U, 0);
-  restrict_files(job.limits.readable);
+  restrict_files(job.limits);
 }
 
 // The first process of a namespace is immune to most signals, so the job proper is its child.
@@ -108,19 +108,28 @@ inline void settle(const Job& job) {
   // A change of user sets both anew: to fs.suid_dumpable, and to no signal.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  int hardened[2];  // a byte in it says that all that follows is the job's own doing
+  if (pipe2(hardened, O_CLOEXEC)) die(kNoSandbox, "pipe");
   const pid_t worker = fork();
   if (worker < 0) die(kNoSandbox, "fork");
   if (worker == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     // Not in `settle`: it may refuse the very fork that made this process.
     filter_system_calls(job.limits.starts);
+    if (write(hardened[1], "", 1) != 1) die(kNoSandbox, "hardened");
+    for (int end : hardened) close(end);
     start(job);
     _exit(kBadUse);
   }
+  close(hardened[1]);
+  char byte;
+  const bool was_hardened = read(hardened[0], &byte, 1) == 1;
+  close(hardened[0]);
   for (int status;;) {
     if (waitpid(worker, &status, 0) != worker) continue;
     const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    _exit(code == kNoSandbox ? 1 : code);  // our own failures are told apart from a candidate's
+    if (!was_hardened) _exit(kNoSandbox);
+    _exit(code == kNoSandbox ? 1 : code);  // a candidate's, which says what only we may say
   }
 }
 

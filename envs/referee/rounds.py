@@ -17,6 +17,7 @@ import secrets
 import select
 import socket
 import time
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -55,19 +56,6 @@ def poisoned_output(spec: CaseSpec, *, huge: bool) -> int:
         file.write(bytes([POISON]) * size)
     seal(descriptor, FIXED_SIZE)
     return descriptor
-
-
-def finish(output: int) -> None:
-    """From now on nobody writes to the outputs, by whatever descriptor.
-
-    Raises CandidateFailedError where somebody could: a mapping that can write is still there. Where
-    the kernel itself has to be waited for, the round takes longer by that: it is rare, and never in
-    a candidate's favour.
-    """
-    try:
-        seal(output)  # the kernel refuses while there is such a mapping (EBUSY)
-    except OSError:
-        raise CandidateFailedError("protocol_violation") from None
 
 
 def compare(case: str, copy: bytes, spec: CaseSpec, expected: list[Expected]) -> CaseCheck:
@@ -180,12 +168,28 @@ class RoundPeer:
         started = time.perf_counter_ns()
         self.send(b"G" + nonce, [inputs, output])
         said = self.expect(b"D" + nonce, NS_BYTES if self.reports_ns else 0)
-        finish(output)
+        self._finish(output)
         return self._duration_ns(time.perf_counter_ns() - started, said)
 
-    def send(self, message: bytes, files: list[int]) -> None:
+    def _finish(self, output: int) -> None:
+        """From now on nobody writes to the outputs, by whatever descriptor.
+
+        Raises `failed` where somebody could: a mapping that can write is still there. Where the
+        kernel itself has to be waited for, the round takes longer by that: it is rare, and never
+        in a candidate's favour.
+        """
         try:
-            socket.send_fds(self.channel, [message], files)
+            seal(output)  # the kernel refuses while there is such a mapping (EBUSY)
+        except OSError:
+            raise self.failed("protocol_violation") from None
+
+    def send(self, message: bytes, files: list[int]) -> None:
+        descriptors = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", files))
+        try:
+            # At once or not at all: who reads nothing could keep us waiting without an end.
+            self.channel.sendmsg([message], [descriptors], socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            raise self.failed("protocol_violation") from None
         except OSError:
             raise self.gone() from None
 
@@ -195,7 +199,7 @@ class RoundPeer:
             return wall_ns
         reported_ns = int.from_bytes(said, "little")
         if not 0 < reported_ns <= wall_ns:
-            raise CandidateFailedError("clocks_disagree", Verdict.UNJUDGED)
+            raise self.failed("clocks_disagree", Verdict.UNJUDGED)
         return reported_ns
 
     def expect(self, message: bytes, more_bytes: int = 0, limit_s: float | None = None) -> bytes:

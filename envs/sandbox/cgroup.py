@@ -50,7 +50,16 @@ class Cgroup:
             for folder in self.folders:
                 for one in members:
                     (folder / "cgroup.procs").write_text(str(one))
-            members = set().union(*(_children(one) for one in members))
+            members = set().union(*(children(one) for one in members))
+
+    def kills(self) -> int:
+        """How many processes the kernel has ended so far because the group's memory was used up."""
+        for folder in self.folders:
+            for name in ("memory.events", "memory.oom_control"):
+                with suppress(FileNotFoundError):
+                    lines = (folder / name).read_text().splitlines()
+                    return sum(int(one.split()[1]) for one in lines if one.startswith("oom_kill "))
+        return 0
 
     def close(self) -> None:
         """Removes it; its processes must have been killed."""
@@ -65,10 +74,21 @@ def remove_groups_of(process_id: int) -> None:
 
 
 _V1 = {
-    "memory": {"memory.limit_in_bytes": CGROUP_MEMORY_BYTES},
+    "memory": {
+        "memory.limit_in_bytes": CGROUP_MEMORY_BYTES,
+        "memory.memsw.limit_in_bytes": CGROUP_MEMORY_BYTES,  # with swap: after the limit without
+    },
     "pids": {"pids.max": CGROUP_PROCESSES},
 }
-_V2 = {"": {"memory.max": CGROUP_MEMORY_BYTES, "pids.max": CGROUP_PROCESSES}}
+_V2 = {
+    "": {
+        "memory.max": CGROUP_MEMORY_BYTES,
+        "memory.swap.max": 0,
+        "pids.max": CGROUP_PROCESSES,
+    }
+}
+SWAP = {"memory.swap.max", "memory.memsw.limit_in_bytes"}
+"""Files that only kernels have that count swap. Without them a group could use up the host's."""
 
 
 def _make(limits: dict[str, dict[str, int]]) -> list[Path]:
@@ -85,6 +105,8 @@ def _make(limits: dict[str, dict[str, int]]) -> list[Path]:
             made.append(parent / name)
             for file, value in values.items():
                 if not (parent / name / file).exists():
+                    if file in SWAP:
+                        continue
                     raise FileNotFoundError(file)
                 (parent / name / file).write_text(str(value))
         except OSError:
@@ -106,7 +128,8 @@ def _own_folder(controller: str) -> Path | None:
     return None
 
 
-def _children(process_id: int) -> set[int]:
+def children(process_id: int) -> set[int]:
+    """The process ids of its children; none where it is gone."""
     with suppress(FileNotFoundError, ProcessLookupError):
         text = Path(f"/proc/{process_id}/task/{process_id}/children").read_text()
         return {int(word) for word in text.split()}

@@ -18,8 +18,9 @@ import socket
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
-from kernelwright.envs.sandbox.cgroup import Cgroup
+from kernelwright.envs.sandbox.cgroup import Cgroup, children
 from kernelwright.envs.sandbox.limits import Limits
 from kernelwright.envs.sandbox.rootfs import Inside
 from kernelwright.envs.sandbox.toolchain import bwrap_path
@@ -27,9 +28,9 @@ from kernelwright.envs.sandbox.toolchain import bwrap_path
 START_LIMIT_S = 20.0
 KILL_LIMIT_S = 20.0
 MESSAGE_BYTES = 1 << 16
+"""Longest description of a job (native/zygote.h); its words end in NUL."""
 MOST_DESCRIPTORS = 64
 """Of one job (native/zygote.h)."""
-"""Longest description of a job (native/zygote.h); its words end in NUL."""
 NO_SANDBOX = 66
 """Exit status of a job that could not be hardened; nothing untrusted has run in it."""
 
@@ -44,6 +45,7 @@ class Job:
     def __init__(self, zygote: Zygote, pidfd: int) -> None:
         self._zygote, self._pidfd = zygote, pidfd
         self._status: int | None = None
+        self._kills_before = zygote.kills()
 
     def wait(self, seconds: float) -> int | None:
         """Its exit status (128 + N where signal N ended it); None where it had to be killed."""
@@ -59,6 +61,11 @@ class Job:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         return self._reap()
+
+    @property
+    def used_up_memory(self) -> bool:
+        """Whether the kernel ended a process of it because the sandbox's memory was used up."""
+        return self._zygote.kills() > self._kills_before
 
     def _reap(self) -> int:
         self._status, _ = self._zygote.hear("X", KILL_LIMIT_S)
@@ -121,7 +128,13 @@ class Zygote:
             socket.send_fds(self.control, [message], [log, channel, *(fd for _, fd in files)])
         except OSError as error:
             raise SandboxLostError(str(error)) from None
-        return Job(self, self.hear("P", START_LIMIT_S)[1][0])
+        pidfd = self.hear("P", START_LIMIT_S)[1][0]
+        _first_to_go(pidfd)
+        return Job(self, pidfd)
+
+    def kills(self) -> int:
+        """How many of its processes the kernel has ended because their memory was used up."""
+        return self.cgroup.kills() if self.cgroup is not None else 0
 
     def hear(self, expected: str, seconds: float) -> tuple[int, list[int]]:
         """(value, descriptors) of the zygote's next message, which has to be of this kind."""
@@ -139,3 +152,19 @@ class Zygote:
         self.process.wait()
         if self.cgroup is not None:
             self.cgroup.close()
+
+
+def _first_to_go(pidfd: int) -> None:
+    """Where memory runs out, the kernel ends this process, or a child of it, before any other.
+
+    It would take the largest, which may be the zygote or the judge. Only root may say so of a
+    process that has given up its rights.
+    """
+    info = Path(f"/proc/self/fdinfo/{pidfd}").read_text()
+    (process_id,) = (int(line.split()[1]) for line in info.splitlines() if line.startswith("Pid:"))
+    members = {process_id} if process_id > 0 else set()  # -1: it is gone already
+    while members:
+        for one in members:
+            with suppress(OSError):
+                Path(f"/proc/{one}/oom_score_adj").write_text("1000")
+        members = set().union(*(children(one) for one in members))

@@ -27,7 +27,7 @@ from importlib.metadata import version
 from pathlib import Path
 from queue import SimpleQueue
 
-from kernelwright.envs.candidate.process import nothing_native
+from kernelwright.envs.candidate.process import ALONE, nothing_native
 from kernelwright.envs.codec import from_plain, to_json
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.paths import SEARCHED, cache_folder, write_whole
@@ -42,6 +42,7 @@ from kernelwright.envs.reference.client import (
 )
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, toolchain_fingerprint
+from kernelwright.envs.sandbox.zygote import SandboxLostError
 from kernelwright.envs.types import Problem, Timing, content_hash
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.envs.workers.pool import shared_cores
@@ -192,6 +193,8 @@ def measure(problem: Problem, core: int) -> CompiledBaseline:
     except (ReferenceFailedError, ReferenceGoneError) as error:
         reason = " ".join(str(error).split())[:LONGEST_REASON]
         return CompiledBaseline(reason=f"torch.compile: {reason}")
+    except SandboxLostError as error:
+        return CompiledBaseline(reason=str(error))
     finally:
         reference.close()
         sandboxes.close()
@@ -205,7 +208,7 @@ def _rounds(
 ) -> list[tuple[int, int]]:
     """Rounds of the timed case by the one module or the other, each with an empty one."""
     draws.reference.aim(loaded.problem, loaded.timed, compiled=compiled)
-    nothing = nothing_native(sandboxes, loaded.specs[loaded.timed])
+    nothing = nothing_native(sandboxes, ALONE, loaded.specs[loaded.timed])
     return draws.baseline_ns(loaded, numbers, nothing, huge=True, warm=True)
 
 

@@ -35,6 +35,11 @@ class MethodOptions(Section):
         """Whether it is of no use where kernels are not timed."""
         return False
 
+    @property
+    def needs_triples(self) -> bool:
+        """Whether its prompts show judged examples: then they are judged without SFT too."""
+        return False
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:

@@ -49,6 +49,10 @@ class Options(MethodOptions):
     def needs_speeds(self) -> bool:
         return True
 
+    @property
+    def needs_triples(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exemplar:

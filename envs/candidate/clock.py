@@ -1,0 +1,133 @@
+"""How fast a correct candidate is: its blocks and the module's in turns, or no speed at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from statistics import median
+
+from kernelwright.envs.candidate.process import Place, nothing_native, place_of
+from kernelwright.envs.candidate.session import Session
+from kernelwright.envs.referee.resolution import (
+    RESOLVING_ROUNDS,
+    TRIES,
+    Parts,
+    costs,
+    resolved,
+    steady,
+)
+from kernelwright.envs.referee.roofline import floor_ns, too_fast
+from kernelwright.envs.referee.timing import Pace, time_in_turns
+from kernelwright.envs.reference.client import Loaded, ReferenceProcess
+from kernelwright.envs.replay.counters import Facts
+from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.types import Evaluation, Target, Timing, Verdict
+
+Play = Callable[[Session, Sequence[int]], list[int]]
+"""Plays these rounds of the timed case with a process of the candidate's, outputs compared → how
+long each took, in nanoseconds."""
+
+
+class Clock:
+    """Times candidates one after another, beside one reference process. Not thread-safe."""
+
+    def __init__(
+        self, reference: ReferenceProcess, sandboxes: Sandboxes, target: Target, pace: Pace
+    ) -> None:
+        self.reference = reference
+        self.sandboxes = sandboxes
+        self.target = target
+        self.pace = pace
+        self.floors_ns: dict[str, float | None] = {}
+        self.resolving: dict[tuple[str, bool, Place], Parts] = {}
+        """Problem, whether on a device, and where → the rounds that decide whether speeds can be
+        told."""
+
+    def look(self, session: Session) -> Parts:
+        """The rounds that decide whether a problem's speeds can be told: for all its answers.
+
+        To be called before the first process of one: what that leaves behind could make the
+        module's rounds slow, and the decision holds for others too.
+        """
+        loaded, on_device = session.loaded, session.device is not None
+        self.reference.aim(loaded.problem, loaded.timed, on_device=on_device)
+        key = (loaded.key, on_device, place_of(session.built))
+        if key not in self.resolving:
+            self.resolving[key] = self._baseline(session, range(RESOLVING_ROUNDS))
+        return self.resolving[key]
+
+    def time(self, session: Session, play: Play) -> Evaluation:
+        """Baseline and candidate in turns, on the same inputs; never two of them alive at once.
+
+        A candidate that lives while the baseline runs can slow it down, so each of its blocks has a
+        process of its own, which is gone before the baseline's next. No speed is told where the
+        module is too quick for the clock, nor where the machine did not keep still, twice.
+        """
+        resolving = self.look(session)
+        if not resolved(resolving):
+            play(session, range(self.pace.block))  # for what it does when called again
+            return replace(session.decided(Verdict.CORRECT, "ok"), facts=costs(resolving))
+        for _ in range(TRIES):
+            parts = list[tuple[int, int]]()
+            timing, drift = self._in_turns(session, play, parts)
+            found = self._timed(session, timing, (("baseline_drift", drift), *costs(parts)))
+            if steady(drift) or found.verdict is not Verdict.CORRECT:
+                return found
+            session.spent_s = 0.0  # the machine's fault: not at the candidate's cost
+        return replace(found, timing=None)
+
+    def _in_turns(
+        self, session: Session, play: Play, parts: list[tuple[int, int]]
+    ) -> tuple[Timing, float]:
+        """Adds what the baseline's rounds consist of to `parts`."""
+        # A process that replays goes on, and its device code may remember: no input comes twice.
+        first = len(session.checks) if session.device else 0
+
+        def own(numbers: range) -> range:
+            return range(first + numbers.start, first + numbers.stop)
+
+        def baseline(numbers: range) -> list[int]:
+            found = self._baseline(session, own(numbers))
+            parts.extend(found)
+            return [sum(one) for one in found]
+
+        def candidate(numbers: range) -> list[int]:
+            return play(session, own(numbers))
+
+        def ahead(numbers: range) -> None:
+            self._ahead(session, own(numbers))
+
+        return time_in_turns(baseline, candidate, self.pace, ahead)
+
+    def _ahead(self, session: Session, numbers: range) -> None:
+        """Draws what some blocks need."""
+        begin = numbers[:: self.pace.block] if session.warm else ()
+        session.draws.ahead(session.loaded, numbers, begin)
+
+    def _timed(self, session: Session, timing: Timing, facts: Facts) -> Evaluation:
+        """Correct, and so fast; or faster than the roofline, which is a cheat."""
+        floor = None if session.device else self._floor_ns(session.loaded)
+        facts = facts if floor is None else (*facts, ("floor_ns", floor))
+        median_ns = median(timing.candidate_ns)
+        if too_fast(median_ns, floor):
+            facts = (*facts, ("median_ns", float(median_ns)))
+            return replace(session.decided(Verdict.CHEATED, "too_fast"), facts=facts)
+        return replace(session.decided(Verdict.CORRECT, "ok"), timing=timing, facts=facts)
+
+    def _baseline(self, session: Session, numbers: Sequence[int]) -> list[tuple[int, int]]:
+        """For each of these rounds (the module's time, what a round costs besides), as this
+        candidate's are timed: a device tells how long its work took, and with a native kernel goes
+        what an empty round costs."""
+        draws, loaded = session.draws, session.loaded
+        if session.device is not None:
+            return [(one, 0) for one in draws.rounds_ns(self.reference, loaded, numbers)]
+        spec = loaded.specs[loaded.timed]
+        nothing = nothing_native(self.sandboxes, place_of(session.built), spec)
+        return draws.baseline_ns(loaded, numbers, nothing, huge=session.huge, warm=session.warm)
+
+    def _floor_ns(self, loaded: Loaded) -> float | None:
+        """The roofline of a problem's timed case (envs/referee/roofline.py), worked out once."""
+        if loaded.key not in self.floors_ns:
+            work = self.reference.work(loaded, loaded.timed)
+            self.floors_ns[loaded.key] = floor_ns(work, self.target)
+        return self.floors_ns[loaded.key]

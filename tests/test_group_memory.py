@@ -1,0 +1,119 @@
+"""Where a sandbox's memory is used up, the answer that used it ends, and nothing else does."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.sandbox import cgroup
+from kernelwright.envs.sandbox.cgroup import SWAP, Cgroup, cgroup_kind
+from kernelwright.envs.sandbox.limits import BUILD_LIMITS, CGROUP_MEMORY_BYTES
+from kernelwright.envs.sandbox.rootfs import native
+from kernelwright.envs.sandbox.zygote import Zygote
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
+from kernelwright.processes import living_below
+from tests.nouns import RELU_KERNEL, RELU_MODULE
+
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.skipif(cgroup_kind() is None, reason="no control group can be made here"),
+]
+
+SMALL_BYTES = 512 << 20
+"""What a compiler needs, and not a gigabyte: less than one process may have."""
+TAKES_A_GIGABYTE = (
+    RELU_KERNEL
+    + """
+__attribute__((constructor)) static void take() {
+  volatile char* taken = new char[1 << 30];
+  for (long k = 0; k < 1 << 30; k += 4096) taken[k] = 1;
+}
+"""
+)
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Problem:
+    path = tmp_path / "relu.py"
+    path.write_text(RELU_MODULE, encoding="utf-8")
+    return load_problem(path)
+
+
+@pytest.fixture
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_V1", "_V2"):
+        limits = {
+            controller: {
+                file: SMALL_BYTES if value == CGROUP_MEMORY_BYTES else value
+                for file, value in files.items()
+            }
+            for controller, files in getattr(cgroup, name).items()
+        }
+        monkeypatch.setattr(cgroup, name, limits)
+
+
+@pytest.fixture
+def evaluator(small_groups: None) -> Iterator[Evaluator]:
+    one = Evaluator(JudgingConfig(), Target(name="test"))
+    yield one
+    one.close()
+
+
+def judged(evaluator: Evaluator, problem: Problem, source: str) -> Evaluation:
+    candidate = Candidate(problem_key=problem.key, dialect="cpp", source=source)
+    return evaluator.judge(problem, candidate, timed=False, seed=1)
+
+
+def test_an_answer_that_the_groups_limit_ended_is_out_of_memory_and_the_next_is_judged(
+    evaluator: Evaluator, problem: Problem
+) -> None:
+    assert judged(evaluator, problem, RELU_KERNEL).verdict is Verdict.CORRECT
+    found = judged(evaluator, problem, TAKES_A_GIGABYTE)
+    assert (found.verdict, found.reason) == (Verdict.CRASHED, "out_of_memory"), found.log
+    assert judged(evaluator, problem, f"{RELU_KERNEL}// again").verdict is Verdict.CORRECT
+
+
+def test_an_answer_that_ends_itself_by_the_same_signal_is_not_out_of_memory(
+    evaluator: Evaluator, problem: Problem
+) -> None:
+    source = f"{RELU_KERNEL}\n#include <signal.h>\n"
+    source += "__attribute__((constructor)) static void end() { raise(SIGKILL); }"
+    found = judged(evaluator, problem, source)
+    assert (found.verdict, found.reason) == (Verdict.CRASHED, "signal_9")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may say who is to end first")
+def test_a_job_is_the_first_that_the_kernel_ends_and_the_zygote_is_not() -> None:
+    zygote = Zygote(native())
+    alone = living_below(zygote.process.pid)
+
+    def chance(process_id: int) -> int:
+        return int(Path(f"/proc/{process_id}/oom_score_adj").read_text())
+
+    before = {one: chance(one) for one in alone}
+    with tempfile.TemporaryFile() as log:
+        job = zygote.start(
+            *("exec", BUILD_LIMITS),
+            log=log.fileno(),
+            channel=log.fileno(),
+            command=["/bin/sleep", "60"],
+        )
+        assert {chance(one) for one in living_below(zygote.process.pid) - alone} == {1000}
+        assert {one: chance(one) for one in alone} == before
+        job.kill()
+    zygote.close()
+
+
+def test_a_group_takes_no_swap_of_the_host() -> None:
+    group = Cgroup()
+    files = [folder / name for folder in group.folders for name in SWAP]
+    said = {path.name: int(path.read_text()) for path in files if path.exists()}
+    group.close()
+    expected = {"memory.swap.max": 0, "memory.memsw.limit_in_bytes": CGROUP_MEMORY_BYTES}
+    assert said.items() <= expected.items()
