@@ -68,9 +68,9 @@ class PrimedPeer(RoundPeer):
 class NothingNative(PrimedPeer):
     """A process that plays rounds as a native kernel does, and computes nothing.
 
-    How long that takes is what a round costs by itself. It is new, and of the very sandbox that
-    the candidates run in that it stands beside: as equal to theirs as can be, for how quick rounds
-    are differs from process to process, and from sandbox to sandbox, by a tenth and more.
+    How long that takes is what a round costs by itself. It is new, and of the same sandbox as the
+    candidate's: how quick rounds are differs from process to process, and from sandbox to sandbox,
+    by a tenth and more.
     """
 
     def __init__(self, sandboxes: Sandboxes, place: Place) -> None:

@@ -3,8 +3,9 @@
 // Order matters: mounts need root of the namespace, the uid drop ends that; Landlock and seccomp come
 // last because they also bind this code. Nothing here can be undone by the process itself.
 //
-// Holds: the system calls of kDenied and, of answers, of kMarks; new namespaces, sockets, filters of its own, starting
-// programs (unless it is a compiler); shared memory without a name (of answers); files outside the system's folders and /scratch; rlimits; capabilities; the user where we are root.
+// Holds: the system calls of kDenied and, of answers, of kMarks; new namespaces, sockets, filters of
+// its own; of answers also starting programs and shared memory without a name; files outside the
+// system's folders and /scratch; rlimits; capabilities; the user where we are root.
 // Does not hold: system calls that are not listed (a deny-list: it bounds what can be reached, the
 // namespaces bound what it reaches); reading the system's folders; without Landlock in this kernel,
 // paths are bound by the empty root alone, and envs/sandbox/levels.py says so.
@@ -27,7 +28,6 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -73,8 +73,8 @@ constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
 // What loads filters of the caller's own, with SYS_seccomp and SYS_bpf below: a thousand that are
 // freed at once stop Linux 6.18, for everybody and for good.
 constexpr uint32_t kFiltersOfPrctl[] = {PR_SET_SECCOMP};
-constexpr uint32_t kFiltersOfSockets[] = {SO_ATTACH_FILTER, 50 /* SO_ATTACH_BPF */, 51 /* SO_ATTACH_REUSEPORT_CBPF */,
-                                          52 /* SO_ATTACH_REUSEPORT_EBPF */};
+// Of a socket's options: SO_ATTACH_FILTER, SO_ATTACH_BPF, and the two of SO_ATTACH_REUSEPORT_….
+constexpr uint32_t kFiltersOfSockets[] = {26, 50, 51, 52};
 // System calls that neither a kernel nor a compiler needs and that reach past the namespaces.
 constexpr uint32_t kDenied[] = {
     SYS_ptrace,        SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp,
@@ -113,13 +113,13 @@ constexpr uint32_t kMarks[] = {
     440 /* process_madvise */, 451 /* cachestat */, 452 /* fchmodat2 */, 463 /* setxattrat */,
     466 /* removexattrat */, 469 /* file_setattr */,
 };
-// Of fcntl: locks of all kinds, leases, watching a folder, and how long what is written will live. Of madvise: taking pages out of a file,
-// which would be filled with zeros once the clock has stopped.
+// Of fcntl: locks of all kinds, leases, watching a folder, and hints that stay with a file. Of madvise:
+// taking pages out of a file, which would be filled with zeros once the clock has stopped.
 constexpr uint32_t kMarksOfFcntl[] = {F_SETLK, F_SETLKW, 37, 38, 1024, 1026,
                                       1036 /* F_SET_RW_HINT */, 1038 /* F_SET_FILE_RW_HINT */};
 constexpr uint32_t kMarksOfMadvise[] = {9 /* MADV_REMOVE */};
 constexpr uint32_t kNewNamespaces = 0x7e020080;  // CLONE_NEW{USER,NS,PID,NET,IPC,UTS,CGROUP,TIME}
-constexpr uint32_t kUnshares[] = {2, 6};         // of close_range: CLOSE_RANGE_UNSHARE, by itself or with CLOEXEC
+constexpr uint32_t kUnshares[] = {2, 6};         // CLOSE_RANGE_UNSHARE, alone or with CLOEXEC
 constexpr uint32_t kTerminalInput = 0x5412;      // TIOCSTI
 
 inline void filter_system_calls(Starts starts) {
