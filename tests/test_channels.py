@@ -114,6 +114,9 @@ static bool marked() {
   static char stack[1 << 16];  // a thread that shares no descriptors
   const int alone = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD;
   done += clone([](void*) { return 0; }, stack + sizeof stack, alone, nullptr) >= 0;
+  int told;  // and one with a number of its own
+  const int numbered = alone | CLONE_FILES | CLONE_PIDFD;
+  done += clone([](void*) { return 0; }, stack + sizeof stack, numbered, nullptr, &told) >= 0;
   return done;
 }
 """

@@ -14,6 +14,7 @@ from kernelwright.envs.referee.exit_codes import (
     OUT_OF_MEMORY,
     REPLAY_EXITS,
 )
+from kernelwright.envs.sandbox import zygote
 from kernelwright.envs.types import Verdict
 
 ENVS = Path(__file__).parents[1] / "envs"
@@ -63,7 +64,7 @@ def test_the_jail_and_the_judge_agree() -> None:
     (other,) = re.findall(r"kOtherResult = (\d+);", calls)
     assert EXITS[int(other)][0] is Verdict.BUILD_FAILED
     assert jail_codes()["kNoKernel"] == NOT_LOADABLE
-    assert jail_codes()["kOutOfMemory"] == OUT_OF_MEMORY
+    assert jail_codes()["kOutOfMemory"] == OUT_OF_MEMORY == zygote.OUT_OF_MEMORY
 
 
 def test_no_code_means_two_things() -> None:

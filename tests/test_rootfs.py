@@ -13,6 +13,7 @@ import pytest
 
 from kernelwright.envs.paths import SEARCHED
 from kernelwright.envs.sandbox import rootfs
+from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.rootfs import Inside
 from kernelwright.envs.sandbox.toolchain import bwrap_path
 
@@ -70,3 +71,14 @@ def test_another_version_that_is_installed_is_not_seen(
     words = [bwrap_path(), *inside.arguments()]
     seen = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     assert seen.split() == [f"{packages}:", "kernelwright", f"{installed}:"]
+
+
+def test_where_the_host_allows_no_core_files_at_all_there_is_a_sandbox_all_the_same() -> None:
+    program = (
+        "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
+        "from kernelwright.envs.sandbox.levels import sandbox_level; print(sandbox_level())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == sandbox_level() != "none"

@@ -20,7 +20,7 @@ from kernelwright.envs.sandbox.build import head
 from kernelwright.envs.sandbox.limits import RUN_LIMITS, TORCH_LIMITS, Limits
 from kernelwright.envs.sandbox.patience import patience
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
-from kernelwright.envs.sandbox.zygote import SandboxLostError
+from kernelwright.envs.sandbox.zygote import NOTHING, SandboxLostError
 from kernelwright.envs.types import Verdict
 
 START_LIMIT_S = 10.0
@@ -79,7 +79,7 @@ class NothingNative(PrimedPeer):
         try:
             with theirs, open(os.devnull, "wb") as nowhere:
                 self.job = sandboxes.of(place.runtime).start(
-                    "nothing", place.limits, log=nowhere.fileno(), channel=theirs.fileno()
+                    NOTHING, place.limits, log=nowhere.fileno(), channel=theirs.fileno()
                 )
         except BaseException:
             mine.close()
@@ -138,8 +138,6 @@ class SandboxedCandidate(PrimedPeer):
         number = self.status - 128
         if number == signal.SIGXFSZ:
             return CandidateFailedError("output_flood")
-        if number == signal.SIGKILL and self.job.used_up_memory:
-            return CandidateFailedError("out_of_memory")
         if number > 0:
             return CandidateFailedError(f"signal_{number}")
         verdict, reason = self.exits.get(self.status, (Verdict.CRASHED, f"exit_{self.status}"))

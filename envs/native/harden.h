@@ -4,8 +4,9 @@
 // last because they also bind this code. Nothing here can be undone by the process itself.
 //
 // Holds: the system calls of kDenied and, of answers, of kMarks; new namespaces, sockets, filters of
-// its own; of answers also starting programs and shared memory without a name; files outside the
-// system's folders and /scratch; rlimits; capabilities; the user where we are root.
+// its own, shared memory without a name; starting programs (unless it is a compiler, or Python that
+// calls one); files outside the system's folders and /scratch; rlimits; capabilities; the user where
+// we are root.
 // Does not hold: system calls that are not listed (a deny-list: it bounds what can be reached, the
 // namespaces bound what it reaches); reading the system's folders; without Landlock in this kernel,
 // paths are bound by the empty root alone, and envs/sandbox/levels.py says so.
@@ -97,7 +98,9 @@ constexpr uint32_t kDenied[] = {
 // that outlives it: attributes, times, modes and locks of files that are shown to both, what of them
 // is in memory, descriptors in flight, the numbers of unnamed files and pipes, the host's disks; and
 // what keeps memory that no limit of a process counts (pages in a pipe, the tables of descriptors that
-// threads may have for themselves). Compilers use some, and run no answer.
+// threads may have for themselves). By the kernel's numbers for them pidfds tell something, too; of prctl
+// no answer needs anything. Compilers use some, and so may an answer in Triton while it is compiled: what
+// it is given then are invented tensors, and no other answer's.
 // By number: extended attributes by folder, attributes, residency and modes of newer kernels.
 constexpr uint32_t kMarks[] = {
     SYS_setxattr,      SYS_lsetxattr,        SYS_fsetxattr,         SYS_removexattr,
@@ -173,24 +176,25 @@ inline void filter_system_calls(Starts starts) {
     refuse_by_argument(SYS_fcntl, 1, kMarksOfFcntl);
     refuse_by_argument(SYS_madvise, 2, kMarksOfMadvise);
     refuse_by_argument(SYS_close_range, 2, kUnshares);
-    // Memory that is shared lives in no process: where it is too much, ending processes gives none
-    // of it back, and the kernel goes on to the zygote.
-    unless_equal_skip(SYS_mmap, 5);
-    load(offsetof(seccomp_data, args[3]));
-    unless_any_skip(MAP_ANONYMOUS, 2);
-    unless_any_skip(MAP_SHARED, 1);
-    refuse(EPERM);
-    give(SECCOMP_RET_ALLOW);
   }
+  // Shared memory without a name. Once its owner has let its pages go (MADV_DONTNEED) they count to no
+  // process, and where they are too much the kernel ends others: the zygote.
+  unless_equal_skip(SYS_mmap, 5);
+  load(offsetof(seccomp_data, args[3]));
+  unless_any_skip(MAP_ANONYMOUS, 2);
+  unless_any_skip(MAP_SHARED, 1);
+  refuse(EPERM);
+  give(SECCOMP_RET_ALLOW);
   refuse_by_argument(SYS_prctl, 0, kFiltersOfPrctl);
   refuse_by_argument(SYS_setsockopt, 2, kFiltersOfSockets);
   unless_equal_skip(SYS_clone3, 1);
   refuse(ENOSYS);  // a filter sees registers only: its flags are behind a pointer; the C library falls back to clone
-  // No new namespaces; of answers only threads that share their descriptors.
+  // No new namespaces; of answers only threads that share their descriptors, and no pidfds of them.
   const uint32_t needed = processes ? 0 : CLONE_THREAD | CLONE_FILES;
+  const uint32_t never = processes ? kNewNamespaces : kNewNamespaces | CLONE_PIDFD;
   unless_equal_skip(SYS_clone, 7);
   load(offsetof(seccomp_data, args[0]));
-  unless_any_skip(kNewNamespaces, 1);
+  unless_any_skip(never, 1);
   refuse(EPERM);
   code.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, needed));
   unless_equal_skip(needed, 1);
@@ -216,7 +220,7 @@ inline long landlock_version() { return syscall(kCreateRuleset, nullptr, 0, 1); 
 
 // Files: the system's are readable, /scratch is writable, all else does not exist. Also no TCP, no
 // signals and no abstract sockets to the outside, where this kernel knows those rules.
-inline void restrict_files(const Limits& limits) {
+inline void restrict_files(const std::vector<std::string>& readable) {
   const long version = landlock_version();
   if (version < 1) return;  // the sandbox level says so (envs/sandbox/levels.py)
   // Every right that this version knows: what a ruleset does not name stays allowed.
@@ -238,14 +242,13 @@ inline void restrict_files(const Limits& limits) {
   for (const char* path : {"/usr", "/lib", "/lib64", "/bin", "/opt"}) {
     allow(path, kExecute | kReadFile | kReadFolder);
   }
-  for (const std::string& path : limits.readable) allow(path.c_str(), kExecute | kReadFile | kReadFolder);
+  for (const std::string& path : readable) allow(path.c_str(), kExecute | kReadFile | kReadFolder);
   allow("/etc/ld.so.cache", kReadFile);
   allow("/proc/cpuinfo", kReadFile);
   allow("/etc/alternatives", kReadFile | kReadFolder | kExecute);
   allow("/scratch", ~(kMakeDevices | kDeviceControl));
+  // Not /dev/zero: mapped, it is shared memory without a name.
   for (const char* path : {"/dev/null", "/dev/urandom"}) allow(path, kReadFile | kWriteFile);
-  // Mapped, it is shared memory without a name (see kMarks).
-  if (limits.starts == Starts::kProcesses) allow("/dev/zero", kReadFile | kWriteFile);
   if (syscall(kRestrictSelf, rules, 0)) die(kNoSandbox, "landlock_restrict_self");
   close(rules);
 }
@@ -273,9 +276,11 @@ inline void set_limits(const Limits& limits) {
   set(RLIMIT_NPROC, limits.processes);
   set(RLIMIT_CPU, limits.cpu_seconds);
   set(RLIMIT_NOFILE, 64);
-  // Of a core 1: with 0 the kernel would still start the host's program for cores (core(5)).
+  // Of a core 1: with 0 the kernel would still start the host's program for cores (core(5)). Where the
+  // host allows none at all, 1 would be more.
   const rlimit none = {0, 0}, no_core = {1, 1};
-  if (setrlimit(RLIMIT_MSGQUEUE, &none) || setrlimit(RLIMIT_CORE, &no_core)) die(kNoSandbox, "rlimit");
+  if (setrlimit(RLIMIT_CORE, &no_core) && setrlimit(RLIMIT_CORE, &none)) die(kNoSandbox, "rlimit");
+  if (setrlimit(RLIMIT_MSGQUEUE, &none)) die(kNoSandbox, "rlimit");
 }
 
 inline void drop_rights(const Limits& limits) {

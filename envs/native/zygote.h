@@ -97,7 +97,7 @@ inline void settle(const Job& job) {
   const int log = fcntl(job.log, F_DUPFD, 32), channel = fcntl(job.channel, F_DUPFD, 32);
   if (dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0 || dup2(channel, 3) < 0) die(kNoSandbox, "dup2");
   syscall(SYS_close_range, 4, ~0U, 0);
-  restrict_files(job.limits);
+  restrict_files(job.limits.readable);
 }
 
 // The first process of a namespace is immune to most signals, so the job proper is its child.

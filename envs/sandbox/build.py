@@ -16,7 +16,7 @@ from kernelwright.envs.paths import cache_folder, write_whole
 from kernelwright.envs.sandbox.limits import BUILD_LIMITS, Limits
 from kernelwright.envs.sandbox.patience import patience
 from kernelwright.envs.sandbox.toolchain import toolchain_fingerprint
-from kernelwright.envs.sandbox.zygote import Zygote
+from kernelwright.envs.sandbox.zygote import OUT_OF_MEMORY, Zygote
 from kernelwright.envs.types import content_hash
 
 LOG_LIMIT_BYTES = 16 << 10
@@ -39,14 +39,15 @@ class BuildResult:
             return "compile_timeout"
         if self.status == 0 and self.artefact:
             return None
-        if any(words in self.log.lower() for words in _OUT_OF_MEMORY):
+        said = any(words in self.log.lower() for words in _SAY_OUT_OF_MEMORY)
+        if said or self.status == OUT_OF_MEMORY:
             return "compile_memory"
         if "File size limit exceeded" in self.log:
             return "output_too_large"
         return "compile_error"
 
 
-_OUT_OF_MEMORY = ("out of memory", "killed signal", "cannot allocate memory")
+_SAY_OUT_OF_MEMORY = ("out of memory", "killed signal", "cannot allocate memory")
 
 
 def compile_once(

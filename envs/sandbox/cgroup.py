@@ -52,13 +52,18 @@ class Cgroup:
                     (folder / "cgroup.procs").write_text(str(one))
             members = set().union(*(children(one) for one in members))
 
-    def kills(self) -> int:
-        """How many processes the kernel has ended so far because the group's memory was used up."""
+    def memory_kills(self) -> int:
+        """How many of its processes the kernel has ended for memory, once the group's own was used
+        up. 0 until then: where the machine has none left it ends some, too, who are not to blame.
+        """
         for folder in self.folders:
-            for name in ("memory.events", "memory.oom_control"):
-                with suppress(FileNotFoundError):
-                    lines = (folder / name).read_text().splitlines()
-                    return sum(int(one.split()[1]) for one in lines if one.startswith("oom_kill "))
+            with suppress(OSError):
+                if (folder / "memory.events").exists():
+                    events = _counts(folder / "memory.events")
+                    return events["oom_kill"] if events["oom"] else 0
+                if (folder / "memory.oom_control").exists():
+                    most, peak = (int((folder / name).read_text()) for name in V1_BYTES)
+                    return _counts(folder / "memory.oom_control")["oom_kill"] if peak >= most else 0
         return 0
 
     def close(self) -> None:
@@ -88,7 +93,8 @@ _V2 = {
     }
 }
 SWAP = {"memory.swap.max", "memory.memsw.limit_in_bytes"}
-"""Files that only kernels have that count swap. Without them a group could use up the host's."""
+"""Not there where the kernel does not count swap: then a group could use up the host's."""
+V1_BYTES = ("memory.limit_in_bytes", "memory.max_usage_in_bytes")
 
 
 def _make(limits: dict[str, dict[str, int]]) -> list[Path]:
@@ -126,6 +132,12 @@ def _own_folder(controller: str) -> Path | None:
                     if (folder / "cgroup.procs").exists():
                         return folder
     return None
+
+
+def _counts(file: Path) -> dict[str, int]:
+    """Of a file with a name and a number in each line."""
+    words = file.read_text().split()
+    return dict(zip(words[::2], map(int, words[1::2]), strict=True))
 
 
 def children(process_id: int) -> set[int]:

@@ -75,11 +75,13 @@ class Inside:
             words += ["--setenv", name, value]
         for name, value in self.environment.items():
             words += ["--setenv", name, value]
-        words += [*_system(), "--dev", "/dev", "--dir", "/scratch"]
+        words += [*_system(), "--dev", "/dev", "--tmpfs", "/scratch"]
         for here, there in self.shown:
             words += [*_parents(there), "--ro-bind", here, there]
         for folder in self.hidden:
             words += ["--tmpfs", folder, "--remount-ro", folder]
+        # What is written there would outlive a job; /scratch is for the zygote while it starts.
+        words += ["--remount-ro", "/dev", "--remount-ro", "/"]
         return [*words, "--", *self.command]
 
 

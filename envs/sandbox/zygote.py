@@ -16,8 +16,8 @@ import select
 import signal
 import socket
 import subprocess
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from kernelwright.envs.sandbox.cgroup import Cgroup, children
@@ -33,6 +33,10 @@ MOST_DESCRIPTORS = 64
 """Of one job (native/zygote.h)."""
 NO_SANDBOX = 66
 """Exit status of a job that could not be hardened; nothing untrusted has run in it."""
+OUT_OF_MEMORY = 67
+"""That of a job which found no more memory (native/harden.h), or was ended for want of it."""
+NOTHING = "nothing"
+"""The mode of a job that is ours: it plays empty rounds."""
 
 
 class SandboxLostError(RuntimeError):
@@ -42,13 +46,14 @@ class SandboxLostError(RuntimeError):
 class Job:
     """A sandboxed process that the zygote started; everything of it dies when it does."""
 
-    def __init__(self, zygote: Zygote, pidfd: int) -> None:
+    def __init__(self, zygote: Zygote, pidfd: int, kills_before: int) -> None:
         self._zygote, self._pidfd = zygote, pidfd
         self._status: int | None = None
-        self._kills_before = zygote.kills()
+        self._kills_before = kills_before
 
     def wait(self, seconds: float) -> int | None:
-        """Its exit status (128 + N where signal N ended it); None where it had to be killed."""
+        """Its exit status (128 + N where signal N ended it, `OUT_OF_MEMORY` where that was for the
+        sandbox's memory, which it had used up); None where it had to be killed."""
         if select.select([self._zygote.control], [], [], seconds)[0]:
             return self._reap()
         self.kill()
@@ -62,14 +67,12 @@ class Job:
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         return self._reap()
 
-    @property
-    def used_up_memory(self) -> bool:
-        """Whether the kernel ended a process of it because the sandbox's memory was used up."""
-        return self._zygote.kills() > self._kills_before
-
     def _reap(self) -> int:
         self._status, _ = self._zygote.hear("X", KILL_LIMIT_S)
         os.close(self._pidfd)
+        killed = self._status == 128 + signal.SIGKILL
+        if killed and self._zygote.memory_kills() > self._kills_before:
+            self._status = OUT_OF_MEMORY
         if self._status == NO_SANDBOX:
             raise SandboxLostError("a job's sandbox could not be set up; its log says why")
         return self._status
@@ -95,6 +98,7 @@ class Zygote:
             )
         try:
             self.hear("Z", START_LIMIT_S)
+            self.jail = _youngest(self.process.pid)
             if self.cgroup is not None:
                 self.cgroup.take(self.process.pid)
         except BaseException:
@@ -124,17 +128,33 @@ class Zygote:
             raise ValueError("a word of a job holds a NUL, or there are too many words")
         if len(files) + 2 > MOST_DESCRIPTORS:
             raise ValueError(f"a job of {len(files)} files")
+        before = self.memory_kills()
         try:
-            socket.send_fds(self.control, [message], [log, channel, *(fd for _, fd in files)])
+            with self._first_to_go() if mode != NOTHING else nullcontext():
+                socket.send_fds(self.control, [message], [log, channel, *(fd for _, fd in files)])
+                pidfd = self.hear("P", START_LIMIT_S)[1][0]
         except OSError as error:
             raise SandboxLostError(str(error)) from None
-        pidfd = self.hear("P", START_LIMIT_S)[1][0]
-        _first_to_go(pidfd)
-        return Job(self, pidfd)
+        return Job(self, pidfd, before)
 
-    def kills(self) -> int:
-        """How many of its processes the kernel has ended because their memory was used up."""
-        return self.cgroup.kills() if self.cgroup is not None else 0
+    @contextmanager
+    def _first_to_go(self) -> Iterator[None]:
+        """What starts meanwhile the kernel ends before any other process, where memory runs out.
+
+        It would take the largest, which may be the zygote or the judge. Nothing of an unbounded
+        zygote is first, as that is a problem's module; and only root may say so.
+        """
+        chance = Path(f"/proc/{self.jail}/oom_score_adj")
+        usual = chance.read_text()
+        with suppress(PermissionError):
+            chance.write_text("1000" if self.cgroup is not None else usual)
+        yield
+        with suppress(PermissionError):
+            chance.write_text(usual)
+
+    def memory_kills(self) -> int:
+        """How many processes of its jobs the kernel has ended because they used up their memory."""
+        return self.cgroup.memory_kills() if self.cgroup is not None else 0
 
     def hear(self, expected: str, seconds: float) -> tuple[int, list[int]]:
         """(value, descriptors) of the zygote's next message, which has to be of this kind."""
@@ -154,17 +174,8 @@ class Zygote:
             self.cgroup.close()
 
 
-def _first_to_go(pidfd: int) -> None:
-    """Where memory runs out, the kernel ends this process, or a child of it, before any other.
-
-    It would take the largest, which may be the zygote or the judge. Only root may say so of a
-    process that has given up its rights.
-    """
-    info = Path(f"/proc/self/fdinfo/{pidfd}").read_text()
-    (process_id,) = (int(line.split()[1]) for line in info.splitlines() if line.startswith("Pid:"))
-    members = {process_id} if process_id > 0 else set()  # -1: it is gone already
-    while members:
-        for one in members:
-            with suppress(OSError):
-                Path(f"/proc/{one}/oom_score_adj").write_text("1000")
-        members = set().union(*(children(one) for one in members))
+def _youngest(process_id: int) -> int:
+    """The last of a line of processes, each the child of the one before."""
+    while below := children(process_id):
+        process_id = max(below)
+    return process_id
