@@ -7,6 +7,7 @@ that burns the shared core did) and so earn a speedup that it does not have.
 from __future__ import annotations
 
 import gc
+import math
 import os
 import signal
 import socket
@@ -75,6 +76,7 @@ class WatchedReference(ReferenceProcess):
 
 def test_no_candidate_lives_while_the_baseline_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resolution, "RESOLVED", 0.0)  # however quick the module is
+    monkeypatch.setattr(resolution, "STEADY", math.inf)  # however busy the machine
     problem = load_problem(EXPLOITS / "problem.py")
     evaluator = Evaluator(JudgingConfig(), Target(name="test"))
     evaluator.reference.close()
