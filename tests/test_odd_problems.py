@@ -155,11 +155,12 @@ def test_a_problems_module_can_load_no_filters_of_system_calls(judge: Judge) -> 
     odd = problem(
         [
             "def forward(self, x):",
-            "    import ctypes",
+            "    import ctypes, platform",
+            "    seccomp = 317 if platform.machine() == 'x86_64' else 277",
             "    allow = ctypes.c_uint64(0x7FFF_0000_0000_0006)",
             "    program = (ctypes.c_uint64 * 2)(1, ctypes.addressof(allow))",
             "    libc = ctypes.CDLL(None)",
-            "    said = [libc.prctl(22, 2, program), libc.syscall(317, 1, 0, program)]",
+            "    said = [libc.prctl(22, 2, program), libc.syscall(seccomp, 1, 0, program)]",
             "    return x * said.count(-1)",
         ],
         "torch.randn(N)",
