@@ -155,9 +155,14 @@ def available_bytes() -> int:
 
 def _cached(cgroup: Path) -> int:
     """Pages of files that a cgroup is charged for and gives up where memory is short."""
-    lines = (cgroup / "memory.stat").read_text(encoding="ascii").splitlines()
-    known = dict(line.split() for line in lines)
-    return int(known.get("total_inactive_file", known.get("inactive_file", 0)))
+    known = counts(cgroup / "memory.stat")
+    return known.get("total_inactive_file", known.get("inactive_file", 0))
+
+
+def counts(file: Path) -> dict[str, int]:
+    """What the kernel counts in a file of lines that are each a name and a number."""
+    words = file.read_text(encoding="ascii").split()
+    return dict(zip(words[::2], map(int, words[1::2]), strict=True))
 
 
 def own_cgroups() -> list[Path]:

@@ -18,7 +18,12 @@ from pathlib import Path
 from types import FrameType
 
 from kernelwright.again import launcher_words
-from kernelwright.envs.hardware import cgroup_limit_bytes, own_cgroups, physical_bytes
+from kernelwright.envs.hardware import (
+    cgroup_limit_bytes,
+    counts,
+    own_cgroups,
+    physical_bytes,
+)
 
 FAILED, INTERRUPTED = 1, 130
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -167,9 +172,8 @@ def _memory_kills() -> int | None:
     files += [
         one / name for one in own_cgroups() for name in ("memory.events", "memory.oom_control")
     ]
-    counts = []
+    killed = []
     for file in files:
         with suppress(OSError):
-            lines = [line.split() for line in file.read_text().splitlines()]
-            counts += [int(line[1]) for line in lines if line[0] == "oom_kill"]
-    return sum(counts) if counts else None
+            killed += [count for name, count in counts(file).items() if name == "oom_kill"]
+    return sum(killed) if killed else None

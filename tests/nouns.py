@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
+from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs import dialects
 from kernelwright.envs.types import (
     Case,
@@ -46,6 +48,13 @@ extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
 """
 """A user's own module, and a right kernel for it."""
 PASSED = Check(rounds=(CaseCheck(case="a", passed=True, error=0.5),))
+
+
+def relu_problem(folder: Path, size: int = 4000) -> Problem:
+    """That module with so many elements, as read from a file."""
+    path = folder / "relu.py"
+    path.write_text(RELU_MODULE.replace("4000", str(size)), encoding="utf-8")
+    return load_problem(path)
 
 
 def timing(baseline_ns: int = 2_000, candidate_ns: int = 1_000, rounds: int = 3) -> Timing:

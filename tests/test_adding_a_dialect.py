@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 import kernelwright.envs.dialects
-from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.answer import extract
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.dialects import NAMES
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Task, Verdict
-from tests.nouns import RELU_KERNEL, RELU_MODULE
+from tests.nouns import RELU_KERNEL, relu_problem
 
 pytestmark = pytest.mark.sandbox
 
@@ -46,9 +45,7 @@ def name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def problem(tmp_path: Path) -> Problem:
-    path = tmp_path / "relu.py"
-    path.write_text(RELU_MODULE, encoding="utf-8")
-    return load_problem(path)
+    return relu_problem(tmp_path)
 
 
 @pytest.fixture

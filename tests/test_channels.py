@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import kernelwright.envs.candidate.evaluator
-from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.memfd import memfd, own_copy
 from kernelwright.envs.referee import resolution
@@ -20,7 +19,7 @@ from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.sandbox.build import prune
 from kernelwright.envs.sandbox.toolchain import landlock_version
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
-from tests.nouns import RELU_KERNEL, RELU_MODULE
+from tests.nouns import RELU_KERNEL, relu_problem
 
 pytestmark = pytest.mark.sandbox
 
@@ -133,9 +132,7 @@ extern "C" void kernel(const float* x, float* out, int64_t n, int64_t) {{
 
 @pytest.fixture(scope="module")
 def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
-    path = tmp_path_factory.mktemp("problem") / "relu.py"
-    path.write_text(RELU_MODULE.replace("4000", "96"), encoding="utf-8")
-    return load_problem(path)
+    return relu_problem(tmp_path_factory.mktemp("problem"), size=96)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.sandbox import cgroup
 from kernelwright.envs.sandbox.cgroup import SWAP, Cgroup, cgroup_kind
@@ -18,7 +17,7 @@ from kernelwright.envs.sandbox.rootfs import native
 from kernelwright.envs.sandbox.zygote import Zygote
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
 from kernelwright.processes import living_below
-from tests.nouns import RELU_KERNEL, RELU_MODULE
+from tests.nouns import RELU_KERNEL, relu_problem
 
 pytestmark = pytest.mark.sandbox
 
@@ -43,9 +42,7 @@ def a_group_can_be_made() -> None:
 
 @pytest.fixture
 def problem(tmp_path: Path) -> Problem:
-    path = tmp_path / "relu.py"
-    path.write_text(RELU_MODULE, encoding="utf-8")
-    return load_problem(path)
+    return relu_problem(tmp_path)
 
 
 @pytest.fixture
@@ -82,22 +79,16 @@ def test_an_answer_that_the_groups_limit_ended_is_out_of_memory_and_the_next_is_
     assert judged(evaluator, problem, f"{RELU_KERNEL}// again").verdict is Verdict.CORRECT
 
 
-def test_an_answer_that_ends_itself_by_the_same_signal_is_not_out_of_memory(
-    evaluator: Evaluator, problem: Problem
+@pytest.mark.parametrize(
+    ("ends", "reason"), [("raise(SIGKILL)", "signal_9"), ("_exit(66)", "exit_1")]
+)
+def test_an_answer_that_ends_itself_as_the_kernel_or_the_jail_would_is_told_from_both(
+    evaluator: Evaluator, problem: Problem, ends: str, reason: str
 ) -> None:
-    source = f"{RELU_KERNEL}\n#include <signal.h>\n"
-    source += "__attribute__((constructor)) static void end() { raise(SIGKILL); }"
+    source = f"{RELU_KERNEL}\n#include <signal.h>\n#include <unistd.h>\n"
+    source += f"__attribute__((constructor)) static void end() {{ {ends}; }}"
     found = judged(evaluator, problem, source)
-    assert (found.verdict, found.reason) == (Verdict.CRASHED, "signal_9")
-
-
-def test_an_answer_that_ends_as_only_the_jail_may_is_no_fault_of_ours(
-    evaluator: Evaluator, problem: Problem
-) -> None:
-    source = f"{RELU_KERNEL}\n#include <unistd.h>\n"
-    source += "__attribute__((constructor)) static void end() { _exit(66); }"
-    found = judged(evaluator, problem, source)
-    assert (found.verdict, found.reason) == (Verdict.CRASHED, "exit_1")
+    assert (found.verdict, found.reason) == (Verdict.CRASHED, reason)
 
 
 def chances(zygote: Zygote) -> tuple[set[int], set[int]]:

@@ -56,14 +56,14 @@ class Clock:
             self.resolving[key] = self._baseline(session, range(RESOLVING_ROUNDS))
         return self.resolving[key]
 
-    def time(self, session: Session, play: Play) -> Evaluation:
+    def time(self, session: Session, resolving: Parts, play: Play) -> Evaluation:
         """Baseline and candidate in turns, on the same inputs; never two of them alive at once.
 
         A candidate that lives while the baseline runs can slow it down, so each of its blocks has a
         process of its own, which is gone before the baseline's next. No speed is told where the
-        module is too quick for the clock, nor where the machine did not keep still, twice.
+        module is too quick for the clock (`resolving`: what `look` saw), nor where the machine did
+        not keep still, twice.
         """
-        resolving = self.look(session)
         if not resolved(resolving):
             play(session, range(self.pace.block))  # for what it does when called again
             return replace(session.decided(Verdict.CORRECT, "ok"), facts=costs(resolving))

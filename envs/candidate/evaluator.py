@@ -146,13 +146,12 @@ class Evaluator:
 
     def _run(self, session: Session, timed: bool) -> Evaluation:
         try:
-            if timed:
-                self.clock.look(session)
+            resolving = self.clock.look(session) if timed else None
             self._play(session, lambda player: self._check(session, player))
             session.warm = session.device is None and session.spent_s < QUICK_S
-            if not timed:
+            if resolving is None:
                 return session.decided(Verdict.CORRECT, "ok")
-            return self.clock.time(session, self._timed_rounds)
+            return self.clock.time(session, resolving, self._timed_rounds)
         except CandidateFailedError as failure:
             return session.decided(failure.verdict, failure.reason)
         except WrongOutputError:

@@ -73,39 +73,29 @@ class NothingNative(PrimedPeer):
     by a tenth and more.
     """
 
-    def __init__(self, sandboxes: Sandboxes, place: Place) -> None:
-        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        super().__init__(mine, START_LIMIT_S * patience())
-        try:
-            with theirs, open(os.devnull, "wb") as nowhere:
-                self.job = sandboxes.of(place.runtime).start(
-                    NOTHING, place.limits, log=nowhere.fileno(), channel=theirs.fileno()
-                )
-        except BaseException:
-            mine.close()
-            raise
-
     def gone(self) -> Exception:
         return SandboxLostError("the process that plays empty rounds ended")
 
     def failed(self, reason: str, verdict: Verdict = Verdict.CRASHED) -> Exception:
         return SandboxLostError(f"the process that plays empty rounds: {reason}")
 
-    def close(self) -> None:
-        self.job.kill()
-        self.channel.close()
-
 
 @contextmanager
 def nothing_native(sandboxes: Sandboxes, place: Place, spec: CaseSpec) -> Iterator[RoundPeer]:
     """One that is started when the block begins, and gone when it ends."""
-    nothing = NothingNative(sandboxes, place)
-    try:
-        nothing.ready()
-        nothing.prime(spec)
-        yield nothing
-    finally:
-        nothing.close()
+    mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with mine:
+        with theirs, open(os.devnull, "wb") as nowhere:
+            job = sandboxes.of(place.runtime).start(
+                NOTHING, place.limits, log=nowhere.fileno(), channel=theirs.fileno()
+            )
+        try:
+            nothing = NothingNative(mine, START_LIMIT_S * patience())
+            nothing.ready()
+            nothing.prime(spec)
+            yield nothing
+        finally:
+            job.kill()
 
 
 class SandboxedCandidate(PrimedPeer):

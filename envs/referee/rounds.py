@@ -186,7 +186,8 @@ class RoundPeer:
     def send(self, message: bytes, files: list[int]) -> None:
         descriptors = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", files))
         try:
-            # At once or not at all: who reads nothing could keep us waiting without an end.
+            # At once or not at all: who reads nothing could keep us waiting without an end. As
+            # `socket.send_fds`, which drops flags.
             self.channel.sendmsg([message], [descriptors], socket.MSG_DONTWAIT)
         except BlockingIOError:
             raise self.failed("protocol_violation") from None

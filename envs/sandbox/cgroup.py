@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
+from kernelwright.envs.hardware import counts
 from kernelwright.envs.sandbox.limits import CGROUP_MEMORY_BYTES, CGROUP_PROCESSES
 
 PREFIX = "kernelwright"
@@ -59,11 +60,11 @@ class Cgroup:
         for folder in self.folders:
             with suppress(OSError):
                 if (folder / "memory.events").exists():
-                    events = _counts(folder / "memory.events")
+                    events = counts(folder / "memory.events")
                     return events["oom_kill"] if events["oom"] else 0
                 if (folder / "memory.oom_control").exists():
                     most, peak = (int((folder / name).read_text()) for name in V1_BYTES)
-                    return _counts(folder / "memory.oom_control")["oom_kill"] if peak >= most else 0
+                    return counts(folder / "memory.oom_control")["oom_kill"] if peak >= most else 0
         return 0
 
     def close(self) -> None:
@@ -132,12 +133,6 @@ def _own_folder(controller: str) -> Path | None:
                     if (folder / "cgroup.procs").exists():
                         return folder
     return None
-
-
-def _counts(file: Path) -> dict[str, int]:
-    """Of a file with a name and a number in each line."""
-    words = file.read_text().split()
-    return dict(zip(words[::2], map(int, words[1::2]), strict=True))
 
 
 def children(process_id: int) -> set[int]:

@@ -130,7 +130,8 @@ class Zygote:
             raise ValueError(f"a job of {len(files)} files")
         before = self.memory_kills()
         try:
-            with self._first_to_go() if mode != NOTHING else nullcontext():
+            is_answers = self.cgroup is not None and mode != NOTHING
+            with self._first_to_go() if is_answers else nullcontext():
                 socket.send_fds(self.control, [message], [log, channel, *(fd for _, fd in files)])
                 pidfd = self.hear("P", START_LIMIT_S)[1][0]
         except OSError as error:
@@ -141,13 +142,13 @@ class Zygote:
     def _first_to_go(self) -> Iterator[None]:
         """What starts meanwhile the kernel ends before any other process, where memory runs out.
 
-        It would take the largest, which may be the zygote or the judge. Nothing of an unbounded
-        zygote is first, as that is a problem's module; and only root may say so.
+        It would take the largest, which may be the zygote or the judge. Not for a problem's module,
+        whose zygote is unbounded; and only root may say so.
         """
         chance = Path(f"/proc/{self.jail}/oom_score_adj")
         usual = chance.read_text()
         with suppress(PermissionError):
-            chance.write_text("1000" if self.cgroup is not None else usual)
+            chance.write_text("1000")
         yield
         with suppress(PermissionError):
             chance.write_text(usual)
