@@ -23,11 +23,12 @@ EXTRAS = {
     "trackio": "trackers",
     "vllm": "vllm",
     "triton": "triton",
+    "nvcc": "cuda",
     "ray": "ray",
     "huggingface_hub": "publish",
     "matplotlib": "publish",
 }
-"""Module → the extra of this project that installs it."""
+"""Module, or program → the extra of this project that installs it."""
 DECIDING = ("kernelwright", "torch", "transformers", "trl", "peft", "bitsandbytes", "vllm")
 
 
@@ -43,7 +44,7 @@ def free_disk_bytes(folder: Path) -> int:
 
 
 def how_to_install(module: str) -> str | None:
-    """A sentence for somebody who lacks this module; None where no extra installs it."""
+    """A sentence for who lacks this module, or program; None where no extra installs it."""
     extra = EXTRAS.get(module)
     return extra and f"{module} is not installed; run `{install_command(extra)}`"
 

@@ -117,7 +117,8 @@ def not_judged_here(dialect: Dialect) -> str | None:
     if lacks is None:
         return None
     here = ", ".join(name for name, one in DIALECTS.items() if one.lacking() is None)
-    return f"the judge cannot run {dialect} answers without {lacks}; here it runs {here}"
+    advice = how_to_install(lacks) or f"{lacks} is missing"
+    return f"the judge cannot run {dialect} answers here, only {here}: {advice}"
 
 
 def _sandbox(recipe: Recipe) -> str | None:

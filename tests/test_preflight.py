@@ -43,6 +43,22 @@ def test_preflight_names_the_extra_that_is_missing() -> None:
     assert not preflight(resolve(FIXTURES / "base.yaml", [*words, "stages=[sft, eval]"]).recipe)
 
 
+@pytest.mark.parametrize(
+    ("dialect", "tool", "program"),
+    [("triton", "triton.triton_tools", "triton"), ("cuda", "cuda.nvcc_path", "nvcc")],
+)
+def test_a_language_without_its_compiler_is_refused_with_the_extra_that_has_it(
+    dialect: str, tool: str, program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"kernelwright.envs.dialects.{tool}", lambda: None)
+    words = [f"data.dialect={dialect}", "judge.timed=false"]
+    (reason,) = preflight(resolve(FIXTURES / "base.yaml", words).recipe)
+    said, advice = reason.split(": ", 2)[1:]
+    assert said.startswith(f"the judge cannot run {dialect} answers here, only cpp, inline")
+    assert dialect not in said.partition("only")[2]
+    assert advice == f"{program} is not installed; run `pip install -e '.[{dialect}]'`"
+
+
 def test_a_run_that_cannot_start_fails_before_any_weights(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

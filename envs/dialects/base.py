@@ -67,7 +67,8 @@ class DialectSpec(Protocol):
     """Whether there are examples to imitate (data/triples.py)."""
 
     def lacking(self) -> str | None:
-        """What this machine lacks to run an answer: "nvcc"; None where it can."""
+        """What this machine lacks to run an answer, as a program or module is called: "nvcc"; None
+        where it can."""
 
     def form(self, spec: CaseSpec) -> str:
         """What the prompt says about the answer's form, below the module and its sizes."""

@@ -6,7 +6,6 @@ launches is compiled by Triton itself. Without a GPU that code runs on a CPU (en
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from collections.abc import Sequence
@@ -66,7 +65,7 @@ class Triton:
     has_triples = True
 
     def lacking(self) -> str | None:
-        return None
+        return None if triton_tools() else "triton"
 
     def form(self, spec: CaseSpec) -> str:
         return (
@@ -80,7 +79,7 @@ class Triton:
         source = candidate.source
         if rejected := too_large(source):
             return rejected
-        if importlib.util.find_spec("triton") is None:
+        if self.lacking():
             return failed("no_triton", "run `pip install kernelwright[triton]`", Verdict.UNJUDGED)
         plans = traced(candidate, specs, sandboxes, ARCHITECTURE)
         if isinstance(plans, Evaluation):
