@@ -6,7 +6,6 @@ heavy, so it is not the one that is chosen. `accelerate launch` would add a trac
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
@@ -24,10 +23,10 @@ from kernelwright.envs.hardware import (
     own_cgroups,
     physical_bytes,
 )
+from kernelwright.envs.lifetime import die_with
 
 FAILED, INTERRUPTED = 1, 130
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-PR_SET_PDEATHSIG = 1
 AT_ONCE_S = 2.0
 """An interrupt that comes so soon after the first one is the same: a launcher passed it on."""
 LAUNCHER_LIMIT_S = 2.0
@@ -55,7 +54,7 @@ def supervised(work: Callable[[], int], command: str, *, alone: bool) -> int:
     sys.stderr.flush()
     parent, child = os.getpid(), os.fork()
     if child == 0:
-        _die_with(parent)
+        die_with(parent)
         _interrupt_once()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return work() if alone else _leave(work)
@@ -140,14 +139,6 @@ def _leave(work: Callable[[], int]) -> int:
         sys.stderr.flush()
         os._exit(code)
     return code
-
-
-def _die_with(parent: int) -> None:
-    """No child outlives its parent (Linux)."""
-    with suppress(AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(FAILED)
 
 
 def _interrupt_once() -> None:

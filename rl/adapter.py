@@ -34,12 +34,18 @@ def lora_config(recipe: Recipe) -> Any:
 
 
 def policy_model(recipe: Recipe, adapter: Path | None) -> Any:
-    """The base model with this adapter, or with a new one, ready to be trained on."""
+    """The base model with this adapter, or with a new one, ready to be trained on.
+
+    The recipe's seed alone decides the new one: not what this process drew before, which a run that
+    was interrupted does not draw again.
+    """
+    import torch
     from peft import PeftModel, get_peft_model
 
     known = recipe.model
     base = load_base(known.name, quantization=known.quantization, dtype=known.dtype)
     if adapter is None:
+        torch.manual_seed(recipe.seed)
         return get_peft_model(base, lora_config(recipe))
     with errors_in_one_line(str(adapter)):
         model = PeftModel.from_pretrained(base, str(adapter), is_trainable=True)

@@ -20,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from kernelwright.envs.lifetime import die_with
 from kernelwright.envs.paths import SEARCHED, cache_folder, write_whole
 from kernelwright.envs.types import content_hash
 from kernelwright.rl.config import Recipe
@@ -62,7 +63,7 @@ def probe(recipe: Recipe) -> Probe:
         return Probe(**json.loads(kept.read_text(encoding="utf-8")))
     print("a step of this recipe is tried, to tell its memory and minutes", file=sys.stderr)
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "kernelwright.rl.probe"],
+        [sys.executable, "-P", "-m", "kernelwright.rl.probe", str(os.getpid())],
         input=recipe.model_dump_json(),
         capture_output=True,
         text=True,
@@ -212,4 +213,5 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
+    die_with(int(sys.argv[1]))
     print(json.dumps(asdict(measure(Recipe.model_validate_json(sys.stdin.read())))))

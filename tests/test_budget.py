@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
 
 import kernelwright.budget
 from kernelwright.budget import budget, run_seconds
+from kernelwright.envs.paths import SEARCHED
+from kernelwright.processes import still_alive
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.probe import Probe, ProbeError, ProbeKilledError, probe
 from tests.tiny_model import save_tiny
@@ -116,3 +122,20 @@ def test_a_probe_runs_the_recipes_own_steps_and_is_kept(
     broken = recipe(model={"name": str(tmp_path / "nowhere")})
     with pytest.raises(ProbeError):
         probe(broken)
+
+
+def test_a_probe_does_not_outlive_the_run_that_asked() -> None:
+    """It waits for its recipe here, so only its parent's end can end it."""
+    asking = (
+        "import os, subprocess, sys; "
+        "words = ['-P', '-m', 'kernelwright.rl.probe', str(os.getpid())]; "
+        "probe = subprocess.Popen([sys.executable, *words]); "
+        "print(probe.pid, flush=True); probe.wait()"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SEARCHED)}
+    words = [sys.executable, "-c", asking]
+    with subprocess.Popen(words, stdin=PIPE, stdout=PIPE, text=True, env=environment) as run:
+        assert run.stdout is not None
+        child = int(run.stdout.readline())
+        run.kill()
+        assert not still_alive({child})

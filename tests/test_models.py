@@ -14,6 +14,8 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity, linear
 
+from kernelwright.rl.adapter import policy_model
+from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import (
     compute_dtype,
     hub_id,
@@ -305,3 +307,21 @@ def test_two_processes_that_ask_at_once_get_one_whole_model(tmp_path: Path) -> N
     )
     said = model.generate(**asked, max_new_tokens=12, do_sample=False, pad_token_id=0)
     assert "Paris" in tokenizer.decode(said[0, asked.input_ids.shape[1] :])
+
+
+def test_a_new_adapter_is_decided_by_the_seed_and_not_by_what_was_drawn_before(
+    folder: str,
+) -> None:
+    """A stage that an interrupted run does not do again drew numbers in the uninterrupted one."""
+
+    def made(seed: int) -> list[torch.Tensor]:
+        model = {"name": folder, "quantization": "none"}
+        recipe = Recipe.model_validate({"name": "a", "seed": seed, "model": model})
+        torch.rand(3)
+        trained = [one for one in policy_model(recipe, None).parameters() if one.requires_grad]
+        assert trained
+        return trained
+
+    first, again, other = made(1), made(1), made(2)
+    assert all(map(torch.equal, first, again))
+    assert not all(map(torch.equal, first, other))
