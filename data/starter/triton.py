@@ -22,8 +22,15 @@ PIECE = re.compile(r"([\w =]+?: )?([^;]+?)[;.](?: |$)")
 """The words before a statement of a plan, and the statement."""
 SIZE = re.compile(r"\b(\w+?)_(\d)\b")
 TYPES = {"float": "", "int64_t": ", dtype=torch.int64", "bool": ", dtype=torch.bool"}
-HEAD = "import torch\nimport torch.nn as nn\nimport triton\nimport triton.language as tl\n"
-LIBDEVICE = "from triton.language.extra import libdevice\n"
+HEAD = """\
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+"""
+"""Of each answer, with a `libdevice` call or none: where only the former had its import, a small
+model wrote the call without it (29 of 114 answers)."""
 
 
 def plan(blueprint: Blueprint) -> str:
@@ -54,7 +61,7 @@ def source(blueprint: Blueprint) -> str:
     arguments = ", ".join((*(one.name for one in blueprint.inputs), *numbers))
     grid, block = host.launch()
     return (
-        f"{HEAD}{LIBDEVICE if 'libdevice' in body else ''}\n\n"
+        f"{HEAD}\n\n"
         f"@triton.jit\ndef compute({taken}, BLOCK: tl.constexpr):\n{body}\n\n"
         f"class ModelNew(nn.Module):\n{blueprint.init()}"
         f"    def forward(self, {arguments}):\n{host.outputs()}"
