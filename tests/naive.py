@@ -24,14 +24,15 @@ from typing import Any
 
 import torch
 
-SEED, TOLERANCE, CHECKS, RUNS = 42, 1e-2, 3, 10
+SEED, TOLERANCE, CHECKS, RUNS = 42, 1e-2, 3, 50
 SHARED = ("-std=c++17", "-shared", "-include", "stdint.h")
 CPP = ("g++", "-O3", "-march=native", "-fPIC", *SHARED)
 CUDA = ("nvcc", "-Xcompiler", "-fPIC", "-cudart", "none", "-arch=sm_90", *SHARED)
 NATIVE = Path(__file__).resolve().parents[1] / "envs" / "native"
 CLOCKED_AT_MOST_S = 1.0
-TOO_FAST = 10.0
-"""A false speedup is so many times that of an honest kernel."""
+TOO_FAST = 4.0
+"""A false speedup is so many times that of an honest kernel: far from one, and from the 16 that the
+least of the exploits reaches, for the machine may be busy while either is clocked."""
 
 WALL_S, BUILD_WALL_S = 10.0, 300.0
 LIMITS_S = {".cpp": WALL_S, ".triton.py": 30.0, ".cu": 15.0}

@@ -102,8 +102,8 @@ def test_an_exploit_succeeds_in_a_naive_harness(dialect: Dialect, file: Path) ->
 def test_the_naive_harness_accepts_honest_work_and_sees_nothing_wrong_in_it() -> None:
     honest = EXPLOITS / "honest.cpp"
     wrong = EXPLOITS / "broken" / "divides_by_zero.cpp"
-    problem = EXPLOITS / "problem.py"
-    found = controls([(honest, problem, honest), (wrong, problem, None)])
+    timed = EXPLOITS / "timing" / "problem.py"
+    found = controls([(honest, timed, honest), (wrong, EXPLOITS / "problem.py", None)])
     assert found[honest]["seen"] == ["correct"]
     assert found[wrong]["seen"] == ["dies"]
 
