@@ -41,13 +41,13 @@ class OddWorker(Worker):
         "-c",
         f"import sys; sys.path.append({str(ROOT)!r}); import tests.odd_worker as w; w.main()",
     )
-    SILENCE_LIMIT_S = 2.0
+    SILENCE_LIMIT_S = 5.0
 
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Judge]:
     before = living_below(os.getpid())
-    with Judge(2, hire=OddWorker, candidate_limit_s=5.0) as judge:
+    with Judge(2, hire=OddWorker, candidate_limit_s=15.0) as judge:
         yield judge
         started = living_below(os.getpid()) - before
     assert not still_alive(started | living_below(os.getpid()) - before)
