@@ -1,4 +1,4 @@
-# Two commands on a fresh machine with Python 3.11+ and g++:
+# Two commands on a fresh machine with Python 3.11 to 3.13 and g++:
 #   make quickstart    sets up, trains the embedded model on a laptop, writes runs/quickstart/report.html
 #   make quickstart ARGS=--resume    goes on with it after an interruption
 #   make test          sets up, runs every check and test
@@ -23,8 +23,8 @@ venv: $(VENV)/dev
 
 $(VENV)/base: pyproject.toml
 	@command -v g++ >/dev/null || { echo "no g++: run  apt-get install -y g++"; exit 1; }
-	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "Python 3.11+ with venv is needed: run  apt-get install -y python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+		{ echo "Python 3.11 to 3.13 with venv is needed (apt-get install -y python3-venv; or PYTHON=python3.13)"; exit 1; }
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --upgrade "pip>=24"
 	$(VENV)/bin/python -m pip install --quiet "$(TORCH)"
