@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kernelwright.data.trial import Tried, tried
+from kernelwright.data.trial import tried
+from kernelwright.envs.reference.on_meta import OnMeta
 from kernelwright.envs.types import Case, Problem
 
 JUDGING_COPIES = 13
@@ -62,11 +63,11 @@ def parse_bytes(written: str) -> float:
     return float(found[1]) * UNITS[found[2]]
 
 
-def _timed(problem: Problem, tries: Sequence[Tried]) -> Tried:
+def _timed(problem: Problem, tries: Sequence[OnMeta]) -> OnMeta:
     return tries[problem.cases.index(problem.timed_case())]
 
 
-def _cases(problem: Problem, tries: Sequence[Tried]) -> tuple[Case, ...]:
+def _cases(problem: Problem, tries: Sequence[OnMeta]) -> tuple[Case, ...]:
     """The cases; one that is not the timed case's module gets its sizes."""
     timed, module = problem.timed_case(), _timed(problem, tries).module
     return tuple(

@@ -7,21 +7,20 @@ from functools import lru_cache
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.reference.module import load_reference, sized_code
+from kernelwright.envs.reference.asked import timed_shapes
+from kernelwright.envs.reference.module import sized_code
 from kernelwright.envs.types import Problem, Task
 
 
 @lru_cache(maxsize=4096)
 def task_prompt(task: Task) -> str:
     """The user message: the task, the module, the sizes that are timed, the answer's form."""
-    problem = task.problem
-    reference = load_reference(problem, problem.timed_case())
-    spec = reference.spec()
-    dialect = DIALECTS[task.dialect]
-    lines = [dialect.task, "```python", model_source(problem), "```", _shapes(spec)]
-    if given := ", ".join(map(repr, reference.init())):
-        lines.append(f"The module is `Model({given})`.")
-    lines += [dialect.form(spec)]
+    problem, dialect = task.problem, DIALECTS[task.dialect]
+    shapes = timed_shapes(problem)
+    lines = [dialect.task, "```python", model_source(problem), "```", _shapes(shapes.spec)]
+    if shapes.init:
+        lines.append(f"The module is `Model({shapes.init})`.")
+    lines += [dialect.form(shapes.spec)]
     return "\n".join(lines)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kernelwright.envs.judge import AnyJudge, judge_completions
 from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.reference.asked import learn_shapes
 from kernelwright.envs.types import Dialect, Problem, Record, Task
 from kernelwright.rewards.price import price
 
@@ -99,6 +100,7 @@ def _play(
     on_answer: Callable[[], None] | None,
 ) -> list[Record]:
     tasks = [Task(problem=row.problem, dialect=settings.dialect) for row in rows]
+    learn_shapes(row.problem for row in rows)
     prompts = [task_prompt(task) for task in tasks]
     completions = policy.complete(
         prompts,

@@ -22,6 +22,7 @@ from kernelwright.data.suite import load_suite
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.judge import AnyJudge, judge_completions
 from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.reference.asked import learn_shapes
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Problem, Record, Task, Verdict
 from kernelwright.rewards.price import PRESETS, price
@@ -31,6 +32,8 @@ def kernel_dataset(suite: str, dialect: str = "cpp") -> Any:
     """A `datasets.Dataset` with a row for each problem of a suite: its prompt, and its key."""
     from datasets import Dataset
 
+    problems = load_suite(suite).problems
+    learn_shapes(problems)
     rows = [
         {
             "prompt": [
@@ -41,7 +44,7 @@ def kernel_dataset(suite: str, dialect: str = "cpp") -> Any:
             ],
             "problem": problem.key,
         }
-        for problem in load_suite(suite).problems
+        for problem in problems
     ]
     return Dataset.from_list(rows)
 

@@ -10,6 +10,7 @@ from typing import Any
 from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import Suite
 from kernelwright.envs.judge import AnyJudge
+from kernelwright.envs.reference.asked import learn_shapes
 from kernelwright.envs.types import Task
 from kernelwright.rl.adapter import float32_kept, policy_model, save_adapter
 from kernelwright.rl.config import Recipe
@@ -75,6 +76,7 @@ def run_grpo(
         store.rewind("grpo", first_step)
         store.rewind(VALIDATION, first_step + 1 if checkpoint else 0)
     tasks = [Task(problem=one, dialect=recipe.data.dialect) for one in suite.problems]
+    learn_shapes(suite.problems)
     reserved, trained = reserve(tasks, recipe.grpo.validation_problems)
     tokenizer = load_tokenizer(recipe.model.name)
     method = start_method(recipe.grpo.method, RunView(seed=recipe.seed, store=store))

@@ -9,6 +9,7 @@ from kernelwright.data.starter.blueprint import Blueprint
 from kernelwright.data.starter.families import blueprints
 from kernelwright.data.starter.split import half_of, is_held_out
 from kernelwright.data.suite_check import is_admitted, read_admissions
+from kernelwright.envs.reference.asked import ours
 from kernelwright.envs.types import Problem
 
 ADMISSION_FILE = Path(__file__).with_name("admission.json")
@@ -26,7 +27,9 @@ def admitted() -> tuple[tuple[Blueprint, Problem], ...]:
     """
     admissions = read_admissions(ADMISSION_FILE)
     rows = ((blueprint, blueprint.problem()) for blueprint in blueprints())
-    return tuple(row for row in rows if is_admitted(row[1], admissions))
+    found = tuple(row for row in rows if is_admitted(row[1], admissions))
+    ours(problem for _, problem in found)
+    return found
 
 
 def splits_of(blueprint: Blueprint) -> tuple[str, ...]:

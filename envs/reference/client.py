@@ -31,12 +31,15 @@ from kernelwright.envs.referee.roofline import Work
 from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.tolerance import Array, Expected
 from kernelwright.envs.reference.distributions import judged_cases
+from kernelwright.envs.reference.module import Shapes
+from kernelwright.envs.reference.on_meta import OnMeta
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.limits import REFERENCE_LIMITS
 from kernelwright.envs.sandbox.zygote import Zygote
 from kernelwright.envs.types import Case, Problem, Tolerance, Verdict
 
 ROUND_LIMIT_S = 60.0
+END_LIMIT_S = 10.0
 WARM_ROUNDS = 2
 """A process's second and third call still ask the system for memory and meet code that no cache
 holds; the module, whose process goes on, did that long ago."""
@@ -45,7 +48,12 @@ KEPT_BYTES = 512 << 20
 
 
 class ReferenceFailedError(RuntimeError):
-    """The reference process refused a problem: never the candidate's fault."""
+    """The reference process refused a problem: never the candidate's fault. `what` it was, apart
+    from the `line` of the module."""
+
+    def __init__(self, error: str, what: str = "", line: int | None = None) -> None:
+        super().__init__(error)
+        self.what, self.line = what or error, line
 
 
 class ReferenceGoneError(RuntimeError):
@@ -253,7 +261,11 @@ class ReferenceProcess(RoundPeer):
         )
 
         def end() -> None:
-            process.wait()  # it ends by itself: nobody asks any more
+            try:
+                process.wait(END_LIMIT_S)  # it ends by itself: nobody asks any more
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
         return end
 
@@ -288,6 +300,16 @@ class ReferenceProcess(RoundPeer):
         request = {"op": "work", "key": loaded.key, "case": case, "tolerance": tolerance}
         return Work(**self.ask(request)[0])
 
+    def shapes(self, problem: Problem) -> Shapes:
+        """What its module takes and gives; nothing stays loaded for it."""
+        answer, _ = self.ask({"op": "shapes", "problem": to_plain(problem)})
+        return Shapes(_spec(answer["spec"]), answer["init"])
+
+    def on_meta(self, problem: Problem) -> tuple[OnMeta, ...]:
+        """What each of its cases takes."""
+        answer, _ = self.ask({"op": "on_meta", "problem": to_plain(problem)})
+        return tuple(OnMeta(**one) for one in answer["cases"])
+
     def aim(
         self, problem: Problem, case: int, *, compiled: bool = False, on_device: bool = False
     ) -> None:
@@ -306,7 +328,7 @@ class ReferenceProcess(RoundPeer):
             raise self.gone()
         answer = json.loads(message)
         if "error" in answer:
-            raise ReferenceFailedError(answer["error"])
+            raise ReferenceFailedError(**answer)
         return answer, files
 
     def close(self) -> None:

@@ -44,7 +44,19 @@ FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 class ProblemError(ValueError):
-    """The problem itself is unusable: nothing that a candidate did."""
+    """The problem itself is unusable, at this line of its module: nothing that a candidate did."""
+
+    def __init__(self, why: str, line: int | None = None) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """What a module takes and gives in its timed case, and what it is made with, as Python."""
+
+    spec: CaseSpec
+    init: str
 
 
 @dataclass(frozen=True)
@@ -170,6 +182,12 @@ def load_reference(problem: Problem, case: Case) -> Reference:
     parameters = list(inspect.signature(namespace["Model"].forward).parameters)[1:]
     count = len(namespace["get_inputs"]())
     return Reference(case, namespace, tuple(parameters[:count]))
+
+
+def shapes_of(problem: Problem) -> Shapes:
+    """The same, by running the module here."""
+    reference = load_reference(problem, problem.timed_case())
+    return Shapes(reference.spec(), ", ".join(map(repr, reference.init())))
 
 
 def run(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:

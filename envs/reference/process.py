@@ -1,8 +1,9 @@
 """The trusted process that runs problems: draws inputs, computes what is expected, is the baseline.
 
 No candidate ever enters it, and it decides nothing. It answers on one socket, in order: requests in
-JSON (`load`, `draw`, `aim`, `work`), and timed rounds in the very protocol that candidates speak (a
-nonce and two descriptors in, the nonce back when the work is done), with how long the module took.
+JSON (`load`, `draw`, `aim`, `work`, `shapes`, `on_meta`), and timed rounds in the very protocol of
+candidates (a nonce and two descriptors in, the nonce back when the work is done), with how long the
+module took.
 
     python -m kernelwright.envs.reference.process SOCKET_FD
 """
@@ -50,10 +51,12 @@ from kernelwright.envs.reference.module import (
     forward_float64,
     problem_lines,
     run,
+    shapes_of,
     time_ns,
     works_in_place,
 )
 from kernelwright.envs.reference.near_ties import PICKS, NearTies
+from kernelwright.envs.reference.on_meta import try_on_meta
 from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.reference.torch_compile import compile_module
 from kernelwright.envs.replay.torch_clock import DeviceClock
@@ -108,7 +111,7 @@ class ReferenceServer:
                 answer, sent = getattr(self, request.pop("op"))(**request)
             # The named boundary: a problem's own code ran, and may have called sys.exit.
             except (Exception, SystemExit) as error:  # noqa: BLE001
-                answer, sent = {"error": _said(error)}, []
+                answer, sent = _said(error), []
             socket.send_fds(self.channel, [json.dumps(answer).encode()], sent)
             for descriptor in sent:
                 os.close(descriptor)
@@ -172,6 +175,15 @@ class ReferenceServer:
         """The least that a kernel has to do for this case."""
         return to_plain(least_work(self.loaded[key][case].reference, Tolerance(**tolerance))), []
 
+    def shapes(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
+        """What the module takes and gives, and is made with: all that a model is told of a run."""
+        return to_plain(shapes_of(from_plain(Problem, problem))), []
+
+    def on_meta(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
+        """What each case takes."""
+        noun = from_plain(Problem, problem)
+        return {"cases": [to_plain(try_on_meta(noun, case)) for case in noun.cases]}, []
+
     def run_round(self, inputs: int, outputs: int) -> int:
         """PyTorch's forward, eager or compiled, on the file's tensors; its result is not needed.
 
@@ -200,11 +212,14 @@ class ReferenceServer:
         return state, arguments
 
 
-def _said(error: BaseException) -> str:
+def _said(error: BaseException) -> dict[str, Any]:
     """The error in the words of who wrote the problem: with the line of its module."""
     lines = problem_lines(traceback.extract_tb(error.__traceback__))
-    where = f"line {lines[-1]}: " if lines else ""
-    return f"{type(error).__name__}: {where}{error}"[:2000]
+    line = lines[-1] if lines else None
+    what = f"{error}" if isinstance(error, ProblemError) else f"{type(error).__name__}: {error}"
+    where = f"line {line}: " if line else ""
+    whole = f"{type(error).__name__}: {where}{error}"
+    return {"error": whole[:2000], "what": what[:2000].removesuffix(": "), "line": line}
 
 
 def taken(descriptor: int, protection: int, *, read_in: bool = True) -> Mapped:
