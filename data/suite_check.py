@@ -1,6 +1,6 @@
 """The battery of trivial answers on whole suites, and the file that keeps what came of it.
 
-Problems are checked in processes of their own: one that brings its process down is refused, and the
+Problems are checked in sandboxed processes: one that brings its process down is refused, and the
 others go on. A suite that carries such a file contains only what was admitted.
 """
 
@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import ast
 import json
-import multiprocessing
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from kernelwright.data import admission
-from kernelwright.data.admission import Admission, check_problem, fingerprint
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.referee import tolerance
-from kernelwright.envs.reference import derive_tolerance, distributions, prepare
+from kernelwright.envs.reference import admission, derive_tolerance, distributions, prepare
+from kernelwright.envs.reference.admission import Admission
+from kernelwright.envs.reference.asked import module_process
+from kernelwright.envs.reference.client import (
+    ReferenceFailedError,
+    ReferenceGoneError,
+    ReferenceProcess,
+)
 from kernelwright.envs.types import Problem, content_hash
 
 Job = tuple[Problem, Sequence[str]]
@@ -31,6 +34,8 @@ Job = tuple[Problem, Sequence[str]]
 
 PROBLEMS_PER_PROCESS = 16
 """Starting a process takes as long as checking about so many small problems."""
+CHECK_LIMIT_S = 600.0
+"""After so long a problem counts as one that does not end."""
 
 
 class StaleAdmissionError(ValueError):
@@ -71,21 +76,22 @@ def check_many(jobs: Sequence[Job], workers: int | None = None) -> Iterator[Admi
     """
     wanted = workers or len(os.sched_getaffinity(0))
     count = max(1, min(wanted, -(-len(jobs) // PROBLEMS_PER_PROCESS)))
-    pools: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
+    processes: SimpleQueue[ReferenceProcess | None] = SimpleQueue()
     for _ in range(count):
-        pools.put(_process())
+        processes.put(None)
     seen: dict[str, str] = {}
     try:
         with ThreadPoolExecutor(count) as threads:
-            for found, function in threads.map(lambda job: _check_in(pools, job), jobs):
+            for found, function in threads.map(lambda job: _check_in(processes, job), jobs):
                 if twin := seen.get(function):
                     found = replace(found, accepted=(*found.accepted, f"same_as_{twin}"))
                 elif found.admitted:
                     seen[function] = found.problem
                 yield replace(found, rules=rules())
     finally:
-        while not pools.empty():
-            pools.get().shutdown(cancel_futures=True)
+        while not processes.empty():
+            if process := processes.get():
+                process.close()
 
 
 def write_admissions(path: Path, admissions: Sequence[Admission]) -> None:
@@ -126,37 +132,22 @@ def _tuples(row: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(one) if isinstance(one, list) else one for name, one in row.items()}
 
 
-def _process() -> ProcessPoolExecutor:
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(1, mp_context=context, initializer=_one_thread)
-
-
-def _one_thread() -> None:
-    import torch
-
-    torch.set_num_threads(1)
-
-
-def _check_in(pools: SimpleQueue[ProcessPoolExecutor], job: Job) -> tuple[Admission, str]:
-    """The result from a free process, which is replaced where it did not survive."""
-    pool = pools.get()
+def _check_in(processes: SimpleQueue[ReferenceProcess | None], job: Job) -> tuple[Admission, str]:
+    """(the result, what the problem computes or '' where it computes nothing), from a free process,
+    which is replaced where it did not survive."""
+    process = processes.get()
     try:
-        return pool.submit(_check, job).result()
-    except BrokenProcessPool:
-        pool.shutdown()
-        pool = _process()
+        process = process or module_process(CHECK_LIMIT_S)
+        return process.check(*job)
+    except ReferenceFailedError as error:
+        return _failed(job[0], str(error)), ""
+    except ReferenceGoneError:
+        if process is not None:
+            process.close()
+        process = None
         return _failed(job[0], "its process died"), ""
     finally:
-        pools.put(pool)
-
-
-def _check(job: Job) -> tuple[Admission, str]:
-    """(the result, what the problem computes or '' where it computes nothing)."""
-    problem, dropped = job
-    try:
-        return check_problem(problem, dropped), fingerprint(problem)
-    except Exception as error:  # noqa: BLE001  the named boundary: a problem's own code ran
-        return _failed(problem, f"{type(error).__name__}: {error}"), ""
+        processes.put(process)
 
 
 def _failed(problem: Problem, why: str) -> Admission:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from kernelwright.data.admission import Admission
 from kernelwright.data.suite_check import Job, check_many
+from kernelwright.envs.reference.admission import Admission
 from kernelwright.rl.progress import Counted
 
 SEEN = (

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from kernelwright.data.admission import check_problem
 from kernelwright.data.starter.families import blueprints
 from kernelwright.data.starter.suite import ADMISSION_FILE
 from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.envs.reference.admission import check_problem
 from kernelwright.envs.types import Case, Problem, Role
 
 TRAIN = load_suite("starter:train").problems

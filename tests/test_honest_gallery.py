@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.admission import check_problem
 from kernelwright.data.gallery import FOLDER, problem_file
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.judge import Judge
+from kernelwright.envs.reference.admission import check_problem
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 
 pytestmark = pytest.mark.sandbox

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.admission import Admission
 from kernelwright.data.suite import SuiteError, jobs_of, load_suite
 from kernelwright.data.suite_check import (
     _code,
@@ -19,6 +18,7 @@ from kernelwright.data.suite_check import (
     rules,
     write_admissions,
 )
+from kernelwright.envs.reference.admission import Admission
 from kernelwright.envs.types import Case, Problem, Role
 
 pytestmark = pytest.mark.sandbox
@@ -101,7 +101,7 @@ def test_a_problem_that_a_trivial_answer_solves_is_not(found: dict[str, Admissio
 
 
 def test_a_reference_that_fails_is_told_and_refused(found: dict[str, Admission]) -> None:
-    assert found["raises"].failed.startswith("AttributeError: 'Tensor' object has no attribute")
+    assert found["raises"].failed.startswith("AttributeError: line 10: 'Tensor' object has no ")
     assert not found["raises"].admitted
 
 

@@ -66,7 +66,7 @@ def ask_each(
     """The answer of each module; one that ends its process has an error, and the others go on."""
     found: list[Answer | ProblemError] = []
     while len(found) < len(problems):
-        with closing(_process()) as process:
+        with closing(module_process(ANSWER_LIMIT_S)) as process:
             for problem in problems[len(found) :]:
                 try:
                     found.append(question(process, problem))
@@ -78,9 +78,10 @@ def ask_each(
     return found
 
 
-def _process() -> ReferenceProcess:
+def module_process(limit_s: float) -> ReferenceProcess:
+    """A process that runs modules; one that answers nothing for so long counts as gone."""
     process = ReferenceProcess() if sandbox_level() != "none" else _Unconfined()
-    process.channel.settimeout(ANSWER_LIMIT_S)
+    process.channel.settimeout(limit_s)
     return process
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
-from kernelwright.envs.codec import to_plain
+from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.memfd import seal
 from kernelwright.envs.paths import SEARCHED
@@ -30,6 +30,7 @@ from kernelwright.envs.referee.layout import MESSAGE_BYTES, NUMPY_TYPES
 from kernelwright.envs.referee.roofline import Work
 from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.tolerance import Array, Expected
+from kernelwright.envs.reference.admission import Admission
 from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.reference.module import Shapes
 from kernelwright.envs.reference.on_meta import OnMeta
@@ -309,6 +310,13 @@ class ReferenceProcess(RoundPeer):
         """What each of its cases takes."""
         answer, _ = self.ask({"op": "on_meta", "problem": to_plain(problem)})
         return tuple(OnMeta(**one) for one in answer["cases"])
+
+    def check(self, problem: Problem, dropped: Sequence[str]) -> tuple[Admission, str]:
+        """(which trivial answers it accepts, a fingerprint of what it computes). `dropped` are its
+        codes less one operation."""
+        request = {"op": "check", "problem": to_plain(problem), "dropped": list(dropped)}
+        answer, _ = self.ask(request)
+        return from_plain(Admission, answer["admission"]), answer["function"]
 
     def aim(
         self, problem: Problem, case: int, *, compiled: bool = False, on_device: bool = False

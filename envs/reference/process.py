@@ -1,8 +1,8 @@
 """The trusted process that runs problems: draws inputs, computes what is expected, is the baseline.
 
 No candidate ever enters it, and it decides nothing. It answers on one socket, in order: requests in
-JSON (`load`, `draw`, `aim`, `work`, `shapes`, `on_meta`), and timed rounds in the very protocol of
-candidates (a nonce and two descriptors in, the nonce back when the work is done), with how long the
+JSON (a method of `ReferenceServer` each), and timed rounds in the very protocol that candidates
+speak (a nonce and two descriptors in, the nonce back when the work is done), with how long the
 module took.
 
     python -m kernelwright.envs.reference.process SOCKET_FD
@@ -37,6 +37,7 @@ from kernelwright.envs.referee.layout import (
     offsets,
 )
 from kernelwright.envs.referee.tolerance import Array, Expected, overflowed
+from kernelwright.envs.reference.admission import check_problem, fingerprint
 from kernelwright.envs.reference.derive_tolerance import NUDGE, nudge
 from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.reference.heap import Heap
@@ -183,6 +184,14 @@ class ReferenceServer:
         """What each case takes."""
         noun = from_plain(Problem, problem)
         return {"cases": [to_plain(try_on_meta(noun, case)) for case in noun.cases]}, []
+
+    def check(
+        self, problem: dict[str, Any], dropped: list[str]
+    ) -> tuple[dict[str, Any], list[int]]:
+        """Which trivial answers it accepts, and a fingerprint of what it computes."""
+        noun = from_plain(Problem, problem)
+        found = check_problem(noun, dropped)
+        return {"admission": to_plain(found), "function": fingerprint(noun)}, []
 
     def run_round(self, inputs: int, outputs: int) -> int:
         """PyTorch's forward, eager or compiled, on the file's tensors; its result is not needed.

@@ -1,7 +1,7 @@
 """May a problem enter a suite? Only if every trivial answer fails on it.
 
 A problem that accepts zeros, or the output for other inputs, pays for kernels that compute nothing.
-Run on the problem's own module, which is trusted; no candidate is involved.
+Run on the problem's own module, which says what is right; no candidate is involved.
 """
 
 from __future__ import annotations
