@@ -141,7 +141,7 @@ def _check_in(processes: SimpleQueue[ReferenceProcess | None], job: Job) -> tupl
         return process.check(*job)
     except ReferenceFailedError as error:
         return _failed(job[0], str(error)), ""
-    except ReferenceGoneError:
+    except (ReferenceGoneError, LookupError, TypeError, ValueError):  # it may speak for our code
         if process is not None:
             process.close()
         process = None

@@ -21,7 +21,7 @@ from kernelwright.envs.reference.module import ProblemError, Shapes, shapes_of
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.types import Problem
 
-ANSWER_LIMIT_S = 60.0
+ANSWER_LIMIT_S = 180.0
 """After so long a module is taken to be stuck, and the others get another process."""
 
 Answer = TypeVar("Answer")
@@ -74,6 +74,9 @@ def ask_each(
                     found.append(ProblemError(error.what, error.line))
                 except ReferenceGoneError as error:
                     found.append(ProblemError(f"its process ended ({error})"))
+                    break
+                except (LookupError, TypeError, ValueError):  # a module may speak for our code
+                    found.append(ProblemError("its process answered nonsense"))
                     break
     return found
 
