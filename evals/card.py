@@ -170,7 +170,9 @@ def judged_how(records: Sequence[Record]) -> str:
 def _data_rows(recipe: Recipe, records: Sequence[Record]) -> list[tuple[str, str]]:
     triples = [one for one in records if one.stage == "triples"]
     right = sum(one.evaluation.verdict is Verdict.CORRECT for one in triples)
-    rows = [("problems trained on", public_suite(recipe.data.train_suite))]
+    taught, played = public_suite(recipe.data.taught_suite), public_suite(recipe.data.train_suite)
+    rows = [("problems of GRPO", played)] if "grpo" in recipe.stages else []
+    rows += [("problems of SFT", taught)] if "sft" in recipe.stages else []
     if triples:
         rows.append(("triples for SFT", f"{right} judged correct of {len(triples)}"))
     return [*rows, ("problems held out", public_suite(recipe.data.held_out_suite))]
@@ -219,8 +221,8 @@ def _code(env: Mapping[str, Any]) -> str:
 def public_recipe(recipe: Recipe) -> dict[str, Any]:
     """The recipe without defaults, and without what names this machine's folders."""
     said = recipe.model_dump(mode="json", exclude_defaults=True)
-    for key in ("train_suite", "held_out_suite"):
-        if key in said.get("data", {}):
+    for key in ("train_suite", "sft_suite", "held_out_suite"):
+        if said.get("data", {}).get(key):
             said["data"][key] = public_suite(said["data"][key])
     return {"name": recipe.name, **_without_private(said)}
 

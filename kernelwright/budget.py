@@ -83,9 +83,9 @@ def _too_large(needed: int | None, free: int) -> str:
 def run_seconds(recipe: Recipe, found: Probe) -> float:
     """Seconds of training and evaluating, for answers of typical length; judging comes on top."""
     grpo, trained = recipe.grpo, 0.0
-    if "sft" in recipe.stages:
+    if found.sft_step_s is not None:
         trained += TYPICAL * (sft_steps(recipe) or 0) * found.sft_step_s
-    if "grpo" in recipe.stages:
+    if found.trained_token_s is not None:
         groups = grpo.groups_per_step + grpo.oversampled_groups
         sampled = groups * grpo.rows_per_group * grpo.steps / grpo.iterations
         sampled += validated_answers(recipe)

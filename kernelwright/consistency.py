@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Mapping
 
 from kernelwright.data.suite import SuiteError, load_suite
-from kernelwright.envs.hardware import gpus
+from kernelwright.data.triples import triples_of
+from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
-from kernelwright.rl.config import GrpoSection, Recipe, SftSection
+from kernelwright.rl.config import Recipe
 
 Problems = Mapping[str, Problem]
 
@@ -18,6 +19,8 @@ def contradictions(recipe: Recipe, processes: int) -> list[str]:
     found, reasons = _loaded(recipe)
     if not reasons:
         reasons += [*_trained_on_held_out(recipe, found), *_too_few(recipe, found)]
+    if not reasons:
+        reasons += _untaught(recipe)
     return [*reasons, *_unsplittable(recipe, processes), *_curveless(recipe, processes)]
 
 
@@ -53,6 +56,18 @@ def _trained_on_held_out(recipe: Recipe, found: Mapping[str, Problems]) -> Itera
             )
 
 
+def _untaught(recipe: Recipe) -> Iterator[str]:
+    data = recipe.data
+    if "sft" not in recipe.stages or not DIALECTS[data.dialect].has_triples:
+        return  # a dialect without any is refused by preflight.py
+    if not triples_of(data.taught_suite, data.dialect):
+        key = "sft_suite" if data.sft_suite else "train_suite"
+        yield (
+            f"data.{key}: there are no triples for {data.taught_suite}, and SFT learns from "
+            "nothing else: set data.sft_suite=starter:sft, or leave sft out of stages"
+        )
+
+
 def _too_few(recipe: Recipe, found: Mapping[str, Problems]) -> Iterator[str]:
     """TRL's sampler leaves out a step that it cannot fill with problems, and ends without one."""
     left = len(found["train_suite"]) - recipe.grpo.validation_problems
@@ -65,29 +80,17 @@ def _too_few(recipe: Recipe, found: Mapping[str, Problems]) -> Iterator[str]:
 
 
 def _unsplittable(recipe: Recipe, processes: int) -> Iterator[str]:
-    """Each process gets as many rows of a step: whole groups of them, in whole micro-batches. On a
-    CPU `fast_pass` takes all of GRPO's at once."""
-    sft, grpo = recipe.sft, recipe.grpo
-    rows = sft.batch_size if sft.batch_size > 1 else processes
-    steps: dict[str, tuple[str, int, int, SftSection | GrpoSection]] = {
-        "sft": ("batch_size", rows, 1, sft),
-        "grpo": ("groups_per_step", grpo.groups_per_step, grpo.rows_per_group, grpo),
+    """Each process gets as many rows of a step: whole groups of them."""
+    rows = recipe.sft.batch_size if recipe.sft.batch_size > 1 else processes
+    steps = {
+        "sft": ("batch_size", rows),
+        "grpo": ("groups_per_step", recipe.grpo.groups_per_step),
     }
-    for stage, (name, count, rows_each, section) in steps.items():
-        share = count // processes * rows_each
-        whole = stage == "grpo" and grpo.fast_pass and not gpus()
-        micro = max(1, share if whole else min(section.micro_batch_size, share))
-        if stage not in recipe.stages:
-            continue
-        if count % processes:
+    for stage, (name, count) in steps.items():
+        if stage in recipe.stages and count % processes:
             yield (
                 f"{stage}.{name} ({count}) cannot be split evenly over {processes} processes: take "
                 f"a multiple of {processes}, or --num_processes {math.gcd(count, processes)}"
-            )
-        elif share % micro:
-            yield (
-                f"{stage}.micro_batch_size ({micro}) does not divide the {share} rows that each of "
-                f"{processes} processes has in a step"
             )
 
 

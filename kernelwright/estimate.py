@@ -9,6 +9,7 @@ from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.data.triples import triples_of
 from kernelwright.envs.types import Baseline
 from kernelwright.rl.config import Recipe
+from kernelwright.rl.trainer_options import this_process
 
 BYTES_PER_WEIGHT = {"bfloat16": 2.0, "float32": 4.0}
 NF4_BYTES_PER_WEIGHT = 0.55
@@ -50,9 +51,9 @@ def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:
         steps = sft_steps(recipe)
         lines["sft"] = "unknown" if steps is None else f"at most {steps} optimiser steps"
     if "grpo" in recipe.stages:
-        rows = recipe.grpo.rollouts_per_step
-        rows += recipe.grpo.oversampled_groups * recipe.grpo.rows_per_group
-        rollouts = recipe.grpo.steps * rows
+        grpo, processes = recipe.grpo, this_process().world
+        groups = grpo.groups_per_step + processes * grpo.oversampled_groups
+        rollouts = math.ceil(grpo.steps / grpo.iterations) * groups * grpo.rows_per_group
         tokens = rollouts * recipe.grpo.max_completion_length
         lines["grpo"] = f"{recipe.grpo.steps} steps, {rollouts} rollouts, at most {tokens} tokens"
         calls = None if calls is None else calls + rollouts + validated_answers(recipe)

@@ -20,6 +20,7 @@ from kernelwright.data.gallery import (
     honest,
     judge_exhibits,
 )
+from kernelwright.envs.hardware import gpus
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.paths import cache_folder, write_whole
 from kernelwright.envs.remote.open_judge import open_judge
@@ -124,8 +125,14 @@ def is_just(outcome: Outcome, leftovers: int) -> bool:
 
 
 def _key() -> str:
+    devices = (gpu.environment for gpu in gpus())  # with none, device code takes another way
     return content_hash(
-        toolchain_fingerprint(), python().identity, sandbox_level(), gallery_hash(), code_version()
+        toolchain_fingerprint(),
+        python().identity,
+        sandbox_level(),
+        gallery_hash(),
+        code_version(),
+        *devices,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from kernelwright.rl.weights import ModelError
 
 def preflight(recipe: Recipe) -> list[str]:
     """One sentence for each reason; empty where the run can start. Imports nothing heavy."""
-    found = [_model(recipe), _dialect(recipe), _sandbox(recipe), _memory(recipe)]
+    found = [_model(recipe), _dialect(recipe), _sandbox(recipe), _memory(recipe), _sharded()]
     found += [*_packages(recipe), *contradictions(recipe, this_process().world)]
     return [reason for reason in found if reason]
 
@@ -32,10 +33,24 @@ def unprepared(recipe: Recipe) -> list[str]:
 
     Asked before the first slow stage. All processes build the options, which joins them.
     """
-    reasons = _options(recipe)
+    reasons = [*_unreached(), *_options(recipe)]
     if not reasons and this_process().leads:
         reasons = [reason for reason in (_unloadable(recipe), why_not(recipe)) if reason]
     return reasons
+
+
+def _unreached() -> list[str]:
+    """A GPU that this torch cannot use: all was planned for it, and would be done without."""
+    import torch
+
+    if not gpus() or torch.cuda.is_available():
+        return []
+    built = f"for CUDA {torch.version.cuda}" if torch.version.cuda else "without CUDA"
+    return [
+        f"{gpus()[0].name} is here (driver {gpus()[0].driver}), and torch {torch.__version__}, "
+        f"built {built}, cannot use it: install one that fits the driver, or hide the GPU with "
+        "CUDA_VISIBLE_DEVICES="
+    ]
 
 
 def _options(recipe: Recipe) -> list[str]:
@@ -167,6 +182,17 @@ def _memory(recipe: Recipe) -> str | None:
         f"model.name {recipe.model.name}: its weights need at least {needed / 1e9:.0f} GB, "
         f"{where} has {present / 1e9:.0f} GB; take a smaller model or a larger machine"
     )
+
+
+def _sharded() -> str | None:
+    """What `accelerate launch` was told, by its options or its own configuration file."""
+    for name in ("FSDP", "DEEPSPEED"):
+        if os.environ.get(f"ACCELERATE_USE_{name}", "false").lower() in ("true", "1"):
+            return (
+                f"accelerate launch asks for {name}, which is not supported: sampling reads whole "
+                "weights; launch with --multi_gpu, where every process holds the whole model"
+            )
+    return None
 
 
 def _packages(recipe: Recipe) -> list[str | None]:

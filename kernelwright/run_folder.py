@@ -19,6 +19,7 @@ from kernelwright.envs.hardware import gpus, memory_bytes
 from kernelwright.envs.paths import write_whole
 from kernelwright.machine import code_commit, cores, versions
 from kernelwright.rl.config import Recipe
+from kernelwright.rl.trainer_options import this_process
 
 RECIPE_FILE, ENV_FILE, STAGES_FILE = "recipe.resolved.yaml", "env.json", "stages.json"
 LOCK_FILE = ".lock"
@@ -70,6 +71,7 @@ class RunFolder:
             if not resume:
                 raise NotEmptyError(f"{self.path} is not empty")
             self._refuse_other_recipe(recipe, known)
+            self._refuse_other_processes()
             self.seconds()
 
     def open(self, recipe: Recipe, *, resume: bool) -> None:
@@ -126,6 +128,18 @@ class RunFolder:
                 f"{', '.join(changed)}. Resume with the same values, or give name=… anew"
             )
 
+    def _refuse_other_processes(self) -> None:
+        """A checkpoint holds the random numbers of each process that wrote it."""
+        try:
+            before = json.loads((self.path / ENV_FILE).read_text(encoding="utf-8"))["processes"]
+        except (OSError, ValueError, TypeError, KeyError):
+            return
+        if before != (now := this_process().world):
+            raise RunError(
+                f"{self.path} was started with --num_processes {before}, this is {now}: resume "
+                "with as many, or give name=… anew"
+            )
+
     def _write(self, name: str, text: str) -> None:
         write_whole(self.path / name, text)
 
@@ -147,7 +161,7 @@ def environment() -> dict[str, Any]:
         "cores": cores(),
         "memory_bytes": memory_bytes(),
         "gpus": [gpu.name for gpu in gpus()],
-        "processes": int(os.environ.get("WORLD_SIZE", 1)),
+        "processes": this_process().world,
         "commit": code_commit(),
         "versions": versions(),
     }

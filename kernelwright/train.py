@@ -83,7 +83,7 @@ def join(process: Process) -> Callable[[], None]:
     """
     import torch
 
-    torch.set_num_threads(max(1, cores() // process.world))
+    torch.set_num_threads(max(1, cores() // process.here[1]))
     if process.world == 1:
         return lambda: None
     from accelerate import PartialState

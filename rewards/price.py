@@ -62,9 +62,10 @@ def kevin(evaluation: Evaluation) -> dict[str, float]:
 def first_right(evaluation: Evaluation) -> dict[str, float]:
     """For short runs of weak policies: 1 for correct, at most 0.25 more or less for speed; tiers.
 
-    0.05 for a kernel that builds, 0.1 for one that runs to its end and is wrong. With them a group
-    of failures differs and teaches something; they are small, because policies that are paid for
-    building learn to build nothing that works (seen in long runs by Kevin-32B, arXiv 2507.11948).
+    0.05 for a kernel that builds, 0.1 for one that gives something and is wrong, be it in its
+    values, shape or type. With them a group of failures differs and teaches something; they are
+    small, because policies that are paid for building learn to build nothing that works (seen in
+    long runs by Kevin-32B, arXiv 2507.11948).
     """
     parts = {"tier": TIERS.get(evaluation.verdict, 0.0), "correct": 0.0, "speed": 0.0}
     if evaluation.verdict is Verdict.CORRECT:

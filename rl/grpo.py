@@ -14,6 +14,7 @@ from kernelwright.envs.reference.asked import learn_shapes
 from kernelwright.envs.types import Task
 from kernelwright.rl.adapter import float32_kept, policy_model, save_adapter
 from kernelwright.rl.config import Recipe
+from kernelwright.rl.fast_pass import MOST_IMPORTANCE
 from kernelwright.rl.grpo_callbacks import (
     advice_callback,
     best_folder,
@@ -36,7 +37,7 @@ from kernelwright.rl.trainer_options import (
 )
 from kernelwright.rl.trl_adapter import kernel_trainer_class
 from kernelwright.rl.validation import STAGE as VALIDATION
-from kernelwright.rl.validation import Validation, reserve
+from kernelwright.rl.validation import Validation, best_step, reserve
 
 WARM_UP_STEPS = 4
 """At most, and at most a third of the stage."""
@@ -104,10 +105,11 @@ def run_grpo(
             store=store,
             versions=versions,
         )
-        trainer.add_callback(validation_callback(recipe, validation, trainer, best_folder(out)))
+        trainer.add_callback(validation_callback(recipe, validation, trainer, out))
     trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
     if process.leads:
-        _keep(recipe, trainer, out)
+        best = best_step(validation.rates()) if recipe.grpo.validate_every else None
+        _keep(recipe, trainer, out, best)
     return out
 
 
@@ -121,7 +123,7 @@ def _trainer(recipe: Recipe, rollouts: Rollouts, model: Any, tokenizer: Any) -> 
         rollout_func=rollouts,
         model=model,
         reward_funcs=rollouts.credit,
-        args=GRPOConfig(**grpo_options(recipe, plain=is_plain(model))),
+        args=GRPOConfig(**grpo_options(recipe, ours=is_ours(recipe, model))),
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
         callbacks=[phases_callback(rollouts), advice_callback(), memory_callback(every_steps=1)],
@@ -130,18 +132,18 @@ def _trainer(recipe: Recipe, rollouts: Rollouts, model: Any, tokenizer: Any) -> 
     return trainer
 
 
-def _keep(recipe: Recipe, trainer: Any, out: Path) -> None:
-    """The best checkpoint where a curve was drawn, else the last weights."""
-    best = best_folder(out)
-    if recipe.grpo.validate_every and best.is_dir():
-        shutil.copytree(best, out, dirs_exist_ok=True)
+def _keep(recipe: Recipe, trainer: Any, out: Path, best: int | None) -> None:
+    """The adapter of the best step where a curve was drawn, else the last weights."""
+    if best is not None:
+        shutil.copytree(best_folder(out, best), out, dirs_exist_ok=True)
     else:
         save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, out)
 
 
-def grpo_options(recipe: Recipe, *, plain: bool = True) -> dict[str, Any]:
-    """Options of `GRPOConfig`; the recipe's `grpo.trainer` has the last word. `plain` says whether
-    the model is one that `rl/fast_pass.py` can train.
+def grpo_options(recipe: Recipe, *, ours: bool = True) -> dict[str, Any]:
+    """Options of `GRPOConfig`; the recipe's `grpo.trainer` has the last word. `ours` says whether
+    `rl/fast_pass.py` trains: it takes a whole step at once, for it bounds its own memory and reads
+    a prompt once for all of its answers.
 
     Dr. GRPO (arXiv 2503.20783): no length bias, and advantages are not divided by the group's
     spread, which would make much of small differences in speed. No KL term. A truncated answer
@@ -153,7 +155,7 @@ def grpo_options(recipe: Recipe, *, plain: bool = True) -> dict[str, Any]:
     it clips is 1.
     """
     section, rows = recipe.grpo, recipe.grpo.rollouts_per_step
-    ours = {
+    chosen = {
         "loss_type": "dr_grpo",
         "beta": 0.0,
         "epsilon_high": 0.28,
@@ -163,9 +165,10 @@ def grpo_options(recipe: Recipe, *, plain: bool = True) -> dict[str, Any]:
         "warmup_steps": min(WARM_UP_STEPS, section.steps // 3),
         "max_grad_norm": 0.5,
         "vllm_importance_sampling_mode": "token_truncate",
+        "vllm_importance_sampling_clip_max": MOST_IMPORTANCE,
     }
     return {
-        **common_options(recipe, "grpo", _micro_batch(recipe, plain=plain), rows),
+        **common_options(recipe, "grpo", rows if ours else section.micro_batch_size, rows),
         "num_generations": section.rows_per_group,
         "num_iterations": section.iterations,
         "save_steps": section.iterations,
@@ -174,19 +177,19 @@ def grpo_options(recipe: Recipe, *, plain: bool = True) -> dict[str, Any]:
         "temperature": section.temperature,
         "max_completion_length": section.max_completion_length,
         "use_vllm": section.generation == "vllm",
-        **ours,
+        **chosen,
         **section.trainer,
     }
 
 
-def _micro_batch(recipe: Recipe, *, plain: bool) -> int:
-    """Rows of one training pass: a whole step where ours trains, which bounds its own memory.
+def is_ours(recipe: Recipe, model: Any) -> bool:
+    """Whether `rl/fast_pass.py` trains this policy as the recipe asks; else TRL's own pass does.
 
-    It reads a prompt once for all of its answers, so these have to come together.
+    `rl/trl_adapter.py` asks the trainer itself, which has the last word.
     """
     import torch
 
     section = recipe.grpo
-    stock = TRAINED_BY_TRL & set(section.trainer) or recipe.model.lora.dropout
-    ours = plain and section.fast_pass and not stock and not torch.cuda.is_available()
-    return section.rollouts_per_step if ours else section.micro_batch_size
+    dropout = any(one.lora_dropout for one in model.peft_config.values())
+    stock = TRAINED_BY_TRL & set(section.trainer) or dropout or torch.cuda.is_available()
+    return section.fast_pass and not stock and is_plain(model)

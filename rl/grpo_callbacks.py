@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import sys
 from pathlib import Path
 from time import monotonic
@@ -13,6 +15,10 @@ from kernelwright.rl.config import Recipe
 from kernelwright.rl.metrics import log_metrics
 from kernelwright.rl.rollout import Rollouts
 from kernelwright.rl.validation import Validation, best_step
+
+OF_THE_TRAINED = re.compile(r"reward|reward_std|frac_reward_zero_std|rewards/credit/.*")
+"""What TRL says of the credit that it was handed: of the groups that are trained on, with zeros
+where nothing is learned. `sampled/reward` is that of all answers."""
 
 
 def advice_callback() -> Any:
@@ -31,7 +37,8 @@ def advice_callback() -> Any:
 
 
 def phases_callback(rollouts: Rollouts) -> Any:
-    """Logs how long a step trained and how long the step before took to save, beside its rollout.
+    """Logs how long a step trained and how long the step before took to save, beside its rollout;
+    takes from the log what would pass for the reward (`OF_THE_TRAINED`).
 
     It goes before every other callback: what those do after a step is not training.
     """
@@ -50,6 +57,8 @@ def phases_callback(rollouts: Rollouts) -> Any:
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
             if logs and "train_runtime" not in logs:
+                for name in filter(OF_THE_TRAINED.fullmatch, list(logs)):
+                    del logs[name]
                 logs["seconds/train"] = self.trained_s
                 if self.saved_s is not None:
                     logs["seconds/save"] = self.saved_s
@@ -61,20 +70,28 @@ def phases_callback(rollouts: Rollouts) -> Any:
     return Phases()
 
 
-def validation_callback(recipe: Recipe, validation: Validation, trainer: Any, best: Path) -> Any:
-    """Measures the start and every `grpo.validate_every` steps; keeps the best adapter so far."""
+def validation_callback(recipe: Recipe, validation: Validation, trainer: Any, out: Path) -> Any:
+    """Measures the start and every `grpo.validate_every` steps; keeps the best adapters so far.
+
+    Two of them: a run that goes on from before the best step may find that it is none.
+    """
     from transformers import TrainerCallback
 
     def measure(step: int) -> None:
         rates = validation.rates()
         if step in rates:
             return
+        shutil.rmtree(best_folder(out, step), ignore_errors=True)  # of an attempt that was cut off
         started = monotonic()
         rate = validation.measure(trainer, step)
         figures = {"validation/correct_rate": rate, "seconds/validate": monotonic() - started}
         log_metrics(recipe, "grpo", step, {k: v for k, v in figures.items() if v is not None})
         if rate is not None and step and best_step({**rates, step: rate}) == step:
-            save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, best)
+            save_adapter(
+                trainer.accelerator.unwrap_model(trainer.model), recipe, best_folder(out, step)
+            )
+            for older in [one for one in best_steps(out) if one < step][:-1]:
+                shutil.rmtree(best_folder(out, older))
 
     class Curve(TrainerCallback):  # type: ignore[misc]
         def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -89,6 +106,12 @@ def validation_callback(recipe: Recipe, validation: Validation, trainer: Any, be
     return Curve()
 
 
-def best_folder(out: Path) -> Path:
-    """Where the best adapter so far lies beside the final one."""
-    return out.with_name("grpo-best")
+def best_folder(out: Path, step: int) -> Path:
+    """Where the adapter of a step that did best lies beside the final one."""
+    return out.with_name(f"grpo-best-{step}")
+
+
+def best_steps(out: Path) -> list[int]:
+    """The steps whose adapters are kept so, in order."""
+    names = (folder.name.rpartition("-")[2] for folder in out.parent.glob("grpo-best-*"))
+    return sorted(int(name) for name in names if name.isdecimal())

@@ -127,11 +127,23 @@ def load_base(
     config = nf4_config(torch_dtype) if quantization == "nf4" else None
     with errors_in_one_line(name):
         model = AutoModelForCausalLM.from_pretrained(
-            _source(name), dtype=torch_dtype, device_map={"": device}, quantization_config=config
+            _source(name),
+            dtype=torch_dtype,
+            device_map={"": placed(device)},
+            quantization_config=config,
         )
     if quantization == "nf4" and device == "cpu":
         cache_dequantized(model)
     return model.eval()
+
+
+def placed(device: str) -> str | int:
+    """Where the weights go: with several processes to the GPU of this one, by its number, which is
+    what accelerate wants of quantised weights."""
+    import torch
+
+    joined = torch.distributed.is_available() and torch.distributed.is_initialized()
+    return torch.cuda.current_device() if device == "cuda" and joined else device
 
 
 def load_tokenizer(name: str) -> Any:

@@ -7,10 +7,10 @@ any more: beside a decoder on the same cores, or the same GPU, no speed can be m
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any
 
@@ -105,8 +105,10 @@ class JudgedPlayer:
         with self._phase("judge"):
             known = early.finish()
             self._time_correct(asked, sources, known)
-        rows = zip(asked, prompts, sampled, strict=True)
-        return [self._row(*row, sources[number], known) for number, row in enumerate(rows)]
+        answers = zip(asked, prompts, sampled, strict=True)
+        rows = [self._row(*one, sources[number], known) for number, one in enumerate(answers)]
+        clocked = {row.ask.task.key for row in rows if row.evaluation.timing}
+        return [self._comparable(row, clocked) for row in rows]
 
     def _time_correct(
         self, asked: Sequence[Ask], sources: dict[int, str | None], known: dict[str, Evaluation]
@@ -147,6 +149,12 @@ class JudgedPlayer:
             evaluation=evaluation,
             reward=price(self.preset, evaluation),
         )
+
+    def _comparable(self, row: Row, clocked: Collection[str]) -> Row:
+        """The row, without a reward where it is correct, others of its task have a speed, and it
+        has none: presets count no speed as the module's own, which may be far from it."""
+        unknown = row.evaluation.verdict is Verdict.CORRECT and row.evaluation.timing is None
+        return replace(row, reward=None) if unknown and row.ask.task.key in clocked else row
 
     def _text(self, sampled: Sampled) -> str:
         text: str = self.tokenizer.decode(sampled.token_ids, skip_special_tokens=True)

@@ -1,8 +1,9 @@
 """What training costs on this machine: measured before minutes are spent, in a process of its own.
 
-One SFT step at the longest example, one training pass and a few decoding steps at the longest
-answer, with the recipe's own model. Seconds and peak memory come out; the memory goes back with the
-process. What was measured is kept, for the dry run and the start ask the same.
+A few decoding steps and one training pass at the longest answer, and one SFT step at the longest
+example, as far as the recipe has these stages, with its own model. Seconds and peak memory come
+out; the memory goes back with the process. What was measured is kept, for the dry run and the start
+ask the same.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ class ProbeKilledError(ProbeError):
 class Probe:
     """Seconds of each part, and the largest resident set of the process that ran all of them."""
 
-    sft_step_s: float
-    """An optimiser step on the longest examples that `sft.max_length` allows."""
-    trained_token_s: float
-    """A token of an answer that GRPO trains on."""
+    sft_step_s: float | None
+    """An optimiser step on the longest examples that `sft.max_length` allows; None without SFT."""
+    trained_token_s: float | None
+    """A token of an answer that GRPO trains on; None without GRPO."""
     decoding_step_s: float
     """A token for each of as many rows as a rollout has, at most `rows`."""
     rows: int
@@ -84,8 +85,10 @@ def _key(recipe: Recipe) -> str:
     """What decides the figures: the model, the sizes of steps, the machine and the code."""
     sft, grpo = recipe.sft, recipe.grpo
     sizes = (sft.batch_size, sft.micro_batch_size, sft.max_length, grpo.rollouts_per_step)
+    whose = (recipe.stages, grpo.fast_pass, grpo.micro_batch_size, sorted(grpo.trainer))
     code = [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py"))]
-    asked = (recipe.model.model_dump_json(), sizes, grpo.max_completion_length, version("torch"))
+    model, length = recipe.model.model_dump_json(), grpo.max_completion_length
+    asked = (model, sizes, whose, length, version("torch"))
     processor = (len(os.sched_getaffinity(0)), os.environ.get("ATEN_CPU_CAPABILITY"), _processor())
     return content_hash(repr((asked, processor)), *code)
 
@@ -101,7 +104,6 @@ def measure(recipe: Recipe) -> Probe:
     import torch
 
     from kernelwright.rl.adapter import policy_model
-    from kernelwright.rl.head import is_plain, score_learned_positions
     from kernelwright.rl.models import hush_libraries, load_tokenizer
 
     hush_libraries()
@@ -110,11 +112,8 @@ def measure(recipe: Recipe) -> Probe:
     model = policy_model(recipe, None)
     decoding_s, rows = _decode(recipe, model, len(tokenizer))
     model.train()
-    # As the trainers do it: what ours cannot score is scored as the model itself does.
-    ours = score_learned_positions(model)
-    trained_s = _train(recipe, model, len(tokenizer), ours=is_plain(model))
-    micro_batches = recipe.sft.batch_size // recipe.sft.micro_batch_size
-    sft_s = micro_batches * _timed(lambda: _sft(recipe, model, len(tokenizer), ours=ours))
+    trained_s = _train(recipe, model, len(tokenizer)) if "grpo" in recipe.stages else None
+    sft_s = _sft(recipe, model, len(tokenizer)) if "sft" in recipe.stages else None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return Probe(
         sft_step_s=sft_s,
@@ -154,13 +153,15 @@ def _decode(recipe: Recipe, model: Any, vocabulary: int) -> tuple[float, int]:
     return max(0.0, few(DECODING_STEPS + 1) - few(1)) / DECODING_STEPS, rows
 
 
-def _train(recipe: Recipe, model: Any, vocabulary: int, *, ours: bool) -> float:
+def _train(recipe: Recipe, model: Any, vocabulary: int) -> float:
+    """Seconds for a token of an answer."""
     import torch
 
     from kernelwright.rl.fast_pass import Clip, backward_pass
+    from kernelwright.rl.grpo import is_ours
 
     length = recipe.grpo.max_completion_length
-    if not ours:
+    if not is_ours(recipe, model):
         count = recipe.grpo.micro_batch_size
         rows = [_ids(PROMPT_TOKENS + length, vocabulary) for _ in range(count)]
         return _timed(lambda: _learn(model, torch.stack(rows))) / (count * length)
@@ -184,20 +185,26 @@ def _learn(model: Any, ids: Any, learned_from: int = 0) -> None:
     model(input_ids=ids, attention_mask=ids.new_ones(ids.shape), labels=labels).loss.backward()
 
 
-def _sft(recipe: Recipe, model: Any, vocabulary: int, *, ours: bool) -> None:
+def _sft(recipe: Recipe, model: Any, vocabulary: int) -> float:
+    """Seconds of an optimiser step, as the trainer does it: what `score_learned_positions` cannot
+    score is scored as the model itself does."""
     import torch
 
-    length = recipe.sft.max_length
-    rows = [_ids(length, vocabulary) for _ in range(recipe.sft.micro_batch_size)]
-    ids = torch.stack(rows)
-    if not ours:
-        return _learn(model, ids, length // 3)
+    from kernelwright.rl.head import score_learned_positions
+
+    section, ours = recipe.sft, score_learned_positions(model)
+    ids = torch.stack([_ids(section.max_length, vocabulary)] * section.micro_batch_size)
     labels = ids.clone()
-    labels[:, : length // 3] = -100
-    found = model(
-        input_ids=ids, attention_mask=torch.ones_like(ids), labels=labels, fused_lm_head=True
-    )
-    (-found.log_probs.sum()).backward()
+    labels[:, : section.max_length // 3] = -100
+
+    def learn() -> None:
+        if not ours:
+            return _learn(model, ids, section.max_length // 3)
+        mask = torch.ones_like(ids)
+        found = model(input_ids=ids, attention_mask=mask, labels=labels, fused_lm_head=True)
+        (-found.log_probs.sum()).backward()
+
+    return section.batch_size // section.micro_batch_size * _timed(learn)
 
 
 def _ids(count: int, vocabulary: int) -> Any:

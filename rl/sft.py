@@ -21,6 +21,7 @@ from kernelwright.rl.trainer_options import (
     last_checkpoint,
     this_process,
 )
+from kernelwright.rl.weights import ModelError
 
 
 def run_sft(recipe: Recipe, examples: Sequence[Example], out: Path, *, resume: bool) -> Path:
@@ -93,4 +94,6 @@ def _rows(
             f"({max_length} tokens) and are left out; the longest has {max(lengths)}",
             file=sys.stderr,
         )
+    if not kept:
+        raise ModelError("sft: no example is left to learn from; raise sft.max_length")
     return kept

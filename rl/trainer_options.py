@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ def common_options(recipe: Recipe, stage: str, micro_batch_size: int, rows: int)
 
     on_gpu = torch.cuda.is_available()
     share = max(1, rows // this_process().world)
-    micro_batch_size = min(micro_batch_size, share)
+    micro_batch_size = math.gcd(micro_batch_size, share)  # all of the share is trained on
     dtype = compute_dtype(recipe.model.dtype, "cuda" if on_gpu else "cpu")
     return {
         "output_dir": str(recipe.run_dir / "checkpoints" / stage),

@@ -36,7 +36,6 @@ def why_not_fast(trainer: Any) -> str | None:
         "activation checkpointing": any(
             getattr(module, "gradient_checkpointing", False) for module in inner.modules()
         ),
-        "DeepSpeed or FSDP": trainer.is_deepspeed_enabled or trainer.is_fsdp_enabled,
     }
     return ", ".join(need for need, asked in needs.items() if asked) or None
 

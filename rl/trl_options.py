@@ -23,6 +23,8 @@ RUN_KEYS = {
     "fp16": "model.dtype",
     "model_init_kwargs": "model",
 }
+UNSUPPORTED = ("fsdp", "fsdp_config", "deepspeed")
+"""Sampling reads whole weights, and the first process saves them: neither is so with shards."""
 SFT_KEYS = {
     **SHARED_WITH_TRL,
     "num_train_epochs": "epochs",
@@ -44,6 +46,13 @@ GRPO_KEYS = {
     "max_completion_length": "max_completion_length",
     "use_vllm": "generation",
 }
+
+
+RENAMED = {
+    "gradient_checkpointing": "activation_checkpointing",
+    "gradient_checkpointing_kwargs": "activation_checkpointing_kwargs",
+}
+"""transformers reads the old name only where the new one was not set, and ours is always."""
 
 
 def did_you_mean(word: str, known: Mapping[str, Any] | list[str]) -> str:
@@ -90,6 +99,10 @@ def _trl_option(key: str, config_class: str, section: str, owned: Mapping[str, s
         raise ValueError(f"the recipe decides this; set {section}.{owned[key]} instead")
     if key in RUN_KEYS:
         raise ValueError(f"the recipe decides this; set {RUN_KEYS[key]} instead")
+    if key in UNSUPPORTED:
+        raise ValueError("not supported: every process holds the whole model, in NF4 if need be")
+    if RENAMED.get(key) in trl_fields(config_class):
+        raise ValueError(f"transformers calls it {RENAMED[key]}")
     if key not in trl_fields(config_class):
         hint = did_you_mean(key, trl_fields(config_class))
         raise ValueError(f"TRL's {config_class} has no such option{hint}")

@@ -116,7 +116,11 @@ def test_a_probe_runs_the_recipes_own_steps_and_is_kept(
     model = {"name": str(folder), "lora": {"rank": 4}}
     asked = recipe(model=model, grpo={"max_completion_length": 32})
     found = probe(asked)
-    assert min(found.sft_step_s, found.trained_token_s) > 0
+    assert found.sft_step_s
+    assert found.trained_token_s
+    only = probe(asked.model_copy(update={"stages": ("grpo", "eval")}))
+    assert only.sft_step_s is None
+    assert only.trained_token_s
     assert found.peak_bytes > 100 << 20
     assert probe(asked) == found
     broken = recipe(model={"name": str(tmp_path / "nowhere")})

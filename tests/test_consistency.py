@@ -5,11 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kernelwright.consistency import contradictions
-from kernelwright.envs.hardware import gpus
 from kernelwright.recipe import resolve
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.trainer_options import common_options
 
+MINE = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x + 1.0
+
+
+def get_inputs():
+    return [torch.randn(16, 32)]
+
+
+def get_init_inputs():
+    return []
+"""
 QUICKSTART = Path(__file__).parents[1] / "recipes" / "quickstart.yaml"
 
 
@@ -58,13 +78,30 @@ def test_a_step_that_does_not_split_says_what_would() -> None:
     assert found("stages=[eval]", processes=3) == ""
 
 
-def test_micro_batches_fill_the_share_of_each_process() -> None:
-    shapes = ("grpo.group_size=4", "grpo.groups_per_step=6", "grpo.micro_batch_size=8")
-    stock = (*shapes, "grpo.fast_pass=false")
-    assert found(*stock) == ""
-    assert "(8) does not divide the 12 rows" in found(*stock, processes=2)
-    if not gpus():
-        assert found(*shapes, processes=2) == ""
+@given(micro=st.integers(1, 64), groups=st.integers(1, 8), world=st.sampled_from([1, 2, 4]))
+def test_every_row_of_a_step_is_trained_on_whatever_the_micro_batch(
+    micro: int, groups: int, world: int
+) -> None:
+    rows = 4 * groups * world
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("WORLD_SIZE", str(world))
+        options = common_options(Recipe(name="a"), "grpo", micro, rows)
+    each = options["per_device_train_batch_size"]
+    assert each <= micro
+    assert each * options["gradient_accumulation_steps"] * world == rows
+
+
+@pytest.mark.parametrize("stages", ["[sft]", "[sft, grpo, eval]"])
+def test_sft_on_problems_that_nobody_wrote_examples_for_is_refused(
+    stages: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "suite" / "level1"
+    folder.mkdir(parents=True)
+    for number in range(8):
+        (folder / f"{number}_mine.py").write_text(MINE.replace("1.0", f"{number}.5"))
+    own = (f"data.train_suite=kernelbench:{folder.parent}", "data.sft_suite=null")
+    assert "data.train_suite: there are no triples for" in found(*own, f"stages={stages}")
+    assert "triples" not in found(*own, "stages=[grpo, eval]")
 
 
 def test_vllm_draws_no_curve_for_several_processes() -> None:

@@ -24,10 +24,11 @@ from kernelwright.data.gallery import (
     problem_file,
 )
 from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Verdict
-from kernelwright.gallery import gallery_object, gallery_text, is_just
+from kernelwright.gallery import _key, gallery_object, gallery_text, is_just
 from kernelwright.preflight import fooled
 from kernelwright.recipe import resolve
 from scripts.kernels import HONEST, dialect_of, is_right, mixture, the_problem
@@ -176,6 +177,15 @@ def test_an_exploit_that_passes_or_was_not_judged_is_not_stopped() -> None:
     assert half.false_positive_rate is None
     assert not is_just(half, 0)
     assert len(half.surprises) == 3
+
+
+def test_what_was_tried_without_a_gpu_is_tried_again_with_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without = _key()
+    seen = Gpu(uuid="GPU-0", name="H100", driver="1.0", architecture=90, memory_bytes=None)
+    monkeypatch.setattr("kernelwright.gallery.gpus", lambda: (seen,))
+    assert _key() != without
 
 
 def test_what_this_machine_cannot_try_counts_neither_as_stopped_nor_as_a_surprise() -> None:

@@ -22,6 +22,7 @@ from kernelwright.rl.models import (
     hush_libraries,
     load_base,
     load_tokenizer,
+    placed,
     resolve,
 )
 from kernelwright.rl.quantize import cache_dequantized, matrix_of, nf4_config
@@ -69,6 +70,14 @@ def test_a_hub_id_is_its_own_and_an_embedded_name_has_one() -> None:
     assert resolve("owner/model") == "owner/model"
     assert hub_id("owner/model") == "owner/model"
     assert all(hub_id(name).count("/") == 1 for name in EMBEDDED)
+
+
+def test_weights_go_to_the_gpu_of_their_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """accelerate refuses to train quantised ones that say no more than `cuda`."""
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 3)
+    assert (placed("cuda"), placed("cpu")) == ("cuda", "cpu")
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    assert (placed("cuda"), placed("cpu")) == (3, "cpu")
 
 
 @pytest.mark.parametrize("name", ["smolm2-135m", "a/b/c", "/b"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.envs.types import Verdict
+from kernelwright.envs.types import Evaluation, Verdict
 from kernelwright.rl.player import JudgedPlayer
 from tests.rollouts import ScriptedJudge, ask, block, player, sampled
 
@@ -35,6 +35,22 @@ def test_nothing_is_timed_where_the_recipe_does_not_time() -> None:
     (row,) = player(judge, [RIGHT], timed=False).play([ask()])
     assert row.evaluation.timing is None
     assert not any(timed for _, timed in judge.calls)
+
+
+def test_a_correct_answer_without_a_speed_has_no_price_beside_one_that_has() -> None:
+    """Presets would pay it as the module itself, and a slow twin less."""
+
+    class Unsteady(ScriptedJudge):
+        def judge(self, source: str, timed: bool) -> Evaluation:
+            return super().judge(source, timed and "slow" not in source)
+
+    slow, fast = (sampled(block(f"right {how}")) for how in ("slow", "fast"))
+    rows = player(Unsteady(), [slow, fast, WRONG]).play([ask()] * 3)
+    assert [row.reward is None for row in rows] == [True, False, False]
+    alone = player(Unsteady(), [slow, WRONG]).play([ask()] * 2)
+    assert [row.reward is None for row in alone] == [False, False]
+    apart = player(Unsteady(), [slow, fast]).play([ask("p"), ask("q")])
+    assert [row.reward is None for row in apart] == [False, False]
 
 
 def test_an_answer_that_was_cut_off_is_not_judged_and_earns_nothing() -> None:

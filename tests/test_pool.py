@@ -241,3 +241,14 @@ def test_a_worker_sees_its_gpu_and_no_other() -> None:
     finally:
         worker.kill()
     assert b"CUDA_VISIBLE_DEVICES=GPU-1" in given
+
+
+def test_a_worker_that_does_not_find_its_gpu_ends_instead_of_judging_otherwise(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    worker = Worker(min(os.sched_getaffinity(0)), gpus(1)[0])
+    try:
+        assert worker.process.wait(60) == 1
+    finally:
+        worker.kill()
+    assert "does not find its GPU GPU-0" in capfd.readouterr().err

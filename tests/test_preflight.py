@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.envs.hardware import Gpu
 from kernelwright.launch import start
 from kernelwright.machine import EXTRAS
-from kernelwright.preflight import preflight
+from kernelwright.preflight import preflight, unprepared
 from kernelwright.recipe import resolve
 
 ROOT = Path(__file__).parents[1]
@@ -57,6 +58,29 @@ def test_a_language_without_its_compiler_is_refused_with_the_extra_that_has_it(
     assert said.startswith(f"the judge cannot run {dialect} answers here, only cpp, inline")
     assert dialect not in said.partition("only")[2]
     assert advice == f"{program} is not installed; run `pip install -e '.[{dialect}]'`"
+
+
+def test_a_gpu_that_torch_cannot_use_is_told_before_all_is_done_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import torch
+
+    recipe = resolve(FIXTURES / "base.yaml", ["stages=[eval]"]).recipe
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    seen = Gpu(uuid="GPU-0", name="H100", driver="1.0", architecture=90, memory_bytes=80 << 30)
+    monkeypatch.setattr("kernelwright.preflight.gpus", lambda: (seen,))
+    (reason,) = unprepared(recipe)
+    assert reason.startswith("H100 is here (driver 1.0), and torch")
+    assert reason.endswith("hide the GPU with CUDA_VISIBLE_DEVICES=")
+
+
+@pytest.mark.parametrize("kind", ["FSDP", "DEEPSPEED"])
+def test_shards_that_accelerate_was_asked_for_are_refused(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"ACCELERATE_USE_{kind}", "true")
+    (reason,) = preflight(resolve(FIXTURES / "base.yaml").recipe)
+    assert reason.startswith(f"accelerate launch asks for {kind}, which is not supported")
 
 
 def test_a_run_that_cannot_start_fails_before_any_weights(

@@ -132,16 +132,19 @@ def test_memory_of_this_process_is_known() -> None:
 
 @pytest.mark.parametrize("stages", [("sft", "grpo", "eval"), ("sft",), ("grpo", "eval"), ("eval",)])
 @pytest.mark.parametrize("baseline", Baseline)
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_the_stages_that_are_planned_are_those_that_are_run(
     stages: tuple[str, ...],
     baseline: Baseline,
+    temperature: float,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ran: list[str] = []
     monkeypatch.setattr(Run, "stage", lambda self, name, work, *, alone=False: ran.append(name))
+    measured = {"baseline": baseline, "temperature": temperature, "greedy": True}
     recipe = Recipe.model_validate(
-        {"name": "a", "run_dir": tmp_path, "stages": stages, "eval": {"baseline": baseline}}
+        {"name": "a", "run_dir": tmp_path, "stages": stages, "eval": measured}
     )
     process = Process(rank=0, world=1)
     judge: object = None

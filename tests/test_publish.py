@@ -103,12 +103,15 @@ def test_where_a_suite_lies_on_this_machine_is_private(tmp_path: Path) -> None:
     spec = "kernelbench:/home/me/bench?levels=1&scale=0.1&admission=/home/me/a.json"
     summary = json.loads((run / "summary.json").read_text())
     (run / "summary.json").write_text(json.dumps({**summary, "suite": spec}))
+    resolved = run / "recipe.resolved.yaml"
+    resolved.write_text(f"{resolved.read_text()}data: {{sft_suite: 'kernelbench:/home/me/own'}}\n")
     write_report(run)
     assert "/home/me" in (run / "report.html").read_text()
     tree = publish(run, "me/kernels", dry_run=True)
     texts = [path.read_text(encoding="utf-8") for path in tree.iterdir()]
     assert not [one for one in texts if "/home/me" in one]
     assert sum("kernelbench:bench?levels=1" in one for one in texts) == 3
+    assert "| problems of SFT | kernelbench:own |" in (tree / "README.md").read_text()
 
 
 def test_adapter_names_a_base_that_others_can_load(tmp_path: Path) -> None:

@@ -158,7 +158,10 @@ def test_every_mistake_is_reported_at_once_with_its_place_and_the_likely_key() -
         "13:3: grpo.group_size: input should be greater than or equal to 2, not 1",
         "15:5: grpo.trainer.betta: TRL's GRPOConfig has no such option; did you mean 'beta'?",
         "16:5: grpo.trainer.max_steps: the recipe decides this; set grpo.steps instead",
-        "17:1: eval: a section: give its keys below it, or leave it out",
+        "17:5: grpo.trainer.gradient_checkpointing: transformers calls it activation_checkpointing",
+        "18:5: grpo.trainer.fsdp: not supported: every process holds the whole model, in NF4 if "
+        "need be",
+        "19:1: eval: a section: give its keys below it, or leave it out",
     }
 
 
@@ -330,6 +333,17 @@ def test_the_judge_is_called_for_every_rollout_and_every_held_out_answer() -> No
     assert lines["judge"] == f"at most {triples + 3 * 32 + 30} answers judged"
     assert lines["memory"].startswith("at least 0.3 GB")
     assert "torch.compile" not in lines
+
+
+def test_rollouts_are_counted_once_for_all_updates_on_them_and_for_each_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = ["grpo.steps=4", "grpo.iterations=2", "grpo.oversampled_groups=1", "grpo.group_size=4"]
+    words += ["grpo.groups_per_step=6", "grpo.micro_batch_size=4"]
+    recipe = resolve(FIXTURES / "base.yaml", words).recipe
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    said = estimates(recipe, on_gpu=False)["grpo"]
+    assert said.startswith(f"4 steps, {2 * (6 + 2) * 4} rollouts")
 
 
 def test_the_estimate_tells_how_many_problems_are_compiled() -> None:

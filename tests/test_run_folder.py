@@ -57,6 +57,18 @@ def test_what_is_published_about_the_machine_has_no_paths_or_names(tmp_path: Pat
     assert "/" not in json.dumps(environment)
 
 
+def test_a_run_goes_on_with_as_many_processes_as_it_was_started_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has random numbers of its own in a checkpoint, and without them none is taken up."""
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    RunFolder(tmp_path).open(recipe(tmp_path), resume=False)
+    RunFolder(tmp_path).open(recipe(tmp_path), resume=True)
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    with pytest.raises(RunError, match="was started with --num_processes 2, this is 1"):
+        RunFolder(tmp_path).open(recipe(tmp_path), resume=True)
+
+
 def test_a_folder_in_use_is_refused_until_its_run_is_dead(tmp_path: Path) -> None:
     program = (
         "import sys, time; from pathlib import Path\n"

@@ -88,7 +88,11 @@ def assert_whole(run: Path) -> None:
     assert set(summary["held_out"]) == {"before", "after"}
     assert "<html" in (run / "report.html").read_text()
     steps = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    assert [row["step"] for row in steps if row["stage"] == "grpo"] == [1, 2, 3]
+    trained = [row for row in steps if row["stage"] == "grpo"]
+    assert [row["step"] for row in trained] == [1, 2, 3]
+    assert all("sampled/reward" in row for row in trained)
+    keys = {key for row in trained for key in row}
+    assert not {"reward", "reward_std", "rewards/credit/mean", "frac_reward_zero_std"} & keys
 
 
 def assert_same(run: Path, other: Path) -> None:

@@ -88,7 +88,7 @@ def test_trls_own_pass_of_a_model_that_ours_cannot_train_is_in_micro_batches(
     tmp_path: Path,
 ) -> None:
     recipe = Recipe(name="contract", run_dir=tmp_path)
-    rows = grpo_options(recipe, plain=False)["per_device_train_batch_size"]
+    rows = grpo_options(recipe, ours=False)["per_device_train_batch_size"]
     assert rows == recipe.grpo.micro_batch_size < recipe.grpo.rollouts_per_step
 
 

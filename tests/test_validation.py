@@ -6,10 +6,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.data.store import RecordStore
+from kernelwright.rl.config import Recipe
+from kernelwright.rl.grpo_callbacks import best_steps, validation_callback
 from kernelwright.rl.methods.base import Prompt, RunView
 from kernelwright.rl.methods.find import method_options, start_method
 from kernelwright.rl.validation import Validation, best_step, reserve
@@ -37,6 +40,37 @@ def test_the_best_step_is_a_trained_one_and_the_latest_of_equals() -> None:
     assert best_step({0: 0.9, 4: 0.5, 8: 0.5, 12: 0.4}) == 8
     assert best_step({0: 0.9}) is None
     assert best_step({}) is None
+
+
+def test_the_adapters_of_the_two_best_steps_so_far_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that goes on from before the last of them may find that the one before is the best."""
+    known: dict[int, float] = {}
+    scripted = dict(enumerate([0.8, 0.5, 0.4, 0.6, 0.7]))
+
+    def measure(trainer: Any, step: int) -> float:
+        known[step] = scripted[step]
+        return scripted[step]
+
+    def save(model: Any, recipe: Recipe, folder: Path) -> None:
+        folder.mkdir()
+
+    monkeypatch.setattr("kernelwright.rl.grpo_callbacks.save_adapter", save)
+    recipe = Recipe.model_validate(
+        {"name": "a", "run_dir": tmp_path, "grpo": {"validate_every": 1, "validation_problems": 2}}
+    )
+    validation: Any = SimpleNamespace(measure=measure, rates=lambda: dict(known))
+    trainer = SimpleNamespace(accelerator=SimpleNamespace(unwrap_model=lambda m: m), model=None)
+    out = tmp_path / "grpo-final"
+    curve = validation_callback(recipe, validation, trainer, out)
+    curve.on_train_begin(None, SimpleNamespace(global_step=0), None)
+    kept = []
+    for step in range(1, 5):
+        curve.on_step_end(None, SimpleNamespace(global_step=step, max_steps=9), None)
+        kept.append(best_steps(out))
+    assert kept == [[1], [1], [1, 3], [3, 4]]
+    assert best_step(known) == 4
 
 
 def test_a_point_is_kept_as_records_and_read_back_as_a_rate(tmp_path: Path) -> None:

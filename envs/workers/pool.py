@@ -59,11 +59,12 @@ class Worker:
     def __init__(self, core: int, gpu: Gpu | None = None) -> None:
         self.core = core
         seen = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu else {}
+        dealt = [gpu.uuid] if gpu else []
         self._channel, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
                 # -P: no module in the folder that we run in takes the place of one of ours.
-                [sys.executable, "-P", *self.PROGRAM, str(core), str(theirs.fileno())],
+                [sys.executable, "-P", *self.PROGRAM, str(core), str(theirs.fileno()), *dealt],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],

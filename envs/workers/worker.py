@@ -4,7 +4,7 @@ Trusted, small (no torch), and pinned to one core together with everything it st
 baseline and candidate always compete for the same core and never with each other. While it works it
 sends an empty line every few seconds: a judge can tell slow from stopped.
 
-    python -m kernelwright.envs.workers.worker CORE SOCKET_FD
+    python -m kernelwright.envs.workers.worker CORE SOCKET_FD [GPU]
 """
 
 from __future__ import annotations
@@ -71,6 +71,8 @@ def main(config: JudgingConfig | None = None) -> None:
     core, channel = int(sys.argv[1]), socket.socket(fileno=int(sys.argv[2]))
     os.sched_setaffinity(0, {core})
     gpu = next(iter(gpus()), None)
+    if gpu is None and (dealt := sys.argv[3:]):  # else its answers would be emulated, unlike others
+        sys.exit(f"judge: the worker on core {core} does not find its GPU {dealt[0]}")
     evaluator = Evaluator(config or JudgingConfig(), peaks(toolchain_fingerprint()), gpu)
     try:
         serve(channel, evaluator, core)
