@@ -157,7 +157,7 @@ def test_training_on_held_out_problems_has_to_be_asked_for_by_name(suite: str) -
     (reason,) = preflight(Recipe(name="a", data={"train_suite": suite}))
     assert "problems of data.held_out_suite are trained on" in reason
     wanted = {"train_suite": suite, "train_on_held_out": True}
-    assert preflight(Recipe(name="a", data=wanted)) == []
+    assert preflight(Recipe(name="a", data=wanted, stages=["grpo", "eval"])) == []
     assert preflight(Recipe(name="a", data={"train_suite": suite}, stages=["grpo"])) == []
 
 
