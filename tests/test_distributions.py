@@ -114,9 +114,86 @@ def test_what_a_module_cannot_bear_it_is_not_asked_for() -> None:
     bears = ready("return x.relu()", "torch.randn(N, 8)", "special")
     assert bears.reference.case.distribution == "special"
     divides = ready("return x / x.norm(dim=1, keepdim=True)", "torch.randn(N, 8)", "special")
-    assert divides.reference.case.distribution == "given"
+    assert divides.reference.case.distribution == "special, positive"
     roots = ready("return x.sqrt()", "torch.rand(N) + 0.1", "shifted")
     assert roots.reference.case.distribution == "given"
+
+
+@pytest.mark.parametrize(
+    ("body", "inputs", "distribution", "borne"),
+    [
+        ("return x.pow(2.5)", "torch.rand(64, N)", OTHERS, f"{OTHERS}, none negative"),
+        ("return x.log()", "torch.rand(64, N) + 0.1", OTHERS, f"{OTHERS}, positive"),
+        ("return x.tanh().argmax(1)", "torch.rand(64, N)", OTHERS, "a few twice as large"),
+        ("return x.asin()", "torch.rand(64, N)", OTHERS, "given"),
+        ("return x.sqrt()", "torch.rand(64, N)", "special", "special, none negative"),
+        ("return 1 / x", "torch.rand(64, N) + 0.1", "special", "special, positive"),
+    ],
+)
+def test_a_module_that_cannot_bear_some_values_is_asked_for_the_next_gentler(
+    body: str, inputs: str, distribution: str, borne: str
+) -> None:
+    """Whether a draw holds a value that shows it is luck: all that may be drawn are tried."""
+    found = ready(body, inputs, distribution).reference
+    assert found.case.distribution == borne
+    assert all(forward_float64(*found.draw(seed)).isfinite().all() for seed in range(40))
+
+
+@pytest.mark.parametrize("distribution", ["special", "scaled", OTHERS])
+def test_a_module_that_raises_for_other_values_is_asked_for_its_own(distribution: str) -> None:
+    loss = "return nn.functional.binary_cross_entropy(x, x.square())"
+    found = ready(loss, "torch.rand(N)", distribution)
+    assert found.reference.case.distribution == "given"
+
+
+def test_arguments_that_are_one_number_over_and_over_are_drawn_and_no_single_one() -> None:
+    for made in ("torch.ones(N)", "torch.zeros(N)"):
+        assert ready("return x * 2", made).reference.draw(1)[2][0].std() > 0.1
+    assert ready("return x * 2", "torch.ones(1)").reference.draw(1)[2][0] == 1
+
+
+def test_a_mask_that_lets_all_through_stops_something_in_special_cases() -> None:
+    body, mask = "return x.float()", "torch.ones(64, N, dtype=torch.bool)"
+    assert not ready(body, mask, "special").reference.draw(1)[2][0].all()
+    assert ready(body, mask).reference.draw(1)[2][0].all()
+
+
+def test_lengths_that_are_all_the_same_are_lower_in_special_cases() -> None:
+    lengths = "torch.full((N,), 9)"
+    found = ready("return x.float()", lengths, "special").reference.draw(1)[2][0]
+    assert (found.min() >= 1, int(found.max()), found.dtype) == (True, 9, torch.int64)
+    assert (found < 9).any()
+    for kept in ("torch.zeros(N, dtype=torch.int64)", "torch.arange(N)"):
+        before = ready("return x.float()", kept).reference.draw(1)[2][0]
+        assert torch.equal(
+            ready("return x.float()", kept, "special").reference.draw(1)[2][0], before
+        )
+
+
+def test_a_number_is_another_where_the_module_bears_it_and_the_candidate_is_told() -> None:
+    code = f"{HEAD}class Model(nn.Module):\n    def forward(self, x, e):\n        return x ** e\n"
+    for inputs, distribution, number in (
+        ("torch.rand(N)", "scaled", 2.5),
+        ("torch.randn(N)", "scaled, numbers as given", 2.0),
+    ):
+        made = f"{code}def get_inputs():\n    return [{inputs}, 2.0]\n"
+        one = Problem(name="p", code=made, cases=(Case(name="a", sizes=(), distribution="scaled"),))
+        found = prepare(one, one.cases[0])
+        assert found.reference.case.distribution == distribution
+        assert found.spec.scalars == (("e", number),)
+        assert found.reference.draw(1)[2][1] == number
+
+
+def test_one_parameter_that_cannot_be_drawn_does_not_hold_the_others() -> None:
+    made = "        self.decay = nn.Parameter(torch.full((64,), 0.9))\n"
+    made += "        self.w = nn.Parameter(torch.ones(64))\n"
+    body = "return self.w * x * (1 - self.decay.square()).sqrt()"
+    found = ready(body, "torch.randn(N)", "scaled", made=made).reference
+    assert found.case.distribution == "scaled"
+    assert found.held == {"decay"}
+    state = found.draw(1)[1]
+    assert (state["decay"] == 0.9).all()
+    assert state["w"].std() > 0.1
 
 
 def test_where_ties_decide_an_index_none_are_made() -> None:

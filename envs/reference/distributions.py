@@ -19,9 +19,11 @@ SPECIAL_SHARE, ZEROED_SHARE = 0.25, 0.125
 """Of the values, and of the rows and columns, that are special."""
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3.0, -4.0)
 """Where rounding, signs, comparisons and steps have their edges; all arithmetic agrees on them."""
+NOT_NEGATIVE = tuple(sorted({abs(one) for one in SPECIAL}))
+POSITIVE = NOT_NEGATIVE[1:]
 SAMPLE = 1024
 """Values that a tensor begins with, most of which show already that it is no mask."""
-LARGER = 8.0
+LARGER, TWICE, OTHER_NUMBER = 8.0, 2.0, 1.25
 FEW_SHARE = 1e-4
 """At most so many of the values, where all others are as the problem draws them; four of a small
 tensor."""
@@ -29,44 +31,80 @@ tensor."""
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Floating-point inputs become `x * factor + offset`; some of them, and some rows, are special.
+    """Floating-point inputs become `x * factor + offset`; some of them are `special`, and, where 0
+    is among these, some rows and columns are zeros.
 
-    `few`: only so few of them that no sample of the values shows it. `states`: parameters and
-    buffers are drawn (`drawn_states`).
+    `few`: only so few of them that no sample of the values shows it; `each`: all of them, and no
+    rows. `states`: what a kernel could take for a constant is drawn: parameters, buffers
+    (`drawn_states`), and arguments that are one number over and over. `numbers`: so are those that
+    are no tensors. `gentler` is what a module is asked that cannot bear this.
     """
 
     factor: float = 1.0
     offset: float = 0.0
-    special: bool = False
+    special: tuple[float, ...] = ()
     few: bool = False
+    each: bool = False
     states: bool = True
+    numbers: bool = False
+    gentler: str = "given"
 
     def changed(self, value: Any) -> Any:
         """An argument of `forward` as this distribution has it; what is no value, as it is."""
-        same = (self.factor, self.offset, self.special) == (1.0, 0.0, False)
-        if same or not is_float(value) or is_mask(value):
+        if isinstance(value, float):
+            return value * OTHER_NUMBER if self.numbers else value
+        if not is_float(value):
+            return thinned(value) if self.special and not (self.few or self.each) else value
+        if is_constant(value) and value.numel() > 1:
+            return drawn(value) if self.states else value
+        same = (self.factor, self.offset, self.special) == (1.0, 0.0, ())
+        if same or is_mask(value):
             return value
         if self.few:
             return with_few(value, self._moved)
-        return self._moved(value)
+        return self._moved(value.reshape(-1)).view_as(value) if self.each else self._moved(value)
 
     def _moved(self, value: Any) -> Any:
         moved = value * self.factor + self.offset
-        return with_special(moved) if self.special else moved
+        return with_special(moved, self.special) if self.special else moved
 
 
 AS_MADE, GIVEN, OTHERS = "as_made", "given", "a few others"
+FEW = {
+    OTHERS: Distribution(LARGER, special=SPECIAL, gentler=f"{OTHERS}, none negative"),
+    f"{OTHERS}, none negative": Distribution(
+        LARGER, special=NOT_NEGATIVE, gentler=f"{OTHERS}, positive"
+    ),
+    f"{OTHERS}, positive": Distribution(LARGER, special=POSITIVE, gentler="a few twice as large"),
+    "a few twice as large": Distribution(TWICE),
+}
 DISTRIBUTIONS = {
     AS_MADE: Distribution(states=False),
     GIVEN: Distribution(),
-    "scaled": Distribution(factor=LARGER),
+    "scaled": Distribution(LARGER, numbers=True, gentler="scaled, numbers as given"),
+    "scaled, numbers as given": Distribution(LARGER),
     "shifted": Distribution(offset=-1.5),
     "near_zero": Distribution(factor=0.1),
-    "special": Distribution(special=True),
-    OTHERS: Distribution(factor=LARGER, special=True, few=True),
+    "special": Distribution(special=SPECIAL, gentler="special, none negative"),
+    "special, none negative": Distribution(special=NOT_NEGATIVE, gentler="special, positive"),
+    "special, positive": Distribution(special=POSITIVE),
+    **{name: replace(one, few=True) for name, one in FEW.items()},
+    **{f"each: {name}": replace(one, each=True) for name, one in FEW.items()},
 }
 """By the name that a case has for it. Parameters are drawn in timed rounds too: what may be left
 out there would make a kernel faster than it is."""
+
+
+def from_the_hardest(name: str) -> list[str]:
+    """A distribution and those that ask for less, down to what the problem draws.
+
+    >>> from_the_hardest("scaled")
+    ['scaled', 'scaled, numbers as given', 'given']
+    """
+    found = [name]
+    while found[-1] not in (GIVEN, AS_MADE):
+        found.append(DISTRIBUTIONS[found[-1]].gentler)
+    return found
 
 
 def judged_cases(problem: Problem) -> tuple[Case, ...]:
@@ -99,18 +137,34 @@ def is_mask(value: Any) -> bool:
     return bool((others == others[:1]).all())
 
 
-def with_special(value: Any) -> Any:
-    """The values with special ones among them, some rows (of the first dimension) and some columns
-    (of the last) zeros, one at least.
+def thinned(value: Any) -> Any:
+    """Flags that are all set, or counts that are all the same, with some of them off, or lower, one
+    at least: a mask that lets everything through, lengths of which none is short."""
+    import torch
+
+    if not isinstance(value, torch.Tensor) or value.numel() < 2 or not is_constant(value):
+        return value
+    largest = int(value.reshape(-1)[0])
+    some = torch.rand(value.shape) < ZEROED_SHARE
+    some.view(-1)[torch.randint(some.numel(), ())] = True
+    if value.dtype == torch.bool:
+        return value & ~some
+    lower = torch.randint(1, max(2, largest), value.shape, dtype=value.dtype)
+    return torch.where(some, lower.clamp(max=largest), value)
+
+
+def with_special(value: Any, special: tuple[float, ...] = SPECIAL) -> Any:
+    """The values with special ones among them; with 0 among these, some rows (of the first
+    dimension) and some columns (of the last) are zeros, one at least.
 
     Zeros, because every order of summation and every precision agrees on them: a row of another
     constant has a variance that is rounding noise.
     """
     import torch
 
-    among = torch.tensor(SPECIAL, dtype=value.dtype)[torch.randint(len(SPECIAL), value.shape)]
+    among = torch.tensor(special, dtype=value.dtype)[torch.randint(len(special), value.shape)]
     value = torch.where(torch.rand(value.shape) < SPECIAL_SHARE, among, value)
-    for dim in {0, value.dim() - 1} if value.dim() > 1 else ():
+    for dim in {0, value.dim() - 1} if value.dim() > 1 and 0.0 in special else ():
         count = value.shape[dim]
         if count > 1:
             chosen = torch.randperm(count)[: max(1, int(count * ZEROED_SHARE))]
@@ -142,19 +196,19 @@ def drawn_states(state: dict[str, Any], parameters: Collection[str]) -> dict[str
     What a constructor drew is moved, too. A buffer with two values is a mask, and stays. Tied
     parameters stay equal.
     """
-    drawn: dict[tuple[int, tuple[int, ...]], Any] = {}
+    anew: dict[tuple[int, tuple[int, ...]], Any] = {}
     found = {}
     for name, one in state.items():
         if is_float(one) and (name in parameters or not is_mask(one) or is_constant(one)):
             where = (one.data_ptr(), tuple(one.shape))
-            if where not in drawn:
-                drawn[where] = _drawn(one)
-            one = drawn[where]
+            if where not in anew:
+                anew[where] = drawn(one)
+            one = anew[where]
         found[name] = one
     return found
 
 
-def _drawn(tensor: Any) -> Any:
+def drawn(tensor: Any) -> Any:
     """A constant becomes values of the size of one; what is positive stays so (a variance)."""
     import torch
 
@@ -172,4 +226,4 @@ def _drawn(tensor: Any) -> Any:
 
 def is_constant(tensor: Any) -> bool:
     """Whether it was made as one number, over and over."""
-    return is_float(tensor) and tensor.numel() > 0 and bool((tensor == tensor.reshape(-1)[0]).all())
+    return tensor.numel() > 0 and bool((tensor == tensor.reshape(-1)[0]).all())

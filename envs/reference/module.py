@@ -61,11 +61,15 @@ class Shapes:
 
 @dataclass(frozen=True)
 class Reference:
-    """One case of a problem, loaded: the module, and how to draw its inputs."""
+    """One case of a problem, loaded: the module, and how to draw its inputs.
+
+    `held`: names of states, and numbers of arguments, that keep the values that they are made with.
+    """
 
     case: Case
     namespace: dict[str, Any]
     names: tuple[str, ...]
+    held: frozenset[str | int] = frozenset()
 
     def draw(self, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
         """(module, its state by name, forward's arguments), all fresh from `seed`."""
@@ -74,14 +78,19 @@ class Reference:
         torch.manual_seed(seed)
         model = self.namespace["Model"](*self.init()).eval()
         distribution = DISTRIBUTIONS[self.case.distribution]
-        arguments = [distribution.changed(one) for one in self.namespace["get_inputs"]()]
+        arguments = [
+            one if number in self.held else distribution.changed(one)
+            for number, one in enumerate(self.namespace["get_inputs"]())
+        ]
         arguments = [
             one.contiguous() if isinstance(one, torch.Tensor) else _in_float32(one)
             for one in arguments
         ]
         state = dict(model.state_dict())
         if distribution.states:
-            state = drawn_states(state, dict(model.named_parameters(remove_duplicate=False)))
+            kept = {name: one for name, one in state.items() if name in self.held}
+            parameters = dict(model.named_parameters(remove_duplicate=False))
+            state = drawn_states(state, parameters) | kept
         return model, state, arguments
 
     def init(self) -> list[Any]:

@@ -1,13 +1,16 @@
 """A case made ready to judge on: its module loaded, its arguments named, its tolerance derived.
 
-Trusted code. Where a module cannot bear the values of a case, the case has those that the problem
-draws; where it cannot bear drawn parameters either, it keeps the ones that it was made with. Where
-it cannot run on sizes that were derived from the timed ones (channels in fours), it has those.
+Trusted code. Where a module cannot bear the values of a case, the case has gentler ones, down to
+those that the problem draws; where it cannot bear drawn parameters either, those that it cannot
+keep the values that they were made with, or all do. Where it cannot run on sizes that were derived
+from the timed ones (channels in fours), it has those.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +20,11 @@ from kernelwright.envs.reference.derive_tolerance import NoiseError, case_tolera
 from kernelwright.envs.reference.distributions import (
     AS_MADE,
     DISTRIBUTIONS,
+    FEW,
     GIVEN,
+    TWICE,
+    from_the_hardest,
+    is_float,
 )
 from kernelwright.envs.reference.module import (
     ProblemError,
@@ -30,6 +37,12 @@ from kernelwright.envs.reference.module import (
     refuse_random,
 )
 from kernelwright.envs.types import Case, Problem, Tolerance
+
+Way = Callable[[Any, dict[str, Any], list[Any]], Any]
+"""Runs a module on its state and arguments."""
+
+MOST_TRIED = 64
+"""States and arguments that are tried one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +64,9 @@ def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
     reference, spec = _loaded(problem, case)
     _comparable(spec)
     if first:
-        refuse_random(reference)
-    for name in dict.fromkeys((case.distribution, GIVEN)):
-        changed = _with(reference, name)
-        if not _leaves_ties(changed, spec) and _stays_finite(changed):
+        refuse_random(_with(reference, AS_MADE))
+    for changed in _changed(reference):
+        if not _leaves_ties(changed, spec) and _is_bearable(changed):
             try:
                 return _ready(problem, changed, spec)
             except NoiseError:
@@ -62,17 +74,26 @@ def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
     return _ready(problem, _with(reference, AS_MADE), spec)
 
 
+def _changed(reference: Reference) -> Iterator[Reference]:
+    """With other values, the hardest first; then the same without those that cannot be drawn."""
+    names = from_the_hardest(reference.case.distribution)
+    yield from (_with(reference, name) for name in names)
+    held = _unbearable(_with(reference, GIVEN))
+    if held:
+        yield from (_with(replace(reference, held=held), name) for name in names)
+
+
 def _loaded(problem: Problem, case: Case) -> tuple[Reference, CaseSpec]:
     """The module on this case's sizes; on the timed ones where it cannot run on these."""
     timed = problem.timed_case().sizes
     try:
         reference = load_reference(problem, case)
-        return reference, reference.spec()
+        return reference, _with(reference, AS_MADE).spec()
     except Exception:  # anything: the problem's own code ran
         if case.sizes == timed:
             raise
     reference = load_reference(problem, replace(case, sizes=timed))
-    return reference, reference.spec()
+    return reference, _with(reference, AS_MADE).spec()
 
 
 def _with(reference: Reference, distribution: str) -> Reference:
@@ -80,6 +101,8 @@ def _with(reference: Reference, distribution: str) -> Reference:
 
 
 def _ready(problem: Problem, reference: Reference, spec: CaseSpec) -> Ready:
+    if DISTRIBUTIONS[reference.case.distribution].numbers:
+        spec = reference.spec()
     spreads = output_spreads(reference, spec.outputs)
     return Ready(reference, spec, case_tolerance(problem, reference, spec, spreads), spreads)
 
@@ -91,23 +114,45 @@ def _leaves_ties(changed: Reference, spec: CaseSpec) -> bool:
     """
     indices = any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
     distribution = DISTRIBUTIONS[changed.case.distribution]
-    return indices and (distribution.special or distribution.factor > 1)
+    return indices and bool(distribution.special or distribution.factor > TWICE)
 
 
-def _stays_finite(changed: Reference) -> bool:
-    """Whether changed values lead to no infinity and no NaN of their own.
+def _is_bearable(changed: Reference) -> bool:
+    """Whether changed values lead to no error, no infinity and no NaN of their own.
 
     `x / x.norm()` of a row of zeros, or a root of what is negative only here, is nothing that a
-    kernel can be asked for.
+    kernel can be asked for. What a few values do depends on which they are, so all are tried.
     """
-    return _finite(changed) or not _finite(_with(changed, AS_MADE))
+    as_made, name = _with(changed, AS_MADE), changed.case.distribution
+    if name in FEW:
+        of_each, ways = _with(changed, f"each: {name}"), (forward_float64,)  # large sums have room
+        if not _is_finite(of_each, ways) and _is_finite(as_made, ways):
+            return False
+    return _is_finite(changed) or not _is_finite(as_made)
 
 
-def _finite(reference: Reference) -> bool:
+def _is_finite(reference: Reference, ways: Sequence[Way] = (forward_float64, forward)) -> bool:
+    """Whether it runs, and all floats of its outputs are finite."""
     drawn = reference.draw(1)
-    outputs = [*flatten(forward_float64(*drawn)), *flatten(forward(*drawn))]
-    arrays = map(array_of, outputs)
+    try:
+        arrays = [array_of(one) for way in ways for one in flatten(way(*drawn))]
+    except Exception:  # noqa: BLE001  anything: the problem's own code ran
+        return False
     return all(np.isfinite(one).all() for one in arrays if one.dtype.kind == "f")
+
+
+def _unbearable(given: Reference) -> frozenset[str | int]:
+    """The states and arguments that cannot be drawn, each by itself; all where there are many."""
+    _, state, arguments = given.draw(1)
+    drawn: list[str | int] = [name for name, one in state.items() if is_float(one)]
+    drawn += [number for number, one in enumerate(arguments) if is_float(one)]
+    if len(drawn) > MOST_TRIED:
+        return frozenset(drawn)
+
+    def alone(one: str | int) -> Reference:
+        return replace(given, held=frozenset(drawn) - {one})
+
+    return frozenset(one for one in drawn if not _is_bearable(alone(one)))
 
 
 def _comparable(spec: CaseSpec) -> None:
