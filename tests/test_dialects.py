@@ -263,6 +263,13 @@ def test_which_triton_kernel_is_launched_may_depend_on_the_shape(
     assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
 
 
+def test_parameters_may_be_registered_in_another_order(judge: Judge, problem: Problem) -> None:
+    line = "self.linear = nn.Linear(width, 32)"
+    last = 'self.linear.weight = self.linear._parameters.pop("weight")'
+    found = judged(judge, problem, "inline", changed(INLINE, line, f"{line}\n        {last}"))
+    assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
+
+
 def test_a_launch_plan_names_tensors_and_grid(problem: Problem, sandboxes: Sandboxes) -> None:
     pytest.importorskip("triton", reason="triton is not installed")
     reference = ReferenceProcess()

@@ -29,8 +29,8 @@ class Rounds:
 
     def prepare(self, layout: dict[str, Any]) -> None:
         self.make(layout)
-        if list(self.model.state_dict()) != layout["state"]:
-            mine = list(self.model.state_dict())
+        mine = list(self.model.state_dict())
+        if sorted(mine) != sorted(layout["state"]):
             leave(OTHER_PARAMETERS, f"parameters are {mine}, the module's are {layout['state']}")
 
     def arranged(self, tensors: list[torch.Tensor]) -> tuple[dict[str, Any], list[Any]]:
