@@ -222,6 +222,18 @@ WRONG = {
         ),
         (Verdict.CRASHED, "signal_11"),
     ),
+    "room made at the first call, to which each call adds": (
+        answer(
+            f"{ONE} void add(at::Tensor to, at::Tensor x) {{ to.copy_(sum(x, to, 1)); }}",
+            ["one", "add"],
+            "if self.room is None: self.room = torch.zeros_like(x)",
+            "ext.add(self.room, x)",
+            "second = ext.one(self.room, y, 1.0).t().contiguous()",
+            "return ext.one(x, y, 2.0), second",
+            made="self.room = None",
+        ),
+        (Verdict.WRONG, "mismatch"),
+    ),
     "an address as a number": (
         answer(
             f"{ONE} void look(int64_t at) {{}}",

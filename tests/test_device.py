@@ -19,12 +19,13 @@ from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.cuda import compiled
 from kernelwright.envs.dialects.cuda import trace as cuda_plan
 from kernelwright.envs.hardware import DeviceLostError, Gpu, gpus, listed_gpus, visible
+from kernelwright.envs.referee.layout import read_outputs
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
 from kernelwright.envs.replay import client
 from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
 from kernelwright.envs.replay.client import GpuCandidate
-from kernelwright.envs.replay.plan import GpuReplay, Kernel, Plan
+from kernelwright.envs.replay.plan import GpuReplay, Kernel, Plan, packed
 from kernelwright.envs.replay.steps import Copy, Fill, Launch, Place, Step
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, nvcc_path
@@ -173,6 +174,35 @@ def test_a_plan_computes_what_its_kernels_compute(
     binary = code(tmp_path)
     monkeypatch.setattr(client, "assembled", lambda *_: binary)
     assert bench.played(plan).passed
+
+
+@pytest.mark.parametrize(("earlier", "found"), [(None, [1.0, 2.0]), ({}, [1.0, 1.0])])
+def test_a_call_finds_what_the_one_before_has_left_unless_the_first_is_played_too(
+    earlier: dict[str, str] | None, found: list[float], bench: Bench
+) -> None:
+    spec, kept = bench.loaded.specs[0], Place(tensor="new.0", offset=0)
+    size = spec.outputs[0].size_bytes
+    plan = Plan(
+        steps=[
+            Copy(source=kept, to=OUT, bytes=size),
+            Fill(at=kept, fill=struct.pack("<f", 2).hex(), bytes=size),
+        ],
+        buffers={"new.0": size},
+        constants={"new.0": packed(struct.pack("<f", 1) * (size // 4))},
+        kernels=[],
+        earlier=earlier,
+    )
+    player = GpuCandidate(
+        GpuReplay(trace=lambda *_: plan, assembler=""), bench.gpu, bench.sandboxes, 20.0
+    )
+    try:
+        player.ready()
+        player.prime(spec)
+        with Draws(bench.reference, 1).of(bench.loaded, 0, 0) as draw:
+            copies = [player.round(draw.inputs, spec)[1] for _ in range(2)]
+    finally:
+        player.close()
+    assert [read_outputs(one, spec)[0][0].flatten()[0].item() for one in copies] == found
 
 
 WRONGS: list[tuple[dict[str, Any], Verdict, str]] = [

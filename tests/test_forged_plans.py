@@ -21,7 +21,7 @@ if os.path.exists("/scratch/layouts.json"):
             "results": [{"view": made, "made": 0}]}
     plan = {"steps": [call], "buffers": {"new.0": 12288}, "constants": {}, "left_out": None,
             "outputs": [{"tensor": "new.0", "offset": 0}] * 2, "addresses": {},
-            "before": {"steps": 0, "buffers": 0, "left_out": None}}
+            "before": {"inputs": {}, "steps": 0, "buffers": 0, "left_out": None}}
     %s
     count = len(json.load(open("/scratch/layouts.json")))
     os.write(3, json.dumps([plan] * count).encode())
@@ -59,7 +59,7 @@ if os.path.exists("/scratch/layouts.json"):
     launch = {"kernel": "k", "grid": [0] * 3, "block": [1] * 3, "shared_bytes": 0, "arguments": []}
     plan = {"steps": [launch], "buffers": {}, "constants": {}, "left_out": None, "addresses": {},
             "outputs": [{"tensor": "x", "offset": 0}] * 2,
-            "before": {"steps": 0, "buffers": 0, "left_out": None}}
+            "before": {"inputs": {}, "steps": 0, "buffers": 0, "left_out": None}}
     count = len(json.load(open("/scratch/layouts.json")))
     os.write(3, json.dumps([plan] * count).encode())
     os._exit(0)

@@ -115,8 +115,8 @@ def call_on(
     device.tape = None
     rounds.prepare(layout)
     device.tape = tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
-    for tensor in earlier[:first_of_state]:
-        tape.zeros(tensor)
+    for name, tensor in zip(layout["names"], earlier[:first_of_state], strict=False):
+        tape.given_before(name, tensor)
     with torch.inference_mode(), Moves(tape, torch_allowed=torch_allowed):
         rounds.forward(*rounds.arranged([*earlier[:first_of_state], *tensors[first_of_state:]]))
         tape.begin()

@@ -36,13 +36,13 @@ class Tape:
         """Where tensors lie that a library made on the host."""
         self.made: set[int] = set()
         """Where tensors lie that PyTorch made in these calls."""
-        self.before: dict[str, Any] = {"steps": 0, "buffers": 0, "left_out": None}
+        self.before: dict[str, Any] = {"inputs": {}, "steps": 0, "buffers": 0, "left_out": None}
         """Of the first call."""
         self._kept: list[torch.Tensor] = list(named.values())
 
     def begin(self) -> None:
         """The second call begins."""
-        self.before = {
+        self.before |= {
             "steps": len(self.steps),
             "buffers": len(self.buffers),
             "left_out": self.left_out,
@@ -64,12 +64,11 @@ class Tape:
         where = address(tensor)
         return where not in self.made and self.names.get(where, "") in ("", *self.constants)
 
-    def zeros(self, tensor: torch.Tensor) -> None:
-        """A tensor of nothing but zeros that was there before the calls."""
+    def given_before(self, name: str, tensor: torch.Tensor) -> None:
+        """What the first call is given as the input of this name."""
         self.made.add(address(tensor))
         if tensor.nbytes:
-            place = self.place(tensor)
-            self.steps.append({"at": place, "fill": "00", "bytes": tensor.nbytes})
+            self.before["inputs"][self.place(tensor)["tensor"]] = name
 
     def place(self, tensor: torch.Tensor) -> dict[str, Any]:
         where = address(tensor)

@@ -174,6 +174,8 @@ def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dic
         "regions": own,
         "buffers": plan.buffers,
         "contents": contents,
+        "each": plan.earlier is not None,
+        "earlier": list(plan.earlier or ()),
         "variables": {name: [one.code, one.symbol] for name, one in plan.variables.items()},
         "modules": binaries,
         "steps": [step(one) for one in plan.steps if not is_empty(one)],

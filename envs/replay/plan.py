@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from kernelwright.envs.replay.ptx import ARCHITECTURES, occupancy, static_facts
 from kernelwright.envs.replay.steps import (
     MOST_STEPS,
     Call,
+    Copy,
     Count,
     Launch,
     Name,
@@ -62,8 +64,9 @@ class Plan(Strict):
     `buffers` are the sizes of what the answer allocated, `constants` what is in some of them before
     the call (compressed by zlib, in base64), `variables` those of the code that steps mention;
     `outputs` say where it leaves its results,
-    empty where it was given the outputs' own places. `left_out` names what it did that cannot be
-    done again.
+    empty where it was given the outputs' own places. `earlier` is there where an earlier call comes
+    first: the buffers that it is given, and the inputs in whose place. `left_out` names what it did
+    that cannot be done again.
     """
 
     steps: Annotated[list[Step], Field(max_length=MOST_STEPS, fail_fast=True)]
@@ -76,6 +79,7 @@ class Plan(Strict):
     )
     outputs: list[Place] = Field(default_factory=list, max_length=MOST_STEPS)
     kernels: Annotated[list[Kernel], Field(max_length=MOST_KERNELS)]
+    earlier: dict[Name, Name] | None = None
     left_out: Said | None = None
 
     @property
@@ -153,8 +157,10 @@ def packed(content: bytes) -> str:
 
 
 class Before(Strict):
-    """How much of a record of two calls is the first's, and what of it cannot be done again."""
+    """How much of a record of two calls is the first's, and what of it cannot be done again;
+    `inputs` are the buffers that it was given, and the names of what the second was given."""
 
+    inputs: Annotated[dict[Name, Name], Field(max_length=MOST_STEPS)]
     steps: Annotated[int, Field(ge=0, le=MOST_STEPS)]
     buffers: Annotated[int, Field(ge=0, le=MOST_STEPS)]
     left_out: Said | None
@@ -176,10 +182,33 @@ def second_alone(plan: Plan, steps: int, before: Before) -> Plan:
     )
     needed = {place.tensor for place, _ in second.places()}
     filled = {place.tensor for place, _ in first.places()} & plan.constants.keys()
-    differ = len(first.steps) != len(second.steps)
-    if needed & firsts or (differ and needed & filled):
-        return plan.model_copy(update={"left_out": plan.left_out or before.left_out})
+    if needed & firsts or (needed & filled and _told(first, before) != _told(second, before)):
+        return _after_first(plan, before)
     return second
+
+
+def _told(call: Plan, before: Before) -> str:
+    """The steps of one call, with its inputs by their names and its buffers in their order."""
+    known = before.inputs | {name: name for name in call.constants}
+    text = "\n".join(one.model_dump_json() for one in call.steps)
+    return re.sub(r'"(new\.\d+)"', lambda one: known.setdefault(one[1], f"new {len(known)}"), text)
+
+
+def _after_first(plan: Plan, before: Before) -> Plan:
+    """Both calls; at the end of a round its inputs are kept for the first call of the next."""
+    earlier = {name: of for name, of in before.inputs.items() if name in plan.buffers}
+    keeps = [
+        Copy(source=Place(tensor=of, offset=0), to=Place(tensor=name, offset=0), bytes=size_bytes)
+        for name, of in earlier.items()
+        for size_bytes in [plan.buffers[name]]
+    ]
+    return plan.model_copy(
+        update={
+            "steps": [*plan.steps, *keeps],
+            "earlier": earlier,
+            "left_out": plan.left_out or before.left_out,
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,7 +63,9 @@ class Replayer:
         self.variables: dict[str, int] = {}
         """Where those of the device code lie."""
         self.contents: dict[str, bytes] = {}
-        """What is in a buffer when a round begins."""
+        """What is in a buffer before the first round."""
+        self.kept: set[str] = set()
+        """Where a round finds what the one before has left."""
         self.results: list[list[Any]] = []
         self.run: list[Callable[[], None]] = []
 
@@ -85,6 +87,9 @@ class Replayer:
         self.contents = {
             name: base64.b64decode(content) for name, content in told["contents"].items()
         }
+        self.kept = set(told["earlier"]) | (set() if told["each"] else self.contents.keys())
+        for name in self.kept:
+            self._reset(name, self.contents.get(name, bytes(self.regions[name][1])))
         self.results = told["results"]
         self.run = [self._step(one) for one in told["steps"]]
 
@@ -96,12 +101,8 @@ class Replayer:
     def round(self, inputs: mmap.mmap, outputs: mmap.mmap) -> int:
         """Device time of one run in nanoseconds; its results are in `outputs`."""
         given = inputs[:]
-        for name, (at, size) in self.regions.items():
-            self.driver.fill(at, bytes([POISON]), size + GUARD_BYTES)
-            # The upload is not in our stream, and could overtake the poison.
-            if (content := given if name == "inputs" else self.contents.get(name)) is not None:
-                self.driver.wait()
-                self.driver.upload(content, at, size)
+        for name in self.regions.keys() - self.kept:
+            self._reset(name, given if name == "inputs" else self.contents.get(name))
         self.driver.reset_persisting()
         self.driver.wait()
         for _ in range(FLUSHES):
@@ -118,6 +119,14 @@ class Replayer:
                 self.regions[name][0] + offset, size
             )
         return duration_ns
+
+    def _reset(self, name: str, content: bytes | None) -> None:
+        """A region has this in it, or poison; behind it lies poison."""
+        at, size = self.regions[name]
+        self.driver.fill(at, bytes([POISON]), size + GUARD_BYTES)
+        if content is not None:
+            self.driver.wait()  # the upload is not in our stream, and could overtake the poison
+            self.driver.upload(content, at, size)
 
     def _look_at_guards(self, given: bytes) -> None:
         for name, (at, size) in self.regions.items():

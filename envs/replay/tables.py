@@ -97,7 +97,10 @@ class Tables:
 
     def written(self) -> list[str]:
         n, spec, plan = self.number, self.spec, self.plan
-        rows = [self._constant(name) for name in (*self.contents, *plan.variables)]
+        rows = [
+            self._constant(name)
+            for name in (*self.contents, *plan.variables, *(plan.earlier or ()))
+        ]
         self.lines.append(f"static Constant constants{n}[] = {{{', '.join(rows) or '{}'}}};")
         steps = [
             self._step(f"{n}_{number}", number, one)
@@ -151,15 +154,17 @@ class Tables:
 
     def _constant(self, name: str) -> str:
         """What is in a buffer before the call: one byte everywhere, or a part of the file; or a
-        variable of the device code, as it is."""
+        variable of the device code, as it is. What an earlier call is given is zeros at first."""
         self.constants[name] = len(self.constants)
         if name in self.plan.variables:
-            return f"{{-2, 0, (uint8_t*){self.variables[name]}}}"
-        content = self.contents[name]
+            return f"{{-2, 0, false, (uint8_t*){self.variables[name]}}}"
+        if name not in self.contents:
+            return "{-1, 0, false, nullptr}"
+        content, each = self.contents[name], str(self.plan.earlier is not None).lower()
         if len(set(content)) <= 1:
-            return f"{{-1, {content[0] if content else 0}, nullptr}}"
+            return f"{{-1, {content[0] if content else 0}, {each}, nullptr}}"
         self.file += content
-        return f"{{{len(self.file) - len(content)}, 0, nullptr}}"
+        return f"{{{len(self.file) - len(content)}, 0, {each}, nullptr}}"
 
     def _step(self, name: str, number: int, step: Step) -> str:
         """Adds the tables of a step; its row."""

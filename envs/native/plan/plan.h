@@ -15,8 +15,9 @@ struct Place { uint32_t tensor; uint64_t offset; };
 // Where the memory of a tensor comes from: who calls gives it, it is made for the call, or it is a result of a
 // function (native/plan/call.h), or the answer has kept it since it was made; from 0 on, it is another tensor's.
 enum From { kGiven = -1, kNew = -2, kResult = -3, kConstant = -4 };
-// What is in it then: bytes of the file of constants, one byte everywhere (-1), or what is there (-2).
-struct Constant { int64_t at; uint8_t fill; uint8_t* memory; };
+// What is in it then: bytes of the file of constants, one byte everywhere (-1), or what is there (-2). Once, so that
+// a call finds what the one before has left there; or before `each` round, where that plays the first call, too.
+struct Constant { int64_t at; uint8_t fill; bool each; uint8_t* memory; };
 struct Tensor { const char* name; uint64_t bytes; bool writable; int from; Constant* constant; };
 
 struct Play;
@@ -70,11 +71,10 @@ static const uint8_t* constants() {
   return found = static_cast<const uint8_t*>(mapped);
 }
 
-// As it was before the first call; where memory that nobody set is odd, before each.
-static uint8_t* memory_of(Constant& one, uint64_t bytes, bool each) {
+static uint8_t* memory_of(Constant& one, uint64_t bytes) {
   const bool first = !one.memory;
   if (first) one.memory = static_cast<uint8_t*>(room(bytes));
-  if (one.at < -1 || (!first && !each)) return one.memory;
+  if (one.at < -1 || (!first && !one.each)) return one.memory;
   if (one.at < 0) memset(one.memory, one.fill, bytes);
   else memcpy(one.memory, constants() + one.at, bytes);
   return one.memory;
@@ -118,7 +118,7 @@ static void play(const Case& one, void* const* pointers) {
     const Tensor& it = one.tensors[i];
     tensors[i] = nullptr;
     if (it.from == kGiven) tensors[i] = static_cast<uint8_t*>(pointers[given++]);
-    if (it.from == kConstant) tensors[i] = memory_of(*it.constant, it.bytes, one.odd_memory);
+    if (it.from == kConstant) tensors[i] = memory_of(*it.constant, it.bytes);
     if (it.from == kNew) {
       tensors[i] = static_cast<uint8_t*>(made[made_count++] = room(it.bytes + 2 * kAlign));
       tensors[i] += kAlign - reinterpret_cast<uintptr_t>(tensors[i]) % kAlign;  // between two lie bytes of neither
