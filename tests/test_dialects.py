@@ -124,8 +124,8 @@ def forged(line: str) -> str:
 WRONG = {
     CUDA: [
         ("  f<<<", "  if (0) f<<<", Verdict.CHEATED, "no_custom_kernel"),
-        ("  f<<<(out_0 * out_1 + 255) / 256", "  f<<<0", Verdict.CHEATED, "no_custom_kernel"),
-        ("256, 0", "1025, 0", Verdict.CHEATED, "no_custom_kernel"),
+        ("  f<<<(out_0 * out_1 + 255) / 256", "  f<<<0", Verdict.CRASHED, "launch_failed"),
+        ("256, 0", "1025, 0", Verdict.CRASHED, "launch_failed"),
         (
             "  f<<<",
             "  for (int i = 0; i < 20000; ++i) f<<<",
@@ -225,6 +225,66 @@ def test_an_answer_that_is_not_right_gets_its_verdict(
     if found.reason in ("no_nvcc", "no_triton"):
         pytest.skip(found.log)
     assert (found.verdict, found.reason) == (verdict, reason), found.log
+
+
+MANY_REGISTERS = """
+  float kept[96];
+  #pragma unroll
+  for (int i = 0; i < 96; ++i) kept[i] = x[at % 7 + i];
+  __threadfence();
+  #pragma unroll
+  for (int i = 0; i < 96; ++i) if (kept[i] == 1e30f) out[at] += kept[i];
+  out[at] ="""
+SHARED = """
+  __shared__ volatile float own[10240];
+  own[threadIdx.x] = s;
+  out[at] = own[threadIdx.x] ="""
+REFUSED = {
+    "a block larger than its bounds": ("void f(", "void __launch_bounds__(128) f("),
+    "more registers than there are": (
+        "out[at] =",
+        MANY_REGISTERS,
+        "255) / 256, 256",
+        "1023) / 1024, 1024",
+    ),
+    "more shared memory than it asked for": ("256, 0", "256, 49153"),
+    "the same together with its own": ("out[at] =", SHARED, "256, 0", "256, 8193"),
+}
+"""What is changed into what in the right answer in CUDA, so that no device launches it."""
+ALLOWED = {
+    "a block as large as its bounds": ("void f(", "void __launch_bounds__(256) f("),
+    "many registers of fewer threads": ("out[at] =", MANY_REGISTERS),
+    "shared memory that it asked for": (
+        "  f<<<",
+        "  cudaFuncSetAttribute(f, cudaFuncAttributeMaxDynamicSharedMemorySize, 49153);\n  f<<<",
+        "256, 0",
+        "256, 49153",
+    ),
+    "as much with its own as fits": ("out[at] =", SHARED, "256, 0", "256, 8192"),
+    "a block refused, and then another": (
+        "  f<<<",
+        "  f<<<1, 2048>>>(x, x, x, out, 1, 1, 1, 0);\n"
+        "  if (cudaGetLastError() == cudaErrorInvalidConfiguration) f<<<",
+    ),
+}
+"""The same where a device launches it."""
+
+
+@pytest.mark.parametrize("form", [*REFUSED, *ALLOWED])
+def test_a_launch_that_no_device_begins_is_refused_and_said_to_be(
+    form: str, judge: Judge, problem: Problem
+) -> None:
+    source, words = CUDA, [*(REFUSED | ALLOWED)[form]]
+    for old, new in zip(words[::2], words[1::2], strict=True):
+        source = changed(source, old, new)
+    found = judged(judge, problem, "cuda", source)
+    if found.reason == "no_nvcc":
+        pytest.skip(found.log)
+    if form in ALLOWED:
+        assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
+    else:
+        assert (found.verdict, found.reason) == (Verdict.CRASHED, "launch_failed"), found.log
+        assert "a block of" in found.log or "bytes of dynamic shared memory" in found.log
 
 
 SMALL = """

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from kernelwright.envs.dialects.nvcc import MOST_MEMBERS, PTX_BYTES, OddArchiveError, unpacked
-from kernelwright.envs.replay.ptx import ARCHITECTURES, static_facts
+from kernelwright.envs.replay.ptx import ARCHITECTURES, Needs, needs_of, static_facts
 from kernelwright.envs.replay.steps import Fill, Place
 from kernelwright.envs.replay.trace import ARGUMENT_BYTES, Addresses, parameters_of
 from kernelwright.envs.sandbox.build import compile_once
@@ -94,6 +94,22 @@ def test_the_parameters_of_kernels_are_read_off_their_code() -> None:
     assert parameters_of(PTX + PTX.replace(" f(", " g(")) == {"f": [8, 24], "g": [8, 24]}
 
 
+def test_what_a_launch_has_to_keep_to_is_read_off_the_code_and_its_assemblers_report() -> None:
+    info = "Compiling entry function 'f' for 'sm_80'\nUsed REGISTERS registers, 8 bytes smem\n"
+    most = {1: 1024, 64: 1024, 65: 896, 96: 640, 128: 512, 168: 384, 255: 256}
+    for registers, threads in most.items():
+        said = info.replace("REGISTERS", str(registers))
+        assert needs_of(PTX, said) == {"f": Needs(threads, (0, 0, 0), registers, 8)}
+    for bounds, threads, block in [
+        (".maxntid 96", 96, (0, 0, 0)),
+        (".maxntid 8, 4, 2\n.minnctapersm 2", 64, (0, 0, 0)),
+        (".reqntid 8, 4, 2", 1024, (8, 4, 2)),
+        (".reqntid 128", 1024, (128, 1, 1)),
+    ]:
+        ptx = PTX.replace(") {", f")\n{bounds}\n{{")
+        assert needs_of(ptx, "") == {"f": Needs(threads, block, 0, 0)}
+
+
 @pytest.mark.parametrize(
     "ptx",
     [
@@ -102,12 +118,15 @@ def test_the_parameters_of_kernels_are_read_off_their_code() -> None:
         ".entry f(" * 800_000,
         "\n" * (8 << 20),
         " \n\t" * (2 << 20),
+        ".entry f() .maxntid" + " 1" * (4 << 20),
+        "Compiling entry function '" * 400_000,
         ".entry f(" + ".param .u64 a," * 500_000,
     ],
-    ids=["digits", "names", "opened", "lines", "blanks", "parameters"],
+    ids=["digits", "names", "opened", "lines", "blanks", "bounds", "reports", "parameters"],
 )
 def test_odd_code_is_read_in_time_that_grows_with_its_length(ptx: str) -> None:
     assert parameters_of(ptx) is not None
+    assert needs_of(ptx, ptx) is not None
     assert dict(static_facts(ptx, ptx))["ptx_fma"] == 0
 
 

@@ -22,13 +22,14 @@ from kernelwright.envs.dialects.base import (
     no_kernel_function,
     too_large,
 )
-from kernelwright.envs.dialects.planned import on_cpu, plans_of
-from kernelwright.envs.hardware import gpus
+from kernelwright.envs.dialects.planned import idle, on_cpu, plans_of
+from kernelwright.envs.hardware import gpus, pretended_architecture
 from kernelwright.envs.referee.exit_codes import NOT_LOADABLE
 from kernelwright.envs.referee.layout import native_layout
+from kernelwright.envs.replay.assemble import best_for
 from kernelwright.envs.replay.plan import GpuReplay, Kernel, Plan
 from kernelwright.envs.replay.steps import MOST_STEPS
-from kernelwright.envs.replay.trace import Addresses, Range, parameter_lines
+from kernelwright.envs.replay.trace import Addresses, Range, kernel_lines
 from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
@@ -81,8 +82,8 @@ class Cuda:
         plan = trace(library, kernels, specs[0], sandboxes)
         if isinstance(plan, Evaluation):
             return plan
-        if not plan.launches:
-            return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
+        if not plan.computes:
+            return idle(plan)
         sizes = (("library_bytes", float(len(library))),)
         launches = (("launches", float(len(plan.launches))),)
 
@@ -92,7 +93,7 @@ class Cuda:
         built = Built(
             files=((LIBRARY, library),),
             playable=False,
-            log=made.log,
+            log=made.log + (plan.refused or ""),
             facts=(*sizes, *launches, *plan.facts()),
             timed=False,
             on_device=GpuReplay(
@@ -126,7 +127,7 @@ def trace(
         {
             LIBRARY: library,
             "layout": native_layout(spec),
-            "parameters": parameter_lines(kernels[0].ptx),
+            "kernels": kernel_lines(best_for(kernels, pretended_architecture())),
         },
         mode="trace",
         limits=RUN_LIMITS,
@@ -161,7 +162,8 @@ def plan_of(events: Sequence[Any], spec: CaseSpec, kernels: list[Kernel]) -> Pla
             for number, tensor in enumerate(spec.tensors)
         ),
     ]
-    addresses = Addresses(ranges, {"": kernels[0].ptx})
+    code = best_for(kernels, pretended_architecture())
+    addresses = Addresses(ranges, {"": code.ptx})
     told = [one for one in events if "allocated" not in one and "left_out" not in one]
     steps = list(addresses.steps((one, "") for one in told))
     left_out = next((one["left_out"] for one in events if "left_out" in one), addresses.left_out)
@@ -172,6 +174,7 @@ def plan_of(events: Sequence[Any], spec: CaseSpec, kernels: list[Kernel]) -> Pla
         variables=addresses.variables,
         kernels=kernels,
         left_out=left_out,
+        refused=addresses.refused,
     )
 
 

@@ -27,7 +27,15 @@ from kernelwright.envs.dialects.base import (
 )
 from kernelwright.envs.dialects.inline_build import Library, build_all
 from kernelwright.envs.dialects.inline_extension import Extension
-from kernelwright.envs.dialects.planned import Cases, asks_torch, misused, on_cpu, player, refused
+from kernelwright.envs.dialects.planned import (
+    Cases,
+    asks_torch,
+    idle,
+    misused,
+    on_cpu,
+    player,
+    refused,
+)
 from kernelwright.envs.hardware import gpus, pretended_architecture
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.replay.plan import Before, GpuReplay, Kernel, Plan, second_alone
@@ -100,8 +108,9 @@ class Inline:
         plans = traced(candidate, libraries, specs, sandboxes)
         if isinstance(plans, Evaluation):
             return plans
-        if not all(plan.computes for plan in plans):
-            return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
+        for plan in plans:
+            if not plan.computes:
+                return idle(plan)
         cases = list(zip(specs, plans, strict=True))
         if any(one.kernels for one in libraries):
             return _with_device_code(candidate, libraries, cases, sandboxes)
@@ -136,6 +145,7 @@ def _with_device_code(
     built = Built(
         files=(),
         playable=False,
+        log=plan.refused or "",
         facts=(("extensions", float(len(libraries))), launches, *plan.facts()),
         on_device=GpuReplay(trace=trace, assembler=nvcc.assembler(nvcc_path() or "")),
     )
@@ -183,7 +193,8 @@ def traced(
 def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
     sizes = {one.name: one.size_bytes for one in spec.inputs} | found.buffers
     ranges = [(name, at, sizes[name]) for name, at in found.addresses.items() if sizes[name]]
-    first = [one for one in kernels if one.target == kernels[0].target]  # as `parameters` says
+    target = f"sm_{pretended_architecture()}"
+    first = [one for one in kernels if one.target == target]  # as `Library.parameters` says
     addresses = Addresses(ranges, {one.code: one.ptx for one in first})
     steps: list[Any] = []
     firsts = 0
@@ -200,6 +211,7 @@ def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
             "outputs": found.outputs,
             "kernels": kernels,
             "left_out": found.left_out or addresses.left_out,
+            "refused": addresses.refused,
         }
     )
     return second_alone(plan, firsts, found.before)

@@ -11,8 +11,9 @@ from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import failed, shared_library, unsupported
 from kernelwright.envs.dialects.inline_extension import RUNTIME, STEM, Extension
 from kernelwright.envs.hardware import pretended_architecture
+from kernelwright.envs.replay.assemble import best_for
 from kernelwright.envs.replay.plan import Kernel
-from kernelwright.envs.replay.trace import parameter_lines
+from kernelwright.envs.replay.trace import kernel_lines
 from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
@@ -37,7 +38,9 @@ class Library:
     @property
     def parameters(self) -> str | None:
         """What guest/inline_trace.py is told about its kernels."""
-        return parameter_lines(self.kernels[0].ptx) if self.kernels else None
+        if not self.kernels:
+            return None
+        return kernel_lines(best_for(self.kernels, pretended_architecture()))
 
 
 def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library] | Evaluation:

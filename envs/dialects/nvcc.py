@@ -7,6 +7,7 @@ Host code is traced and never timed, so it is not optimised; what runs is assemb
 from __future__ import annotations
 
 import io
+import re
 import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,7 +23,7 @@ MOST_MEMBERS = 32
 _SCRIPT = """
 set -e; mkdir keep; "$@"; cd keep
 for name in {names}; do
-  {ptxas} -v -arch=sm_$name {stem}.compute_$name.ptx -o /dev/null 2> $name.info
+  {ptxas} -v {capped} -arch=sm_$name {stem}.compute_$name.ptx -o /dev/null 2> $name.info
 done
 tar -cf - -C /scratch {library} -C /scratch/keep {stem}.*.ptx *.info >&3
 """
@@ -33,7 +34,11 @@ def command(compiler: str, flags: Sequence[str], sources: Sequence[str]) -> list
     `members`."""
     stem = sources[0].partition(".")[0]
     names = " ".join(map(str, ARCHITECTURES))
-    script = _SCRIPT.format(names=names, ptxas=assembler(compiler), stem=stem, library=LIBRARY)
+    cap = re.findall(r"maxrregcount[ =,](\d{1,3})\b", " ".join(flags))
+    capped = f"-maxrregcount={cap[-1]}" if cap else ""
+    script = _SCRIPT.format(
+        names=names, ptxas=assembler(compiler), capped=capped, stem=stem, library=LIBRARY
+    )
     targets = [
         word
         for name in ARCHITECTURES

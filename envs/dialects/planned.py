@@ -90,6 +90,13 @@ def player(
     return ((LIBRARY, made.artefact), *kept)
 
 
+def idle(plan: Plan) -> Evaluation:
+    """The verdict on a plan that computes nothing."""
+    if plan.refused:
+        return failed("launch_failed", plan.refused, Verdict.CRASHED)
+    return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
+
+
 def refused(candidate: Candidate, plans: Sequence[Plan]) -> Evaluation | None:
     """The verdict on a plan in which PyTorch computes although it may not: the answer shared a
     process with what writes plans down. None where there is none."""

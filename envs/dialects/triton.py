@@ -16,7 +16,7 @@ from pydantic import Field
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import ANOTHER_MODULE, Built, failed, import_failed, too_large
-from kernelwright.envs.dialects.planned import misused, on_cpu, refused
+from kernelwright.envs.dialects.planned import idle, misused, on_cpu, refused
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.ptx.program import ARCHITECTURE
 from kernelwright.envs.referee.layout import python_layout
@@ -84,8 +84,9 @@ class Triton:
         plans = traced(candidate, specs, sandboxes, ARCHITECTURE)
         if isinstance(plans, Evaluation):
             return plans
-        if not all(plan.computes for plan in plans):
-            return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)
+        for plan in plans:
+            if not plan.computes:
+                return idle(plan)
         built = Built(
             files=(),
             playable=False,

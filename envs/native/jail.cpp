@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   serve_jobs(atoi(argv[1]), [](const Job& job) {
     if (job.mode == "play") play(loaded("/scratch/kernel.so"));
     if (job.mode == "nothing") play(nullptr);
-    if (job.mode == "trace") trace("/scratch/kernel.so", "/scratch/layout", "/scratch/parameters");
+    if (job.mode == "trace") trace("/scratch/kernel.so", "/scratch/layout", "/scratch/kernels");
     std::vector<char*> words;
     for (const std::string& word : job.arguments) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);

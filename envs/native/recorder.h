@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace recorder {
@@ -43,11 +45,18 @@ namespace gpu = a100;
 struct Dim { unsigned x, y, z; };
 struct Configuration { Dim grid, block; size_t shared; void* stream; };
 
+// What a launch of a kernel has to keep to, and the sizes of its parameters.
+struct Kernel {
+  size_t threads = gpu::kThreads, block[3] = {}, registers = 0, shared = 0;  // a block of zeros: of any shape
+  std::vector<size_t> parameters;
+};
+
 struct State {
   std::map<const void*, std::string> names;               // host stub → kernel
   std::map<const void*, std::string> symbols;             // host's own → variable of the device code
-  std::map<std::string, std::vector<size_t>> parameters;  // kernel → sizes of its parameters
+  std::map<std::string, Kernel> kernels;
   std::map<const void*, size_t> opted;                    // host stub → dynamic shared memory that it asked for
+  int error = 0;                                          // of the last launch that a device would refuse
   std::vector<Configuration> configurations;
   uint64_t next_new = kFirstNew;
   void (*sink)(const char* line) = [](const char* line) { dprintf(kChannel, "%s\n", line); };
@@ -65,15 +74,15 @@ template <class... Parts> void tell(const Parts&... parts) {
   state().sink(line.str().c_str());
 }
 
-// Lines of `KERNEL SIZE SIZE …`, read off the PTX by envs/replay/trace.py.
-inline void read_parameters(const std::string& lines) {
-  std::istringstream words(lines);
-  std::vector<size_t>* sizes = nullptr;
-  for (std::string word; words >> word;) {
-    char* end;
-    const size_t size = strtoul(word.c_str(), &end, 10);
-    if (*end) (sizes = &state().parameters[word])->clear();  // a library may be loaded again
-    else if (sizes) sizes->push_back(size);
+// Lines of `KERNEL THREADS X Y Z REGISTERS SHARED SIZE SIZE …`, as envs/replay/trace.py writes them.
+inline void read_kernels(const std::string& lines) {
+  std::istringstream all(lines);
+  for (std::string line, name; std::getline(all, line);) {
+    std::istringstream words(line);
+    words >> name;
+    Kernel& one = state().kernels[name] = {};  // a library may be loaded again
+    words >> one.threads >> one.block[0] >> one.block[1] >> one.block[2] >> one.registers >> one.shared;
+    for (size_t size; words >> size;) one.parameters.push_back(size);
   }
 }
 
@@ -82,6 +91,29 @@ inline bool possible(Dim grid, Dim block) {
   const bool some = grid.x && grid.y && grid.z && block.x && block.y && block.z;
   const bool fits = grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535 && block.x <= 1024 && block.y <= 1024 && block.z <= 64;
   return some && fits && block.x * block.y * block.z <= 1024;
+}
+
+// The most dynamic shared memory that a launch may ask for: 48 KB with what the kernel has itself, or what it was allowed.
+inline size_t most_dynamic(const void* stub, const Kernel& kernel) {
+  const size_t usual = kernel.shared < gpu::kShared ? gpu::kShared - kernel.shared : 0;
+  const auto found = state().opted.find(stub);
+  return found == state().opted.end() ? usual : std::max(usual, found->second);
+}
+
+struct Refusal { int code; std::string why; };
+
+// Why a device would not launch it so; code 0 where it would.
+inline Refusal refusal(const void* stub, const Kernel& kernel, Dim grid, Dim block, size_t shared) {
+  const auto words = [](const auto&... parts) { std::ostringstream all; (all << ... << parts); return all.str(); };
+  const size_t threads = size_t{block.x} * block.y * block.z, *const exact = kernel.block, most = most_dynamic(stub, kernel);
+  if (!possible(grid, block))
+    return {9, words("no launch is of ", grid.x, "x", grid.y, "x", grid.z, " blocks of ", block.x, "x", block.y, "x", block.z, " threads")};
+  if (exact[0] && (block.x != exact[0] || block.y != exact[1] || block.z != exact[2]))
+    return {1, words("its blocks are of ", exact[0], "x", exact[1], "x", exact[2], " threads")};
+  if (threads > kernel.threads)
+    return {701, words("a block of ", threads, " threads, of which its bounds and its ", kernel.registers, " registers allow ", kernel.threads)};
+  if (shared > most) return {1, words(shared, " bytes of dynamic shared memory, of which it may ask for ", most)};
+  return {0, ""};
 }
 
 inline std::string hexadecimal(const void* start, size_t bytes) {
@@ -94,17 +126,33 @@ inline std::string hexadecimal(const void* start, size_t bytes) {
   return text;
 }
 
-inline int launch(const void* kernel, Dim grid, Dim block, void** arguments, size_t shared) {
-  const auto found = state().names.find(kernel);
-  if (found == state().names.end()) return 98;  // cudaErrorInvalidDeviceFunction
-  if (!possible(grid, block)) return 9;  // cudaErrorInvalidConfiguration
-  if (shared > gpu::kShared && shared > state().opted[kernel]) return 1;  // cudaErrorInvalidValue
+inline int launch(const void* stub, Dim grid, Dim block, void** arguments, size_t shared) {
+  const auto found = state().names.find(stub);
+  if (found == state().names.end()) return state().error = 98;  // cudaErrorInvalidDeviceFunction
+  const Kernel& kernel = state().kernels[found->second];
+  if (const Refusal no = refusal(stub, kernel, grid, block, shared); no.code) {
+    tell("{\"refused\":\"", found->second.substr(0, 80), ": ", no.why, "\"}");
+    return state().error = no.code;
+  }
   std::string given;
-  const std::vector<size_t>& sizes = state().parameters[found->second];
+  const std::vector<size_t>& sizes = kernel.parameters;
   for (size_t i = 0; i < sizes.size(); ++i) given += (i ? ",\"" : "\"") + hexadecimal(arguments[i], sizes[i]) + '"';
   tell("{\"kernel\":\"", found->second, "\",\"grid\":[", grid.x, ",", grid.y, ",", grid.z, "],\"block\":[", block.x, ",", block.y,
        ",", block.z, "],\"shared_bytes\":", shared, ",\"arguments\":[", given, "]}");
   return 0;
+}
+
+// The name and the text of an error that this runtime has.
+inline std::pair<const char*, const char*> said(int error) {
+  switch (error) {
+    case 0: return {"cudaSuccess", "no error"};
+    case 1: return {"cudaErrorInvalidValue", "invalid argument"};
+    case 9: return {"cudaErrorInvalidConfiguration", "invalid configuration argument"};
+    case 13: return {"cudaErrorInvalidSymbol", "invalid device symbol"};
+    case 98: return {"cudaErrorInvalidDeviceFunction", "invalid device function"};
+    case 701: return {"cudaErrorLaunchOutOfResources", "too many resources requested for launch"};
+  }
+  return {"cudaErrorUnknown", "unknown error"};
 }
 
 inline void allocated(const void* at, size_t bytes) {
@@ -213,10 +261,10 @@ RECORDED int cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { *leas
 RECORDED int cudaRuntimeGetVersion(int* version) { *version = 12000; return 0; }
 RECORDED int cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
 RECORDED int cudaMemGetInfo(size_t* free, size_t* total) { *free = *total = 80ULL << 30; return 0; }
-RECORDED int cudaGetLastError() { return 0; }
-RECORDED int cudaPeekAtLastError() { return 0; }
-RECORDED const char* cudaGetErrorString(int) { return "no error"; }
-RECORDED const char* cudaGetErrorName(int) { return "cudaSuccess"; }
+RECORDED int cudaPeekAtLastError() { return recorder::state().error; }
+RECORDED int cudaGetLastError() { return std::exchange(recorder::state().error, 0); }
+RECORDED const char* cudaGetErrorString(int error) { return recorder::said(error).second; }
+RECORDED const char* cudaGetErrorName(int error) { return recorder::said(error).first; }
 RECORDED int cudaDeviceSynchronize() { return 0; }
 RECORDED int cudaStreamSynchronize(void*) { return 0; }
 RECORDED int cudaGetDevice(int* device) { *device = 0; return 0; }

@@ -5,11 +5,11 @@
 #include "recorder.h"
 
 // From now on events go to the sink. `first_new` is where new device memory begins; the rest is as
-// in read_parameters.
-RECORDED void kernelwright_record(void (*sink)(const char*), uint64_t first_new, const char* parameters) {
+// in read_kernels.
+RECORDED void kernelwright_record(void (*sink)(const char*), uint64_t first_new, const char* kernels) {
   recorder::state().sink = sink;
   recorder::state().next_new = first_new;
-  recorder::read_parameters(parameters);
+  recorder::read_kernels(kernels);
 }
 
 // A tensor was made, at this address of ordinary memory wherever it is (include/torch/light/tensor.h).
@@ -75,11 +75,15 @@ RECORDED int cudaGetDeviceProperties(cudaDeviceProp* all, int) {
   return 0;
 }
 RECORDED int cudaGetDeviceProperties_v2(cudaDeviceProp* all, int device) { return cudaGetDeviceProperties(all, device); }  // CUDA 12's name
-RECORDED int cudaFuncGetAttributes(cudaFuncAttributes* all, const void*) {
+RECORDED int cudaFuncGetAttributes(cudaFuncAttributes* all, const void* stub) {
+  const auto found = recorder::state().names.find(stub);
+  if (found == recorder::state().names.end()) return 98;  // cudaErrorInvalidDeviceFunction
+  const recorder::Kernel& kernel = recorder::state().kernels[found->second];
   memset(all, 0, sizeof *all);
-  all->maxThreadsPerBlock = recorder::gpu::kThreads;
-  all->maxDynamicSharedSizeBytes = recorder::gpu::kShared;
+  all->maxThreadsPerBlock = kernel.threads;
+  all->sharedSizeBytes = kernel.shared;
+  all->maxDynamicSharedSizeBytes = recorder::most_dynamic(stub, kernel);
   all->binaryVersion = all->ptxVersion = 10 * recorder::gpu::kMajor;
-  all->numRegs = 32;
+  all->numRegs = kernel.registers;
   return 0;
 }

@@ -17,9 +17,9 @@ inline std::string content(const char* path) {
 }
 
 // Tensors lie at addresses a GiB apart or more, in the order of the layout, where nothing is mapped.
-[[noreturn]] inline void trace(const char* library, const char* layout_file, const char* parameters) {
+[[noreturn]] inline void trace(const char* library, const char* layout_file, const char* kernels) {
   const std::string words = content(layout_file);
-  recorder::read_parameters(content(parameters));
+  recorder::read_kernels(content(kernels));
   void* opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   const auto call = opened ? reinterpret_cast<DeviceCall>(dlsym(opened, "kernelwright_call")) : nullptr;
   if (!call) {

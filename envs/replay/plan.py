@@ -66,7 +66,8 @@ class Plan(Strict):
     `outputs` say where it leaves its results,
     empty where it was given the outputs' own places. `earlier` is there where an earlier call comes
     first: the buffers that it is given, and the inputs in whose place. `left_out` names what it did
-    that cannot be done again.
+    that cannot be done again; `refused` the first launch that a device would not have begun, which
+    is no step.
     """
 
     steps: Annotated[list[Step], Field(max_length=MOST_STEPS, fail_fast=True)]
@@ -81,6 +82,7 @@ class Plan(Strict):
     kernels: Annotated[list[Kernel], Field(max_length=MOST_KERNELS)]
     earlier: dict[Name, Name] | None = None
     left_out: Said | None = None
+    refused: Said | None = None
 
     @property
     def computes(self) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
 ARCHITECTURES = (80, 90, 100)
@@ -12,9 +14,9 @@ ARCHITECTURES = (80, 90, 100)
 
 SHARED_BYTES = {80: 167936, 90: 233472, 100: 233472}
 """Shared memory of a multiprocessor, by generation."""
-WARPS, BLOCKS, REGISTERS, RESERVED_BYTES = 64, 32, 65536, 1024
-"""Of a multiprocessor, and the shared memory that each block costs besides its own (CUDA C++
-Programming Guide, technical specifications by compute capability)."""
+THREADS, WARPS, BLOCKS, REGISTERS, RESERVED_BYTES = 1024, 64, 32, 65536, 1024
+"""Of a block, of a multiprocessor, and the shared memory that each block costs besides its own
+(CUDA C++ Programming Guide, technical specifications by compute capability)."""
 
 INSTRUCTIONS = {
     "load": r"ld\.global",
@@ -29,6 +31,10 @@ INSTRUCTIONS = {
     "shuffle": r"shfl\.",
 }
 """name → the PTX instructions that are counted under it."""
+
+MOST_HEAD = 1 << 12
+"""Letters between a kernel's parameters and its body that are read."""
+_BOUNDS = re.compile(r"\.(maxntid|reqntid)((?:[\s,]+\d{1,9})+)").findall
 
 
 @lru_cache(4096)
@@ -64,6 +70,43 @@ def static_facts(ptx: str, info: str) -> list[tuple[str, float]]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a launch of a kernel has to keep to: at most so many threads in a block, or a block of
+    this shape (zeros: any); and what each thread and each block takes before it asks for more."""
+
+    threads: int
+    block: tuple[int, int, int]
+    registers: int
+    shared_bytes: int
+
+
+def needs_of(ptx: str, info: str) -> dict[str, Needs]:
+    """Kernel → what a launch of it has to keep to, by its PTX and by what the assembler says.
+
+    >>> needs_of(".entry f(.param .u64 p) .maxntid 64, 2, 1 {", "")["f"]
+    Needs(threads=128, block=(0, 0, 0), registers=0, shared_bytes=0)
+    """
+    said = _said_of(info)
+    found = {}
+    for part in ptx.split(".entry")[1:]:
+        name, _, rest = part.partition("(")
+        head = rest.partition(")")[2].partition("{")[0][:MOST_HEAD]
+        found[name.strip()] = _needs(head, said.get(name.strip(), ""))
+    return found
+
+
+@lru_cache(4096)
+def _needs(head: str, said: str) -> Needs:
+    bounds = {
+        kind: [int(one) for one in re.findall(r"\d{1,9}", sizes)] for kind, sizes in _BOUNDS(head)
+    }
+    x, y, z = (*bounds.get("reqntid", [0]), 1, 1)[:3]
+    registers = _number("registers", said)
+    threads = min(math.prod(bounds.get("maxntid", [THREADS])), THREADS, 32 * _warps(registers))
+    return Needs(threads, (x, y, z) if x else (0, 0, 0), registers, _number("bytes smem", said))
+
+
 def occupancy(
     info: str, launches: Iterable[tuple[str, int, int]], architecture: int
 ) -> float | None:
@@ -76,8 +119,7 @@ def occupancy(
     >>> occupancy(said, [("k", 256, 0)], 80)
     0.5
     """
-    parts = re.split(r"Compiling entry function '([^']+)'", info)
-    said = dict(zip(parts[1::2], parts[2::2], strict=True))
+    said = _said_of(info)
     found = [
         _resident(said.get(name, ""), threads, shared_bytes, architecture)
         for name, threads, shared_bytes in launches
@@ -86,14 +128,30 @@ def occupancy(
     return min(known) if known and len(known) == len(found) else None
 
 
+def _said_of(info: str) -> dict[str, str]:
+    """Kernel → what the assembler says of it."""
+    parts = re.split(r"Compiling entry function '([^']+)'", info)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def _number(pattern: str, said: str) -> int:
+    found = re.search(rf"(\d{{1,9}}) {pattern}", said)
+    return int(found[1]) if found else 0
+
+
+def _warps(registers: int) -> int:
+    """Of one kernel, as many as a multiprocessor has registers for: a fourth of them in each of its
+    four parts (cuda_occupancy.h)."""
+    of_a_warp = max(1, -(-registers * 32 // 256) * 256)
+    return REGISTERS // of_a_warp // 4 * 4
+
+
 def _resident(said: str, threads: int, dynamic_bytes: int, architecture: int) -> float | None:
-    used = re.search(r"Used (\d{1,9}) registers", said)
-    if used is None or not threads:
+    registers = _number("registers", said)
+    if not registers or not threads:
         return None
-    static = re.search(r"(\d{1,9}) bytes smem", said)
-    shared = RESERVED_BYTES + (int(static[1]) if static else 0) + dynamic_bytes
+    shared = RESERVED_BYTES + _number("bytes smem", said) + dynamic_bytes
     warps = -(-threads // 32)
-    of_a_warp = max(1, -(-int(used[1]) * 32 // 256) * 256)
-    by_registers = REGISTERS // of_a_warp // 4 * 4 // warps
+    by_registers = _warps(registers) // warps
     by_shared = SHARED_BYTES[architecture] // (-(-shared // 128) * 128)
     return min(WARPS // warps, BLOCKS, by_registers, by_shared) * warps / WARPS

@@ -12,7 +12,8 @@ from math import prod
 from typing import Any
 
 from kernelwright.envs.abi import ITEM_BYTES
-from kernelwright.envs.replay.plan import Variable, packed
+from kernelwright.envs.replay.plan import Kernel, Variable, packed
+from kernelwright.envs.replay.ptx import needs_of
 from kernelwright.envs.replay.steps import (
     Copy,
     Fill,
@@ -44,6 +45,7 @@ class Addresses:
         self.known = {name: parameters_of(ptx) for name, ptx in code.items()}
         self.symbols = {name: variables_of(ptx) for name, ptx in code.items()}
         self.left_out: str | None = None
+        self.refused: str | None = None
         self.buffers: dict[str, int] = {}
         self.constants: dict[str, str] = {}
         self.variables: dict[str, Variable] = {}
@@ -94,9 +96,13 @@ class Addresses:
     def steps(self, events: Iterable[tuple[dict[str, Any], str]]) -> Iterator[Step]:
         """The steps that events of libraries are; ValueError where one is none.
 
-        What touches memory from before the call, or the host's, is left out and named.
+        What touches memory from before the call, or the host's, is left out and named; so is the
+        first launch that a device would refuse.
         """
         for event, code in events:
+            if "refused" in event:
+                self.refused = self.refused or event["refused"]
+                continue
             touched = [_address(event[one]) for one in ("at", "from", "to") if one in event]
             if any(self._where(one) is None for one in touched):
                 self.left_out = "a copy or a fill of memory that is not of this call"
@@ -167,10 +173,16 @@ def _start(one: Range) -> int:
     return one[1]
 
 
-def parameter_lines(ptx: str) -> str:
-    """A line for each kernel: its name, and the sizes of its parameters (native/recorder.h)."""
-    rows = parameters_of(ptx).items()
-    return "".join(" ".join(map(str, [name, *sizes])) + "\n" for name, sizes in rows)
+def kernel_lines(code: Kernel) -> str:
+    """A line for each kernel of the code: its name, what a launch of it has to keep to, and the
+    sizes of its parameters (native/recorder.h)."""
+    needs = needs_of(code.ptx, code.info)
+    lines = []
+    for name, sizes in parameters_of(code.ptx).items():
+        own = needs[name]
+        numbers = [own.threads, *own.block, own.registers, own.shared_bytes, *sizes]
+        lines.append(" ".join(map(str, [name, *numbers])) + "\n")
+    return "".join(lines)
 
 
 _VARIABLE = re.compile(
