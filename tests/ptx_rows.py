@@ -120,6 +120,13 @@ def bit_fields() -> Iterator[Row]:
                 "u32",
                 lambda a, w=w: w - a.bit_length() if a else (1 << 32) - 1,
             )
+    for mode in ("clamp", "wrap"):
+        yield Row(
+            f"bmsk.{mode}.b32",
+            ("u32", "u32"),
+            "b32",
+            lambda a, b, m=mode: _masked(*((a, b) if m == "clamp" else (a % 32, b % 32))),
+        )
     three = ("b32", "b32", "b32")
     yield Row("prmt.b32", three, "b32", _permuted)
     for table in (0x96, 0xE8, 0xCA, 0x01, 0xFE):
@@ -145,6 +152,11 @@ def bit_fields() -> Iterator[Row]:
 def _highest(x: int) -> int:
     """The highest bit that is not the sign's, counted from 0; all ones for none."""
     return ((~x if x < 0 else x).bit_length() - 1) % (1 << 32)
+
+
+def _masked(at: int, n: int) -> int:
+    """A word whose bits are set from one on, so many of them."""
+    return sum(1 << i for i in range(32) if at <= i < at + n)
 
 
 def _inserted(a: int, b: int, at: int, n: int, w: int) -> int:

@@ -209,6 +209,16 @@ def logic_not(scope: Scope, one: Instruction) -> list[Step]:
     return pure(scope, one, (to, f"({scope.value(a, 'pred')} ^ 1u)"))
 
 
+def bmsk(scope: Scope, one: Instruction) -> list[Step]:
+    only(one, "clamp wrap")
+    to, *values = given(one, 3)
+    clamps = {"clamp": "true", "wrap": "false"}.get(one.parts[1])
+    if clamps is None or scope.kind(one) != "b32":
+        raise NotEmulatedError(one.opcode)
+    at, count = (scope.value(text, "b32") for text in values)
+    return pure(scope, one, (to, f"mask_of_bits<{clamps}>({at}, {count})"))
+
+
 def shf(scope: Scope, one: Instruction) -> list[Step]:
     only(one, "l r wrap clamp")
     to, *values = given(one, 4)
@@ -251,6 +261,6 @@ OPCODES: dict[str, Handler] = {
         ("membar", "fence", "nanosleep", "prefetch", "prefetchu", "discard", "pmevent"), nothing
     ),
     **{"add": add, "sub": add, "mul": mul, "mad": mad, "addc": carried, "subc": carried},
-    **{"madc": carried, "not": logic_not, "shf": shf, "lop3": lop3, "dp4a": dp4a},
+    **{"madc": carried, "not": logic_not, "shf": shf, "bmsk": bmsk, "lop3": lop3, "dp4a": dp4a},
     **{"createpolicy": policy, "applypriority": nothing},
 }

@@ -129,6 +129,11 @@ template <int TABLE> INLINE u32 lop3(u32 a, u32 b, u32 c) {
     if (TABLE >> i & 1) found |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
   return found;
 }
+// So many ones from this bit on. Either number counts in full, or but for its last five bits.
+template <bool CLAMP> INLINE u32 mask_of_bits(u32 at, u32 count) {
+  const u32 from = CLAMP ? (at < 32 ? at : 32) : at & 31, n = CLAMP ? (count < 32 ? count : 32) : count & 31;
+  return (u32)((((u64)1 << n) - 1) << from);
+}
 INLINE u32 funnel_left(u32 a, u32 b, u32 n) { return (u32)((((u64)b << 32 | a) << n) >> 32); }
 INLINE u32 funnel_right(u32 a, u32 b, u32 n) { return (u32)(((u64)b << 32 | a) >> n); }
 
