@@ -323,6 +323,14 @@ def test_which_triton_kernel_is_launched_may_depend_on_the_shape(
     assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
 
 
+def test_a_triton_kernel_says_how_many_registers_it_has(judge: Judge, problem: Problem) -> None:
+    pytest.importorskip("triton", reason="triton is not installed")
+    kept = changed(TRITON, "        fused[(", "        kernel = fused[(")
+    asks = "assert 8 <= kernel.n_regs <= 255, kernel.n_regs\n        return out"
+    found = judged(judge, problem, "triton", changed(kept, "return out", asks))
+    assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
+
+
 def test_parameters_may_be_registered_in_another_order(judge: Judge, problem: Problem) -> None:
     line = "self.linear = nn.Linear(width, 32)"
     last = 'self.linear.weight = self.linear._parameters.pop("weight")'

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import re
 import struct
 import subprocess
 from pathlib import Path
@@ -29,6 +30,19 @@ NO_SCRATCH = [bytes(8).hex()] * 2
 memory and its profiler's lie. Triton's launcher gives null where it wants none."""
 
 
+SOME_REGISTERS = 32
+"""Where a kernel's code does not say how many it has."""
+_REGISTERS = re.compile(rb"\x04\x2f\x08\x00.{4}(.{4})", re.DOTALL)
+"""EIATTR_REGCOUNT in a cubin's `.nv.info`: format 4, attribute 0x2f, eight bytes, which are the
+number of a symbol and its registers."""
+
+
+def registers_of(code: bytes) -> int:
+    """Registers of a thread, as the assembler counted them."""
+    found = [int.from_bytes(one, "little") for one in _REGISTERS.findall(code)]
+    return max((one for one in found if 0 < one <= 255), default=SOME_REGISTERS)
+
+
 class Utils:
     """Loads nothing: a kernel's function is the hash of its code."""
 
@@ -43,7 +57,7 @@ class Utils:
     def load_binary(self, name: str, code: bytes, shared: int, device: int) -> tuple[Any, ...]:
         found = hashlib.sha256(code).hexdigest()
         # Module, function, registers, spills, most threads of a block: Triton unpacks these five.
-        return found, found, 0, 0, 1024
+        return found, found, registers_of(code), 0, 1024
 
     def get_device_properties(self, device: int) -> dict[str, int]:
         return self.limits
