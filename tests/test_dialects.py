@@ -323,6 +323,23 @@ def test_which_triton_kernel_is_launched_may_depend_on_the_shape(
     assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
 
 
+AUTOTUNED = (FOLDER / "honest" / "triton" / "matmul_autotuned.py").read_text()
+TOO_LARGE = (
+    'triton.Config({"BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_K": 64}, num_warps=4, num_stages=16)'
+)
+
+
+@pytest.mark.parametrize("more", ["", "warmup=5, rep=10,"])
+def test_an_autotuned_kernel_has_the_first_configuration_that_there_is_room_for(
+    more: str, judge: Judge, problem: Problem
+) -> None:
+    pytest.importorskip("triton", reason="triton is not installed")
+    first = changed(AUTOTUNED, "configs=[", f"configs=[{TOO_LARGE},")
+    source = changed(first, 'key=["M", "N", "K"],', f'key=["M", "N", "K"], {more}')
+    found = judged(judge, problem, "triton", source)
+    assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
+
+
 def test_a_triton_kernel_says_how_many_registers_it_has(judge: Judge, problem: Problem) -> None:
     pytest.importorskip("triton", reason="triton is not installed")
     kept = changed(TRITON, "        fused[(", "        kernel = fused[(")

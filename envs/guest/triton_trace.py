@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import math
 import re
 import struct
 import subprocess
@@ -15,8 +16,13 @@ from typing import Any
 
 import torch
 import triton
+import triton.testing
+from torch.utils._python_dispatch import _disable_current_modes
 from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import CUDABackend
 from triton.runtime import driver
+from triton.runtime.autotuner import Autotuner
+from triton.runtime.errors import OutOfResources
 
 from kernelwright.envs.guest.fake_cuda import GPU, Properties, on_host, pretend, properties_of
 from kernelwright.envs.guest.tape import Tape
@@ -104,8 +110,19 @@ class NoDevice:
         return GPU
 
     def get_benchmarker(self) -> Any:
-        """The first configuration of an autotuned kernel is taken: nothing can be timed here."""
-        return lambda *_, **__: (1.0, 1.0, 1.0)
+        return self.timed
+
+    def timed(
+        self, call: Any, *_: Any, quantiles: Any = None, return_mode: str = "mean", **__: Any
+    ) -> Any:
+        """As long as any other: what is called leaves nothing on the tape, and may fail."""
+        tape, self.tape = self.tape, None
+        try:
+            with _disable_current_modes():
+                call()
+        finally:
+            self.tape = tape
+        return [1.0] * len(quantiles or [0]) if quantiles or return_mode == "all" else 1.0
 
     def get_empty_cache_for_benchmark(self) -> torch.Tensor:
         return torch.empty(0)
@@ -177,7 +194,41 @@ def without_device(architecture: int) -> NoDevice:
     found = NoDevice(architecture)
     pretend(architecture)
     driver.set_active(found)
+    triton.testing.do_bench = triton.testing.do_bench_cudagraph = found.timed
+    Autotuner._bench = first_that_works(Autotuner._bench)
+    CUDABackend.make_ptx = with_room(CUDABackend.make_ptx, found.utils.limits["max_shared_mem"])
     return found
+
+
+def with_room(make_ptx: Any, most: int) -> Any:
+    """Refuses a kernel that wants more shared memory than there is, as Triton does once it has been
+    assembled: what is too large takes the longest."""
+
+    def made(backend: Any, source: Any, metadata: dict[str, Any], *given: Any) -> Any:
+        if metadata["shared"] > most:
+            raise OutOfResources(metadata["shared"], most, "shared memory")
+        return make_ptx(backend, source, metadata, *given)
+
+    return made
+
+
+def first_that_works(bench: Any) -> Any:
+    """Takes the first configuration of an autotuned kernel that a device has room for, and tries
+    none after it: they would be compiled for nothing."""
+    found: dict[Any, tuple[Any, Any]] = {}
+
+    def tried(tuner: Any, *given: Any, **named: Any) -> Any:
+        call, slower = found.get(tuner, (None, None))
+        if call is not None and call is tuner.nargs:
+            return slower
+        took = bench(tuner, *given, **named)
+        several = isinstance(took, list | tuple)
+        if (max(took) if several else took) < math.inf:
+            slower = type(took)([math.inf] * len(took)) if several else math.inf
+            found[tuner] = tuner.nargs, slower
+        return took
+
+    return tried
 
 
 def compiled_kernels() -> list[dict[str, Any]]:
