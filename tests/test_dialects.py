@@ -287,6 +287,23 @@ def test_a_launch_that_no_device_begins_is_refused_and_said_to_be(
         assert "a block of" in found.log or "bytes of dynamic shared memory" in found.log
 
 
+def test_a_cuda_answer_may_ask_what_the_device_and_its_kernel_are(
+    judge: Judge, problem: Problem
+) -> None:
+    asked = """
+  cudaDeviceProp all; cudaGetDeviceProperties(&all, 0);
+  cudaFuncAttributes own; cudaFuncGetAttributes(&own, f);
+  int blocks, threads; cudaOccupancyMaxPotentialBlockSize(&blocks, &threads, f, 0, 0);
+  const bool known = all.multiProcessorCount && own.numRegs && own.maxThreadsPerBlock == 96;
+  if (known && threads == 96) f<<<"""
+    source = changed(changed(CUDA, "void f(", "void __launch_bounds__(96) f("), "  f<<<", asked)
+    source = changed(source, "255) / 256, 256", "95) / 96, threads")
+    found = judged(judge, problem, "cuda", source)
+    if found.reason == "no_nvcc":
+        pytest.skip(found.log)
+    assert (found.verdict, found.reason) == (Verdict.CORRECT, "ok"), found.log
+
+
 SMALL = """
 @triton.jit
 def small(x_ptr, out_ptr, n: tl.constexpr):

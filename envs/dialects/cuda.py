@@ -110,8 +110,12 @@ def compiled(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> BuildResult |
         return None
     return compile_once(
         sandboxes.of(Runtime.NATIVE),
-        nvcc.command(compiler, ["-std=c++17"], [f"{STEM}.cu"]),
-        {ABI.file: source, f"{STEM}.cu": glue(spec, ABI)},
+        nvcc.command(compiler, ["-std=c++17"], [f"{STEM}.cu", nvcc.RUNTIME]),
+        {
+            ABI.file: source,
+            f"{STEM}.cu": glue(spec, ABI),
+            nvcc.RUNTIME: nvcc.runtime("properties.cpp", sandboxes),
+        },
         limits=NVCC_LIMITS,
         limit_s=LIMIT_S,
     )

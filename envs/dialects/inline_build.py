@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import failed, shared_library, unsupported
-from kernelwright.envs.dialects.inline_extension import RUNTIME, STEM, Extension
+from kernelwright.envs.dialects.inline_extension import STEM, Extension
 from kernelwright.envs.hardware import pretended_architecture
 from kernelwright.envs.replay.assemble import best_for
 from kernelwright.envs.replay.plan import Kernel
@@ -17,7 +17,7 @@ from kernelwright.envs.replay.trace import kernel_lines
 from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
-from kernelwright.envs.sandbox.toolchain import NATIVE, SandboxUnavailableError, nvcc_path
+from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.types import Evaluation, Verdict
 
 BUILD_LIMIT_S = 100.0
@@ -78,7 +78,7 @@ def build_extension(
     return compile_once(
         sandboxes.of(Runtime.NATIVE),
         extension.traced_command(),
-        {**extension.files(), RUNTIME: _runtime(sandboxes)},
+        {**extension.files(), nvcc.RUNTIME: nvcc.runtime("recording.cpp", sandboxes)},
         limits=NVCC_LIMITS,
         limit_s=limit_s,
     )
@@ -92,18 +92,3 @@ def _asked(log: str) -> str | None:
         return None
     quoted = re.search(r"""["'‘]([\w:.<>/ ]+)["'’]""", first)
     return quoted[1].replace(" ", "") if quoted else "torch_header"
-
-
-def _runtime(sandboxes: Sandboxes) -> bytes:
-    """The object file of the runtime that records, the same for all."""
-    files = {name: (NATIVE / name).read_text() for name in ("recording.cpp", "recorder.h")}
-    line = [nvcc_path() or "", "-std=c++20", "-I/include", "-Xcompiler", "-fPIC", "-c"]
-    line += [f"-DPRETENDED={pretended_architecture()}", "recording.cpp", "-o", "made.o"]
-    made = compile_once(
-        sandboxes.of(Runtime.NATIVE),
-        ["/bin/sh", "-c", '"$@" && cat made.o >&3', "sh", *line],
-        files,
-    )
-    if made.failure:
-        raise SandboxUnavailableError(f"our own recording.cpp does not build: {made.log}")
-    return made.artefact

@@ -26,8 +26,6 @@ TRACED_FLAGS = (
     "--expt-relaxed-constexpr",  # as torch's own load_inline has it
 )
 STEM = "kernels"
-RUNTIME = "runtime.o"
-"""The CUDA runtime of what is traced (native/recording.cpp)."""
 
 HARMLESS = re.compile(
     r"-O\w*|-g\d?|-w|-W(no-)?[a-z][\w+=-]*|-pedantic|-std=[\w+]+|-m[\w.=+-]+|-pipe|-pthread"
@@ -132,7 +130,7 @@ class Extension(BaseModel):
         half = any(HALVES.search(one) for one in [*self.cuda_sources, *self.cpp_sources])
         defined = [*self._defined, *(["-DKERNELWRIGHT_HALF"] if half else [])]
         flags = [*TRACED_FLAGS, *defined, *self.extra_cuda_cflags]
-        return nvcc.command(nvcc_path() or "", flags, [*self.files(), RUNTIME])
+        return nvcc.command(nvcc_path() or "", flags, [*self.files(), nvcc.RUNTIME])
 
     def words(self) -> list[str]:
         """The compiler's for C++ alone. Flags of the answer come last, so that they win."""

@@ -13,12 +13,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernelwright.envs.dialects.base import LIBRARY
+from kernelwright.envs.hardware import pretended_architecture
 from kernelwright.envs.replay.plan import Kernel
 from kernelwright.envs.replay.ptx import ARCHITECTURES
+from kernelwright.envs.sandbox.build import compile_once
+from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
+from kernelwright.envs.sandbox.toolchain import NATIVE, SandboxUnavailableError, nvcc_path
 
 FLAGS = ("-shared", "-Xcompiler", "-fPIC", "-cudart", "none")
 PTX_BYTES = 8 << 20
 MOST_MEMBERS = 32
+RUNTIME = "runtime.o"
+"""The CUDA runtime of what is traced, or what the jail lacks of it."""
 
 _SCRIPT = """
 set -e; mkdir keep; "$@"; cd keep
@@ -47,6 +53,21 @@ def command(compiler: str, flags: Sequence[str], sources: Sequence[str]) -> list
     kept = ["--keep", "--keep-dir", "keep"]
     line = [compiler, *FLAGS, *targets, *kept, "-o", LIBRARY, *sources, *flags]
     return ["/bin/sh", "-c", script, "sh", *line]
+
+
+def runtime(source: str, sandboxes: Sandboxes) -> bytes:
+    """The object file of this source of ours (native/), the same for all answers."""
+    files = {one.name: one.read_text() for one in (*NATIVE.glob("*.h"), NATIVE / source)}
+    line = [nvcc_path() or "", "-std=c++20", "-I/include", "-Xcompiler", "-fPIC", "-c"]
+    line += [f"-DPRETENDED={pretended_architecture()}", source, "-o", "made.o"]
+    made = compile_once(
+        sandboxes.of(Runtime.NATIVE),
+        ["/bin/sh", "-c", '"$@" && cat made.o >&3', "sh", *line],
+        files,
+    )
+    if made.failure:
+        raise SandboxUnavailableError(f"our own {source} does not build: {made.log}")
+    return made.artefact
 
 
 class OddArchiveError(ValueError):

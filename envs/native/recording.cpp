@@ -1,7 +1,6 @@
 // The CUDA runtime of a library that is traced from Python, and what Python tells it.
-#include <driver_types.h>
-
 #include "kernelwright/move.h"
+#include "properties.h"
 #include "recorder.h"
 
 // From now on events go to the sink. `first_new` is where new device memory begins; the rest is as
@@ -52,38 +51,4 @@ RECORDED void kernelwright_moved(const kernelwright::Wire* to, const kernelwrigh
     return std::to_string(reinterpret_cast<uint64_t>(at(one))) + "," + std::to_string(one.type) + "," + listed(one.strides, one.dim);
   };
   recorder::tell("{\"moved\":", listed(to->sizes, to->dim), ",\"to\":[", told(*to), "],\"from\":[", told(*from), "]}");
-}
-
-RECORDED int cudaGetDeviceProperties(cudaDeviceProp* all, int) {
-  using namespace recorder::gpu;
-  memset(all, 0, sizeof *all);
-  strcpy(all->name, kName);
-  all->totalGlobalMem = 80ULL << 30;
-  all->major = kMajor;
-  all->multiProcessorCount = kProcessors;
-  all->warpSize = kWarp;
-  all->maxThreadsPerBlock = kThreads;
-  all->maxThreadsPerMultiProcessor = kThreadsOfProcessor;
-  all->regsPerBlock = all->regsPerMultiprocessor = kRegisters;
-  all->sharedMemPerBlock = kShared;
-  all->sharedMemPerBlockOptin = kSharedOptIn;
-  all->sharedMemPerMultiprocessor = kSharedOfProcessor;
-  all->l2CacheSize = kL2Bytes;
-  const int dimensions[] = {kThreads, kThreads, 64}, grid[] = {0x7fffffff, 65535, 65535};
-  memcpy(all->maxThreadsDim, dimensions, sizeof dimensions);
-  memcpy(all->maxGridSize, grid, sizeof grid);
-  return 0;
-}
-RECORDED int cudaGetDeviceProperties_v2(cudaDeviceProp* all, int device) { return cudaGetDeviceProperties(all, device); }  // CUDA 12's name
-RECORDED int cudaFuncGetAttributes(cudaFuncAttributes* all, const void* stub) {
-  const auto found = recorder::state().names.find(stub);
-  if (found == recorder::state().names.end()) return 98;  // cudaErrorInvalidDeviceFunction
-  const recorder::Kernel& kernel = recorder::state().kernels[found->second];
-  memset(all, 0, sizeof *all);
-  all->maxThreadsPerBlock = kernel.threads;
-  all->sharedSizeBytes = kernel.shared;
-  all->maxDynamicSharedSizeBytes = recorder::most_dynamic(stub, kernel);
-  all->binaryVersion = all->ptxVersion = 10 * recorder::gpu::kMajor;
-  all->numRegs = kernel.registers;
-  return 0;
 }
