@@ -13,7 +13,7 @@ import symtable
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from kernelwright.envs.reference.module import is_settable, settings_of
+from kernelwright.envs.reference.settings import is_settable, settings_of
 
 INPUTS, MODULE = "get_inputs", ("Model", "get_init_inputs")
 SEES_ALL = {"globals", "locals", "vars", "eval", "exec", "__import__", "sys", "inspect"}

@@ -13,6 +13,7 @@ from tests.ptx_numbers import Function, Row, as_float, divided, ints, number, si
 def rows() -> Iterator[Row]:
     yield from integers()
     yield from bit_fields()
+    yield from masks()
     yield from floats()
     yield from conversions()
     yield from approximate()
@@ -120,13 +121,6 @@ def bit_fields() -> Iterator[Row]:
                 "u32",
                 lambda a, w=w: w - a.bit_length() if a else (1 << 32) - 1,
             )
-    for mode in ("clamp", "wrap"):
-        yield Row(
-            f"bmsk.{mode}.b32",
-            ("u32", "u32"),
-            "b32",
-            lambda a, b, m=mode: _masked(*((a, b) if m == "clamp" else (a % 32, b % 32))),
-        )
     three = ("b32", "b32", "b32")
     yield Row("prmt.b32", three, "b32", _permuted)
     for table in (0x96, 0xE8, 0xCA, 0x01, 0xFE):
@@ -147,6 +141,16 @@ def bit_fields() -> Iterator[Row]:
                 "b32",
                 lambda a, b, n, s=side, m=mode: _funnel(a, b, n, s, m),
             )
+
+
+def masks() -> Iterator[Row]:
+    for mode in ("clamp", "wrap"):
+        yield Row(
+            f"bmsk.{mode}.b32",
+            ("u32", "u32"),
+            "b32",
+            lambda a, b, m=mode: _masked(*((a, b) if m == "clamp" else (a % 32, b % 32))),
+        )
 
 
 def _highest(x: int) -> int:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.consistency import contradictions
+from kernelwright.estimate import estimates
 from kernelwright.recipe import resolve
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.trainer_options import common_options
@@ -109,3 +110,14 @@ def test_vllm_draws_no_curve_for_several_processes() -> None:
     curve = ("grpo.validate_every=1", "grpo.validation_problems=2")
     assert "grpo.validate_every" in found(*vllm, *curve, processes=2)
     assert found(*vllm, *curve) == found(*vllm, processes=2) == ""
+
+
+def test_rollouts_are_counted_once_for_all_updates_on_them_and_for_each_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = ["grpo.steps=4", "grpo.iterations=2", "grpo.oversampled_groups=1", "grpo.group_size=4"]
+    words += ["grpo.groups_per_step=6", "grpo.micro_batch_size=4"]
+    recipe = resolve(QUICKSTART, words).recipe
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    said = estimates(recipe, on_gpu=False)["grpo"]
+    assert said.startswith(f"4 steps, {2 * (6 + 2) * 4} rollouts")

@@ -335,17 +335,6 @@ def test_the_judge_is_called_for_every_rollout_and_every_held_out_answer() -> No
     assert "torch.compile" not in lines
 
 
-def test_rollouts_are_counted_once_for_all_updates_on_them_and_for_each_process(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    words = ["grpo.steps=4", "grpo.iterations=2", "grpo.oversampled_groups=1", "grpo.group_size=4"]
-    words += ["grpo.groups_per_step=6", "grpo.micro_batch_size=4"]
-    recipe = resolve(FIXTURES / "base.yaml", words).recipe
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    said = estimates(recipe, on_gpu=False)["grpo"]
-    assert said.startswith(f"4 steps, {2 * (6 + 2) * 4} rollouts")
-
-
 def test_the_estimate_tells_how_many_problems_are_compiled() -> None:
     words = ["eval.problems=5", "eval.samples=2", "eval.temperature=1", "eval.baseline=compile"]
     lines = estimates(resolve(FIXTURES / "base.yaml", words).recipe, on_gpu=False)

@@ -55,8 +55,8 @@ class Distribution:
             return value * OTHER_NUMBER if self.numbers else value
         if not is_float(value):
             return thinned(value) if self.special and not (self.few or self.each) else value
-        if is_constant(value) and value.numel() > 1:
-            return drawn(value) if self.states else value
+        if self.states and value.numel() > 1 and is_constant(value):
+            return drawn(value)
         same = (self.factor, self.offset, self.special) == (1.0, 0.0, ())
         if same or is_mask(value):
             return value
@@ -226,4 +226,5 @@ def drawn(tensor: Any) -> Any:
 
 def is_constant(tensor: Any) -> bool:
     """Whether it was made as one number, over and over."""
-    return tensor.numel() > 0 and bool((tensor == tensor.reshape(-1)[0]).all())
+    flat = tensor.reshape(-1)
+    return len(flat) > 0 and bool(flat[0] == flat[-1]) and bool((flat == flat[0]).all())

@@ -6,7 +6,6 @@ importing this module costs nothing.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import json
 import re
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from kernelwright.envs.abi import CPP_WORDS, CaseSpec, TensorSpec, free_name
 from kernelwright.envs.reference.distributions import DISTRIBUTIONS, drawn_states, is_float
+from kernelwright.envs.reference.settings import replaced, settings
 from kernelwright.envs.types import Case, Problem
 
 EXACT_INT = 1 << 53
@@ -138,47 +138,8 @@ def sized_code(problem: Problem, case: Case) -> str:
         found = [value for one, value in settings(code) if one == name]
         if not found:
             raise ProblemError(f"{problem.name}: no module-level constant {name!r} to set")
-        code = _replaced(code, found[0], str(size))
+        code = replaced(code, found[0], str(size))
     return code
-
-
-def is_settable(code: str, name: str) -> bool:
-    """Whether a case can set this module-level constant: one line does."""
-    return sum(one == name for one, _ in settings(code)) == 1
-
-
-def settings(code: str) -> list[tuple[str, ast.expr]]:
-    """(name, value) for each name that a line of the module sets: `a = b = 64`, `a, b = 1, 2`."""
-    return [pair for node in ast.parse(code).body for pair in settings_of(node)]
-
-
-def settings_of(node: ast.stmt) -> list[tuple[str, ast.expr]]:
-    """The same of one statement."""
-    match node:
-        case ast.Assign(targets=targets, value=value):
-            return [pair for target in targets for pair in _pairs(target, value)]
-        case ast.AnnAssign(target=target, value=ast.expr() as value):
-            return _pairs(target, value)
-    return []
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:
-    match target, value:
-        case ast.Name(id=name), _:
-            return [(name, value)]
-        case ast.Tuple(elts=names), ast.Tuple(elts=values) if len(names) == len(values):
-            pairs = zip(names, values, strict=True)
-            return [(one.id, part) for one, part in pairs if isinstance(one, ast.Name)]
-    return []
-
-
-def _replaced(code: str, part: ast.expr, text: str) -> str:
-    """The code with this in place of one of its expressions; columns count bytes."""
-    lines = code.encode().splitlines(keepends=True)
-    last = part.end_lineno or part.lineno
-    head = b"".join(lines[: part.lineno - 1]) + lines[part.lineno - 1][: part.col_offset]
-    tail = lines[last - 1][part.end_col_offset :] + b"".join(lines[last:])
-    return (head + text.encode() + tail).decode()
 
 
 def load_reference(problem: Problem, case: Case) -> Reference:
