@@ -43,7 +43,7 @@ TOO_FAST = 4.0
 least of the exploits reaches, for the machine may be busy while either is clocked."""
 
 WALL_S, BUILD_WALL_S = 10.0, 300.0
-LIMITS_S = {".cpp": WALL_S, ".triton.py": 30.0, ".cu": 15.0}
+LIMITS_S = {".cpp": WALL_S, ".triton.py": 60.0, ".cu": 15.0}
 SECRET, KEPT = "planted-secret-5f1e", Path("/etc/shadow")
 PORT, ABSTRACT = 8787, "\0harness"
 MEMORY_BYTES, FILE_BYTES, PROCESSES = 3 << 30, 64 << 20, 100
