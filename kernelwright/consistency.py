@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Mapping
 
 from kernelwright.data.suite import SuiteError, load_suite
-from kernelwright.data.triples import triples_of
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
+from kernelwright.estimate import taught_triples
 from kernelwright.rl.config import Recipe
 
 Problems = Mapping[str, Problem]
@@ -60,7 +60,7 @@ def _untaught(recipe: Recipe) -> Iterator[str]:
     data = recipe.data
     if "sft" not in recipe.stages or not DIALECTS[data.dialect].has_triples:
         return  # a dialect without any is refused by preflight.py
-    if not triples_of(data.taught_suite, data.dialect):
+    if not taught_triples(recipe):
         key = "sft_suite" if data.sft_suite else "train_suite"
         yield (
             f"data.{key}: there are no triples for {data.taught_suite}, and SFT learns from "

@@ -120,6 +120,5 @@ def evaluated_answers(recipe: Recipe) -> int | None:
     if asked is None:
         return None
     trained = measurements(recipe) - section.before
-    greedy = section.greedy and section.temperature > 0
     before = min(asked, section.before_problems or asked) * section.samples * section.before
-    return before + asked * trained * (section.samples + greedy)
+    return before + asked * trained * (section.samples + section.also_greedy)

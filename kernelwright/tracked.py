@@ -21,17 +21,16 @@ def stage_names(recipe: Recipe) -> list[str]:
     stages, section = recipe.stages, recipe.eval
     trains, measures = {"sft", "grpo"} & set(stages), "eval" in stages
     between = measures and section.after_sft and len(trains) == 2
-    greedy = section.greedy and section.temperature > 0
     planned = {
         "triples": recipe.judges_triples,
         "eval_before": measures and section.before,
         "sft": "sft" in stages,
         "eval_sft": between,
-        "eval_greedy_sft": between and greedy,
+        "eval_greedy_sft": between and section.also_greedy,
         "grpo": "grpo" in stages,
         "final": bool(trains),
         "eval_after": measures and bool(trains),
-        "eval_greedy": measures and bool(trains) and greedy,
+        "eval_greedy": measures and bool(trains) and section.also_greedy,
         "baselines": measures and section.baseline is Baseline.COMPILE,
     }
     return [name for name, wanted in planned.items() if wanted]

@@ -232,7 +232,7 @@ class Run:
             problems = _spread(self.held_out, section.before_problems).problems
         settings = self.settings(stage, section.temperature, section.samples, section.timed)
         self.stage(stage, lambda: self.ask(adapter, problems, settings), alone=True)
-        if section.greedy and stage in GREEDY and section.temperature > 0:
+        if section.also_greedy and stage in GREEDY:
             name = GREEDY[stage]
             greedy = self.settings(name, 0.0, 1, timed=True)
             self.stage(name, lambda: self.ask(adapter, problems, greedy), alone=True)

@@ -259,6 +259,11 @@ class EvalSection(Section):
     baseline: Baseline = Baseline.EAGER
     """What speeds are reported against: `eager` PyTorch alone, or torch.compile (`compile`) too."""
 
+    @property
+    def also_greedy(self) -> bool:
+        """Whether measurements are repeated greedily: not where they are greedy themselves."""
+        return self.greedy and self.temperature > 0
+
     @model_validator(mode="after")
     def _samples_differ(self) -> Self:
         if self.samples > 1 and self.temperature == 0:
