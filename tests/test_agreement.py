@@ -109,15 +109,15 @@ def test_traced_host_code_finds_tensors_at_the_addresses_that_are_looked_up() ->
 def test_a_gpu_that_there_is_not_is_the_same_in_cpp_and_in_python(
     name: str, properties: Properties
 ) -> None:
-    cpp, python = in_cpp("recorder.h", name), properties._asdict()
+    cpp, python = in_cpp("pretended.h", name), properties._asdict()
     assert {name: cpp[name] for name in OF_THE_GPU} == {
         name: python[theirs] for name, theirs in OF_THE_GPU.items()
     }
-    recorder, recording = (
-        (ENVS / "native" / one).read_text("utf-8") for one in ("recorder.h", "recording.cpp")
+    pretended, filled = (
+        (ENVS / "native" / one).read_text("utf-8") for one in ("pretended.h", "properties.h")
     )
-    assert f'kName[] = "{properties.name}"' in recorder
-    assert f"totalGlobalMem = {properties.total_memory >> 30}ULL << 30" in recording
+    assert f'kName[] = "{properties.name}"' in pretended
+    assert f"totalGlobalMem = {properties.total_memory >> 30}ULL << 30" in filled
 
 
 def test_translated_code_has_the_shared_memory_of_the_gpu_that_answers_find() -> None:
