@@ -34,6 +34,8 @@ class AnyJudge(Protocol):
     """What training and evaluation need of a judge: this machine's, or a cluster's."""
 
     level: str
+    workers: int
+    """How many candidates it judges side by side."""
 
     @abstractmethod
     def evaluate_many(

@@ -18,8 +18,8 @@ from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Rec
 from kernelwright.rewards.price import price
 
 STAGE = "eval"
-BATCH = 8
-"""Answers judged, and kept, at a time."""
+A_WORKER = 4
+"""Answers that each worker judges until they are kept."""
 LAYOUT = "level_1_problem_1_sample_0_kernel.py"
 FILE = re.compile(r"level_(\d+)_problem_(\d+)_sample_(\d+)_kernel\.(py|cpp|cu)")
 
@@ -110,8 +110,9 @@ def judge_answers(
     The row of a record is its answer's place among `answers`.
     """
     left = [(row, one) for row, one in enumerate(answers) if (STAGE, 0, row) not in done]
-    for start in range(0, len(left), BATCH):
-        batch = left[start : start + BATCH]
+    size = A_WORKER * judge.workers
+    for start in range(0, len(left), size):
+        batch = left[start : start + size]
         judged = _judged([one for _, one in batch], judge)
         keep(
             [

@@ -60,6 +60,7 @@ class ScriptedJudge:
     """Correct where the source says so; writes down how it was asked."""
 
     level: str = "none"
+    workers: int = 1
 
     def __post_init__(self) -> None:
         self.calls: list[tuple[list[str], bool]] = []

@@ -30,7 +30,7 @@ BLOCK = "```cpp\nint x;\n```"
 class FixedJudge:
     """Finds the same verdicts whatever it is given, in order."""
 
-    level = "none"
+    level, workers = "none", 1
 
     def __init__(self, *verdicts: Verdict) -> None:
         self.verdicts = list(verdicts)

@@ -106,6 +106,7 @@ class RayJudge(BatchJudge):
         self._fleet = Fleet(ray, settings, share)
         self._fleet.meet()
         self.level = min((one.level for one in self._fleet.up()), key=LEVELS.index)
+        self.workers = sum(one.workers for one in self._fleet.up())
 
     def evaluate_many(
         self,
