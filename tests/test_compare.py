@@ -22,7 +22,7 @@ from kernelwright.envs.referee.tolerance import (
     SLICE,
     WIDEST,
     Expected,
-    derive_tolerance,
+    derive_tolerances,
     deviation,
     overflowed,
     slices,
@@ -135,7 +135,8 @@ def test_another_shape_never_passes(expected: Floats) -> None:
 def test_all_that_a_tolerance_is_derived_from_passes_under_it(seed: int, noise: float) -> None:
     exact = standard_normal(seed)
     rounded = exact + noise * standard_normal(seed + 1)
-    tolerance = derive_tolerance("float32", [exact], [[rounded], [exact.astype(np.float32)]])
+    both = [[rounded], [exact.astype(np.float32)]]
+    (tolerance,) = derive_tolerances(["float32"], [exact], both)
     assert passes(rounded, exact, tolerance)
     assert passes(exact.astype(np.float32), exact, tolerance)
 
@@ -144,7 +145,7 @@ def test_all_that_a_tolerance_is_derived_from_passes_under_it(seed: int, noise: 
 def test_a_derived_tolerance_is_at_least_the_base_and_at_most_a_tenth_of_the_deviation(
     exact: Floats, dtype: str, shift: float
 ) -> None:
-    tolerance = derive_tolerance(dtype, [exact], [[exact + shift]])
+    (tolerance,) = derive_tolerances([dtype], [exact], [[exact + shift]])
     assert BASE[dtype] <= tolerance.relative <= MUCH * BASE[dtype]
     assert FLOOR[dtype] <= tolerance.of_spread < 1
     spread = tolerance.of_spread * spread_of(exact)

@@ -27,7 +27,7 @@ from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.cuda import ABI as CUDA_ABI
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.referee.tolerance import Expected
-from kernelwright.envs.reference.derive_tolerance import rounding_tolerance
+from kernelwright.envs.reference.derive_tolerance import rounding_tolerances
 from kernelwright.envs.reference.module import (
     Reference,
     flatten,
@@ -159,7 +159,7 @@ def test_a_kernel_has_the_exact_signature_and_is_right_on_every_case(
     line = signature(references[0].spec(), C_ABI)
     assert f"{line} {{" in triple.source
     kernel = built(triple, tmp_path)
-    tolerance = rounding_tolerance(problem, references[0].draw(1))
+    (tolerance,) = rounding_tolerances(problem, references[0].draw(1))
     failed: list[Case] = [one.case for one in references if not passes(kernel, one, tolerance)]
     assert not failed
 

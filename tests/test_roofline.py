@@ -16,7 +16,7 @@ from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.referee import resolution
 from kernelwright.envs.referee.roofline import TOO_FAST, Work, floor_ns, too_fast
-from kernelwright.envs.reference.derive_tolerance import rounding_tolerance
+from kernelwright.envs.reference.derive_tolerance import rounding_tolerances
 from kernelwright.envs.reference.least_work import FAST_ALGORITHM, least_share, least_work
 from kernelwright.envs.reference.module import load_reference
 from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Target, Verdict
@@ -74,7 +74,7 @@ def least(expression: str, init: str = "pass", **inputs: str) -> Work:
     case = Case(name="only", sizes=())
     problem = Problem(name="p", code=code, cases=(case,))
     reference = load_reference(problem, case)
-    return least_work(reference, rounding_tolerance(problem, reference.draw(1)))
+    return least_work(reference, rounding_tolerances(problem, reference.draw(1)))
 
 
 @pytest.mark.parametrize(

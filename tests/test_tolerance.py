@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from kernelwright.data.suite import load_suite
-from kernelwright.envs.referee.tolerance import BASE, FLOOR, Array, Expected, derive_tolerance
-from kernelwright.envs.reference.derive_tolerance import case_tolerance
+from kernelwright.envs.referee.tolerance import BASE, FLOOR, Array, Expected, derive_tolerances
+from kernelwright.envs.reference.derive_tolerance import case_tolerances, terms
 from kernelwright.envs.reference.module import forward, forward_float64, load_reference
 from kernelwright.envs.types import Case, Problem, Tolerance
 
@@ -26,7 +26,7 @@ def test_a_small_clamped_product_passes_in_draws_that_saturate_and_in_those_that
     problem = next(one for one in load_suite("starter").problems if one.name == "matmul_clamp")
     case = next(one for one in problem.cases if one.name == "odd")
     reference = load_reference(problem, case)
-    tolerance = case_tolerance(problem, reference, reference.spec())
+    (tolerance,) = case_tolerances(problem, reference, reference.spec())
     worst = 0.0
     for seed in range(100, 100 + DRAWS):
         x, w = (one.numpy() for one in reference.draw(seed)[2])
@@ -68,7 +68,7 @@ def test_of_a_steep_exponential_small_elements_are_held_as_large_ones_are() -> N
     exact = np.exp(8 * x.astype(np.float64))
     own = np.exp(8 * x)
     moved = np.exp(8 * x.astype(np.float64) * (1 + 1e-6))
-    tolerance = derive_tolerance("float32", [exact], [[own], [moved]])
+    (tolerance,) = derive_tolerances(["float32"], [exact], [[own], [moved]])
     assert tolerance.of_spread == FLOOR["float32"] < tolerance.relative
     expected = Expected.of([exact], tolerance)
     assert expected.share_off(own) == 0
@@ -88,13 +88,26 @@ def test_each_output_has_the_tolerance_that_it_needs_beside_another() -> None:
     logits, wide = 60 * x, 60 * x.astype(np.float64)
     exact = outputs(wide, x.T.astype(np.float64))
     moved = outputs(wide * (1 + 1e-6), x.T.astype(np.float64))
-    tolerance = derive_tolerance("float32", exact, [outputs(logits, x.T), moved])
-    assert tolerance.of_spread < 0.01
-    assert tolerance.relative <= 100 * BASE["float32"]
-    for one, off in zip(exact, moved, strict=True):
+    both = derive_tolerances(["float32"] * 2, exact, [outputs(logits, x.T), moved])
+    assert all(one.of_spread < 0.01 for one in both)
+    assert all(one.relative <= 100 * BASE["float32"] for one in both)
+    for one, off, tolerance in zip(exact, moved, both, strict=True):
         assert Expected.of([one], tolerance).accepts(off)
     tenth = exact[1] * np.where(exact[1] > 1e-6, 1.1, 1)
-    assert Expected.of([exact[1]], tolerance).share_off(tenth) > 0.01
+    assert Expected.of([exact[1]], both[1]).share_off(tenth) > 0.01
+
+
+def test_an_output_of_half_precision_allows_one_beside_it_nothing() -> None:
+    exact = np.random.default_rng(0).standard_normal(5000)
+    own = [exact.astype(np.float16), exact.astype(np.float32), np.arange(5)]
+    both = derive_tolerances(["float16", "float32", "int64"], [exact, exact, own[2]], [own])
+    assert (both[0].relative, both[1].relative) == (BASE["float16"], BASE["float32"])
+    assert Expected.of([exact], both[1]).share_off(own[0]) > 0.5
+
+
+def test_terms_are_counted_for_each_output_by_itself() -> None:
+    x = torch.zeros(8, 1 << 17)
+    assert terms({}, [x, 0.5], [x.numpy(), np.zeros(8)]) == [1, 1 << 17]
 
 
 def test_a_plain_loop_over_131072_terms_is_within() -> None:
@@ -102,7 +115,7 @@ def test_a_plain_loop_over_131072_terms_is_within() -> None:
     x = rng.standard_normal((8, 1 << 17)).astype(np.float32)
     exact = x.astype(np.float64).sum(1)
     plain = np.add.accumulate(x, axis=1)[:, -1]
-    tolerance = derive_tolerance("float32", [exact], [[x.sum(1)]], terms=float(x.shape[1]))
+    (tolerance,) = derive_tolerances(["float32"], [exact], [[x.sum(1)]], terms=[x.shape[1]])
     error, note = Expected.of([exact], tolerance, float(x.shape[1]) ** 0.5).error(plain)
     assert error is not None, note
     assert error < 0.7
@@ -110,7 +123,7 @@ def test_a_plain_loop_over_131072_terms_is_within() -> None:
 
 def test_what_underflows_in_float32_may_be_zero_and_what_does_not_may_not() -> None:
     exact = np.array([1e-60, 3e-39, 1e-30])
-    tolerance = derive_tolerance("float32", [exact], [[exact.astype(np.float32)]])
+    (tolerance,) = derive_tolerances(["float32"], [exact], [[exact.astype(np.float32)]])
     expected = Expected.of([exact], tolerance)
     assert expected.wrong(np.zeros(3)).tolist() == [False, False, True]
 
@@ -127,7 +140,7 @@ def test_what_the_module_itself_gives_is_right_where_its_precision_decides() -> 
 def test_half_results_are_held_to_their_own_precision() -> None:
     exact = np.random.default_rng(0).standard_normal(5000) * 25
     own = exact.astype(np.float16)
-    tolerance = derive_tolerance("float16", [exact], [[own]])
+    (tolerance,) = derive_tolerances(["float16"], [exact], [[own]])
     expected = Expected.of([exact], tolerance)
     assert expected.share_off(own) == 0
     assert expected.share_off(np.round(exact / 0.1) * 0.1) > 0.01

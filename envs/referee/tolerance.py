@@ -62,33 +62,38 @@ ENOUGH = 1 << 14
 """So many values, drawn by chance, show how far three quarters of an output keep."""
 
 
-def derive_tolerance(
-    dtype: str,
+def derive_tolerances(
+    dtypes: Sequence[str],
     exact: Sequence[Array],
     others: Iterable[Sequence[Array]],
     spreads: Sequence[float] = (),
-    terms: float = 1.0,
-) -> Tolerance:
-    """The tolerance under which every one of `others` passes, with a sixteenfold margin for what is
-    beyond the type's own allowance.
+    terms: Sequence[float] = (),
+) -> list[Tolerance]:
+    """For each output the tolerance under which every one of `others` passes, with a sixteenfold
+    margin for what is beyond the type's own allowance.
 
     `exact` is the float64 reference; `others` are outputs that rounding alone makes differ from it:
     the reference in its own precision, and in float64 on inputs moved by a few units in the last
     place, which is what an ill-conditioned problem (the sine of a large sum) does to any kernel.
     They may be made one after another: none is looked at twice. `spreads` are at least how far each
-    output varies, where one draw is too small to show it; `terms` is how many inputs there are for
-    each output.
+    output varies, where one draw is too small to show it; `terms` are how many inputs there are for
+    each element of an output.
     """
-    longer = max(1.0, math.sqrt(terms / PLAIN_TERMS))
-    least = Tolerance(
-        relative=BASE[dtype] * longer, of_spread=FLOOR[dtype] * longer, absolute=SMALLEST[dtype]
-    )
+    least = [_least(*one) for one in zip(dtypes, terms or [1.0] * len(exact), strict=True)]
     worst: list[Worst] = [None] * len(exact)
-    for output in others:
-        worst = [_worst(least, *one) for one in zip(exact, output, worst, strict=True)]
+    for outputs in others:
+        worst = [_worst(*one) for one in zip(least, exact, outputs, worst, strict=True)]
     known = spreads or [0.0] * len(exact)
-    found = [_of_output(least, *one) for one in zip(exact, worst, known, strict=True)]
-    return widest_of(least, *found)
+    return [_of_output(*one) for one in zip(least, exact, worst, known, strict=True)]
+
+
+def _least(dtype: str, terms: float) -> Tolerance:
+    """What any output of this type is allowed; of an integer nobody asks."""
+    kind = dtype if dtype in BASE else "float32"
+    longer = max(1.0, math.sqrt(terms / PLAIN_TERMS))
+    return Tolerance(
+        relative=BASE[kind] * longer, of_spread=FLOOR[kind] * longer, absolute=SMALLEST[kind]
+    )
 
 
 def _worst(least: Tolerance, expected: Array, rounded: Array, before: Worst) -> Worst:

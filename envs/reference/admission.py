@@ -22,8 +22,8 @@ from kernelwright.envs.reference.module import (
     forward_float64,
     load_reference,
 )
-from kernelwright.envs.reference.prepare import prepare
-from kernelwright.envs.types import Problem, Tolerance, content_hash
+from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.types import Problem, content_hash
 
 Answer = tuple[str, list[Array]]
 
@@ -57,7 +57,7 @@ def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
     tried, accepted = [], []
     for name, answer in _battery(problem, ready.reference, drawn, expected, dropped):
         tried.append(name)
-        if _passes(answer, expected, kinds, ready.tolerance, ready.spreads):
+        if _passes(answer, expected, kinds, ready):
             accepted.append(name)
     return Admission(
         problem=problem.name, key=problem.key, tried=tuple(tried), accepted=tuple(accepted)
@@ -122,12 +122,12 @@ def _passes(
     answer: list[Array],
     expected: list[Array],
     kinds: list[Any],
-    tolerance: Tolerance,
-    spreads: list[float],
+    ready: Ready,
 ) -> bool:
-    for got, exact, kind, least in zip(answer, expected, kinds, spreads, strict=True):
+    allowed = zip(ready.tolerances, ready.spreads, strict=True)
+    for got, exact, kind, one in zip(answer, expected, kinds, allowed, strict=True):
         kind = np.dtype(np.float64) if kind.kind == "f" else kind
-        if not Expected.of([exact.astype(kind)], tolerance, least).accepts(got.astype(kind)):
+        if not Expected.of([exact.astype(kind)], *one).accepts(got.astype(kind)):
             return False
     return True
 

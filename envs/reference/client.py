@@ -69,7 +69,8 @@ class Loaded:
     problem: Problem
     cases: tuple[Case, ...]
     specs: list[CaseSpec]
-    tolerances: list[Tolerance]
+    tolerances: list[list[Tolerance]]
+    """One for each output."""
     spreads: list[list[float]]
     """For each output, at least how far it varies from draw to draw."""
 
@@ -279,7 +280,7 @@ class ReferenceProcess(RoundPeer):
     def load(self, problem: Problem) -> Loaded:
         """Raises ReferenceFailedError if the problem cannot run."""
         answer, _ = self.ask({"op": "load", "problem": to_plain(problem)})
-        tolerances = [Tolerance(**one) for one in answer["tolerances"]]
+        tolerances = [[Tolerance(**one) for one in case] for case in answer["tolerances"]]
         specs = [_spec(one) for one in answer["specs"]]
         return Loaded(problem, judged_cases(problem), specs, tolerances, answer["spreads"])
 
@@ -291,14 +292,13 @@ class ReferenceProcess(RoundPeer):
         flat = mmap.mmap(expected, 0, mmap.MAP_PRIVATE, mmap.PROT_READ)
         os.close(expected)
         choices = _split(flat, loaded.specs[case], answer["choices"])
-        tolerance, spreads = loaded.tolerances[case], loaded.spreads[case]
-        pairs = zip(choices, spreads, strict=True)
-        return Draw(inputs, [Expected.of(one, tolerance, spread) for one, spread in pairs])
+        outputs = zip(choices, loaded.tolerances[case], loaded.spreads[case], strict=True)
+        return Draw(inputs, [Expected.of(*one) for one in outputs])
 
     def work(self, loaded: Loaded, case: int) -> Work:
         """The least that a kernel has to do for this case."""
-        tolerance = to_plain(loaded.tolerances[case])
-        request = {"op": "work", "key": loaded.key, "case": case, "tolerance": tolerance}
+        tolerances = to_plain(loaded.tolerances[case])
+        request = {"op": "work", "key": loaded.key, "case": case, "tolerances": tolerances}
         return Work(**self.ask(request)[0])
 
     def shapes(self, problem: Problem) -> Shapes:

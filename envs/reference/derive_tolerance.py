@@ -15,10 +15,9 @@ import numpy as np
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.referee.tolerance import (
-    BASE,
     Array,
     Expected,
-    derive_tolerance,
+    derive_tolerances,
     overflowed,
     spread_of,
     widest_of,
@@ -84,30 +83,32 @@ def output_spreads(reference: Reference, outputs: Sequence[TensorSpec]) -> list[
     return spreads
 
 
-def rounding_tolerance(
+def rounding_tolerances(
     problem: Problem, drawn: tuple[Any, dict[str, Any], list[Any]], spreads: Sequence[float] = ()
-) -> Tolerance:
-    """The problem's own tolerance, else the one derived from what rounding does to this draw.
+) -> list[Tolerance]:
+    """For each output the problem's own tolerance, else the one derived from what rounding does to
+    this draw.
 
     Raises NoiseError where the module's own precision does not keep it.
     """
-    if problem.tolerance is not None:
-        return problem.tolerance
     _, state, arguments = drawn
     rounded = flatten(forward(*drawn))
+    if problem.tolerance is not None:
+        return [problem.tolerance] * len(rounded)
     own = _arrays(rounded)
     exact = [
         overflowed(one, mine.dtype) if mine.dtype.kind == "f" else one
         for one, mine in zip(_arrays(flatten(forward_float64(*drawn))), own, strict=True)
     ]
-    tolerance = derive_tolerance(
-        _coarsest(rounded),
+    tolerances = derive_tolerances(
+        [str(one.dtype).removeprefix("torch.") for one in rounded],
         exact,
         chain([own], (_arrays(flatten(one)) for one in _moved(*drawn))),
         spreads,
         terms(state, arguments, exact),
     )
-    for one, mine, least in zip(exact, own, spreads or [0.0] * len(own), strict=True):
+    known = spreads or [0.0] * len(own)
+    for one, mine, tolerance, least in zip(exact, own, tolerances, known, strict=True):
         if mine.dtype.kind == "f":
             share = Expected.of([one], tolerance, least).share_off(mine)
             if share > NOISE_SHARE:
@@ -115,7 +116,7 @@ def rounding_tolerance(
                     f"{share:.0%} of the module's own output is rounding noise: it is off by more "
                     "than can be allowed, so no kernel can be checked against it"
                 )
-    return tolerance
+    return tolerances
 
 
 def _moved(model: Any, state: dict[str, Any], arguments: list[Any]) -> Iterator[Any]:
@@ -133,31 +134,26 @@ def _arrays(tensors: Sequence[Any]) -> list[Array]:
     return [array_of(one) for one in tensors]
 
 
-def _coarsest(own: Sequence[Any]) -> str:
-    """The type of the least precise output of floats."""
-    kinds = [str(one.dtype).removeprefix("torch.") for one in own if is_float(one)]
-    return max(kinds, key=lambda kind: BASE[kind], default="float32")
-
-
-def terms(state: dict[str, Any], arguments: list[Any], outputs: Sequence[Array]) -> float:
-    """How many numbers go in for each that comes out: at most so many are summed up in it, where
-    none is used twice."""
+def terms(state: dict[str, Any], arguments: list[Any], outputs: Sequence[Array]) -> list[float]:
+    """How many numbers go in for each element of an output: at most so many are summed up in it,
+    where none is used twice."""
     given = [*state.values(), *(one for one in arguments if hasattr(one, "numel"))]
-    return float(sum(one.numel() for one in given) / max(1, sum(one.size for one in outputs)))
+    count = sum(one.numel() for one in given)
+    return [count / max(1, one.size) for one in outputs]
 
 
-def case_tolerance(
+def case_tolerances(
     problem: Problem, reference: Reference, spec: CaseSpec, spreads: Sequence[float] = ()
-) -> Tolerance:
-    """The tolerance of a case: the widest of several draws, where one shows and costs little.
+) -> list[Tolerance]:
+    """For each output of a case the widest of several draws, where one shows and costs little.
 
-    Of the few outputs of a small case, one draw may have them all where rounding does nothing (at
-    the ends of a clamp), and the next may not. Raises NoiseError.
+    Of an output with few elements, one draw may have them all where rounding does nothing (at the
+    ends of a clamp), and the next may not. Raises NoiseError.
     """
-    outputs = sum(math.prod(one.shape) for one in spec.outputs)
+    fewest = min((math.prod(one.shape) for one in spec.outputs), default=1)
     small = sum(math.prod(one.shape) for one in spec.inputs) <= SMALL_INPUTS
-    draws = min(MOST_DRAWS, -(-FEW_OUTPUTS // max(1, outputs))) if small else 1
+    draws = min(MOST_DRAWS, -(-FEW_OUTPUTS // max(1, fewest))) if small else 1
     found = [
-        rounding_tolerance(problem, reference.draw(1 + number), spreads) for number in range(draws)
+        rounding_tolerances(problem, reference.draw(1 + number), spreads) for number in range(draws)
     ]
-    return widest_of(*found)
+    return [widest_of(*of_one) for of_one in zip(*found, strict=True)]

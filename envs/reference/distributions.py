@@ -23,6 +23,8 @@ NOT_NEGATIVE = tuple(sorted({abs(one) for one in SPECIAL}))
 POSITIVE = NOT_NEGATIVE[1:]
 SAMPLE = 1024
 """Values that a tensor begins with, most of which show already that it is no mask."""
+LONG = 8
+"""Rows of so many values are in order by chance once in forty thousand times."""
 LARGER, TWICE, OTHER_NUMBER = 8.0, 2.0, 1.25
 FEW_SHARE = 1e-4
 """At most so many of the values, where all others are as the problem draws them; four of a small
@@ -61,8 +63,9 @@ class Distribution:
         if same or is_mask(value):
             return value
         if self.few:
-            return with_few(value, self._moved)
-        return self._moved(value.reshape(-1)).view_as(value) if self.each else self._moved(value)
+            return in_order_of(value, with_few(value, self._moved))
+        moved = self._moved(value.reshape(-1)).view_as(value) if self.each else self._moved(value)
+        return in_order_of(value, moved)
 
     def _moved(self, value: Any) -> Any:
         moved = value * self.factor + self.offset
@@ -135,6 +138,33 @@ def is_mask(value: Any) -> bool:
         return False
     others = flat[flat != flat[:1]]
     return bool((others == others[:1]).all())
+
+
+def in_order_of(given: Any, changed: Any) -> Any:
+    """The changed values with what a kernel may rely on in those that were given: a zero is none
+    (of a triangle, of what is sparse), a symmetric matrix is symmetric, sorted rows are sorted."""
+    import torch
+
+    found = torch.where(given == 0, given, changed)
+    if is_symmetric(given):
+        return found.triu() + found.triu(1).mT
+    return found.sort(dim=-1).values if is_sorted(given) else found
+
+
+def is_symmetric(value: Any) -> bool:
+    """Whether each of its matrices is its own transpose."""
+    if value.dim() < 2 or value.shape[-1] != value.shape[-2] or value.shape[-1] < 2:
+        return False
+    row, column = value[..., 0, :], value[..., :, 0]
+    return bool((row == column).all()) and bool((value == value.mT).all())
+
+
+def is_sorted(value: Any) -> bool:
+    """Whether each of its rows is in ascending order, too long for chance to have put it so."""
+    if value.dim() < 1 or value.shape[-1] < LONG:
+        return False
+    ascending = value[..., :-1] <= value[..., 1:]
+    return bool(ascending[..., :2].all()) and bool(ascending.all())
 
 
 def thinned(value: Any) -> Any:

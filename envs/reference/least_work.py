@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -42,9 +42,9 @@ FAST_ALGORITHM = 0.5
 """Share of the multiplications that algorithms such as Strassen's leave, at practical sizes."""
 
 
-def least_work(reference: Reference, tolerance: Tolerance) -> Work:
-    """The least that a kernel has to do for this case, up to `tolerance`."""
-    probing = Probing(reference, tolerance)
+def least_work(reference: Reference, tolerances: Sequence[Tolerance]) -> Work:
+    """The least that a kernel has to do for this case, up to the tolerance of each output."""
+    probing = Probing(reference, tolerances)
     return Work(
         read_bytes=int(_read_bytes(probing)),
         written_bytes=sum(one.numel() * one.element_size() for one in probing.exact),
@@ -55,13 +55,13 @@ def least_work(reference: Reference, tolerance: Tolerance) -> Work:
 class Probing:
     """The module and one draw of its inputs, to see what changes its output."""
 
-    def __init__(self, reference: Reference, tolerance: Tolerance) -> None:
+    def __init__(self, reference: Reference, tolerances: Sequence[Tolerance]) -> None:
         self.model, state, arguments = reference.draw(0)
         self.inputs, self.names = [*arguments, *state.values()], list(state)
         _, state, arguments = reference.draw(1)
         self.others = [*arguments, *state.values()]
         self.exact = self.forward(self.copies())
-        self.limits = [_limit(one, tolerance) for one in self.exact]
+        self.limits = [_limit(*one) for one in zip(self.exact, tolerances, strict=True)]
 
     def copies(self) -> list[Any]:
         """The inputs, for a forward pass that may change them."""

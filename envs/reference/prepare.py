@@ -1,4 +1,4 @@
-"""A case made ready to judge on: its module loaded, its arguments named, its tolerance derived.
+"""A case made ready to judge on: its module loaded, its arguments named, its tolerances derived.
 
 Trusted code. Where a module cannot bear the values of a case, the case has gentler ones, down to
 those that the problem draws; where it cannot bear drawn parameters either, those that it cannot
@@ -16,7 +16,7 @@ import numpy as np
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.referee.layout import NUMPY_TYPES
-from kernelwright.envs.reference.derive_tolerance import NoiseError, case_tolerance, output_spreads
+from kernelwright.envs.reference.derive_tolerance import NoiseError, case_tolerances, output_spreads
 from kernelwright.envs.reference.distributions import (
     AS_MADE,
     DISTRIBUTIONS,
@@ -51,7 +51,8 @@ class Ready:
 
     reference: Reference
     spec: CaseSpec
-    tolerance: Tolerance
+    tolerances: list[Tolerance]
+    """One for each output."""
     spreads: list[float]
     """For each output, at least how far it varies from draw to draw."""
 
@@ -104,7 +105,7 @@ def _ready(problem: Problem, reference: Reference, spec: CaseSpec) -> Ready:
     if DISTRIBUTIONS[reference.case.distribution].numbers:
         spec = reference.spec()
     spreads = output_spreads(reference, spec.outputs)
-    return Ready(reference, spec, case_tolerance(problem, reference, spec, spreads), spreads)
+    return Ready(reference, spec, case_tolerances(problem, reference, spec, spreads), spreads)
 
 
 def _leaves_ties(changed: Reference, spec: CaseSpec) -> bool:

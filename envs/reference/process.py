@@ -118,7 +118,7 @@ class ReferenceServer:
                 os.close(descriptor)
 
     def load(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
-        """The spec and the tolerance of every case."""
+        """The spec and the tolerances of every case."""
         self.loaded.clear()
         self.aims.clear()
         self.aimed = None
@@ -130,7 +130,7 @@ class ReferenceServer:
         self.heap.give_back()  # what preparing it needed: its rounds need less
         plain = {
             "specs": [to_plain(one.spec) for one in ready],
-            "tolerances": [to_plain(one.tolerance) for one in ready],
+            "tolerances": [to_plain(one.tolerances) for one in ready],
             "spreads": [one.spreads for one in ready],
         }
         return plain, []
@@ -171,10 +171,11 @@ class ReferenceServer:
         return {}, []
 
     def work(
-        self, key: str, case: int, tolerance: dict[str, float]
+        self, key: str, case: int, tolerances: list[dict[str, float]]
     ) -> tuple[dict[str, Any], list[int]]:
         """The least that a kernel has to do for this case."""
-        return to_plain(least_work(self.loaded[key][case].reference, Tolerance(**tolerance))), []
+        allowed = [Tolerance(**one) for one in tolerances]
+        return to_plain(least_work(self.loaded[key][case].reference, allowed)), []
 
     def shapes(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         """What the module takes and gives, and is made with: all that a model is told of a run."""
@@ -275,7 +276,7 @@ def _expected(
     choices: list[list[Array]] = []
     for i, one in enumerate(own):
         if one.dtype.kind == "f":
-            held = Expected.of([exact[i]], ready.tolerance, ready.spreads[i])
+            held = Expected.of([exact[i]], ready.tolerances[i], ready.spreads[i])
             mine = [] if held.accepts(one) else [one.astype(np.float64)]
             choices.append([exact[i], *mine])
         else:
