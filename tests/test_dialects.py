@@ -140,7 +140,7 @@ WRONG = {
     INLINE: [
         ("(s > 0 ? s : 0)", "s", Verdict.WRONG, "mismatch"),
         ("return out;", "return out.view({-1});", Verdict.WRONG, "other_shape"),
-        ("return out;", 'TORCH_CHECK(false, "no"); return out;', Verdict.CRASHED, "exit_1"),
+        ("return out;", 'TORCH_CHECK(false, "no"); return out;', Verdict.CRASHED, "forward_raised"),
         ("float s = bp[j];", "float s = *(float*)0;", Verdict.CRASHED, "signal_11"),
         ("float s = bp[j];", "float s = oops;", Verdict.BUILD_FAILED, "compile_error"),
         ("nn.Linear(width, 32)", "nn.Linear(width, 32, 0)", Verdict.WRONG, "other_parameters"),
@@ -153,7 +153,7 @@ WRONG = {
     INLINE_CUDA: [
         ("  f<<<", "  if (0) f<<<", Verdict.CHEATED, "no_custom_kernel"),
         ("CHECK_CUDA(x);", "*x.data_ptr<float>() += *(float*)8;", Verdict.CRASHED, "signal_11"),
-        ("CHECK_CUDA(x);", 'TORCH_CHECK(false, "no");', Verdict.CRASHED, "exit_1"),
+        ("CHECK_CUDA(x);", 'TORCH_CHECK(false, "no");', Verdict.CRASHED, "forward_raised"),
         ("CHECK_CUDA(x);", "for (;;);", Verdict.TIMED_OUT, "host_timeout"),
         ("float s = ", "float s = oops + ", Verdict.BUILD_FAILED, "compile_error"),
         ("return self", "nn.functional.relu(x); return self", Verdict.CHEATED, "torch_compute"),
@@ -172,12 +172,12 @@ WRONG = {
     ],
     TRITON: [
         ("return out\n", "return torch.relu(out)\n", Verdict.CHEATED, "torch_compute"),
-        ("device=x.device, ", "", Verdict.BUILD_FAILED, "import_error"),
+        ("device=x.device, ", "", Verdict.BUILD_FAILED, "forward_raised"),
         (
             "= self.linear.weight",
             "= self.linear.weight.cpu()",
             Verdict.BUILD_FAILED,
-            "import_error",
+            "forward_raised",
         ),
     ],
 }
@@ -251,7 +251,7 @@ def test_a_triton_kernel_that_only_one_case_launches_has_to_compile(
     pytest.importorskip("triton", reason="triton is not installed")
     source = with_a_kernel_for_one_case(problem, body)
     found = judged(judge, problem, "triton", source)
-    assert (found.verdict, found.reason) == (Verdict.BUILD_FAILED, "import_error"), found.log
+    assert (found.verdict, found.reason) == (Verdict.BUILD_FAILED, "compile_error"), found.log
 
 
 def test_which_triton_kernel_is_launched_may_depend_on_the_shape(

@@ -11,7 +11,7 @@ from kernelwright.envs.candidate.clock import Clock
 from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.dialects.base import failed
+from kernelwright.envs.dialects.base import Built, failed
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
@@ -120,16 +120,33 @@ class Evaluator:
         if sum(len(content) for _, content in built.files) > RUN_LIMITS.file_bytes:
             limit = f"what was built has more than {RUN_LIMITS.file_bytes >> 20} MB\n"
             return failed("output_too_large", built.log + limit)
-        draws = self._draws(seed)
-        session = Session(candidate.key, loaded, built, draws, [], built.log)
-        if built.on_device is not None and self.gpu is not None:
-            evaluation = self._replay(session, built.on_device, self.gpu, timed)
-        elif not built.playable:
-            log = f"{built.log}it builds; nothing on this machine can run it\n"
-            evaluation = failed("built_only", log, Verdict.UNJUDGED)
-        else:
-            evaluation = self._run(session, timed and built.timed)
+        evaluation = self._played(candidate.key, loaded, built, seed, timed=timed)
+        if evaluation.verdict is Verdict.CORRECT and self._needs_no_kernel(
+            candidate.key, loaded, built, seed
+        ):
+            evaluation = replace(
+                evaluation, verdict=Verdict.CHEATED, reason="idle_kernel", timing=None
+            )
         return replace(evaluation, facts=(*built.facts, *evaluation.facts))
+
+    def _played(
+        self, key: str, loaded: Loaded, built: Built, seed: int, *, timed: bool
+    ) -> Evaluation:
+        """The evaluation of what was built: on the GPU, or in a process of its own."""
+        session = Session(key, loaded, built, self._draws(seed), [], built.log)
+        if built.on_device is not None and self.gpu is not None:
+            return self._replay(session, built.on_device, self.gpu, timed)
+        if not built.playable:
+            log = f"{built.log}it builds; nothing on this machine can run it\n"
+            return failed("built_only", log, Verdict.UNJUDGED)
+        return self._run(session, timed and built.timed)
+
+    def _needs_no_kernel(self, key: str, loaded: Loaded, built: Built, seed: int) -> bool:
+        """Whether it is as right without what the answer wrote itself."""
+        rest = built.without() if built.without else None
+        if rest is None or isinstance(rest, Evaluation):
+            return False
+        return self._played(key, loaded, rest, seed, timed=False).verdict is Verdict.CORRECT
 
     def _load(self, problem: Problem) -> Loaded:
         if self.loaded is None or self.loaded.key != problem.key:

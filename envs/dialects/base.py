@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,6 +42,8 @@ class Built:
     """Whether what runs here is its device code, translated (envs/ptx)."""
     with_torch: bool = False
     """Whether it is played beside PyTorch, which computes a part of it."""
+    without: Callable[[], Built | Evaluation] | None = None
+    """Makes the same less the answer's own kernels, which should be wrong; None where it is."""
 
 
 class DialectSpec(Protocol):
@@ -144,4 +146,5 @@ def host_failed(made: BuildResult) -> Evaluation:
     if made.status > 128:
         return failed(f"signal_{made.status - 128}", made.log, Verdict.CRASHED)
     verdict, reason = EXITS.get(made.status, (Verdict.CRASHED, f"exit_{made.status}"))
-    return failed(reason, made.log, verdict)
+    built = reason == "forward_raised"  # what it gave to the compiler was built before that
+    return failed(reason, made.log, Verdict.CRASHED if built else verdict)

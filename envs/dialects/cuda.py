@@ -22,7 +22,7 @@ from kernelwright.envs.dialects.base import (
     no_kernel_function,
     too_large,
 )
-from kernelwright.envs.dialects.planned import idle, on_cpu, plans_of
+from kernelwright.envs.dialects.planned import idle, launched, plans_of
 from kernelwright.envs.hardware import gpus, pretended_architecture
 from kernelwright.envs.referee.exit_codes import NOT_LOADABLE
 from kernelwright.envs.referee.layout import native_layout
@@ -100,7 +100,8 @@ class Cuda:
                 trace=lambda case, _: traced(case), assembler=nvcc.assembler(nvcc_path() or "")
             ),
         )
-        return built if gpus() else on_cpu(built, plans_of(plan, specs, traced), sandboxes)
+        played = specs[:1] if gpus() else specs  # on a GPU each is traced when its turn comes
+        return launched(built, plans_of(plan, played, traced), sandboxes)
 
 
 def compiled(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> BuildResult | None:

@@ -29,18 +29,18 @@ from kernelwright.envs.dialects.inline_build import Library, build_all
 from kernelwright.envs.dialects.inline_extension import Extension
 from kernelwright.envs.dialects.planned import (
     Cases,
-    asks_torch,
     idle,
+    launched,
     misused,
-    on_cpu,
-    player,
+    on_host,
     refused,
+    weighed,
 )
-from kernelwright.envs.hardware import gpus, pretended_architecture
+from kernelwright.envs.hardware import pretended_architecture
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.replay.plan import Before, GpuReplay, Kernel, Plan, second_alone
 from kernelwright.envs.replay.steps import MOST_STEPS, Count, Place, Said, Strict
-from kernelwright.envs.replay.tables import library_file, program_of_calls
+from kernelwright.envs.replay.tables import library_file
 from kernelwright.envs.replay.trace import Addresses
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS
@@ -50,8 +50,6 @@ from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 RECORD_LIMIT_S, TRACE_LIMIT_S = 20.0, 60.0
 EXTENSIONS_AT_MOST = 32
-FLAGS = ("-O1", "-std=gnu++17", "-shared", "-fPIC", "-w", "-ldl")
-"""Of what calls the functions; they have flags of their own."""
 LOG_AT_MOST = 4096
 _Calls = TypeAdapter(Annotated[list[Extension], Field(max_length=EXTENSIONS_AT_MOST)])
 
@@ -122,13 +120,10 @@ def _on_host(
 ) -> Built | Evaluation:
     """Functions of C++, called by what is as native as they are."""
     names = [one.extension.key for one in libraries]
-    files = player(cases, lambda some: program_of_calls(some, names), FLAGS, sandboxes)
-    if isinstance(files, Evaluation):
-        return files
-    parts = [(library_file(number), one.content) for number, one in enumerate(libraries)]
-    plan = cases[0][1]
-    facts = (("extensions", float(len(parts))), ("calls", float(len(plan.calls))))
-    return Built(files=(*files, *parts), facts=facts, with_torch=asks_torch(cases))
+    parts = tuple((library_file(number), one.content) for number, one in enumerate(libraries))
+    facts = (("extensions", float(len(parts))), ("calls", float(len(cases[0][1].calls))))
+    built = weighed(Built(files=parts, facts=facts), cases, sandboxes)
+    return on_host(built, cases, names, sandboxes)
 
 
 def _with_device_code(
@@ -149,7 +144,7 @@ def _with_device_code(
         facts=(("extensions", float(len(libraries))), launches, *plan.facts()),
         on_device=GpuReplay(trace=trace, assembler=nvcc.assembler(nvcc_path() or "")),
     )
-    return built if gpus() else on_cpu(built, cases, sandboxes)
+    return launched(built, cases, sandboxes)
 
 
 def traced(

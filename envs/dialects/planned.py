@@ -11,10 +11,13 @@ from functools import cache
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import LIBRARY, Built, failed, shared_library, unsupported
+from kernelwright.envs.hardware import gpus
 from kernelwright.envs.ptx.parse import NotEmulatedError
 from kernelwright.envs.ptx.program import program
 from kernelwright.envs.replay.assemble import NoCodeError
 from kernelwright.envs.replay.plan import Plan
+from kernelwright.envs.replay.tables import program_of_calls
+from kernelwright.envs.replay.without import could_do_without, replay_without, without_kernels
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import NATIVE
 from kernelwright.envs.types import Candidate, Evaluation, Verdict
@@ -27,6 +30,8 @@ FLAGS = (
 )
 """-O1: -O2 takes a third longer to build and runs a fifth faster. No contraction: an fma is one
 where the PTX has one, and a product and a sum are two."""
+CALLING = ("-O1", "-std=gnu++17", "-shared", "-fPIC", "-w", "-ldl")
+"""Of what calls functions in C++; they have flags of their own."""
 LIMIT_S = 60.0
 
 
@@ -43,10 +48,15 @@ def plans_of(
     return cases
 
 
-def on_cpu(built: Built, cases: Cases | Evaluation, sandboxes: Sandboxes) -> Built | Evaluation:
-    """The same answer, its launches for each case played here."""
+def launched(built: Built, cases: Cases | Evaluation, sandboxes: Sandboxes) -> Built | Evaluation:
+    """The same answer, as this machine launches its kernels: on a GPU, or else played here."""
     if isinstance(cases, Evaluation):
         return cases
+    built = weighed(built, cases, sandboxes)
+    return built if gpus() else _on_cpu(built, cases, sandboxes)
+
+
+def _on_cpu(built: Built, cases: Cases, sandboxes: Sandboxes) -> Built | Evaluation:
     files = player(cases, program, FLAGS, sandboxes)
     if isinstance(files, Evaluation):
         return files
@@ -88,6 +98,32 @@ def player(
         return failed(made.failure, made.log)
     kept = (("constants", constants),) if constants else ()
     return ((LIBRARY, made.artefact), *kept)
+
+
+def weighed(built: Built, cases: Cases, sandboxes: Sandboxes) -> Built:
+    """The same, with what is left of it without its own kernels where that could be right."""
+    if not all(could_do_without(plan, spec) for spec, plan in cases):
+        return built
+
+    def without() -> Built | Evaluation:
+        if built.on_device is not None and gpus():
+            return replace(built, on_device=replay_without(built.on_device))
+        rest = [(spec, without_kernels(plan)) for spec, plan in cases]
+        return on_host(replace(built, files=()), rest, [], sandboxes)
+
+    return replace(built, without=without)
+
+
+def on_host(
+    built: Built, cases: Cases, libraries: Sequence[str], sandboxes: Sandboxes
+) -> Built | Evaluation:
+    """The same answer, its calls for each case played here: of functions in these libraries, which
+    are among its files, and of PyTorch's."""
+    files = player(cases, lambda some: program_of_calls(some, libraries), CALLING, sandboxes)
+    if isinstance(files, Evaluation):
+        return files
+    parts = (*files, *built.files)
+    return replace(built, files=parts, playable=True, with_torch=asks_torch(cases))
 
 
 def idle(plan: Plan) -> Evaluation:

@@ -16,8 +16,7 @@ from pydantic import Field
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import ANOTHER_MODULE, Built, failed, import_failed, too_large
-from kernelwright.envs.dialects.planned import idle, misused, on_cpu, refused
-from kernelwright.envs.hardware import gpus
+from kernelwright.envs.dialects.planned import idle, launched, misused, refused
 from kernelwright.envs.ptx.program import ARCHITECTURE
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.replay.plan import (
@@ -97,7 +96,7 @@ class Triton:
                 assembler=assembler(),
             ),
         )
-        return built if gpus() else on_cpu(built, list(zip(specs, plans, strict=True)), sandboxes)
+        return launched(built, list(zip(specs, plans, strict=True)), sandboxes)
 
 
 def traced(

@@ -12,7 +12,9 @@ import os
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -20,7 +22,7 @@ import torch
 import torch.utils.cpp_extension
 
 from kernelwright.envs.guest.leave import NOT_LOADABLE, leave
-from kernelwright.envs.guest.load_inline import Recorder
+from kernelwright.envs.guest.load_inline import Recorder, give
 from kernelwright.envs.guest.rounds import Rounds, invented
 
 CHANNEL = 3
@@ -58,7 +60,8 @@ def record(words: list[str]) -> None:
 
     if words[0]:
         pretend(int(words[0]))
-    torch.utils.cpp_extension.load_inline = recorder = Recorder()
+    recorder = Recorder()
+    give(recorder)
     layout, rounds = scratch("layout.json"), Rounds(model_class())
     rounds.make(layout)
     with suppress(BaseException), torch.inference_mode():  # some build when they are called
@@ -91,15 +94,37 @@ def launches(words: list[str]) -> None:
     recording, layouts = Recording(scratch("libraries.json")), scratch("layouts.json")
     if recording.with_cuda:
         pretend(int(words[0]))
-    torch.utils.cpp_extension.load_inline = recording.load_inline
+    give(recording.load_inline)
     made = as_on_device(model_class()) if recording.with_cuda else model_class()
-    plans = [
-        call_on(recording, Rounds(made), layout, torch_allowed=bool(words[1]))
-        | {"addresses": recording.addresses()}
-        for layout in layouts
-    ]
+
+    def called(layout: dict[str, Any]) -> dict[str, Any]:
+        found = call_on(recording, Rounds(made), layout, torch_allowed=bool(words[1]))
+        return found | {"addresses": recording.addresses()}
+
+    plans = [apart(partial(called, layout)) for layout in layouts]
     with os.fdopen(CHANNEL, "w") as file:
         json.dump(plans, file)
+
+
+def apart(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What it gives in a process of its own, with which this one ends where that does not come to
+    its end: what a library keeps in static variables of one case is of no other."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        with os.fdopen(writer, "w") as file:
+            json.dump(work(), file)
+        leave(0)
+    os.close(writer)
+    with os.fdopen(reader) as file:
+        written = file.read()
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if ended < 0:
+        os.kill(os.getpid(), -ended)
+    if ended:
+        leave(ended)
+    found: dict[str, Any] = json.loads(written)
+    return found
 
 
 def call_on(

@@ -24,6 +24,9 @@ COPIES = frozenset(("clone", "copy_", "_to_copy"))
 JOINS = frozenset(("cat", "constant_pad_nd", "repeat", "stack"))
 """What copies several tensors into one, or one several times."""
 COMPOSED = torch._C.DispatchKey.CompositeImplicitAutograd
+OF_PYTHON = tuple(
+    getattr(torch._C.DispatchKey, name) for name in ("CompositeExplicitAutograd", "CUDA", "CPU")
+)
 READ = "_local_scalar_dense"
 LOST = frozenset((READ,))
 """What reads values, which no step of a plan does."""
@@ -52,9 +55,9 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        if _is_composed(func):  # asked again as what it is composed of, in C++ as without us
+        if key := _asked_again_as(func):
             with self:
-                return func._op_dk(COMPOSED, *args, **(kwargs or {}))
+                return func._op_dk(key, *args, **(kwargs or {}))
         name = func.overloadpacket.__name__
         if name not in KNOWN and not self.torch_allowed:
             leave(TORCH_COMPUTE, f"PyTorch was asked to compute: {name}")
@@ -138,5 +141,10 @@ KNOWN = UNIFORM | COPIES | JOINS | LOST | VIEWS
 
 
 @cache
-def _is_composed(operator: Any) -> bool:
-    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), COMPOSED.name))
+def _asked_again_as(operator: Any) -> Any:
+    """The dispatch key of what an operator consists of: others, in C++ as without us, or what the
+    answer registered, in Python; None where it is one to look at."""
+    if torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), COMPOSED.name):
+        return COMPOSED
+    name = operator.name().replace("::", "/")
+    return next((key for key in OF_PYTHON if f"{name}/{key.name}" in torch.library._impls), None)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import torch
 
 from kernelwright.envs.guest.leave import (
+    COMPILE_ERROR,
+    FORWARD_RAISED,
     NOT_A_TENSOR,
     OTHER_DTYPE,
     OTHER_PARAMETERS,
@@ -44,8 +47,7 @@ class Rounds:
         return dict(zip(keys, tensors[len(tensors) - len(keys) :], strict=True)), arguments
 
     def forward(self, state: dict[str, Any], arguments: list[Any]) -> list[torch.Tensor]:
-        result = torch.func.functional_call(self.model, state, tuple(arguments), tie_weights=False)
-        found = _flatten(result)
+        found = _flatten(self._called(state, tuple(arguments)))
         if len(found) != len(self.layout["outputs"]):
             leave(OTHER_SHAPE, f"{len(found)} outputs, {len(self.layout['outputs'])} expected")
         for tensor, spec in zip(found, self.layout["outputs"], strict=True):
@@ -54,6 +56,14 @@ class Rounds:
             if str(tensor.dtype) != f"torch.{spec['dtype']}":
                 leave(OTHER_DTYPE, f"{tensor.dtype}, expected {spec['dtype']}")
         return found
+
+    def _called(self, state: dict[str, Any], arguments: tuple[Any, ...]) -> Any:
+        try:
+            return torch.func.functional_call(self.model, state, arguments, tie_weights=False)
+        except Exception as error:  # noqa: BLE001  the named boundary: an answer's own code ran
+            traceback.print_exc()
+            compiler = type(error).__module__.startswith("triton.compiler.")
+            leave(COMPILE_ERROR if compiler else FORWARD_RAISED)
 
 
 def _flatten(output: Any) -> list[torch.Tensor]:

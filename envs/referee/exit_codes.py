@@ -10,7 +10,7 @@ from __future__ import annotations
 from kernelwright.envs.types import UNSUPPORTED, Verdict
 
 NOT_LOADABLE, OUT_OF_MEMORY = 65, 67
-"""Stated again in native/harden.h; those from 70 to 74 in guest/leave.py, 77 in plan/call.h."""
+"""Stated again in native/harden.h; those from 70 to 76 in guest/leave.py, 77 in plan/call.h."""
 
 EXITS = {
     NOT_LOADABLE: (Verdict.CRASHED, "not_loadable"),
@@ -20,6 +20,8 @@ EXITS = {
     72: (Verdict.WRONG, "other_shape"),
     73: (Verdict.WRONG, "other_dtype"),
     74: (Verdict.CHEATED, "torch_compute"),
+    75: (Verdict.BUILD_FAILED, "forward_raised"),
+    76: (Verdict.BUILD_FAILED, "compile_error"),
     77: (Verdict.BUILD_FAILED, f"{UNSUPPORTED}results_that_differ_by_call"),
 }
 

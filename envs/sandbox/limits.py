@@ -80,7 +80,14 @@ RUN_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=16 << 20, processes=128, cp
 """A native kernel, all of its rounds; a thread for each row of a batch of 64 is honest."""
 TORCH_LIMITS = replace(RUN_LIMITS, memory_bytes=4 << 30)
 """The same beside PyTorch, which alone maps a gigabyte."""
-TRACE_LIMITS = Limits(memory_bytes=4 << 30, file_bytes=64 << 20, processes=128, cpu_seconds=120)
-"""A Python answer's host code, run once to learn what it asks for; torch alone maps a gigabyte."""
-RECORD_LIMITS = replace(TRACE_LIMITS, file_bytes=1 << 20)
+TRACE_LIMITS = Limits(
+    memory_bytes=4 << 30,
+    file_bytes=64 << 20,
+    processes=128,
+    cpu_seconds=120,
+    starts=Starts.PROCESSES,
+)
+"""A Python answer's host code, run once to learn what it asks for, each case in a process of its
+own; torch alone maps a gigabyte."""
+RECORD_LIMITS = replace(TRACE_LIMITS, file_bytes=1 << 20, starts=Starts.THREADS)
 """A Python answer's module, run once to learn which extensions it builds."""

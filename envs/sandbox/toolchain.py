@@ -16,6 +16,7 @@ from kernelwright.envs.paths import cache_folder
 from kernelwright.envs.types import content_hash
 
 NATIVE = Path(__file__).parents[1] / "native"
+CODE = (".py", ".h", ".cuh", ".cpp")
 KIND = ("model name", "cpu family", "model\t", "stepping", "cache size", "flags")
 """Lines of /proc/cpuinfo that say what a core can do; clouds call many kinds by one name."""
 
@@ -96,7 +97,7 @@ def triton_tools() -> Path | None:
 
 def code_version() -> str:
     """Names the judge's own code: with other code it may come to other verdicts."""
-    sources = [one for one in NATIVE.parent.rglob("*") if one.suffix in (".py", ".h", ".cpp")]
+    sources = [one for one in NATIVE.parent.rglob("*") if one.suffix in CODE]
     return content_hash(*(one.read_text(encoding="utf-8") for one in sorted(sources)))
 
 

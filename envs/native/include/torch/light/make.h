@@ -72,6 +72,7 @@ inline Tensor& Tensor::fill_(double value) {
   return *this;
 }
 
+inline Tensor Tensor::new_empty(IntArrayRef sizes, TensorOptions options) const { return empty(std::move(sizes), options.device(device())); }
 inline Tensor Tensor::clone(MemoryFormat) const { return empty(sizes(), options()).copy_(*this); }
 inline Tensor Tensor::to(ScalarType type) const { return type == type_ ? *this : empty(sizes(), options().dtype(type)).copy_(*this); }
 inline Tensor Tensor::to(Device place) const { return place.kind == place_.kind ? *this : empty(sizes(), options().device(place)).copy_(*this); }

@@ -124,6 +124,14 @@ class Tensor {
   Tensor cpu() const { return to(Device(kCPU)); }
   Tensor cuda() const { return to(Device(kCUDA)); }
 
+  Tensor new_empty(IntArrayRef sizes) const { return new_empty(std::move(sizes), options()); }
+  Tensor new_empty(IntArrayRef sizes, TensorOptions options) const;
+  Tensor new_full(IntArrayRef sizes, double value) const { return new_empty(std::move(sizes)).fill_(value); }
+  Tensor new_full(IntArrayRef sizes, double value, TensorOptions options) const { return new_empty(std::move(sizes), options).fill_(value); }
+  Tensor new_zeros(IntArrayRef sizes) const { return new_full(std::move(sizes), 0); }
+  Tensor new_zeros(IntArrayRef sizes, TensorOptions options) const { return new_full(std::move(sizes), 0, options); }
+  Tensor new_ones(IntArrayRef sizes) const { return new_full(std::move(sizes), 1); }
+  Tensor new_ones(IntArrayRef sizes, TensorOptions options) const { return new_full(std::move(sizes), 1, options); }
   Tensor& copy_(const Tensor& from);
   Tensor& fill_(double value);
   Tensor& zero_() { return fill_(0); }
