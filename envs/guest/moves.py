@@ -24,6 +24,7 @@ COPIES = frozenset(("clone", "copy_", "_to_copy"))
 JOINS = frozenset(("cat", "constant_pad_nd", "repeat", "stack"))
 """What copies several tensors into one, or one several times."""
 COMPOSED = torch._C.DispatchKey.CompositeImplicitAutograd
+PYTORCHS = ("aten", "prims")
 OF_PYTHON = tuple(
     getattr(torch._C.DispatchKey, name) for name in ("CompositeExplicitAutograd", "CUDA", "CPU")
 )
@@ -146,5 +147,7 @@ def _asked_again_as(operator: Any) -> Any:
     answer registered, in Python; None where it is one to look at."""
     if torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), COMPOSED.name):
         return COMPOSED
+    if operator.namespace in PYTORCHS:
+        return None
     name = operator.name().replace("::", "/")
     return next((key for key in OF_PYTHON if f"{name}/{key.name}" in torch.library._impls), None)
