@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from kernelwright.data.kernelbench import place
 from kernelwright.envs.dialects import DIALECTS
@@ -17,6 +18,7 @@ from kernelwright.envs.judge import NO_CODE_BLOCK, AnyJudge
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Record
 from kernelwright.rewards.price import price
 
+T = TypeVar("T")
 STAGE = "eval"
 A_WORKER = 4
 """Answers that each worker judges until they are kept."""
@@ -110,9 +112,7 @@ def judge_answers(
     The row of a record is its answer's place among `answers`.
     """
     left = [(row, one) for row, one in enumerate(answers) if (STAGE, 0, row) not in done]
-    size = A_WORKER * judge.workers
-    for start in range(0, len(left), size):
-        batch = left[start : start + size]
+    for batch in in_batches(left, judge):
         judged = _judged([one for _, one in batch], judge)
         keep(
             [
@@ -120,6 +120,13 @@ def judge_answers(
                 for (row, answer), evaluation in zip(batch, judged, strict=True)
             ]
         )
+
+
+def in_batches(rows: Sequence[T], judge: AnyJudge) -> Iterator[Sequence[T]]:
+    """The rows, so many at a time that each worker has its share."""
+    size = A_WORKER * judge.workers
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
 
 
 def _judged(answers: Sequence[Answer], judge: AnyJudge) -> list[Evaluation]:

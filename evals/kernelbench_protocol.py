@@ -23,7 +23,7 @@ from kernelwright.data.store import RecordStore, answer_of, read_records
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.reference.distributions import AS_MADE
 from kernelwright.envs.types import Evaluation, Problem, Record, Tolerance, Verdict
-from kernelwright.evals.answers import A_WORKER
+from kernelwright.evals.answers import in_batches
 
 STAGE = "kernelbench"
 FOLDER = "protocol-kernelbench"
@@ -31,6 +31,7 @@ FOLDER = "protocol-kernelbench"
 ALLCLOSE = 1e-4
 """Its atol and rtol for float32 (get_tolerance_for_precision); 1e-2 for half precision."""
 ALLCLOSE_HALF = 1e-2
+
 STAYS_TRAINING = "\n\nModel.eval = lambda self: self\n"
 UNSEEN = ("out_of_bounds", "other_parameters")
 """Reasons of ours that its rule knows nothing about: it compares values only."""
@@ -72,9 +73,8 @@ def second_opinions(
     by_key = {one.key: official(one) for one in problems}
     known = [one for one in read_records(folder) if one.problem_key in by_key]
     left = [one for one in known if one.row not in done]
-    size = A_WORKER * judge.workers
-    for start in range(0, len(left), size):
-        found = _judged(left[start : start + size], by_key, judge)
+    for batch in in_batches(left, judge):
+        found = _judged(batch, by_key, judge)
         store.append(found)
         on_batch(found)
     return store.read()

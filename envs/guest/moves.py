@@ -25,6 +25,7 @@ JOINS = frozenset(("cat", "constant_pad_nd", "repeat", "stack"))
 """What copies several tensors into one, or one several times."""
 COMPOSED = torch._C.DispatchKey.CompositeImplicitAutograd
 PYTORCHS = ("aten", "prims")
+"""Whose operators are not the answer's, though some are written in Python."""
 OF_PYTHON = tuple(
     getattr(torch._C.DispatchKey, name) for name in ("CompositeExplicitAutograd", "CUDA", "CPU")
 )

@@ -80,13 +80,7 @@ RUN_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=16 << 20, processes=128, cp
 """A native kernel, all of its rounds; a thread for each row of a batch of 64 is honest."""
 TORCH_LIMITS = replace(RUN_LIMITS, memory_bytes=4 << 30)
 """The same beside PyTorch, which alone maps a gigabyte."""
-TRACE_LIMITS = Limits(
-    memory_bytes=4 << 30,
-    file_bytes=64 << 20,
-    processes=128,
-    cpu_seconds=120,
-    starts=Starts.PROCESSES,
-)
+TRACE_LIMITS = replace(TRITON_LIMITS, memory_bytes=4 << 30, processes=128)
 """A Python answer's host code, run once to learn what it asks for, each case in a process of its
 own; torch alone maps a gigabyte."""
 RECORD_LIMITS = replace(TRACE_LIMITS, file_bytes=1 << 20, starts=Starts.THREADS)
