@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
+from contextlib import suppress
 from pathlib import Path
 
 PACKAGE = Path(__file__).absolute().parents[1]
@@ -34,3 +36,19 @@ def write_whole(path: Path, content: bytes | str) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def prune(folder: Path, most_bytes: int) -> None:
+    """Removes what was used longest ago, until what is left in the folder has at most so much."""
+    known = []
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # another judge prunes, too
+            found = path.stat()
+            if stat.S_ISREG(found.st_mode):
+                known.append((found.st_mtime_ns, found.st_size, path))
+    total = sum(size for _, size, _ in known)
+    for _, size, path in sorted(known):
+        if total <= most_bytes:
+            break
+        path.unlink(missing_ok=True)
+        total -= size

@@ -178,7 +178,7 @@ def builds(spec: CaseSpec, sandboxes: Sandboxes) -> dict[str, Callable[[], float
     if nvcc_path():
         of_cuda = answer(DECLARATION, CUDA_INLINE)
         found |= {
-            "cuda, three generations": lambda: native("cuda", CUDA_NATIVE),
+            "native CUDA": lambda: native("cuda", CUDA_NATIVE),
             "inline, CUDA": lambda: inline(DECLARATION, CUDA_INLINE),
             "load_inline, CUDA": lambda: torchs_own(DECLARATION, CUDA_INLINE + fresh),
             "whole answer, inline, CUDA": lambda: native("inline", of_cuda),

@@ -1,8 +1,8 @@
 """How fast translated device code runs on this machine, with all of its checks.
 
-Kernels of the usual shapes, in CUDA: what each takes to build (nvcc for three generations, the
-translation, the C++ compiler), how long one call takes, and how many instructions of lanes that is
-a second. Needs nvcc and no device.
+Kernels of the usual shapes, in CUDA: what each takes to build (nvcc, the translation, the C++
+compiler), how long one call takes, and how many instructions of lanes that is a second. Needs nvcc
+and no device.
 
     python -m scripts.bench_ptx [--rounds 5]
 """

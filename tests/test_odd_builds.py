@@ -10,8 +10,14 @@ from collections.abc import Callable
 
 import pytest
 
-from kernelwright.envs.dialects.nvcc import MOST_MEMBERS, PTX_BYTES, OddArchiveError, unpacked
-from kernelwright.envs.replay.ptx import ARCHITECTURES, Needs, needs_of, static_facts
+from kernelwright.envs.dialects.nvcc import (
+    MOST_MEMBERS,
+    PTX_BYTES,
+    OddArchiveError,
+    code_of,
+    unpacked,
+)
+from kernelwright.envs.replay.ptx import Needs, needs_of, static_facts
 from kernelwright.envs.replay.steps import Fill, Place
 from kernelwright.envs.replay.trace import ARGUMENT_BYTES, Addresses, parameters_of
 from kernelwright.envs.sandbox.build import compile_once
@@ -19,13 +25,14 @@ from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 
 pytestmark = pytest.mark.sandbox
 
+CODE = f"kernels.compute_{max(code_of().values())}.ptx"
 PTX = ".visible .entry f(.param .u64 f_param_0, .param .align 8 .b8 f_param_1[24]) {\n  ret;\n}\n"
 
 
 def files() -> dict[str, bytes]:
     """What the script of a build leaves."""
-    reports = {f"{name}.info": b"" for name in ARCHITECTURES}
-    code = {f"kernels.compute_{name}.ptx": PTX.encode() for name in ARCHITECTURES}
+    reports = {f"{name}.info": b"" for name in code_of()}
+    code = {f"kernels.compute_{name}.ptx": PTX.encode() for name in code_of().values()}
     return {"kernel.so": b"library", **reports, **code}
 
 
@@ -66,7 +73,7 @@ def test_a_build_leaves_a_library_and_its_code() -> None:
     library, kernels = unpacked(packed(files()), "kernels", "mine")
     assert library == b"library"
     assert [(one.code, one.target) for one in kernels] == [
-        ("mine", f"sm_{name}") for name in ARCHITECTURES
+        ("mine", f"sm_{name}") for name in code_of()
     ]
 
 
@@ -78,8 +85,8 @@ ODD: dict[str, Callable[[], bytes]] = {
     "no report": lambda: packed({**files(), "90.info": b""} | {"x": b""}).replace(
         b"90.info", b"91.info"
     ),
-    "not text": lambda: packed(files() | {"kernels.compute_90.ptx": b"\xff"}),
-    "too much code": lambda: packed(files() | {"kernels.compute_90.ptx": bytes(PTX_BYTES + 1)}),
+    "not text": lambda: packed(files() | {CODE: b"\xff"}),
+    "too much code": lambda: packed(files() | {CODE: bytes(PTX_BYTES + 1)}),
     "too many files": lambda: packed({str(n): b"" for n in range(MOST_MEMBERS + 1)} | files()),
 }
 

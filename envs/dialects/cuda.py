@@ -1,8 +1,9 @@
-"""`cuda`: one CUDA C++ source with the native ABI, built by nvcc for three generations of GPUs.
+"""`cuda`: one CUDA C++ source with the native ABI, built by nvcc.
 
 Without a GPU it is built, its host code is run against a runtime that only writes down what is
-launched (native/recorder.h), and its device code is described: registers, spills, shared memory,
-and the instructions that it consists of. Whether it computes the right thing stays open.
+launched (native/recorder.h), and its device code is described, for three generations of GPUs:
+registers, spills, shared memory, and the instructions that it consists of. Then it is played on the
+CPU (envs/ptx).
 """
 
 from __future__ import annotations

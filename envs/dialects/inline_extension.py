@@ -14,17 +14,21 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import LIBRARY
-from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.sandbox.precompiled import precompiled
+from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags, nvcc_path
 
-FLAGS = (
-    *("-O3", "-std=c++20", "-shared", "-fPIC", "-w", "-I/include"),
-    *("-Wl,-Bsymbolic", "-fno-gnu-unique", "-Wl,-z,defs", "-Wl,--as-needed", "-lgomp"),
-)
+COMPILED = ("-O3", "-std=c++20", "-fPIC", "-w", "-fno-gnu-unique")
+LINKED = ("-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,--as-needed", "-lgomp")
 """-Bsymbolic, -fno-gnu-unique: two libraries of an answer have nothing in common."""
-TRACED_FLAGS = (
-    *("-std=c++20", "-w", "-Xlinker", "-Bsymbolic", "-I/include", "-DKERNELWRIGHT_TRACED"),
+TRACED = ("-std=c++20", "-w", "-DKERNELWRIGHT_TRACED")
+HOST = ("-fPIC", *TRACED)
+"""Of C++ beside CUDA: it is traced and never timed."""
+DEVICE = (
+    *("-Xlinker", "-Bsymbolic", "-I/include", *TRACED),
     "--expt-relaxed-constexpr",  # as torch's own load_inline has it
 )
+UNCHANGED, CHANGED = {"-O2", "-O3", "-march=native"}, ("-fopenmp", "-ffast-math")
+"""Flags with which a header is as it is without them, or is another."""
 STEM = "kernels"
 
 HARMLESS = re.compile(
@@ -127,12 +131,26 @@ class Extension(BaseModel):
 
     def traced_command(self) -> list[str]:
         """What builds one with CUDA in it, with the runtime that records."""
+        compiler = nvcc_path() or ""
         half = any(HALVES.search(one) for one in [*self.cuda_sources, *self.cpp_sources])
-        defined = [*self._defined, *(["-DKERNELWRIGHT_HALF"] if half else [])]
-        flags = [*TRACED_FLAGS, *defined, *self.extra_cuda_cflags]
-        return nvcc.command(nvcc_path() or "", flags, [*self.files(), nvcc.RUNTIME])
+        flags = [*DEVICE, *self._defined, *(["-DKERNELWRIGHT_HALF"] if half else [])]
+        sources = [f"{STEM}.cu", "main.o", nvcc.RUNTIME]
+        return nvcc.command(
+            compiler, [*flags, *self.extra_cuda_cflags], sources, first=self._host(compiler)
+        )
+
+    def _host(self, compiler: str) -> list[str]:
+        """The words that compile C++ beside CUDA."""
+        own = [one for one in self.extra_cflags if one.startswith(("-D", "-U"))]
+        read = [*precompiled(HOST), "-I/include", *nvcc.headers(compiler)]
+        return [compiler_path(), *HOST, *read, *self._defined, *own, "-c", "main.cpp"]
 
     def words(self) -> list[str]:
         """The compiler's for C++ alone. Flags of the answer come last, so that they win."""
         own = [*self.extra_cflags, *self.extra_ldflags]
-        return [*FLAGS, *self._defined, *own, "-o", LIBRARY, *self.files()]
+        read: tuple[str, ...] = ()
+        if UNCHANGED.union(CHANGED).issuperset(self.extra_cflags):
+            changed = (one for one in CHANGED if one in self.extra_cflags)
+            read = precompiled((*native_flags(), *COMPILED, *changed))
+        flags = [*COMPILED, *LINKED, *read, "-I/include", *self._defined]
+        return [*flags, *own, "-o", LIBRARY, *self.files()]

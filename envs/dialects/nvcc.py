@@ -1,19 +1,25 @@
-"""nvcc for three generations of GPUs: a library without a CUDA runtime, its device code as PTX, and
-what the assembler says about that.
+"""nvcc: a library without a CUDA runtime, its device code as PTX, and what the assembler says about
+that for three generations of GPUs.
 
 Host code is traced and never timed, so it is not optimised; what runs is assembled from the PTX.
+Compiling costs seconds a generation and assembling hundredths, so code is compiled for the
+generations that run it here, and assembled for the later ones from that.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import re
+import shlex
+import subprocess
 import tarfile
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from kernelwright.envs.dialects.base import LIBRARY
-from kernelwright.envs.hardware import pretended_architecture
+from kernelwright.envs.hardware import gpus, pretended_architecture
 from kernelwright.envs.replay.plan import Kernel
 from kernelwright.envs.replay.ptx import ARCHITECTURES
 from kernelwright.envs.sandbox.build import compile_once
@@ -27,32 +33,60 @@ RUNTIME = "runtime.o"
 """The CUDA runtime of what is traced, or what the jail lacks of it."""
 
 _SCRIPT = """
-set -e; mkdir keep; "$@"; cd keep
-for name in {names}; do
-  {ptxas} -v {capped} -arch=sm_$name {stem}.compute_$name.ptx -o /dev/null 2> $name.info
-done
+set -e; {first}; mkdir keep; "$@"; cd keep
+if [ -e {stem}.ptx ]; then mv {stem}.ptx {only}; fi
+{reports}
 tar -cf - -C /scratch {library} -C /scratch/keep {stem}.*.ptx *.info >&3
 """
+"""PTX is called after its generation only where there are several."""
 
 
-def command(compiler: str, flags: Sequence[str], sources: Sequence[str]) -> list[str]:
-    """A shell's line that builds these, the first of which has the device code; its archive is for
-    `members`."""
+def command(
+    compiler: str, flags: Sequence[str], sources: Sequence[str], first: Sequence[str] = (":",)
+) -> list[str]:
+    """A shell's line that builds these, the first of which has the device code, once `first` has
+    run; its archive is for `unpacked`."""
     stem = sources[0].partition(".")[0]
-    names = " ".join(map(str, ARCHITECTURES))
+    assemble, ptx_of = f"{assembler(compiler)} -v -o /dev/null", code_of()
     cap = re.findall(r"maxrregcount[ =,](\d{1,3})\b", " ".join(flags))
     capped = f"-maxrregcount={cap[-1]}" if cap else ""
+    reports = "\n".join(
+        f"{assemble} {capped} -arch=sm_{name} {_file(stem, code)} 2> {name}.info"
+        for name, code in ptx_of.items()
+    )
     script = _SCRIPT.format(
-        names=names, ptxas=assembler(compiler), capped=capped, stem=stem, library=LIBRARY
+        first=shlex.join(first),
+        stem=stem,
+        only=_file(stem, min(ptx_of.values())),
+        reports=reports,
+        library=LIBRARY,
     )
     targets = [
         word
-        for name in ARCHITECTURES
+        for name in sorted(set(ptx_of.values()))
         for word in ("-gencode", f"arch=compute_{name},code=compute_{name}")
     ]
     kept = ["--keep", "--keep-dir", "keep"]
     line = [compiler, *FLAGS, *targets, *kept, "-o", LIBRARY, *sources, *flags]
     return ["/bin/sh", "-c", script, "sh", *line]
+
+
+def _file(stem: str, architecture: int) -> str:
+    return f"{stem}.compute_{architecture}.ptx"
+
+
+def code_of() -> dict[int, int]:
+    """Generation → the newest with PTX that it runs. PTX there is for the device that is pretended
+    and for those that are here; a generation older than all has none."""
+    here = [pretended_architecture(), *(one.architecture for one in gpus())]
+    compiled = {
+        max(fit) for one in here if (fit := [each for each in ARCHITECTURES if each <= one])
+    }
+    return {
+        name: max(fit)
+        for name in ARCHITECTURES
+        if (fit := [each for each in compiled if each <= name])
+    }
 
 
 def runtime(source: str, sandboxes: Sandboxes) -> bytes:
@@ -81,7 +115,7 @@ def unpacked(archive: bytes, stem: str, code: str = "") -> tuple[bytes, list[Ker
     """
     try:
         files = _members(archive)
-        kernels = [_kernel(files, stem, code, name) for name in ARCHITECTURES]
+        kernels = [_kernel(files, stem, code, *pair) for pair in code_of().items()]
         return files[LIBRARY], kernels
     except Exception as error:  # noqa: BLE001  the named boundary: an answer could write all of it
         raise OddArchiveError(
@@ -89,8 +123,10 @@ def unpacked(archive: bytes, stem: str, code: str = "") -> tuple[bytes, list[Ker
         ) from None
 
 
-def _kernel(files: Mapping[str, bytes], stem: str, code: str, architecture: int) -> Kernel:
-    ptx, info = files[f"{stem}.compute_{architecture}.ptx"], files[f"{architecture}.info"]
+def _kernel(
+    files: Mapping[str, bytes], stem: str, code: str, architecture: int, compiled: int
+) -> Kernel:
+    ptx, info = files[_file(stem, compiled)], files[f"{architecture}.info"]
     if len(ptx) > PTX_BYTES:
         raise ValueError(f"{len(ptx)} bytes of PTX")
     return Kernel(
@@ -113,6 +149,15 @@ def _members(archive: bytes) -> dict[str, bytes]:
             if file is not None:
                 found[member.name.rpartition("/")[2]] = file.read()
     return found
+
+
+@lru_cache
+def headers(compiler: str) -> tuple[str, ...]:
+    """What tells a C++ compiler where this nvcc's headers lie, as nvcc itself would."""
+    words = [compiler, "--dryrun", "-x", "c++", "-c", os.devnull]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stderr
+    found = re.findall(r"^#\$ (?:SYSTEM_)?INCLUDES=(.*)$", said, re.MULTILINE)
+    return tuple(word for line in found for word in shlex.split(line))
 
 
 def assembler(compiler: str) -> str:

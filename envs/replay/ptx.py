@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 ARCHITECTURES = (80, 90, 100)
-"""Generations of NVIDIA GPUs that code is built for: Ampere, Hopper, Blackwell."""
+"""Generations of NVIDIA GPUs that code is described for: Ampere, Hopper, Blackwell."""
 
 SHARED_BYTES = {80: 167936, 90: 233472, 100: 233472}
 """Shared memory of a multiprocessor, by generation."""

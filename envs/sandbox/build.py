@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import stat
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelwright.envs.memfd import memfd
-from kernelwright.envs.paths import cache_folder, write_whole
+from kernelwright.envs.paths import cache_folder, prune, write_whole
 from kernelwright.envs.sandbox.limits import BUILD_LIMITS, Limits
 from kernelwright.envs.sandbox.patience import patience
 from kernelwright.envs.sandbox.toolchain import toolchain_fingerprint
@@ -79,22 +77,6 @@ def compile_once(
         if secrets.randbelow(WRITES_BETWEEN_LOOKS) == 0:
             prune(folder.parent, MOST_KEPT_BYTES)
     return made
-
-
-def prune(folder: Path, most_bytes: int) -> None:
-    """Removes what was used longest ago, until what is left in the folder has at most so much."""
-    known = []
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # another judge prunes, too
-            found = path.stat()
-            if stat.S_ISREG(found.st_mode):
-                known.append((found.st_mtime_ns, found.st_size, path))
-    total = sum(size for _, size, _ in known)
-    for _, size, path in sorted(known):
-        if total <= most_bytes:
-            break
-        path.unlink(missing_ok=True)
-        total -= size
 
 
 def _compile(

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from kernelwright.envs.memfd import KEPT_HEAP
 from kernelwright.envs.paths import PACKAGE, SEARCHED
+from kernelwright.envs.sandbox.precompiled import THERE, precompiled_folder
 from kernelwright.envs.sandbox.toolchain import (
     NATIVE,
     jail_path,
@@ -92,10 +93,11 @@ def native() -> Inside:
     cuda = nvcc_folder()
     found = [str(folder) for folder in (tools, cuda) if folder]
     shown = [(folder, folder) for folder in found]
+    ours = [(jail_path(), "/jail"), (HEADERS, "/include"), (precompiled_folder(), THERE)]
     return Inside(
         command=("/jail",),
-        shown=((str(jail_path()), "/jail"), (str(HEADERS), "/include"), *shown),
-        readable=("/include", *found),
+        shown=(*((str(here), there) for here, there in ours), *shown),
+        readable=("/include", THERE, *found),
         hidden=_hidden(found),
         environment=KEPT_HEAP,
         stamp=content_hash(_triton_version(), *_sources(HEADERS, "*.h")),
