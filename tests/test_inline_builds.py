@@ -125,10 +125,10 @@ def test_code_is_compiled_for_what_runs_it_here_and_assembled_for_what_is_newer(
 
 
 @with_nvcc
-@pytest.mark.parametrize("code_of", [{80: 80, 90: 80, 100: 80}, {90: 90, 100: 100}])
-def test_a_build_has_the_code_and_the_assemblers_word_for_each_generation(
-    code_of: dict[int, int], sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
+def test_a_build_for_two_generations_has_the_code_and_the_assemblers_word_for_each(
+    sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    code_of = {90: 90, 100: 100}  # for one generation all other answers are built
     monkeypatch.setattr(nvcc, "code_of", lambda: code_of)
     made = build_extension(extension(DECLARED, CUDA), sandboxes)
     assert made.failure is None, made.log
