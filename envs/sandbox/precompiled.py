@@ -17,7 +17,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from kernelwright.envs.paths import cache_folder, prune
-from kernelwright.envs.sandbox.toolchain import NATIVE, compiler_path, toolchain_fingerprint
+from kernelwright.envs.sandbox.toolchain import (
+    HEADERS,
+    NATIVE,
+    compiler_path,
+    sources_in,
+    toolchain_fingerprint,
+)
 from kernelwright.envs.types import content_hash
 
 HEADER = "kernelwright/torch.h"
@@ -35,8 +41,7 @@ def precompiled_folder() -> Path:
 @lru_cache
 def precompiled(flags: tuple[str, ...]) -> tuple[str, ...]:
     """What tells g++ to read the header first, made with these flags, for a job that uses them."""
-    sources = [one.read_text() for one in sorted((NATIVE / "include").rglob("*.h"))]
-    name = content_hash(toolchain_fingerprint(), *flags, *sources)
+    name = content_hash(toolchain_fingerprint(), *flags, *sources_in(HEADERS, "*.h"))
     path = precompiled_folder() / name / f"{HEADER}.gch"
     with suppress(OSError, subprocess.CalledProcessError):  # a full disk: it is read plainly
         if not path.exists():

@@ -24,18 +24,20 @@ from kernelwright.envs.memfd import KEPT_HEAP
 from kernelwright.envs.paths import PACKAGE, SEARCHED
 from kernelwright.envs.sandbox.precompiled import THERE, precompiled_folder
 from kernelwright.envs.sandbox.toolchain import (
+    HEADERS,
     NATIVE,
     jail_path,
     nvcc_folder,
     operators_path,
     pyjail_path,
+    sources_in,
     triton_tools,
 )
 from kernelwright.envs.types import content_hash
 
 OPERATORS = "/operators.so"
 """Where native/torch/operators.cpp is shown."""
-GUEST, HEADERS = Path(__file__).parents[1] / "guest", NATIVE / "include"
+GUEST = Path(__file__).parents[1] / "guest"
 _START = "import sys; sys.path.insert(0, '/judge'); from kernelwright.envs.guest.main import main; "
 _START += "main(sys.argv[1], int(sys.argv[2]))"
 FROM_OUTSIDE = ("OMP_NUM_THREADS", "CXX", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
@@ -100,7 +102,7 @@ def native() -> Inside:
         readable=("/include", THERE, *found),
         hidden=_hidden(found),
         environment=KEPT_HEAP,
-        stamp=content_hash(_triton_version(), *_sources(HEADERS, "*.h")),
+        stamp=content_hash(_triton_version(), *sources_in(HEADERS, "*.h")),
     )
 
 
@@ -123,7 +125,7 @@ def python() -> Inside:
         readable=("/judge", *sorted(folders)),
         hidden=_hidden(folders),
         environment=environment,
-        stamp=content_hash(version("torch"), _triton_version(), *_sources(GUEST, "*.py")),
+        stamp=content_hash(version("torch"), _triton_version(), *sources_in(GUEST, "*.py")),
     )
 
 
@@ -142,7 +144,7 @@ def beside_torch() -> Inside:
         readable=(*plain.readable, *folders),
         hidden=_hidden(folders),
         environment={**_from_outside(), **plain.environment, "LD_PRELOAD": OPERATORS},
-        stamp=content_hash(plain.stamp, version("torch"), *_sources(NATIVE / "torch", "*.cpp")),
+        stamp=content_hash(plain.stamp, version("torch"), *sources_in(NATIVE / "torch", "*.cpp")),
     )
 
 
@@ -210,10 +212,6 @@ def _packages() -> set[str]:
     said = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, check=True)
     found = map(Path, said.stdout.decode().split("\0"))
     return {str(one) for one in found if one.is_dir() and one != SEARCHED}
-
-
-def _sources(folder: Path, pattern: str) -> list[str]:
-    return [path.read_text() for path in sorted(folder.rglob(pattern))]
 
 
 def _triton_version() -> str:

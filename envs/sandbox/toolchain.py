@@ -16,6 +16,7 @@ from kernelwright.envs.paths import cache_folder
 from kernelwright.envs.types import content_hash
 
 NATIVE = Path(__file__).parents[1] / "native"
+HEADERS = NATIVE / "include"
 CODE = (".py", ".h", ".cuh", ".cpp")
 KIND = ("model name", "cpu family", "model\t", "stepping", "cache size", "flags")
 """Lines of /proc/cpuinfo that say what a core can do; clouds call many kinds by one name."""
@@ -93,6 +94,11 @@ def triton_tools() -> Path | None:
     triton = package_folder("triton")
     folder = triton and triton / "backends" / "nvidia" / "bin"
     return folder if folder and folder.is_dir() else None
+
+
+def sources_in(folder: Path, pattern: str) -> list[str]:
+    """The texts of the files in a folder and below, in the order of their names."""
+    return [path.read_text() for path in sorted(folder.rglob(pattern))]
 
 
 def code_version() -> str:
