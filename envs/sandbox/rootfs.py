@@ -102,7 +102,7 @@ def native() -> Inside:
         readable=("/include", THERE, *found),
         hidden=_hidden(found),
         environment=KEPT_HEAP,
-        stamp=content_hash(_triton_version(), *sources_in(HEADERS, "*.h")),
+        stamp=content_hash(_triton_version(), *sources_in(HEADERS, "*.*")),
     )
 
 
