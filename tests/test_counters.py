@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kernelwright.envs.ptx.program import program
 from kernelwright.envs.replay.counters import PREFIX, split_counters
 from kernelwright.envs.replay.counters import counted as counted_line
-from tests.ptx_tools import HEAD, launch, library, plan_of, run_main, spec_of
+from tests.ptx_tools import HEAD, Array, launch, library, outputs_of, plan_of, run_main, spec_of
 
 KERNEL = """
 .visible .entry k(.param .u64 x, .param .u64 o)
@@ -74,6 +76,68 @@ def test_lanes_that_want_other_words_of_one_bank_wait_for_each_other(
     step: int, access: str, times: float, tmp_path: Path
 ) -> None:
     assert counted(IN.format(step=step) + access, tmp_path)["bank_conflicts"] == times
+
+
+PLACES = """
+.visible .entry k(.param .u64 x, .param .u64 o)
+{{
+.reg .pred %p<3>; .reg .b16 %h<9>; .reg .b32 %r<19>; .reg .b64 %d<19>;
+.shared .align 16 .b8 s[4096];
+ld.param.u64 %d1, [x]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+mad.lo.u32 %r3, %r2, 32, %r1; mul.wide.u32 %d3, %r3, 8; add.s64 %d4, %d1, %d3;
+ld.global.u64 %d5, [%d4]; setp.ne.s64 %p1, %d5, -1;
+cvt.u32.u64 %r5, %d5; mov.u32 %r6, s; add.u32 %r6, %r6, %r5;
+@%p1 ld.shared.{access}, [%r6];
+ret;
+}}
+"""
+WIDTHS = {
+    1: "u8 %h1",
+    2: "u16 %h1",
+    4: "u32 %r9",
+    8: "u64 %d9",
+    16: "v4.u32 {%r9, %r10, %r11, %r12}",
+}
+OFF = 2**64 - 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_passes_are_the_most_words_that_a_bank_is_asked_for(
+    width: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(width)
+    warps = [_places(rng, width) for _ in range(200)]
+    spec = spec_of(["x"], {"out": 1}, 32 * len(warps))
+    text = HEAD + PLACES.format(access=WIDTHS[width])
+    plan = plan_of(text, [launch("k", ["x", "out"], blocks=len(warps))])
+    outputs_of(spec, plan, [np.concatenate(warps)])
+    (facts,), _ = split_counters(capfd.readouterr().err)
+    asked = [group for places in warps for group in _groups(places, width)]
+    passes = sum(_passes(group, width) for group in asked)
+    assert dict(facts)[PREFIX + "bank_conflicts"] == pytest.approx(passes / len(asked), rel=1e-12)
+
+
+def _places(rng: np.random.Generator, width: int) -> Array:
+    """Where 32 lanes read, in bytes: in steps, anywhere, or close together; some are off."""
+    lanes = np.arange(32, dtype=np.uint64)
+    steps = lanes * rng.integers(1, 4096 // 32 // width + 1) % (4096 // width)
+    anywhere, close = (rng.integers(0, most, 32) for most in (4096 // width, 40))
+    chosen = (steps, anywhere, close)[rng.integers(3)].astype(np.uint64) * np.uint64(width)
+    if rng.random() < 0.5:
+        chosen[rng.random(32) < rng.random()] = OFF
+    return chosen
+
+
+def _groups(places: Array, width: int) -> list[set[int]]:
+    """The places of lanes that are served together, where one is."""
+    size = 32 * 4 // max(width, 4)
+    groups = [places[i : i + size] for i in range(0, 32, size)]
+    return [set(map(int, one[one != OFF])) for one in groups if (one != OFF).any()]
+
+
+def _passes(places: set[int], width: int) -> int:
+    words = {word for at in places for word in range(at // 4, (at + width - 1) // 4 + 1)}
+    return max(Counter(word % 32 for word in words).values())
 
 
 def test_instructions_and_lanes_are_those_that_ran(tmp_path: Path) -> None:

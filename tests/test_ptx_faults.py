@@ -16,7 +16,7 @@ pytestmark = pytest.mark.sandbox
 START = """
 .visible .entry {name}(.param .u64 x, .param .u64 o)
 {{
-.reg .pred %p<9>; .reg .b32 %r<19>; .reg .b64 %d<19>; .reg .f32 %f<9>;
+.reg .pred %p<9>; .reg .b32 %r<19>; .reg .b64 %d<19>; .reg .f32 %f<9>; .reg .b16 %h<9>;
 .shared .align 16 .b8 s[1024];
 .local .align 8 .b8 own[64];
 ld.param.u64 %d1, [x]; ld.param.u64 %d2, [o];
@@ -32,6 +32,32 @@ WRITE = "st.shared.u32 [%r3], %r1;"
 READ = "ld.shared.u32 %r9, [%r3]; cvt.u64.u32 %d9, %r9; st.global.u64 [%d5], %d9;"
 COPY = "cp.async.ca.shared.global [%r3], [%d4], 4;"
 
+MUL = "mul.lo.u32 %r10, %r10, {}; add.u32 %r11, %r11, %r10;"
+PATTERNS = {
+    "side_by_side": (MUL.format(4), "u32", "%r1"),
+    "in_every_second_word": (MUL.format(8), "u32", "%r1"),
+    "in_a_column": (MUL.format(32), "u32", "%r1"),
+    "backwards": ("sub.u32 %r10, 31, %r10; " + MUL.format(4), "u32", "%r1"),
+    "in_two_places": ("shr.u32 %r10, %r10, 4; " + MUL.format(64), "u32", "%r1"),
+    "in_one_place": ("", "u32", "%r1"),
+    "four_words_each": (MUL.format(16), "v4.u32", "{%r1, %r2, %r1, %r2}"),
+    "a_byte_each": (MUL.format(1), "u8", "%h1"),
+    "two_bytes_of_four": (MUL.format(4), "u16", "%h1"),
+}
+"""Name → (where lane %r10 of a warp reads or writes in %r11, of what type, which registers)."""
+
+
+def from_warp_to_warp(pattern: str, lanes: int, between: str) -> str:
+    """What the first warp writes, the second reads; only the first lanes of both."""
+    where, kind, value = PATTERNS[pattern]
+    return (
+        f"mov.u16 %h1, 5; and.b32 %r10, %r1, 31; setp.ge.u32 %p4, %r10, {lanes}; mov.u32 %r11, s; "
+        f"{where} @!%p1 bra R; @%p4 bra R; st.shared.{kind} [%r11], {value}; R: {between} "
+        f"@%p1 bra E; @%p4 bra E; ld.shared.{kind} {value}, [%r11]; E:"
+    )
+
+
+WARPS = {f"{name}_{lanes}": (name, lanes) for name in PATTERNS for lanes in (32, 13, 1)}
 FAULTS = {
     "reads_past_the_end": ("illegal_address", "ld.global.u64 %d9, [%d4+8000];"),
     "reads_before_the_start": ("illegal_address", "ld.global.u64 %d9, [%d4+-8];"),
@@ -97,7 +123,20 @@ FAULTS = {
         "missing_wait",
         f"{COPY} cp.async.commit_group; cp.async.wait_group 1; {READ}",
     ),
-}
+    "reads_before_a_neighbours_copy_came": (
+        "missing_wait",
+        f"{COPY} cp.async.commit_group; xor.b32 %r3, %r3, 124; {READ}",
+    ),
+    "adds_to_what_nobody_waited_for": (
+        "race",
+        "@%p2 st.shared.u32 [s], 0; atom.shared.add.u32 %r9, [s], 1;",
+    ),
+    "reads_what_others_add_to": (
+        "race",
+        "@%p2 st.shared.u32 [s], 0; bar.sync 0; atom.shared.add.u32 %r9, [s], 1; "
+        "ld.shared.u32 %r8, [s];",
+    ),
+} | {f"races_{name}": ("race", from_warp_to_warp(*pattern, "")) for name, pattern in WARPS.items()}
 """Name → (what it has to be called, what the kernel does)."""
 
 FINE = {
@@ -109,7 +148,11 @@ FINE = {
     "ld.shared.u32 %r8, [s];",
     "atomics": "@%p2 st.shared.u32 [s], 0; bar.sync 0; atom.shared.add.u32 %r9, [s], 1; "
     "bar.sync 0; ld.shared.u32 %r8, [s];",
+    "a_warp_reads_what_it_added_to": f"{WRITE} atom.shared.add.u32 %r9, [%r3], 1; "
+    "bar.warp.sync 0xffffffff; xor.b32 %r3, %r3, 4; ld.shared.u32 %r8, [%r3];",
     "uninitialised_and_not_used": "ld.shared.u32 %r9, [%r3];",
+    "uninitialised_in_a_column": "and.b32 %r10, %r1, 31; mov.u32 %r11, s; "
+    f"{MUL.format(32)} ld.shared.u32 %r9, [%r11];",
     "half_a_block_leaves_early": f"@%p1 bra A; ret; A: bar.sync 0; {WRITE} {READ}",
     "a_lane_waits_for_another": "@!%p2 bra A; mov.u32 %r9, 1; st.volatile.shared.u32 [s], %r9; A: "
     "ld.volatile.shared.u32 %r8, [s]; setp.ne.u32 %p3, %r8, 1; @%p3 bra A;",
@@ -117,7 +160,7 @@ FINE = {
     "call.uni (r), vprintf, (p); ld.param.b32 %r9, [r+0]; }",
     "an_idle_lane_reads_far": "setp.gt.u32 %p3, %r1, 5; @!%p3 bra B; "
     "add.s64 %d4, %d4, 90000; bra C; B: ld.global.u32 %r9, [%d4]; C:",
-}
+} | {f"meets_{name}": from_warp_to_warp(*pattern, "bar.sync 0;") for name, pattern in WARPS.items()}
 
 
 def statuses(folder: Path, *flags: str) -> dict[str, tuple[int, str]]:

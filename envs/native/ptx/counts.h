@@ -37,13 +37,22 @@ template <u32 BYTES> INLINE void count_global(const u64* a, u32 mask, bool row) 
   else count_scattered(a, mask);
 }
 
-// 32 banks of 4 bytes; accesses of 8 and 16 bytes go in halves and quarters of a warp (CUDA guide, 16.4.3).
+// Whether the words of these lanes lie in one row of banks, so that no bank is asked for two.
+template <u32 BYTES> INLINE bool in_one_row(const u32* a, u32 lanes) {
+  u32 low = ~0u, high = 0;
+  _Pragma("omp simd") for (u32 l = 0; l < lanes; ++l) low = a[l] < low ? a[l] : low, high = a[l] > high ? a[l] : high;
+  return (high + BYTES - 1) / 4 - low / 4 < 32;
+}
+// 32 banks of 4 bytes; accesses of 8 and 16 bytes go in halves and quarters of a warp (CUDA guide, 16.4.3). Lanes
+// that are off point where another does.
 template <u32 BYTES> CALL void count_banks(const u32* a, u32 mask) {
   static_assert(BYTES <= 32, "a word of each bank for every lane, at most");
   const u32 group = BYTES >= 16 ? 8 : BYTES == 8 ? 16 : 32;
   for (u32 first = 0; first < 32; first += group) {
     const u32 on = mask >> first & (u32)((1ull << group) - 1);
     if (!on) continue;
+    ++counted.conflict_free;
+    if (in_one_row<BYTES>(a + first, group)) { ++counted.wavefronts; continue; }
     u32 words[32][32], in_bank[32] = {}, most = 1;
     EACH(on) for (u32 word = a[first + l] / 4; word <= (a[first + l] + BYTES - 1) / 4; ++word) {
       u32& count = in_bank[word % 32];
@@ -55,7 +64,6 @@ template <u32 BYTES> CALL void count_banks(const u32* a, u32 mask) {
       most = count > most ? count : most;
     }
     counted.wavefronts += most;
-    ++counted.conflict_free;
   }
 }
 template <u32 BYTES> INLINE void count_shared(const u32* a, u32 mask, bool one, bool row) {

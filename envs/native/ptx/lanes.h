@@ -32,7 +32,7 @@ template <int K> struct Tile { alignas(64) float a[16][K], b[K][8], c[16][8]; };
 template <int K> INLINE void multiply(Tile<K>& t) {
   for (int i = 0; i < 16; ++i)
     for (int k = 0; k < K; ++k)
-      for (int j = 0; j < 8; ++j) t.c[i][j] += t.a[i][k] * t.b[k][j];
+      _Pragma("omp simd") for (int j = 0; j < 8; ++j) t.c[i][j] += t.a[i][k] * t.b[k][j];
 }
 template <bool BF> INLINE float half_of(u32 x, int i) { const u16 y = i ? high16(x) : low16(x); return BF ? b2f(y) : h2f(y); }
 template <int K> INLINE void get_c(Tile<K>& t, const Lanes<u32>* c) {
@@ -83,9 +83,10 @@ template <int K, class A, class B, bool SATURATED> CALL void mma_bytes(const Lan
 template <int N, bool TRANSPOSED> CALL void load_matrix(Warp& w, u32 id, u32 mask, const u32* a, Lanes<u32>* to) {
   if (mask != ~0u) warn(kDiverged, *w.block, id, mask ? __builtin_ctz(mask) : 0, w.number, 0);
   const u32 rows = N == 4 ? ~0u : (u32)((1ull << (8 * N)) - 1);
-  const Shape shape = reach_shared<16>(w, id, a, rows);
-  count_shared<16>(a, rows, shape.one, shape.row);
-  EACH(rows) touch<kRead>(w, id, l, a[l], 16, true, w.block->launch->kernel->shared_unit);
+  Reach at;
+  reach_shared<16>(w, id, a, rows, at);
+  count_shared<16>(at.a, rows, at.one, at.row);
+  if (!touch_all<kRead>(w, at, 16)) EACH(rows) touch<kRead>(w, id, l, a[l], 16, true);
   const u8* from = w.block->shared;
   for (int i = 0; i < N; ++i)
     for (int l = 0; l < 32; ++l)

@@ -65,95 +65,107 @@ CALL void race(Warp& w, u32 id, u32 lane, u32 at) {
   if (b.launch->kernel->weak_order) return warn(kMaybeRace, b, id, lane, w.number, kSharedWindow + at);
   fail(kRace, b, id, lane, w.number, kSharedWindow + at);
 }
-// `unit`: the kernel's, a constant where this is inlined.
-template <How HOW> INLINE void touch(Warp& w, u32 id, u32 lane, u32 at, u32 bytes, bool changes, u32 unit) {
+// Where lanes read or write, those that are off as the first that is on: all at one place, or side by side.
+struct Reach { alignas(64) u32 a[32]; bool one, row; };
+INLINE u32 mine(const Warp& w) { return w.block->epoch << kEpoch | w.number; }
+// Whether a stamp is of another warp than `me`, and of no earlier epoch.
+INLINE u32 others(u32 me, u32 stamp) { return ((stamp ^ me) & ~kAtomic) - 1 < (1u << kEpoch) - 1; }
+// What an atomic leaves: one among atomics only, if nobody wrote or read in another way since the barrier.
+INLINE u32 updated(u32 me, u32 stamp) {
+  const bool plain = stamp >> kEpoch == me >> kEpoch && !(stamp & kAtomic);
+  return me | (plain ? 0 : kAtomic) | (others(me, stamp) ? kMany : 0);
+}
+template <How HOW> INLINE void touch(Warp& w, u32 id, u32 lane, u32 at, u32 bytes, bool changes) {
   Block& b = *w.block;
-  const u32 who = w.number * 32 + lane, now = b.epoch << 11;
-  for (u32 i = at / unit; i <= (at + bytes - 1) / unit; ++i) {
+  const u32 me = mine(w), fine = HOW == kUpdate ? kAtomic : 0;
+  for (u32 i = at >> b.unit_shift; i <= (at + bytes - 1) >> b.unit_shift; ++i) {
     u32 &last = b.shadow.written[i], &seen = b.shadow.read[i];
-    const u32 writer = last & 0x7ff, reader = seen & 0x7ff, me = HOW == kUpdate ? kAtomic : who;
-    const bool written = last >> 11 == b.epoch, read = seen >> 11 == b.epoch && reader >> 5 != w.number;
+    const bool written = others(me, last), read = others(me, seen);
     if (last == kPending) {
       if (HOW == kRead) fail(kMissingWait, b, id, lane, w.number, kSharedWindow + at);
-    } else if (HOW != kWrite && last >> 11 < b.first_epoch) {
+    } else if (HOW != kWrite && last >> kEpoch < b.first_epoch) {
       warn(kUninitialised, b, id, lane, w.number, kSharedWindow + at);
     }
-    if (written && writer != me && writer >> 5 != w.number && (HOW == kRead || changes)) race(w, id, lane, at);
-    if (HOW != kRead && read && changes && reader != me) race(w, id, lane, at);
-    if (HOW == kRead) {
-      seen = now | (read ? kMany : who);
-    } else {
-      last = now | me;
-      if (HOW == kUpdate) seen = now | kAtomic;
-    }
+    if (written && !(last & fine) && (HOW == kRead || changes)) race(w, id, lane, at);
+    if (HOW != kRead && read && !(seen & fine) && changes) race(w, id, lane, at);
+    if (HOW == kRead) seen = read ? me | kMany : me;
+    if (HOW == kWrite) last = me;
+    if (HOW == kUpdate) last = updated(me, last), seen = updated(me, seen);
   }
 }
-// The same for 32 lanes side by side, a unit each; false where a lane needs a closer look.
-template <How HOW> INLINE bool touch_row(Warp& w, u32 first_unit) {
-  Block& b = *w.block;
-  u32 *last = b.shadow.written + first_unit, *seen = b.shadow.read + first_unit;
-  const u32 epoch = b.epoch, since = b.first_epoch, mine = w.number;
+// The same for 32 lanes at once, a unit each and side by side where ROW; false where one needs a closer look.
+template <How HOW, bool ROW> INLINE bool touch_all(Warp& w, const u32* a, u32 bytes) {
+  static_assert(HOW != kUpdate, "atomics go one by one");
+  const Block& b = *w.block;
+  const u32 shift = b.unit_shift, count = ROW ? 1 : bytes >> shift, epoch = b.epoch, since = b.first_epoch, me = mine(w);
+  const u32 first = ROW ? a[0] >> shift : 0;
+  alignas(64) u32 at[32], writer[32], reader[32];
   u32 odd = 0;
-  LANES {
-    const u32 other = (last[l] >> 11 == epoch) & ((last[l] & 0x7ff) >> 5 != mine);
-    const u32 unknown = (last[l] >> 11) - since > epoch - since;  // not of this block, or not arrived
-    const u32 read = (seen[l] >> 11 == epoch) & ((seen[l] & 0x7ff) >> 5 != mine);
-    odd |= HOW == kRead ? other | unknown : other | read | (last[l] == kPending);
+  LANES at[l] = a[l] >> shift;
+  for (u32 i = 0; i < count; ++i) {
+    u32 *const last = b.shadow.written + first + i, *const seen = b.shadow.read + first + i;
+    LANES writer[l] = last[ROW ? l : at[l]], reader[l] = seen[ROW ? l : at[l]];
+    LANES {
+      const u32 unknown = (writer[l] >> kEpoch) - since > epoch - since;  // not of this block, or not arrived
+      odd |= others(me, writer[l]) | (HOW == kRead ? unknown : others(me, reader[l]));
+      reader[l] = others(me, reader[l]) ? me | kMany : me;
+    }
+    if (HOW == kRead) LANES seen[ROW ? l : at[l]] = reader[l];
   }
   if (odd) return false;
-  LANES {
-    const u32 who = epoch << 11 | (mine * 32 + l);
-    const u32 others = (seen[l] >> 11 == epoch) & ((seen[l] & 0x7ff) >> 5 != mine);
-    if (HOW == kRead) seen[l] = others ? epoch << 11 | kMany : who;
-    else last[l] = who;
+  for (u32 i = 0; HOW == kWrite && i < count; ++i) {
+    u32* const last = b.shadow.written + first + i;
+    LANES last[ROW ? l : at[l]] = me;
   }
   return true;
 }
-struct Shape { bool one, row; };  // all lanes at one place, or side by side
-template <u32 BYTES> INLINE Shape reach_shared(Warp& w, u32 id, const u32* a, u32 mask) {
+template <How HOW> INLINE bool touch_all(Warp& w, const Reach& to, u32 bytes) {
+  const bool row = to.row && bytes == 1u << w.block->unit_shift;
+  return row ? touch_all<HOW, true>(w, to.a, bytes) : touch_all<HOW, false>(w, to.a, bytes);
+}
+template <u32 BYTES> INLINE void reach_shared(Warp& w, u32 id, const u32* a, u32 mask, Reach& to) {
   Block& b = *w.block;
-  const u64 size = b.shared_bytes;
-  u64 outside = 0;
-  u32 odd = 0, same = 0, row = 0;
-  const u32 first = a[0];
+  const u32 first = a[__builtin_ctz(mask)], end = b.shared_bytes < BYTES ? 0 : b.shared_bytes - BYTES + 1;
+  u32 outside = 0, odd = 0, same = 0, row = 0;
   LANES {
-    const u32 on = 0 - (mask >> l & 1);
-    outside |= ((u64)a[l] + BYTES > size ? 1u : 0u) & on;
-    odd |= (a[l] & (BYTES - 1)) & on;
-    same |= a[l] ^ first;
-    row |= a[l] ^ (first + (u32)l * BYTES);
+    const u32 at = to.a[l] = mask >> l & 1 ? a[l] : first;
+    outside |= at >= end;
+    odd |= at & (BYTES - 1);
+    same |= at ^ first;
+    row |= at ^ (first + (u32)l * BYTES);
   }
-  if (outside) EACH(mask) if ((u64)a[l] + BYTES > size) fail(kSharedBounds, b, id, l, w.number, kSharedWindow + a[l]);
+  if (outside) EACH(mask) if (a[l] >= end) fail(kSharedBounds, b, id, l, w.number, kSharedWindow + a[l]);
   if (odd) EACH(mask) if (a[l] & (BYTES - 1)) fail(kMisaligned, b, id, l, w.number, kSharedWindow + a[l]);
-  return {mask == ~0u && !same, mask == ~0u && !row};
+  to.one = !same, to.row = !row;
 }
 template <class T, int N> CALL void load_shared(Warp& w, u32 id, u32 mask, const u32* a, Lanes<T>* to) {
   if (!mask) return;
-  const u32 bytes = sizeof(T) * N, unit = w.block->launch->kernel->shared_unit;
-  const Shape shape = reach_shared<bytes>(w, id, a, mask);
-  count_shared<bytes>(a, mask, shape.one, shape.row);
-  const u8* from = w.block->shared;
-  if (shape.one) {
-    touch<kRead>(w, id, 0, a[0], bytes, true, unit);
-  } else if (!shape.row || bytes != unit || !touch_row<kRead>(w, a[0] / unit)) {
-    EACH(mask) touch<kRead>(w, id, l, a[l], bytes, true, unit);
+  constexpr u32 bytes = sizeof(T) * N;
+  Reach at;
+  reach_shared<bytes>(w, id, a, mask, at);
+  count_shared<bytes>(at.a, mask, at.one, at.row);
+  if (at.one) touch<kRead>(w, id, __builtin_ctz(mask), at.a[0], bytes, true);
+  else if (!touch_all<kRead>(w, at, bytes)) EACH(mask) touch<kRead>(w, id, l, a[l], bytes, true);
+  if (at.row && N == 1) return (void)memcpy(to[0], w.block->shared + at.a[0], 32 * bytes);
+  for (u32 i = 0; i < N; ++i) {
+    const u8* const from = w.block->shared + i * sizeof(T);
+    LANES memcpy(&to[i][l], from + at.a[l], sizeof(T));
   }
-  if (shape.row && N == 1) { memcpy(to[0], from + a[0], 32 * sizeof(T)); return; }
-  if (mask == ~0u) { for (int l = 0; l < 32; ++l) for (int i = 0; i < N; ++i) memcpy(&to[i][l], from + a[l] + i * sizeof(T), sizeof(T)); return; }
-  EACH(mask) for (int i = 0; i < N; ++i) memcpy(&to[i][l], from + a[l] + i * sizeof(T), sizeof(T));
 }
 template <class T, int N> CALL void store_shared(Warp& w, u32 id, u32 mask, const u32* a, const Lanes<T>* from) {
   if (!mask) return;
-  const u32 bytes = sizeof(T) * N, unit = w.block->launch->kernel->shared_unit;
-  const Shape shape = reach_shared<bytes>(w, id, a, mask);
-  count_shared<bytes>(a, mask, shape.one, shape.row);
+  constexpr u32 bytes = sizeof(T) * N;
+  Reach at;
+  reach_shared<bytes>(w, id, a, mask, at);
+  count_shared<bytes>(at.a, mask, at.one, at.row);
   u8* to = w.block->shared;
-  const bool known = shape.row && bytes == unit && touch_row<kWrite>(w, a[0] / unit);
-  u8 before[32][sizeof(T) * N];
+  const bool known = touch_all<kWrite>(w, at, bytes);
+  u8 before[32][bytes];
   if (!known) EACH(mask) memcpy(before[l], to + a[l], bytes);
-  EACH(mask) for (int i = 0; i < N; ++i) memcpy(to + a[l] + i * sizeof(T), &from[i][l], sizeof(T));
+  if (at.row && N == 1) memcpy(to + at.a[0], from[0], 32 * bytes);
+  else EACH(mask) for (int i = 0; i < N; ++i) memcpy(to + a[l] + i * sizeof(T), &from[i][l], sizeof(T));
   // Judged by what the whole instruction leaves: Triton stores one value from several warps.
-  if (!known) EACH(mask) touch<kWrite>(w, id, l, a[l], bytes, memcmp(before[l], to + a[l], bytes) != 0, unit);
+  if (!known) EACH(mask) touch<kWrite>(w, id, l, a[l], bytes, memcmp(before[l], to + a[l], bytes) != 0);
 }
 
 // ---- a lane's own memory, and addresses of any kind -----------------------------------------
@@ -204,9 +216,10 @@ template <class T, class F> CALL void atomic_global(Warp& w, u32 id, u32 mask, c
 }
 template <class T, class F> CALL void atomic_shared(Warp& w, u32 id, u32 mask, const u32* a, const T* b, const T* c, T* old, F next) {
   if (!mask) return;
-  const Shape shape = reach_shared<sizeof(T)>(w, id, a, mask);
-  count_shared<sizeof(T)>(a, mask, shape.one, shape.row);
-  EACH(mask) touch<kUpdate>(w, id, l, a[l], sizeof(T), true, w.block->launch->kernel->shared_unit);
+  Reach at;
+  reach_shared<sizeof(T)>(w, id, a, mask, at);
+  count_shared<sizeof(T)>(at.a, mask, at.one, at.row);
+  EACH(mask) touch<kUpdate>(w, id, l, a[l], sizeof(T), true);
   EACH(mask) update(w.block->shared + a[l], b[l], c[l], &old[l], next);
 }
 template <class T, class F> CALL void atomic_generic(Warp& w, u32 id, u32 mask, const u64* a, const T* b, const T* c, T* old, F next) {
@@ -216,15 +229,17 @@ template <class T, class F> CALL void atomic_generic(Warp& w, u32 id, u32 mask, 
 }
 
 // ---- copies that a wait ends: the bytes arrive then and not before, so that a missing wait shows ----
+INLINE void stamp_units(Block& b, u32 at, u32 bytes, u32 stamp) {
+  for (u32 i = at >> b.unit_shift; i <= (at + bytes - 1) >> b.unit_shift; ++i) b.shadow.written[i] = stamp;
+}
 CALL void copy_async(Warp& w, u32 id, u32 mask, const u32* to, const u64* from, u32 bytes, const u32* copied) {
   Block& b = *w.block;
-  const u32 unit = b.launch->kernel->shared_unit;
   u32 reading = 0;
   EACH(mask) {
     if ((u64)to[l] + bytes > b.shared_bytes) fail(kSharedBounds, b, id, l, w.number, kSharedWindow + to[l]);
     if (to[l] % bytes) fail(kMisaligned, b, id, l, w.number, kSharedWindow + to[l]);
-    touch<kWrite>(w, id, l, to[l], bytes, true, unit);
-    for (u32 i = to[l] / unit; i <= (to[l] + bytes - 1) / unit; ++i) b.shadow.written[i] = kPending;
+    touch<kWrite>(w, id, l, to[l], bytes, true);
+    stamp_units(b, to[l], bytes, kPending);
     reading |= (copied[l] ? 1u : 0u) << l;
     if (w.copy_count == w.copy_room) {
       w.copy_room = w.copy_room ? 2 * w.copy_room : 64;
@@ -247,8 +262,7 @@ CALL void arrive(Warp& w, u32 group) {
     if (one.group >= group) { w.copies[kept++] = one; continue; }
     memcpy(b.shared + one.to, (const void*)one.from, one.copied);
     memset(b.shared + one.to + one.copied, 0, one.bytes - one.copied);
-    const u32 unit = b.launch->kernel->shared_unit, stamp = b.epoch << 11 | (w.number * 32 + one.lane);
-    for (u32 u = one.to / unit; u <= (one.to + one.bytes - 1) / unit; ++u) b.shadow.written[u] = stamp;
+    stamp_units(b, one.to, one.bytes, mine(w));
   }
   w.copy_count = kept;
 }

@@ -69,9 +69,10 @@ struct Warp {
   }
 };
 
-// Who touched a unit of shared memory last: a stamp is epoch << 11 | thread, a barrier starts an epoch.
+// Who touched a unit of shared memory last, as epoch << kEpoch | warp, with what else is known of it: several warps
+// did, or an atomic. A barrier starts an epoch.
 struct Shadow { u32 *written, *read; };
-const u32 kMany = 0x7fe, kAtomic = 0x7fd, kPending = ~0u;
+const u32 kEpoch = 7, kMany = 32, kAtomic = 64, kPending = ~0u;
 
 // What `bar.red` counts, by the epoch that the barrier ends.
 struct Vote { u32 epoch, yes, asked; };
@@ -81,6 +82,7 @@ struct Block {
   u8* shared;
   u64 shared_bytes;
   Shadow shadow;
+  u32 unit_shift;  // a unit's bytes, as a power of two
   u32 epoch, first_epoch;
   u32 warp_count;
   Warp* warps;
@@ -161,7 +163,8 @@ CALL Block* make_block(Launch& launch, u32 threads) {
   b->launch = &launch;
   b->shared_bytes = (u64)kernel.shared_bytes + launch.shared_bytes;
   b->shared = static_cast<u8*>(room(b->shared_bytes + 64));
-  const size_t units = b->shared_bytes / kernel.shared_unit + 40;
+  b->unit_shift = __builtin_ctz(kernel.shared_unit);
+  const size_t units = (b->shared_bytes >> b->unit_shift) + 40;
   for (u32** part : {&b->shadow.written, &b->shadow.read}) {
     *part = static_cast<u32*>(room(units * 4));
     memset(*part, 0, units * 4);
@@ -190,7 +193,7 @@ CALL void begin(Block& b, u64 number, u32 threads) {
   b.index[0] = number % grid[0], b.index[1] = number / grid[0] % grid[1], b.index[2] = number / grid[0] / grid[1];
   b.first_epoch = ++b.epoch;
   if (b.epoch > 1u << 20) {  // stamps would run into each other
-    const size_t units = b.shared_bytes / b.launch->kernel->shared_unit + 40;
+    const size_t units = (b.shared_bytes >> b.unit_shift) + 40;
     for (u32* part : {b.shadow.written, b.shadow.read}) memset(part, 0, units * 4);
     b.epoch = b.first_epoch = 1;
   }
