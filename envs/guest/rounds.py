@@ -25,6 +25,8 @@ class Rounds:
         self.model_class = model_class
         self.layout: dict[str, Any] = {}
         self.model: Any = None
+        self.keys: list[str | None] = []
+        """What the model calls each parameter and buffer of the module; None where it has none."""
 
     def make(self, layout: dict[str, Any]) -> None:
         self.layout = layout
@@ -32,9 +34,15 @@ class Rounds:
 
     def prepare(self, layout: dict[str, Any]) -> None:
         self.make(layout)
-        mine = list(self.model.state_dict())
-        if sorted(mine) != sorted(layout["state"]):
-            leave(OTHER_PARAMETERS, f"parameters are {mine}, the module's are {layout['state']}")
+        mine, count = self.model.state_dict(), len(layout["state"])
+        specs = layout["inputs"][len(layout["inputs"]) - count :]
+        self.keys = paired(mine, dict(zip(layout["state"], specs, strict=True)))
+        if any(
+            key is None and getattr(torch, one["dtype"]).is_floating_point
+            for key, one in zip(self.keys, specs, strict=True)
+        ):
+            theirs = layout["state"]
+            leave(OTHER_PARAMETERS, f"parameters are {list(mine)}, the module's are {theirs}")
 
     def arranged(self, tensors: list[torch.Tensor]) -> tuple[dict[str, Any], list[Any]]:
         """(parameters and buffers by key, what `forward` is called with)."""
@@ -43,8 +51,8 @@ class Rounds:
             one["value"] if "value" in one else named[one["name"]]
             for one in self.layout["arguments"]
         ]
-        keys = self.layout["state"]
-        return dict(zip(keys, tensors[len(tensors) - len(keys) :], strict=True)), arguments
+        given = zip(self.keys, tensors[len(tensors) - len(self.keys) :], strict=True)
+        return {key: one for key, one in given if key is not None}, arguments
 
     def forward(self, state: dict[str, Any], arguments: list[Any]) -> list[torch.Tensor]:
         found = _flatten(self._called(state, tuple(arguments)))
@@ -64,6 +72,23 @@ class Rounds:
             traceback.print_exc()
             compiler = type(error).__module__.startswith("triton.compiler.")
             leave(COMPILE_ERROR if compiler else FORWARD_RAISED)
+
+
+def paired(mine: dict[str, Any], theirs: dict[str, dict[str, Any]]) -> list[str | None]:
+    """The name among `mine` for each of a module's states: its own, or else that of the first which
+    is left with its shape and type. KernelBench gives both modules one seed, and asks for no names.
+    """
+    left = {name: one for name, one in mine.items() if name not in theirs}
+    found: list[str | None] = []
+    for name, spec in theirs.items():
+        same = (
+            key
+            for key, one in left.items()
+            if list(one.shape) == spec["shape"] and str(one.dtype) == f"torch.{spec['dtype']}"
+        )
+        found.append(name if name in mine else next(same, None))
+        left.pop(found[-1] or "", None)
+    return found
 
 
 def _flatten(output: Any) -> list[torch.Tensor]:
