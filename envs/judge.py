@@ -177,7 +177,10 @@ def judge_completions(
     on_done: Callable[[], None] | None = None,
     seed: int | None = None,
 ) -> list[tuple[str | None, Evaluation]]:
-    """(source, evaluation) of each completion; without a code block there is nothing to judge."""
+    """(source, evaluation) of each completion; without a code block there is nothing to judge.
+
+    `on_done` is called, from another thread perhaps, as each is done.
+    """
     sources = [
         extract(completion, task.dialect)
         for task, completion in zip(tasks, completions, strict=True)
@@ -187,6 +190,9 @@ def judge_completions(
         for row, (task, source) in enumerate(zip(tasks, sources, strict=True))
         if source is not None
     }
+    if on_done:
+        for _ in range(len(sources) - len(jobs)):
+            on_done()
     found = judge.evaluate_many(list(jobs.values()), timed=timed, on_done=on_done, seed=seed)
     judged = dict(zip(jobs, found, strict=True))
     return [(source, judged.get(row, NO_CODE_BLOCK)) for row, source in enumerate(sources)]

@@ -25,7 +25,7 @@ from kernelwright.evals.metrics import Scores, record_scores
 from kernelwright.evals.report import clock, percent, speedup, write_report
 from kernelwright.evals.run import EvalSettings, evaluate
 from kernelwright.evals.summary import RunFacts, write_summary
-from kernelwright.rl.progress import Counted
+from kernelwright.rl.progress import Answered, Counted
 
 
 class EvalError(ValueError):
@@ -56,12 +56,12 @@ def evaluate_model(
     store.cut_unfinished()
     kept = store.read()
     console, total = Console(), len(suite.problems) * settings.samples
-    with judges() as judge, Judging(settings.stage, total, kept) as progress:
+    with judges() as judge, Asking(settings.stage, total, kept) as progress:
 
         def keep(records: Sequence[Record]) -> None:
             store.append(records)
             attempt.save()
-            progress.judged(records)
+            progress.kept(records)
 
         policy = load_policy(model)
         attempt.save()  # not before: a model that cannot be had leaves nothing to resume
@@ -177,8 +177,20 @@ def target_of(records: Sequence[Record]) -> str:
     return next(named, platform.machine())
 
 
+class Asking(Answered):
+    """Progress of a model's answers; the share of correct ones comes with each batch."""
+
+    def __init__(self, stage: str, total: int, kept: Sequence[Record]) -> None:
+        super().__init__(stage, total, done=len(kept))
+        self.seen = list(kept)
+
+    def kept(self, records: Sequence[Record]) -> None:
+        self.seen.extend(records)
+        self.reach(self.done, _correct(self.seen))
+
+
 class Judging(Counted):
-    """Progress that moves with each answer written or, where that is not told, with each batch."""
+    """Progress of answers that were written before: it moves with each batch."""
 
     def __init__(self, stage: str, total: int, kept: Sequence[Record]) -> None:
         super().__init__(stage, total, done=len(kept))
@@ -186,8 +198,13 @@ class Judging(Counted):
 
     def judged(self, records: Sequence[Record]) -> None:
         self.seen.extend(records)
-        correct = sum(one.evaluation.verdict is Verdict.CORRECT for one in self.seen)
-        self.reach(len(self.seen), {"verdict/correct": correct / len(self.seen)})
+        self.reach(len(self.seen), _correct(self.seen))
+
+
+def _correct(records: Sequence[Record]) -> dict[str, float]:
+    """The share of correct ones, as a figure to show."""
+    correct = sum(one.evaluation.verdict is Verdict.CORRECT for one in records)
+    return {"verdict/correct": correct / len(records)}
 
 
 def _measure_baselines(folder: Path, problems: Sequence[Problem]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kernelwright.envs.judge import AnyJudge, judge_completions
 from kernelwright.envs.prompt import task_prompt
@@ -49,6 +49,16 @@ class EvalSettings:
             raise ValueError("greedy samples are all the same: ask for one, or raise temperature")
 
 
+class Watcher(Protocol):
+    """Who hears how an evaluation goes on, from any thread."""
+
+    def one_written(self) -> None:
+        """One more answer is written."""
+
+    def one_judged(self) -> None:
+        """One more is judged."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
     index: int
@@ -62,19 +72,19 @@ def evaluate(
     settings: EvalSettings,
     keep: Keep,
     done: Collection[tuple[str, int, int]] = (),
-    on_answer: Callable[[], None] | None = None,
+    watcher: Watcher | None = None,
 ) -> list[Record]:
     """New records, row = problem index · samples + sample; `keep` gets each batch once judged.
 
-    `done` holds the ids of records that exist: their rows are skipped. `on_answer` is called as
-    each answer is written, before any of its batch is judged.
+    `done` holds the ids of records that exist: their rows are skipped. Answers of a batch are all
+    written before any of them is judged, and `watcher` hears of each as it is.
     """
     new: list[Record] = []
     for batch in _batches(problems, settings):
         left = [row for row in batch if (settings.stage, 0, row.index) not in done]
         if left:
             seed = settings.seed + batch[0].index
-            records = _play(policy, left, judge, settings, seed, on_answer)
+            records = _play(policy, left, judge, settings, seed, watcher)
             keep(records)
             new.extend(records)
     return new
@@ -97,7 +107,7 @@ def _play(
     judge: AnyJudge,
     settings: EvalSettings,
     seed: int,
-    on_answer: Callable[[], None] | None,
+    watcher: Watcher | None,
 ) -> list[Record]:
     tasks = [Task(problem=row.problem, dialect=settings.dialect) for row in rows]
     learn_shapes(row.problem for row in rows)
@@ -107,9 +117,10 @@ def _play(
         max_new_tokens=settings.max_new_tokens,
         temperature=settings.temperature,
         seed=seed,
-        on_answer=on_answer,
+        on_answer=watcher.one_written if watcher else None,
     )
-    judged = judge_completions(judge, tasks, completions, timed=settings.timed)
+    on_done = watcher.one_judged if watcher else None
+    judged = judge_completions(judge, tasks, completions, timed=settings.timed, on_done=on_done)
     return [
         Record(
             stage=settings.stage,

@@ -9,15 +9,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernelwright.envs.hardware import available_bytes, gpus
-from kernelwright.estimate import evaluated_answers, sft_steps, validated_answers
+from kernelwright.estimate import (
+    evaluated_answers,
+    judged_answers,
+    sampled_answers,
+    sft_steps,
+    validated_answers,
+)
+from kernelwright.judge_pace import judged_s
 from kernelwright.machine import cores
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.probe import Probe, ProbeError, ProbeKilledError, probe
 
 JUDGE_BYTES = 500 << 20
 """Of each worker with its reference process, in the largest of the starter problems."""
-TYPICAL = 0.6
-"""Share of the limit that answers take, as in the quickstart."""
+TYPICAL, TYPICAL_EXAMPLE = 0.6, 0.75
+"""Shares of their limits that answers and SFT's examples take, as in the quickstart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +34,8 @@ class Budget:
     recipe: Recipe
     bytes: int | None = None
     seconds: float | None = None
+    judged: bool = False
+    """Whether judging is among the seconds."""
     notes: tuple[str, ...] = ()
     reason: str | None = None
 
@@ -34,13 +43,18 @@ class Budget:
         """The figures in a sentence; None where nothing was measured."""
         if self.bytes is None or self.seconds is None:
             return None
+        without = "" if self.judged else " without judging"
         return (
-            f"about {self.seconds / 60:.0f} min and {self.bytes / 1e9:.1f} GB at the peak, by a "
-            f"probe of its steps here; {available_bytes() / 1e9:.1f} GB are free"
+            f"about {self.seconds / 60:.0f} min{without} and {self.bytes / 1e9:.1f} GB at the "
+            f"peak, by a probe of its steps here; {available_bytes() / 1e9:.1f} GB are free"
         )
 
 
-def budget(recipe: Recipe, measured: Callable[[Recipe], Probe] = probe) -> Budget:
+def budget(
+    recipe: Recipe,
+    measured: Callable[[Recipe], Probe] = probe,
+    pace: Callable[[Recipe], float | None] = judged_s,
+) -> Budget:
     """What a run takes, shrunk to fit. On a GPU nothing is probed."""
     if gpus() or not {"sft", "grpo"} & set(recipe.stages):
         return Budget(recipe=recipe)
@@ -55,8 +69,14 @@ def budget(recipe: Recipe, measured: Callable[[Recipe], Probe] = probe) -> Budge
             return Budget(recipe=recipe, reason=f"a probe of its steps failed: {error}")
         needed = _needed_bytes(recipe, found)
         if found and needed is not None and needed <= free:
-            seconds = run_seconds(recipe, found)
-            return Budget(recipe=recipe, bytes=needed, seconds=seconds, notes=notes)
+            seconds, judging = run_seconds(recipe, found), _judging_seconds(recipe, pace)
+            return Budget(
+                recipe=recipe,
+                bytes=needed,
+                seconds=seconds + (judging or 0.0),
+                judged=judging is not None,
+                notes=notes,
+            )
         micro = recipe.sft.micro_batch_size
         if "sft" not in recipe.stages or micro == 1:
             return Budget(recipe=recipe, reason=_too_large(needed, free))
@@ -80,15 +100,20 @@ def _too_large(needed: int | None, free: int) -> str:
     )
 
 
+def _judging_seconds(recipe: Recipe, pace: Callable[[Recipe], float | None]) -> float | None:
+    """Of all answers. Some are judged while others are sampled, and by the same cores."""
+    answers = judged_answers(recipe)
+    each = None if answers is None else pace(recipe)
+    return None if answers is None or each is None else answers * each
+
+
 def run_seconds(recipe: Recipe, found: Probe) -> float:
-    """Seconds of training and evaluating, for answers of typical length; judging comes on top."""
+    """Seconds of training and evaluating, for answers of typical length, without judging."""
     grpo, trained = recipe.grpo, 0.0
     if found.sft_step_s is not None:
-        trained += TYPICAL * (sft_steps(recipe) or 0) * found.sft_step_s
+        trained += TYPICAL_EXAMPLE * (sft_steps(recipe) or 0) * found.sft_step_s
     if found.trained_token_s is not None:
-        groups = grpo.groups_per_step + grpo.oversampled_groups
-        sampled = groups * grpo.rows_per_group * grpo.steps / grpo.iterations
-        sampled += validated_answers(recipe)
+        sampled = sampled_answers(recipe) + validated_answers(recipe)
         tokens = TYPICAL * grpo.max_completion_length
         trained += sampled * tokens / found.rows * found.decoding_step_s
         trained += grpo.steps * grpo.rollouts_per_step * tokens * found.trained_token_s

@@ -46,25 +46,21 @@ def weight_bytes(recipe: Recipe, *, on_gpu: bool) -> float | None:
 def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:
     """What is estimated → a figure with its unit, in the order of the stages."""
     lines: dict[str, str] = {}
-    calls = taught_triples(recipe) if recipe.judges_triples else 0
     if "sft" in recipe.stages:
         steps = sft_steps(recipe)
         lines["sft"] = "unknown" if steps is None else f"at most {steps} optimiser steps"
     if "grpo" in recipe.stages:
-        grpo, processes = recipe.grpo, this_process().world
-        groups = grpo.groups_per_step + processes * grpo.oversampled_groups
-        rollouts = math.ceil(grpo.steps / grpo.iterations) * groups * grpo.rows_per_group
+        rollouts = sampled_answers(recipe)
         tokens = rollouts * recipe.grpo.max_completion_length
         lines["grpo"] = f"{recipe.grpo.steps} steps, {rollouts} rollouts, at most {tokens} tokens"
-        calls = None if calls is None else calls + rollouts + validated_answers(recipe)
     if "eval" in recipe.stages:
         answers = evaluated_answers(recipe)
         lines["eval"] = "unknown" if answers is None else f"{answers} answers"
-        calls = None if answers is None or calls is None else calls + answers
         if recipe.eval.baseline is Baseline.COMPILE:
             count = evaluated_problems(recipe)
             known = "unknown" if count is None else f"at most {count} problems compiled and timed"
             lines["torch.compile"] = known
+    calls = judged_answers(recipe)
     lines["judge"] = "unknown" if calls is None else f"at most {calls} answers judged"
     weights = weight_bytes(recipe, on_gpu=on_gpu)
     lines["memory"] = (
@@ -96,6 +92,24 @@ def taught_triples(recipe: Recipe) -> int | None:
     except SuiteError:
         return None
     return min(triples, recipe.data.max_triples or triples)
+
+
+def sampled_answers(recipe: Recipe) -> int:
+    """Rollouts of all steps of GRPO."""
+    grpo = recipe.grpo
+    groups = grpo.groups_per_step + this_process().world * grpo.oversampled_groups
+    return math.ceil(grpo.steps / grpo.iterations) * groups * grpo.rows_per_group
+
+
+def judged_answers(recipe: Recipe) -> int | None:
+    """Answers that are judged in all stages, at most; None where a suite is not known."""
+    counts: list[int | None] = [taught_triples(recipe)] if recipe.judges_triples else []
+    if "grpo" in recipe.stages:
+        counts += [sampled_answers(recipe), validated_answers(recipe)]
+    if "eval" in recipe.stages:
+        counts.append(evaluated_answers(recipe))
+    known = [one for one in counts if one is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def validated_answers(recipe: Recipe) -> int:

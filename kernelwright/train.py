@@ -34,7 +34,7 @@ from kernelwright.rl.adapter_folder import start_adapter
 from kernelwright.rl.config import JudgeSection, Recipe
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
-from kernelwright.rl.progress import Counted, plan_run
+from kernelwright.rl.progress import Answered, Counted, plan_run
 from kernelwright.rl.tracking import tracking
 from kernelwright.rl.trainer_options import TIMEOUT_S, Process, this_process
 from kernelwright.run_folder import RunFolder
@@ -265,8 +265,8 @@ class Run:
         done = {one.id for one in self.store.read()}
         asked = len(problems) * settings.samples
         asked -= sum(stage == settings.stage for stage, _, _ in done)
-        with Counted(settings.stage, asked) as advance:
-            evaluate(policy, problems, self.judge, settings, self.store.append, done, advance)
+        with Answered(settings.stage, asked) as watcher:
+            evaluate(policy, problems, self.judge, settings, self.store.append, done, watcher)
 
     def measure_baselines(self) -> None:
         """How fast torch.compile makes the held-out problems, for the summary to compare with."""

@@ -86,18 +86,19 @@ class StageDisplay:
         if sys.stderr.isatty():
             self.live = _Bar(self.stage, total, done)
 
-    def show(self, step: int, logs: Mapping[str, Any]) -> None:
-        left = self._left(step)
+    def show(self, step: int, logs: Mapping[str, Any], said: str = "") -> None:
+        """The latest figures; `said` is what is done in other words than a number."""
+        left, said = self._left(step), said or f"{step}/{self.total}"
         figures = [
             f"{label} {float(logs[key]):.3g}" for key, label in SHOWN.items() if _has(logs, key)
         ]
         note = "  ".join([*figures, *memory_note()])
         if self.live:
-            self.live.show(step, note, left)
+            self.live.show(step, said, note, left)
         else:
             spent = minutes(time.monotonic() - self.started)
             times = f"({spent}; {left})" if left else f"({spent})"
-            head = f"{self.stage} {step}/{self.total}"
+            head = f"{self.stage} {said}"
             print("  ".join(part for part in (head, note, times) if part), file=sys.stderr)
 
     def _left(self, step: int) -> str:
@@ -133,13 +134,37 @@ class Counted:
         with self._lock:
             self.done += 1
             if self.display.live or self.done % self.every == 0 or self.done == self.total:
-                self.display.show(self.done, self.figures)
+                self.display.show(self.done, self.figures, self.said())
 
     def reach(self, done: int, figures: Mapping[str, Any]) -> None:
         """At least so many are done, and these are the latest figures."""
         with self._lock:
             self.done, self.figures = max(self.done, done), figures
-            self.display.show(self.done, figures)
+            self.display.show(self.done, figures, self.said())
+
+    def said(self) -> str:
+        """What is done, in other words than a number."""
+        return ""
+
+
+class Answered(Counted):
+    """Answers, each of which is first written and later judged."""
+
+    def __init__(self, stage: str, total: int, *, done: int = 0) -> None:
+        super().__init__(stage, 2 * total, done=2 * done)
+        self.answers, self.judged = total, done
+
+    def one_written(self) -> None:
+        self()
+
+    def one_judged(self) -> None:
+        with self._lock:
+            self.judged += 1
+        self()
+
+    def said(self) -> str:
+        written = self.done - self.judged
+        return f"{written}/{self.answers} written, {self.judged} judged"
 
 
 class _Bar:
@@ -148,20 +173,20 @@ class _Bar:
     def __init__(self, stage: str, total: int, done: int) -> None:
         from rich.console import Console
         from rich.live import Live
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress
+        from rich.progress import BarColumn, Progress
 
         self.bar = Progress(
-            "[bold]{task.description}", BarColumn(), MofNCompleteColumn(), "{task.fields[left]}"
+            "[bold]{task.description}", BarColumn(), "{task.fields[said]}", "{task.fields[left]}"
         )
-        self.task = self.bar.add_task(stage, total=total, completed=done, left="")
+        self.task = self.bar.add_task(stage, total=total, completed=done, said="", left="")
         self.live = Live(self.bar, console=Console(stderr=True), refresh_per_second=4)
         self.live.start()
 
-    def show(self, step: int, note: str, left: str) -> None:
+    def show(self, step: int, said: str, note: str, left: str) -> None:
         from rich.console import Group
         from rich.text import Text
 
-        self.bar.update(self.task, completed=step, left=left)
+        self.bar.update(self.task, completed=step, said=said, left=left)
         self.live.update(Group(self.bar, Text(f"  {note}", style="dim")))
 
     def end(self) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from subprocess import PIPE
@@ -14,8 +15,12 @@ from typing import Any
 import pytest
 
 import kernelwright.budget
-from kernelwright.budget import budget, run_seconds
+import kernelwright.judge_pace
+from kernelwright.budget import Budget, run_seconds
+from kernelwright.budget import budget as measured_budget
 from kernelwright.envs.paths import SEARCHED
+from kernelwright.envs.types import Dialect
+from kernelwright.judge_pace import judged_s
 from kernelwright.processes import still_alive
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.probe import Probe, ProbeError, ProbeKilledError, probe
@@ -41,6 +46,11 @@ def recipe(**changed: Any) -> Recipe:
     return Recipe.model_validate({"name": "a", "sft": section, **changed})
 
 
+def budget(asked: Recipe, measured: Callable[[Recipe], Probe], pace: float | None = 0.5) -> Budget:
+    """What a run takes where the judge needs that long for an answer."""
+    return measured_budget(asked, measured, lambda _: pace)
+
+
 def by_rows(asked: Recipe) -> Probe:
     """Memory in proportion to the rows of an SFT step."""
     return replace(PROBE, peak_bytes=asked.sft.micro_batch_size * 3_000_000_000)
@@ -54,6 +64,35 @@ def test_what_fits_is_run_as_it_is_and_its_cost_is_said() -> None:
     assert line is not None
     assert "7.0 GB at the peak" in line
     assert "8.0 GB are free" in line
+
+
+def test_judging_is_among_the_minutes_or_said_not_to_be() -> None:
+    lines = [budget(recipe(), lambda _: PROBE, pace).line() or "" for pace in (0.5, 50.0, None)]
+    minutes = [float(one.split()[1]) for one in lines]
+    assert minutes[2] < minutes[0] < minutes[1]
+    assert ["without judging" in one for one in lines] == [False, False, True]
+
+
+def test_the_judges_pace_is_measured_once_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+    asked = recipe(judge={"workers": 1, "timed": False})
+    found = judged_s(asked)
+    assert found is not None
+    assert 0 < found < 60
+    monkeypatch.setattr(kernelwright.judge_pace, "open_judge", None)
+    assert judged_s(asked) == found
+
+
+@pytest.mark.parametrize(
+    ("dialect", "judge"), [("inline", {}), ("cpp", {"ray_address": "ray://nowhere:1"})]
+)
+def test_a_pace_that_cannot_be_measured_here_is_not_known(
+    dialect: Dialect, judge: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+    assert judged_s(recipe(data={"dialect": dialect}, judge=judge)) is None
 
 
 def test_an_sft_step_is_cut_until_it_fits_and_that_is_said() -> None:

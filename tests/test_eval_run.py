@@ -109,17 +109,27 @@ def test_every_row_is_asked_judged_and_priced(judge: Judge) -> None:
     assert policy.asked == [(2, 0, 64, 0.7), (2, 2, 64, 0.7), (2, 4, 64, 0.7)]
 
 
-def test_each_answer_is_told_before_its_batch_is_judged(judge: Judge) -> None:
-    told: list[str] = []
-    evaluate(
-        ScriptedPolicy(),
-        PROBLEMS,
-        judge,
-        SETTINGS,
-        lambda records: told.append(f"{len(records)} judged"),
-        on_answer=lambda: told.append("answer"),
-    )
-    assert told == ["answer", "answer", "2 judged"] * 3
+class Told:
+    """What an evaluation tells, in order."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+
+    def one_written(self) -> None:
+        self.words.append("written")
+
+    def one_judged(self) -> None:
+        self.words.append("judged")
+
+
+def test_each_answer_is_told_as_it_is_written_and_as_it_is_judged(judge: Judge) -> None:
+    told = Told()
+
+    def keep(records: Sequence[Record]) -> None:
+        told.words.append(f"{len(records)} kept")
+
+    evaluate(ScriptedPolicy(), PROBLEMS, judge, SETTINGS, keep, watcher=told)
+    assert told.words == ["written", "written", "judged", "judged", "2 kept"] * 3
 
 
 def test_an_interrupted_evaluation_ends_with_the_same_records(judge: Judge) -> None:

@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 from kernelwright.data.metrics import MetricsFile
 from kernelwright.envs.types import Baseline
 from kernelwright.rl.config import Recipe
-from kernelwright.rl.progress import RunPlan, StageDisplay, minutes, plan_run, resident_bytes
+from kernelwright.rl.progress import (
+    Answered,
+    RunPlan,
+    StageDisplay,
+    minutes,
+    plan_run,
+    resident_bytes,
+)
 from kernelwright.rl.trainer_options import Process
 from kernelwright.run_folder import RunFolder
 from kernelwright.tracked import stage_names
@@ -104,6 +111,23 @@ def test_without_a_terminal_a_step_is_one_line(capsys: pytest.CaptureFixture[str
     assert "reward" not in first
     assert second.startswith("grpo 2/2  loss 0.25  ")
     assert "left" not in second
+
+
+def test_judging_what_is_written_is_a_part_of_the_way(capsys: pytest.CaptureFixture[str]) -> None:
+    plan_run([], {})
+    with Answered("eval_after", 32) as watcher:
+        for _ in range(32):
+            watcher.one_written()
+        for _ in range(32):
+            watcher.one_judged()
+    lines = capsys.readouterr().err.splitlines()
+    assert [one.partition("  ")[0] for one in lines] == [
+        "eval_after 16/32 written, 0 judged",
+        "eval_after 32/32 written, 0 judged",
+        "eval_after 32/32 written, 16 judged",
+        "eval_after 32/32 written, 32 judged",
+    ]
+    assert ["left" in one for one in lines] == [True, True, True, False]
 
 
 def test_on_a_narrow_terminal_no_figure_is_cut() -> None:

@@ -1,0 +1,56 @@
+"""How long the judge takes for an answer on this machine: measured on a few of its own examples."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+from kernelwright.data.triples import template_triples
+from kernelwright.envs.judge import judge_completions
+from kernelwright.envs.paths import cache_folder, write_whole
+from kernelwright.envs.remote.open_judge import open_judge
+from kernelwright.envs.sandbox.toolchain import (
+    SandboxUnavailableError,
+    code_version,
+    toolchain_fingerprint,
+)
+from kernelwright.envs.types import Task, content_hash
+from kernelwright.envs.workers.pool import JudgeError
+from kernelwright.machine import cores
+from kernelwright.rl.config import Recipe
+
+EXAMPLES = 6
+"""For each worker, of which the first is not counted: it starts what the others find running."""
+
+
+def judged_s(recipe: Recipe) -> float | None:
+    """Seconds from one verdict to the next in GRPO, with all of the recipe's workers.
+
+    None where that is not known: a cluster judges, the dialect has no examples, or no judge starts,
+    which whoever needs one will say. What was measured is kept in the cache folder.
+    """
+    section, dialect = recipe.judge, recipe.data.dialect
+    workers = section.workers or cores()
+    known = (dialect, section.timed, workers, cores(), code_version(), toolchain_fingerprint())
+    kept = cache_folder() / "judge_pace" / f"{content_hash(*map(str, known))}.json"
+    if kept.exists():
+        return float(json.loads(kept.read_text(encoding="utf-8")))
+    triples = [one for one in template_triples(dialect=dialect) if one.variant == 0]
+    count = workers * EXAMPLES
+    if section.ray_address or len(triples) < count:
+        return None
+    print(f"{count} examples are judged, to tell the minutes of judging", file=sys.stderr)
+    spread = triples[:: len(triples) // count][:count]
+    tasks = [Task(problem=one.problem, dialect=dialect) for one in spread]
+    texts = [one.completion() for one in spread]
+    try:
+        with open_judge(section.workers, section.minimum_sandbox) as judge:
+            judge_completions(judge, tasks[:workers], texts[:workers], timed=section.timed)
+            started = time.monotonic()
+            judge_completions(judge, tasks[workers:], texts[workers:], timed=section.timed)
+            found = (time.monotonic() - started) / (count - workers)
+    except (JudgeError, SandboxUnavailableError):
+        return None
+    write_whole(kept, json.dumps(found))
+    return found
