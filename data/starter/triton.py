@@ -18,6 +18,13 @@ PLACE, LARGEST = (
     for name, kind in (("best", "argmax"), ("s", "max"))
 )
 SCANNED = "s = tl.cumsum(v, 0)"
+NAMED = {
+    "self.conv.weight.shape[0]": "self.conv.out_channels",
+    "self.emb.weight.shape[1]": "self.emb.embedding_dim",
+    "self.fc.weight.shape[0]": "self.fc.out_features",
+}
+"""Sizes of weights that a layer has a name for. By their shapes a small model wrote the same of any
+parameter (`self.w.shape[1]` of one row: 8 of 19 answers with weights)."""
 PIECE = re.compile(r"([\w =]+?: )?([^;]+?)[;.](?: |$)")
 """The words before a statement of a plan, and the statement."""
 SIZE = re.compile(r"\b(\w+?)_(\d)\b")
@@ -87,7 +94,8 @@ class _Host:
         return f"self.{name.replace('_', '.', 1)}" if name in held else name
 
     def size(self, text: str) -> str:
-        return SIZE.sub(lambda found: f"{self.tensor(found[1])}.shape[{found[2]}]", text)
+        sized = SIZE.sub(lambda found: f"{self.tensor(found[1])}.shape[{found[2]}]", text)
+        return NAMED.get(sized, sized)
 
     def outputs(self) -> str:
         """The lines that make them, each with its sizes: where those like `x` were made with
