@@ -46,7 +46,7 @@ WALL_S, BUILD_WALL_S = 10.0, 300.0
 LIMITS_S = {".cpp": WALL_S, ".triton.py": 60.0, ".cu": 15.0}
 SECRET, KEPT = "planted-secret-5f1e", Path("/etc/shadow")
 PORT, ABSTRACT = 8787, "\0harness"
-MEMORY_BYTES, FILE_BYTES, PROCESSES = 3 << 30, 64 << 20, 100
+MEMORY_BYTES, FILE_BYTES, PROCESSES = 2 << 30, 64 << 20, 100
 HEAD_BYTES = 1 << 20
 USED_UP = ("out of memory", "cannot allocate memory", "file size limit", "no space left")
 """The box is the machine: what uses it up takes the harness down with it."""
@@ -184,8 +184,9 @@ def said(printed: str) -> dict[str, Any] | None:
 
 def enter_box() -> None:
     """No rights, hard limits; whoever escapes the harness is in here still."""
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     for kind, value in (
-        (resource.RLIMIT_AS, MEMORY_BYTES),
+        (resource.RLIMIT_AS, mapped + MEMORY_BYTES),  # a torch for CUDA maps 3 GB by itself
         (resource.RLIMIT_FSIZE, FILE_BYTES),
         (resource.RLIMIT_NPROC, PROCESSES),
         (resource.RLIMIT_CORE, 0),
