@@ -69,7 +69,8 @@ class CaseSpec:
     """All arguments of one case. `inputs` are forward's tensors, then parameters and buffers.
 
     `arguments` names what `forward` takes, in its order, tensors and scalars; `state` is the key in
-    `state_dict` of each parameter and buffer; `init` is what the module is made with, as JSON.
+    `state_dict` of each parameter and buffer, `fills` the value that it is made full of, None where
+    it has several; `init` is what the module is made with, as JSON.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -77,6 +78,7 @@ class CaseSpec:
     scalars: tuple[tuple[str, int | float | bool], ...]
     arguments: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
+    fills: tuple[float | None, ...] = ()
     init: str = "[]"
 
     @property

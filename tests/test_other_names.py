@@ -21,8 +21,8 @@ OWN = """import torch
         self.bias = nn.Parameter(torch.zeros(32))"""
 
 
-def spec(*shape: int, dtype: str = "float32") -> dict[str, object]:
-    return {"shape": list(shape), "dtype": dtype}
+def spec(*shape: int, dtype: str = "float32", fill: float | None = None) -> dict[str, object]:
+    return {"shape": list(shape), "dtype": dtype, "fill": fill}
 
 
 def test_a_state_goes_to_its_own_name_else_to_the_first_left_of_its_kind() -> None:
@@ -45,6 +45,12 @@ def test_a_state_goes_to_its_own_name_else_to_the_first_left_of_its_kind() -> No
 def test_no_two_states_go_to_one_name() -> None:
     mine = {"a": torch.ones(3), "b": torch.ones(3)}
     assert paired(mine, {"x": spec(3), "a": spec(3), "y": spec(3)}) == ["b", "a", None]
+
+
+def test_what_is_made_full_of_one_value_goes_to_what_is_too() -> None:
+    mine = {"beta": torch.zeros(4), "gamma": torch.ones(4), "table": torch.arange(4.0)}
+    theirs = {"weight": spec(4, fill=1.0), "scale": spec(4), "bias": spec(4, fill=0.0)}
+    assert paired(mine, theirs) == ["gamma", "table", "beta"]
 
 
 @pytest.fixture(scope="module")

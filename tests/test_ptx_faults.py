@@ -100,9 +100,9 @@ FAULTS = {
         "race",
         "ld.shared.u32 %r9, [s]; add.u32 %r9, %r9, 1; st.shared.u32 [s], %r9;",
     ),
-    "warps_at_two_barriers": (
+    "warps_at_barriers_of_two_kinds": (
         "barrier_divergence",
-        "@%p1 bra A; bar.sync 0; bra B; A: bar.sync 0; B:",
+        "@%p1 bra A; bar.sync 0; bra B; A: bar.red.popc.u32 %r9, 0, %p1; B:",
     ),
     "lanes_at_two_barriers": (
         "barrier_divergence",
@@ -131,6 +131,12 @@ FAULTS = {
         "race",
         "@%p2 st.shared.u32 [s], 0; atom.shared.add.u32 %r9, [s], 1;",
     ),
+    "a_ticket_without_a_fence": (
+        "race",
+        "@%p2 st.shared.u32 [s+512], 0; bar.sync 0; "
+        f"{WRITE} atom.shared.add.u32 %r9, [s+512], 1; setp.lt.u32 %p3, %r9, 63; @%p3 bra E; "
+        "ld.shared.u32 %r8, [s]; ld.shared.u32 %r8, [s+128]; E:",
+    ),
     "reads_what_others_add_to": (
         "race",
         "@%p2 st.shared.u32 [s], 0; bar.sync 0; atom.shared.add.u32 %r9, [s], 1; "
@@ -150,6 +156,14 @@ FINE = {
     "bar.sync 0; ld.shared.u32 %r8, [s];",
     "a_warp_reads_what_it_added_to": f"{WRITE} atom.shared.add.u32 %r9, [%r3], 1; "
     "bar.warp.sync 0xffffffff; xor.b32 %r3, %r3, 4; ld.shared.u32 %r8, [%r3];",
+    "warps_at_one_barrier_in_two_places": "@%p1 bra A; bar.sync 0; bra B; A: bar.sync 0; B:",
+    "the_last_warp_reads_what_the_other_wrote": "@%p2 st.shared.u32 [s+512], 0; bar.sync 0; "
+    f"{WRITE} membar.cta; atom.shared.add.u32 %r9, [s+512], 1; membar.cta; "
+    "setp.lt.u32 %p3, %r9, 63; @%p3 bra E; ld.shared.u32 %r8, [s]; ld.shared.u32 %r8, [s+128]; E:",
+    "a_flag_in_global_memory": "@!%p2 bra R; st.shared.u32 [s], %r1; membar.gl; mov.u32 %r9, 1; "
+    "st.volatile.global.u32 [%d2], %r9; R: @%p1 bra E; "
+    "W: ld.volatile.global.u32 %r8, [%d2]; setp.ne.u32 %p3, %r8, 1; @%p3 bra W; membar.gl; "
+    "ld.shared.u32 %r8, [s]; E:",
     "uninitialised_and_not_used": "ld.shared.u32 %r9, [%r3];",
     "uninitialised_in_a_column": "and.b32 %r10, %r1, 31; mov.u32 %r11, s; "
     f"{MUL.format(32)} ld.shared.u32 %r9, [%r11];",

@@ -35,7 +35,12 @@ class Rounds:
     def prepare(self, layout: dict[str, Any]) -> None:
         self.make(layout)
         mine, count = self.model.state_dict(), len(layout["state"])
-        specs = layout["inputs"][len(layout["inputs"]) - count :]
+        specs = [
+            one | {"fill": fill}
+            for one, fill in zip(
+                layout["inputs"][len(layout["inputs"]) - count :], layout["fills"], strict=True
+            )
+        ]
         self.keys = paired(mine, dict(zip(layout["state"], specs, strict=True)))
         if any(
             key is None and getattr(torch, one["dtype"]).is_floating_point
@@ -76,19 +81,28 @@ class Rounds:
 
 def paired(mine: dict[str, Any], theirs: dict[str, dict[str, Any]]) -> list[str | None]:
     """The name among `mine` for each of a module's states: its own, or else that of the first which
-    is left with its shape and type. KernelBench gives both modules one seed, and asks for no names.
+    is left with its shape and type, and with its value where it is made full of one. KernelBench
+    gives both modules one seed, and asks for no names.
     """
     left = {name: one for name, one in mine.items() if name not in theirs}
     found: list[str | None] = []
     for name, spec in theirs.items():
-        same = (
+        alike = [
             key
             for key, one in left.items()
             if list(one.shape) == spec["shape"] and str(one.dtype) == f"torch.{spec['dtype']}"
-        )
-        found.append(name if name in mine else next(same, None))
+        ]
+        alike.sort(key=lambda key: fill_of(left[key]) != spec["fill"])
+        found.append(name if name in mine else next(iter(alike), None))
         left.pop(found[-1] or "", None)
     return found
+
+
+def fill_of(tensor: torch.Tensor) -> float | None:
+    """The value that a tensor is full of; None where it has several, or none."""
+    with ours():
+        first = tensor.reshape(-1)[:1]
+        return float(first) if first.numel() and bool((tensor == first).all()) else None
 
 
 def _flatten(output: Any) -> list[torch.Tensor]:

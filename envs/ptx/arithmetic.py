@@ -254,12 +254,17 @@ def policy(scope: Scope, one: Instruction) -> list[Step]:
     return [Step(set(), [(one.operands[0], f"({HOLDS[scope.width(one.operands[0])]})0")])]
 
 
+def fence(scope: Scope, one: Instruction) -> list[Step]:
+    """Memory is in order here; who has fences may know what others have written."""
+    scope.fenced = True
+    return nothing(scope, one)
+
+
 OPCODES: dict[str, Handler] = {
     **dict.fromkeys(TABLE, by_table),
     **dict.fromkeys(COUNTS, counted),
-    **dict.fromkeys(
-        ("membar", "fence", "nanosleep", "prefetch", "prefetchu", "discard", "pmevent"), nothing
-    ),
+    **dict.fromkeys(("nanosleep", "prefetch", "prefetchu", "discard", "pmevent"), nothing),
+    **{"membar": fence, "fence": fence},
     **{"add": add, "sub": add, "mul": mul, "mad": mad, "addc": carried, "subc": carried},
     **{"madc": carried, "not": logic_not, "shf": shf, "bmsk": bmsk, "lop3": lop3, "dp4a": dp4a},
     **{"createpolicy": policy, "applypriority": nothing},

@@ -177,7 +177,7 @@ def _description(lowered: Lowered) -> Iterator[str]:
         scope.local_bytes,
         scope.shared_bytes,
         scope.shared_unit,
-        "true" if scope.weak_order else "false",
+        "true" if scope.weak_order or (scope.fenced and scope.strong) else "false",
     ]
     yield f"static const Kernel kernel{name} = {{{', '.join(map(str, facts))}}};"
 
@@ -309,7 +309,8 @@ def _end(lowered: Lowered, block: Basic) -> list[str]:
         *lines,
         f"if (w.blocked && w.barrier != {block.site}) "
         f"fail(kBarrierDivergence, b, {block.site}, (u32)__builtin_ctz(mask), w.number, 0);",
-        f"w.barrier = {block.site}; w.blocked |= yes; EACH(mask) at[l] = {after}; goto next;",
+        f"w.barrier = {block.site}; w.votes = {int(block.votes)}; w.blocked |= yes;",
+        f"EACH(mask) at[l] = {after}; goto next;",
     ]
 
 

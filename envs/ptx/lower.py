@@ -39,6 +39,8 @@ class Basic:
     """(register, whether it is negated) of the lanes that the end is for."""
     index: str = ""
     site: int = 0
+    votes: bool = False
+    """Whether the barrier that it ends with counts predicates."""
     count: int = 0
     """Of its instructions."""
     kinds: Counter[str] = field(default_factory=Counter)
@@ -151,12 +153,13 @@ def _barrier(scope: Scope, block: Basic, one: Instruction) -> list[Step]:
     only(one, "sync red popc and or aligned cta")
     if one.guard:
         raise NotEmulatedError(f"@ {one.opcode}")
-    block.end, block.site = "bar", scope.site(one)
-    if "red" not in one.parts:
+    block.end, block.site, block.votes = "bar", scope.site(one), "red" in one.parts
+    if not block.votes:
         if not 0 <= len(one.operands) <= 1 or (
             one.operands and one.operands[0] not in ("0", "0x0")
         ):
-            raise NotEmulatedError(f"{one.opcode} {', '.join(one.operands)[:40]}")
+            numbers = ", ".join(text for text in one.operands if text.isdigit())
+            raise NotEmulatedError(f"{one.opcode} {numbers}"[:60].strip())
         return []
     to, number, asked = given(one, 3)
     if number != "0":

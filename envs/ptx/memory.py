@@ -31,8 +31,9 @@ def _note(scope: Scope, one: Instruction, space: str, item_bytes: int) -> None:
     """What an access says about the kernel: how small its units are, whether it waits in a loop."""
     if space in ("shared", "") and item_bytes < scope.shared_unit:
         scope.shared_unit = item_bytes
-    if space in ("shared", "") and {"volatile", "acquire", "relaxed", "acq_rel"} & set(one.parts):
-        scope.weak_order = True
+    if {"volatile", "acquire", "relaxed", "acq_rel"} & set(one.parts):
+        scope.strong = True
+        scope.weak_order |= space in ("shared", "")
 
 
 def _as_many(one: Instruction, parts: list[str]) -> None:
@@ -152,6 +153,7 @@ def atomic(scope: Scope, one: Instruction) -> list[Step]:
     if not how or space not in ("global", "shared", "") or (how == "cas" and not rest):
         raise NotEmulatedError(one.opcode)
     third = rest[0] if how == "cas" else value
+    scope.strong |= to != "_"
     if space in ("shared", "") and how in ("cas", "exch"):
         scope.weak_order = True
     address, reads = scope.address(where, space)

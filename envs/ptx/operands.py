@@ -111,8 +111,9 @@ class Scope:
         self.shared_bytes = self.local_bytes = 0
         self.shared_unit = 4
         """The smallest access to shared memory, in bytes."""
-        self.weak_order = False
-        """Whether warps may agree in ways that no barrier shows: then a race is a warning."""
+        self.weak_order = self.fenced = self.strong = False
+        """Whether warps may agree in ways that no barrier shows, so that a race is a warning: by
+        what they do in shared memory, or by a fence and what is strong anywhere."""
         self.symbols = self._places([*module.variables, *kernel.variables])
 
     def _places(self, variables: Iterable[Variable]) -> dict[str, tuple[str, int]]:

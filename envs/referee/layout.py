@@ -91,6 +91,7 @@ def python_layout(spec: CaseSpec) -> bytes:
             for name in spec.arguments
         ],
         "state": spec.state,
+        "fills": spec.fills or [None] * len(spec.state),
         "init": json.loads(spec.init),
     }
     return json.dumps(plain).encode()

@@ -357,6 +357,7 @@ def _spec(plain: dict[str, Any]) -> CaseSpec:
         scalars=tuple((name, value) for name, value in plain["scalars"]),
         arguments=tuple(plain["arguments"]),
         state=tuple(plain["state"]),
+        fills=tuple(plain["fills"]),
         init=plain["init"],
     )
 

@@ -20,7 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelwright.envs.abi import CPP_WORDS, CaseSpec, TensorSpec, free_name
-from kernelwright.envs.reference.distributions import DISTRIBUTIONS, drawn_states, is_float
+from kernelwright.envs.reference.distributions import (
+    DISTRIBUTIONS,
+    drawn_states,
+    is_constant,
+    is_float,
+)
 from kernelwright.envs.reference.settings import replaced, settings
 from kernelwright.envs.types import Case, Problem
 
@@ -104,7 +109,7 @@ class Reference:
         model, state, arguments = self.draw(0)
         outputs = flatten(forward(model, state, arguments))
         results = ["out"] if len(outputs) == 1 else [f"out{i}" for i in range(len(outputs))]
-        taken = set(CPP_WORDS)
+        taken, made_of = set(CPP_WORDS), model.state_dict()
 
         def named(wanted: Iterable[str], values: Iterable[Any]) -> list[tuple[str, Any]]:
             pairs = zip(wanted, values, strict=True)
@@ -120,6 +125,7 @@ class Reference:
             scalars=tuple(pair for pair in given if isinstance(pair[1], int | float | bool)),
             arguments=tuple(name for name, _ in given),
             state=tuple(state),
+            fills=tuple(_fill(made_of[name]) for name in state),
             init=self._init_json(),
         )
 
@@ -158,6 +164,12 @@ def shapes_of(problem: Problem) -> Shapes:
     """The same, by running the module here."""
     reference = load_reference(problem, problem.timed_case())
     return Shapes(reference.spec(), ", ".join(map(repr, reference.init())))
+
+
+def _fill(tensor: Any) -> float | None:
+    """The value that it is full of; None where it has several, or none."""
+    full = not tensor.is_complex() and is_constant(tensor)
+    return float(tensor.reshape(-1)[0]) if full else None
 
 
 def run(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:

@@ -54,7 +54,8 @@ struct Launch {
 struct Async { u64 from; u32 to, bytes, copied, lane, site, group; };
 struct Warp {
   Block* block;
-  u32 number, alive, blocked, mask, local_bytes, barrier;
+  u32 number, alive, blocked, mask, local_bytes;
+  u32 barrier, votes;  // which it waits at, and whether that counts predicates
   u64 turns;
   alignas(64) u32 on[32];
   alignas(64) u32 at[32];  // the basic block that a lane is at
@@ -114,12 +115,13 @@ CALL void describe(const char* what, const Block& b, u32 site, u32 lane, u32 war
   _exit(why);
 }
 // What need not be wrong, told once a launch; the referee reads it when something is (envs/referee/reasons.py).
-enum Warning { kUninitialised = 1, kMaybeRace = 2, kIdleLane = 4, kDiverged = 8 };
+enum Warning { kUninitialised = 1, kMaybeRace = 2, kIdleLane = 4, kDiverged = 8, kTwoBarriers = 16 };
 CALL void warn(Warning what, Block& b, u32 site, u32 lane, u32 warp, u64 address) {
   if (b.launch->warned & what) return;
   b.launch->warned |= what;
   describe(what == kUninitialised ? "warning: uninitialised_shared" : what == kMaybeRace ? "warning: possible_race"
-           : what == kIdleLane ? "warning: shuffle_from_an_idle_lane" : "warning: diverged_warp_operation", b, site, lane, warp, address);
+           : what == kIdleLane ? "warning: shuffle_from_an_idle_lane" : what == kDiverged ? "warning: diverged_warp_operation"
+           : "warning: warps_at_two_barriers", b, site, lane, warp, address);
 }
 
 INLINE u32 taken(const u32* p) {
@@ -222,16 +224,16 @@ CALL bool run_block(Block& b) {
     }
     if (yielded) return false;
     if (any) continue;
-    bool waiting = false;
-    u32 barrier = 0;
+    const Warp* before = nullptr;
     for (u32 i = 0; i < b.warp_count; ++i) {
       Warp& w = b.warps[i];
       if (!w.alive) continue;
-      if (waiting && w.barrier != barrier) fail(kBarrierDivergence, b, w.barrier, __builtin_ctz(w.alive), i, 0);
-      waiting = true;
-      barrier = w.barrier;
+      // A barrier is its number, wherever it stands, to a device; what counts predicates is another kind.
+      if (before && w.votes != before->votes) fail(kBarrierDivergence, b, w.barrier, __builtin_ctz(w.alive), i, 0);
+      if (before && w.barrier != before->barrier) warn(kTwoBarriers, b, w.barrier, __builtin_ctz(w.alive), i, 0);
+      before = &w;
     }
-    if (!waiting) return true;
+    if (!before) return true;
     for (u32 i = 0; i < b.warp_count; ++i) b.warps[i].blocked = 0;
     ++b.epoch;
   }
