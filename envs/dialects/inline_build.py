@@ -25,6 +25,8 @@ BUILD_LIMIT_S = 100.0
 ONE_LIMIT_S = 60.0
 TORCHS_OWN = re.compile(r"torch|\bat::|\bc10|ATen|\bAT_|TORCH_|C10_|pybind|\bpy\b|\bstd\b")
 """What our headers might have had, and have not."""
+LACKING = re.compile(r"undefined reference to \W(cu[a-zA-Z]\w*)")
+"""What of CUDA's own libraries the runtime that records has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library
     for extension in {one.key: one for one in wanted}.values():
         limit_s = min(ONE_LIMIT_S, max(0.0, end - time.monotonic()))
         made = build_extension(extension, sandboxes, limit_s)
-        if made.failure == "compile_error" and (name := _asked(made.log)):
+        if made.failure == "compile_error" and (name := _lacking(made.log) or _asked(made.log)):
             return unsupported(name, made.log)
         if made.failure:
             return failed(made.failure, made.log)
@@ -82,6 +84,11 @@ def build_extension(
         limits=NVCC_LIMITS,
         limit_s=limit_s,
     )
+
+
+def _lacking(log: str) -> str | None:
+    found = LACKING.search(log)
+    return found[1] if found else None
 
 
 def _asked(log: str) -> str | None:

@@ -116,6 +116,7 @@ def python() -> Inside:
         "OMP_THREAD_LIMIT": "1",
         "MKL_NUM_THREADS": "1",
         "HOME": "/scratch",
+        "USER": "answer",  # torch 2.11 asks whose its cache is, where an answer registers operators
     }
     guest = (str(GUEST), "/judge/kernelwright/envs/guest")
     environment["TRITON_CACHE_DIR"] = "/scratch/triton"
