@@ -34,20 +34,13 @@ class Rounds:
 
     def prepare(self, layout: dict[str, Any]) -> None:
         self.make(layout)
-        mine, count = self.model.state_dict(), len(layout["state"])
-        specs = [
-            one | {"fill": fill}
-            for one, fill in zip(
-                layout["inputs"][len(layout["inputs"]) - count :], layout["fills"], strict=True
-            )
-        ]
-        self.keys = paired(mine, dict(zip(layout["state"], specs, strict=True)))
+        mine, theirs = self.model.state_dict(), states(layout)
+        self.keys = paired(mine, theirs)
         if any(
             key is None and getattr(torch, one["dtype"]).is_floating_point
-            for key, one in zip(self.keys, specs, strict=True)
+            for key, one in zip(self.keys, theirs.values(), strict=True)
         ):
-            theirs = layout["state"]
-            leave(OTHER_PARAMETERS, f"parameters are {list(mine)}, the module's are {theirs}")
+            leave(OTHER_PARAMETERS, f"parameters are {list(mine)}, the module's are {list(theirs)}")
 
     def arranged(self, tensors: list[torch.Tensor]) -> tuple[dict[str, Any], list[Any]]:
         """(parameters and buffers by key, what `forward` is called with)."""
@@ -77,6 +70,13 @@ class Rounds:
             traceback.print_exc()
             compiler = type(error).__module__.startswith("triton.compiler.")
             leave(COMPILE_ERROR if compiler else FORWARD_RAISED)
+
+
+def states(layout: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The key of each of a module's states → what is known of it: its type, shape and fill."""
+    specs = layout["inputs"][len(layout["inputs"]) - len(layout["state"]) :]
+    rows = zip(layout["state"], specs, layout["fills"], strict=True)
+    return {key: spec | {"fill": fill} for key, spec, fill in rows}
 
 
 def paired(mine: dict[str, Any], theirs: dict[str, dict[str, Any]]) -> list[str | None]:
