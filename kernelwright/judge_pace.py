@@ -31,6 +31,8 @@ def judged_s(recipe: Recipe) -> float | None:
     which whoever needs one will say. What was measured is kept in the cache folder.
     """
     section, dialect = recipe.judge, recipe.data.dialect
+    if section.ray_address:
+        return None
     workers = section.workers or cores()
     known = (dialect, section.timed, workers, cores(), code_version(), toolchain_fingerprint())
     kept = cache_folder() / "judge_pace" / f"{content_hash(*map(str, known))}.json"
@@ -38,7 +40,7 @@ def judged_s(recipe: Recipe) -> float | None:
         return float(json.loads(kept.read_text(encoding="utf-8")))
     triples = [one for one in template_triples(dialect=dialect) if one.variant == 0]
     count = workers * EXAMPLES
-    if section.ray_address or len(triples) < count:
+    if len(triples) < count:
         return None
     print(f"{count} examples are judged, to tell the minutes of judging", file=sys.stderr)
     spread = triples[:: len(triples) // count][:count]

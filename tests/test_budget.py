@@ -83,6 +83,8 @@ def test_the_judges_pace_is_measured_once_and_kept(
     assert 0 < found < 60
     monkeypatch.setattr(kernelwright.judge_pace, "open_judge", None)
     assert judged_s(asked) == found
+    elsewhere = {"workers": 1, "timed": False, "ray_address": "ray://nowhere:1"}
+    assert judged_s(recipe(judge=elsewhere)) is None
 
 
 @pytest.mark.parametrize(

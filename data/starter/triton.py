@@ -24,7 +24,7 @@ NAMED = {
     "self.fc.weight.shape[0]": "self.fc.out_features",
 }
 """Sizes of weights that a layer has a name for. By their shapes a small model wrote the same of any
-parameter (`self.w.shape[1]` of one row: 8 of 19 answers with weights)."""
+parameter (`self.w.shape[1]` of one row: 11 of 19 answers with weights)."""
 PIECE = re.compile(r"([\w =]+?: )?([^;]+?)[;.](?: |$)")
 """The words before a statement of a plan, and the statement."""
 SIZE = re.compile(r"\b(\w+?)_(\d)\b")
