@@ -56,12 +56,13 @@ def evaluate_model(
     store.cut_unfinished()
     kept = store.read()
     console, total = Console(), len(suite.problems) * settings.samples
-    with judges() as judge, Asking(settings.stage, total, kept) as progress:
+    with judges() as judge, Answered(settings.stage, total, done=len(kept)) as progress:
 
         def keep(records: Sequence[Record]) -> None:
             store.append(records)
             attempt.save()
-            progress.kept(records)
+            kept.extend(records)
+            progress.reach(progress.done, _correct(kept))
 
         policy = load_policy(model)
         attempt.save()  # not before: a model that cannot be had leaves nothing to resume
@@ -175,18 +176,6 @@ def target_of(records: Sequence[Record]) -> str:
     """Where these were judged."""
     named = (one.evaluation.environment for one in records if one.evaluation.environment)
     return next(named, platform.machine())
-
-
-class Asking(Answered):
-    """Progress of a model's answers; the share of correct ones comes with each batch."""
-
-    def __init__(self, stage: str, total: int, kept: Sequence[Record]) -> None:
-        super().__init__(stage, total, done=len(kept))
-        self.seen = list(kept)
-
-    def kept(self, records: Sequence[Record]) -> None:
-        self.seen.extend(records)
-        self.reach(self.done, _correct(self.seen))
 
 
 class Judging(Counted):

@@ -132,9 +132,12 @@ class Counted:
     def __call__(self) -> None:
         """One more is done; where there is no bar, a line is written for each `every`-th."""
         with self._lock:
-            self.done += 1
-            if self.display.live or self.done % self.every == 0 or self.done == self.total:
-                self.display.show(self.done, self.figures, self.said())
+            self._one_more()
+
+    def _one_more(self) -> None:
+        self.done += 1
+        if self.display.live or self.done % self.every == 0 or self.done == self.total:
+            self.display.show(self.done, self.figures, self.said())
 
     def reach(self, done: int, figures: Mapping[str, Any]) -> None:
         """At least so many are done, and these are the latest figures."""
@@ -160,7 +163,7 @@ class Answered(Counted):
     def one_judged(self) -> None:
         with self._lock:
             self.judged += 1
-        self()
+            self._one_more()
 
     def said(self) -> str:
         written = self.done - self.judged

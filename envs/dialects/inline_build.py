@@ -55,7 +55,7 @@ def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library
     for extension in {one.key: one for one in wanted}.values():
         limit_s = min(ONE_LIMIT_S, max(0.0, end - time.monotonic()))
         made = build_extension(extension, sandboxes, limit_s)
-        if made.failure == "compile_error" and (name := _lacking(made.log) or _asked(made.log)):
+        if made.failure == "compile_error" and (name := _asked(made.log)):
             return unsupported(name, made.log)
         if made.failure:
             return failed(made.failure, made.log)
@@ -86,13 +86,11 @@ def build_extension(
     )
 
 
-def _lacking(log: str) -> str | None:
-    found = LACKING.search(log)
-    return found[1] if found else None
-
-
 def _asked(log: str) -> str | None:
-    """The first thing that a compiler misses and that PyTorch's own headers may have, by name."""
+    """The first thing that is missed and that CUDA's libraries or PyTorch's headers may have, by
+    name."""
+    if lacking := LACKING.search(log):
+        return lacking[1]
     lines = (line for line in log.splitlines() if re.search(r"\berror\b", line))
     first = next((line for line in lines if TORCHS_OWN.search(line)), None)
     if first is None:

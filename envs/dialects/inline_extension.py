@@ -19,8 +19,7 @@ from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags, nvc
 
 COMPILED = ("-O3", "-std=c++20", "-fPIC", "-w", "-fno-gnu-unique")
 LINKED = ("-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,--as-needed", "-lgomp")
-"""-Bsymbolic, -fno-gnu-unique: two libraries of an answer have nothing in common. -zdefs: a PyTorch
-for CUDA would else bring what is asked of CUDA and not recorded."""
+"""-Bsymbolic, -fno-gnu-unique: two libraries of an answer have nothing in common."""
 TRACED = ("-std=c++20", "-w", "-DKERNELWRIGHT_TRACED")
 HOST = ("-fPIC", *TRACED)
 """Of C++ beside CUDA: it is traced and never timed."""
@@ -28,6 +27,7 @@ DEVICE = (
     *("-Xlinker", "-Bsymbolic", "-Xlinker", "-zdefs", "-I/include", *TRACED),
     "--expt-relaxed-constexpr",  # as torch's own load_inline has it
 )
+"""-zdefs: a PyTorch for CUDA would else bring what is asked of CUDA and not recorded."""
 UNCHANGED, CHANGED = {"-O2", "-O3", "-march=native"}, ("-fopenmp", "-ffast-math")
 """Flags with which a header is as it is without them, or is another."""
 STEM = "kernels"

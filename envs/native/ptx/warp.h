@@ -116,12 +116,13 @@ CALL void describe(const char* what, const Block& b, u32 site, u32 lane, u32 war
 }
 // What need not be wrong, told once a launch; the referee reads it when something is (envs/referee/reasons.py).
 enum Warning { kUninitialised = 1, kMaybeRace = 2, kIdleLane = 4, kDiverged = 8, kTwoBarriers = 16 };
+const char* const kWarningNames[] = {
+    "warning: uninitialised_shared", "warning: possible_race", "warning: shuffle_from_an_idle_lane",
+    "warning: diverged_warp_operation", "warning: warps_at_two_barriers"};
 CALL void warn(Warning what, Block& b, u32 site, u32 lane, u32 warp, u64 address) {
   if (b.launch->warned & what) return;
   b.launch->warned |= what;
-  describe(what == kUninitialised ? "warning: uninitialised_shared" : what == kMaybeRace ? "warning: possible_race"
-           : what == kIdleLane ? "warning: shuffle_from_an_idle_lane" : what == kDiverged ? "warning: diverged_warp_operation"
-           : "warning: warps_at_two_barriers", b, site, lane, warp, address);
+  describe(kWarningNames[__builtin_ctz(what)], b, site, lane, warp, address);
 }
 
 INLINE u32 taken(const u32* p) {
