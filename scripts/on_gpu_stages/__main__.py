@@ -1,0 +1,39 @@
+"""Runs one stage: `python -m scripts.on_gpu_stages NAME --rows FILE --out FOLDER --limit-s S`.
+
+A stage is a module of this folder with a function `run(context)`. Whatever it raises ends the
+process with status 1 and its last lines in the log.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+
+from scripts.on_gpu_stages.context import StageContext
+
+CARRIED = Path(__file__).resolve().parents[2] / ".gpu"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("stage")
+    parser.add_argument("--rows", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--limit-s", type=float, required=True)
+    parser.add_argument("--rehearse", action="store_true")
+    given = parser.parse_args()
+    module = import_module(f"scripts.on_gpu_stages.{given.stage}")
+    module.run(
+        StageContext(
+            rows=given.rows,
+            out=given.out,
+            carried=CARRIED,
+            limit_s=given.limit_s,
+            rehearsal=given.rehearse,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

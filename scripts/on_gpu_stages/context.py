@@ -1,0 +1,39 @@
+"""What a stage is given: where its rows go, how long it may take, whether this is a rehearsal."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REHEARSAL_SHARE = 8
+"""A rehearsal on a CPU does so much less of what is counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageContext:
+    """One stage's run."""
+
+    rows: Path
+    """A file of JSON lines, which the runner collects when the stage has ended or was cut."""
+    out: Path
+    """The folder whose files come back: log.txt, records.jsonl, report.html and so on."""
+    carried: Path
+    """The folder of what was brought: wheels, weights, an adapter (`scripts/on_gpu_pack`)."""
+    limit_s: float
+    rehearsal: bool = False
+    started: float = field(default_factory=time.monotonic)
+
+    def row(self, what: str, **facts: object) -> None:
+        """Writes one finding at once: a stage that is cut has said what it knew."""
+        with self.rows.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"what": what, **facts}) + "\n")
+
+    def left_s(self) -> float:
+        """Seconds until the runner cuts this stage."""
+        return self.limit_s - (time.monotonic() - self.started)
+
+    def share(self, count: int) -> int:
+        """So many, or an eighth of them in a rehearsal; at least one."""
+        return max(1, count // REHEARSAL_SHARE) if self.rehearsal else count
