@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.envs.lifetime import die_with
-from kernelwright.envs.paths import SEARCHED, cache_folder, write_whole
+from kernelwright.envs.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.types import content_hash
 from kernelwright.rl.config import Recipe
 
@@ -68,7 +68,7 @@ def probe(recipe: Recipe) -> Probe:
         input=recipe.model_dump_json(),
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(SEARCHED)},
+        env=own_environment(),
         check=False,
     )
     if done.returncode < 0:

@@ -25,7 +25,7 @@ from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.memfd import seal
-from kernelwright.envs.paths import SEARCHED
+from kernelwright.envs.paths import own_environment
 from kernelwright.envs.referee.layout import MESSAGE_BYTES, NUMPY_TYPES
 from kernelwright.envs.referee.roofline import Work
 from kernelwright.envs.referee.rounds import RoundPeer
@@ -255,11 +255,7 @@ class ReferenceProcess(RoundPeer):
             [sys.executable, "-P", *self.PROGRAM, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            env={
-                **os.environ,
-                "PYTHONPATH": str(SEARCHED),
-                "CUDA_VISIBLE_DEVICES": gpu_uuid,
-            },
+            env=own_environment(CUDA_VISIBLE_DEVICES=gpu_uuid),
         )
 
         def end() -> None:

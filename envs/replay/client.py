@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.hardware import DeviceLostError, Gpu
 from kernelwright.envs.memfd import memfd
+from kernelwright.envs.paths import own_environment
 from kernelwright.envs.referee.exit_codes import DEVICE_LOST, REPLAY_EXITS
 from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, offsets
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
@@ -53,7 +54,7 @@ class GpuCandidate(RoundPeer):
                 stdout=self.log_file,
                 stderr=self.log_file,
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, "CUDA_VISIBLE_DEVICES": gpu.uuid},
+                env=own_environment(CUDA_VISIBLE_DEVICES=gpu.uuid),
             )
 
     def ready(self) -> None:

@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.hardware import Gpu
-from kernelwright.envs.paths import SEARCHED
+from kernelwright.envs.paths import own_environment
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
 from kernelwright.envs.types import Candidate, Evaluation, Problem
 from kernelwright.envs.workers.health import PROBLEM, fresh_seed, known_jobs
@@ -68,7 +68,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, **seen, "PYTHONPATH": str(SEARCHED), "OMP_NUM_THREADS": "1"},
+                env=own_environment(**seen, OMP_NUM_THREADS="1"),
                 process_group=0,  # Ctrl-C is for us; and with the group its helpers end too
             )
 
