@@ -219,6 +219,8 @@ def flat(value: Any, name: str = "") -> list[tuple[str, str]]:
     >>> flat({"cpu": "Zen 4", "versions": {"torch": "2.13"}})
     [('cpu', 'Zen 4'), ('versions.torch', '2.13')]
     """
+    if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        value = dict(enumerate(value))
     if isinstance(value, dict):
         rows = (flat(one, f"{name}.{key}" if name else key) for key, one in value.items())
         return [leaf for row in rows for leaf in row]

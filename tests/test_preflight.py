@@ -68,7 +68,7 @@ def test_a_gpu_that_torch_cannot_use_is_told_before_all_is_done_without_it(
     recipe = resolve(FIXTURES / "base.yaml", ["stages=[eval]"]).recipe
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     seen = Gpu(uuid="GPU-0", name="H100", driver="1.0", architecture=90, memory_bytes=80 << 30)
-    monkeypatch.setattr("kernelwright.preflight.gpus", lambda: (seen,))
+    monkeypatch.setattr("kernelwright.preflight.visible_gpus", lambda: (seen,))
     (reason,) = unprepared(recipe)
     assert reason.startswith("H100 is here (driver 1.0), and torch")
     assert reason.endswith("hide the GPU with CUDA_VISIBLE_DEVICES=")
