@@ -95,7 +95,7 @@ def test_a_gpu_that_answers_after_more_than_ten_seconds_is_there(driver: Driver)
 
 def test_a_driver_that_hangs_is_an_error(driver: Driver) -> None:
     driver(H100, delay_s=60.0)
-    with pytest.raises(GpuError, match="no answer in 0.5 s: mend the driver, or hide the GPU"):
+    with pytest.raises(GpuError, match=r"no answer in 0\.5 s: mend the driver, or hide the GPU"):
         queried(hardware.LISTED, limit_s=0.5)
 
 
