@@ -1,4 +1,4 @@
-"""The GPUs of a cluster's nodes: seen by their judges, told apart, and missed before a run begins."""
+"""The GPUs of a cluster's nodes: seen by their judges, told apart, missed before a run begins."""
 
 from __future__ import annotations
 
