@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from kernelwright.envs.answer import extract
-from kernelwright.envs.hardware import shared_gpus
+from kernelwright.envs.hardware import described, shared_gpus
 from kernelwright.envs.sandbox.levels import require_level
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Task, Verdict
 from kernelwright.envs.workers.health import fresh_seed
@@ -55,6 +55,10 @@ class BatchJudge(AnyJudge, ABC):
     @abstractmethod
     def close(self) -> None:
         """Ends all that the judge has started."""
+
+    @abstractmethod
+    def devices(self) -> list[dict[str, Any]]:
+        """The GPUs that it judges on, as `envs/hardware.described` tells of them."""
 
     def evaluate(
         self, problem: Problem, candidate: Candidate, *, timed: bool = True, seed: int | None = None
@@ -99,7 +103,8 @@ class Judge(BatchJudge):
         self.batch_limit_s = batch_limit_s
         cores = shared_cores(*share)
         self.workers = workers or len(cores)
-        dealt = dict(zip(cores, cycle(shared_gpus(*share) or (None,)), strict=False))
+        self._gpus = shared_gpus(*share)
+        dealt = dict(zip(cores, cycle(self._gpus or (None,)), strict=False))
         hire = hire or (lambda core: Worker(core, dealt[core]))
         self._pool = Pool([cores[number % len(cores)] for number in range(self.workers)], hire)
         self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="judge")
@@ -137,6 +142,10 @@ class Judge(BatchJudge):
             if on_done:
                 on_done()
         return [done[candidate.key] for _, candidate in jobs]
+
+    def devices(self) -> list[dict[str, Any]]:
+        """The GPUs that it judges on, with their clocks as they are now."""
+        return described(self._gpus)
 
     def close(self) -> None:
         """Ends every worker and what it started, also in the middle of a batch."""

@@ -149,7 +149,7 @@ def environment_rows(env: Mapping[str, Any]) -> list[tuple[str, str]]:
     for key, value in env.items():
         if key == "memory_bytes":
             rows.append(("memory", f"{value / 1e9:.0f} GB"))
-        elif isinstance(value, list):
+        elif isinstance(value, list) and not any(isinstance(one, dict) for one in value):
             rows.append((key, ", ".join(map(str, value)) or "none"))
         else:
             rows += flat(value, key)

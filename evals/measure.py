@@ -24,7 +24,7 @@ from kernelwright.evals.against import keep_baselines
 from kernelwright.evals.metrics import Scores, record_scores
 from kernelwright.evals.report import clock, percent, speedup, write_report
 from kernelwright.evals.run import EvalSettings, evaluate
-from kernelwright.evals.summary import RunFacts, write_summary
+from kernelwright.evals.summary import RunFacts, cards, write_summary
 from kernelwright.rl.progress import Answered, Counted
 
 
@@ -57,6 +57,7 @@ def evaluate_model(
     kept = store.read()
     console, total = Console(), len(suite.problems) * settings.samples
     with judges() as judge, Answered(settings.stage, total, done=len(kept)) as progress:
+        devices = judge.devices()
 
         def keep(records: Sequence[Record]) -> None:
             store.append(records)
@@ -74,11 +75,12 @@ def evaluate_model(
     facts = RunFacts(
         model=model,
         dialect=settings.dialect,
-        target=target_of(records),
+        target=target_of(records, devices),
         suite=suite.spec,
         date=datetime.now(UTC).date().isoformat(),
         seconds={settings.stage: attempt.save()},
         categories={problem.name: problem.category for problem in suite.problems},
+        devices=devices,
     )
     return conclude(console, out_dir, facts, records)
 
@@ -172,8 +174,10 @@ def _question(model: str, suite: Suite, settings: EvalSettings) -> dict[str, Any
     return {"model": model, "suite": suite.spec, "problems": keys, **asked}
 
 
-def target_of(records: Sequence[Record]) -> str:
-    """Where these were judged."""
+def target_of(records: Sequence[Record], devices: Sequence[Mapping[str, Any]]) -> str:
+    """Where these were judged: the judge's GPUs by name, else what the records say."""
+    if known := cards(records, devices):
+        return known
     named = (one.evaluation.environment for one in records if one.evaluation.environment)
     return next(named, platform.machine())
 

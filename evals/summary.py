@@ -76,6 +76,8 @@ class RunFacts:
     date: str
     seconds: Mapping[str, float]
     categories: Mapping[str, str]
+    devices: Sequence[Mapping[str, Any]] = ()
+    """The judge's GPUs when it began, as `envs/hardware.described` tells of them."""
 
 
 def write_summary(run_dir: Path, facts: RunFacts) -> Path:
@@ -106,10 +108,12 @@ def summarise(
     compiled = speedups(known)
     stages = group(records, lambda one: one.stage)
     held_out = {side: stages[stage] for stage, side in SIDES.items() if stage in stages}
+    devices = judged_on(records, facts.devices)
     return {
         "model": facts.model,
         "dialect": facts.dialect,
         "target": facts.target,
+        **({"devices": devices} if devices else {}),
         "suite": facts.suite,
         "date": facts.date,
         "stages": list(facts.seconds),
@@ -132,6 +136,24 @@ def summarise(
         },
         **({"compile": summary_of(known)} if known else {}),
     }
+
+
+def judged_on(
+    records: Iterable[Record], devices: Iterable[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Those GPUs on which answers among these were judged, as their records say."""
+    environments = {one.evaluation.environment for one in records}
+    return [one for one in devices if one.get("environment") in environments]
+
+
+def cards(records: Iterable[Record], devices: Iterable[Mapping[str, Any]]) -> str | None:
+    """Model and driver of the GPUs on which these were judged, for a reader; None where on none.
+
+    >>> cards([], [{"name": "NVIDIA H200", "driver": "580.1", "environment": "8c1f"}])
+    """
+    seen = judged_on(records, devices)
+    names = dict.fromkeys(f"{one['name']}, driver {one['driver']}" for one in seen)
+    return "; ".join(names) or None
 
 
 def measure(records: Sequence[Record], compiled: Mapping[str, Speedup]) -> dict[str, Any]:

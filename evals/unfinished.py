@@ -21,7 +21,7 @@ from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.envs.codec import from_plain
 from kernelwright.envs.types import Record
 from kernelwright.evals.against import read_baselines
-from kernelwright.evals.summary import RunFacts, read_summary, summarise
+from kernelwright.evals.summary import RunFacts, cards, read_summary, summarise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +88,7 @@ def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
     suite = str(data.get("held_out_suite") or question.get("suite") or "unknown suite")
     name = _section(recipe, "model").get("name") or question.get("model") or "unknown model"
     dialect = records[0].dialect if records else data.get("dialect", "cpp")
+    devices = [one for one in env.get("devices", ()) if isinstance(one, dict)]
     seconds = {
         stage: float(one)
         for stage, one in _mapping(run_dir / "stages.json").items()
@@ -96,11 +97,13 @@ def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
     return RunFacts(
         model=str(name),
         dialect=str(dialect),
-        target=f"{env.get('system', 'unknown machine')}, {env.get('cores', '?')} cores",
+        target=cards(records, devices)
+        or f"{env.get('system', 'unknown machine')}, {env.get('cores', '?')} cores",
         suite=suite,
         date=datetime.now(UTC).date().isoformat(),
         seconds=seconds,
         categories=_categories(suite),
+        devices=devices,
     )
 
 

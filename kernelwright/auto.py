@@ -25,6 +25,7 @@ def settle(tree: Tree, gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[Tree, list[s
     Where the dialect becomes a GPU's, SFT is left out: the examples are for a model that writes
     none of it yet, as the embedded one.
     """
+    judging = [one for one in gpus if not one.too_old]
     found: dict[KeyPath, tuple[Any, str]] = {}
     if _value(tree.values, MODEL) == AUTO:
         found[MODEL] = _model(gpus)
@@ -32,7 +33,7 @@ def settle(tree: Tree, gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[Tree, list[s
         found[DIALECT] = dialect, why = _dialect(gpus, nvcc=nvcc)
         stages = tree.values.get("stages", ["sft", "grpo", "eval"])
         model = found[MODEL][0] if MODEL in found else _value(tree.values, MODEL)
-        if gpus and model != WITHOUT_GPU and "sft" in stages:
+        if judging and model != WITHOUT_GPU and "sft" in stages:
             left = [one for one in stages if one != "sft"]
             found[STAGES] = left, f"examples in {dialect} are for models that write none ({why})"
     for path, (value, _) in found.items():
@@ -55,6 +56,8 @@ def _model(gpus: Sequence[Gpu]) -> tuple[str, str]:
 def _dialect(gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[str, str]:
     if not gpus:
         return "cpp", "no GPU here"
+    if all(one.too_old for one in gpus):
+        return "cpp", f"no kernel is judged on {gpus[0].name}"
     return ("cuda", "a GPU and nvcc") if nvcc else ("triton", "a GPU, and no nvcc")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernelwright.envs.hardware import available_bytes, gpus
+from kernelwright.envs.hardware import available_bytes, visible_gpus
 from kernelwright.estimate import (
     evaluated_answers,
     judged_answers,
@@ -56,7 +56,7 @@ def budget(
     pace: Callable[[Recipe], float | None] = judged_s,
 ) -> Budget:
     """What a run takes, shrunk to fit. On a GPU nothing is probed."""
-    if gpus() or not {"sft", "grpo"} & set(recipe.stages):
+    if visible_gpus() or not {"sft", "grpo"} & set(recipe.stages):
         return Budget(recipe=recipe)
     notes: tuple[str, ...] = ()
     free = available_bytes()

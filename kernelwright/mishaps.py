@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernelwright.envs.hardware import memory_bytes
+from kernelwright.envs.hardware import GpuError, memory_bytes
 from kernelwright.machine import free_disk_bytes
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -27,6 +27,8 @@ LITTLE_BYTES = 64 << 10
 def explained(error: BaseException, run_dir: Path) -> str | None:
     """The line for an error that the machine is the cause of; None for any other."""
     chain = list(_chain(error))
+    if isinstance(error, GpuError):
+        return str(error)
     if any(_is_full(one, run_dir) for one in chain):
         return _full(run_dir)
     if any(_wants_memory(one) for one in chain):

@@ -11,16 +11,17 @@ import platform
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from kernelwright.data.store import FILE as RECORDS_FILE
 from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import Suite, load_suite
 from kernelwright.data.triples import Triple, balanced, triples_of
-from kernelwright.envs.hardware import gpus
+from kernelwright.envs.hardware import visible_gpus
 from kernelwright.envs.judge import AnyJudge, BatchJudge, judge_completions
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.remote.open_judge import open_judge
@@ -28,7 +29,7 @@ from kernelwright.envs.types import Baseline, Problem, Record, Task
 from kernelwright.evals.against import keep_baselines
 from kernelwright.evals.report import write_report
 from kernelwright.evals.run import EvalSettings, evaluate
-from kernelwright.evals.summary import RunFacts, read_summary, write_summary
+from kernelwright.evals.summary import RunFacts, cards, read_summary, write_summary
 from kernelwright.machine import cores, versions
 from kernelwright.rl.adapter_folder import start_adapter
 from kernelwright.rl.config import JudgeSection, Recipe
@@ -57,10 +58,11 @@ def train(recipe: Recipe, *, resume: bool, fitted: Recipe) -> None:
         _cut_unfinished(recipe.run_dir)
     wait()
     with tracking(recipe), judge_of(recipe.judge, process) as judge:
+        devices = judge.devices()
         run = Run(fitted, folder, judge, process, wait, resume=resume)
         run.all_stages()
         if process.leads:
-            print(f"report: {run.report()}", file=sys.stderr)
+            print(f"report: {run.report(devices)}", file=sys.stderr)
 
 
 def judge_of(section: JudgeSection, process: Process) -> BatchJudge:
@@ -88,7 +90,7 @@ def join(process: Process) -> Callable[[], None]:
         return lambda: None
     from accelerate import PartialState
 
-    state = PartialState(cpu=not gpus(), timeout=timedelta(seconds=TIMEOUT_S))
+    state = PartialState(cpu=not visible_gpus(), timeout=timedelta(seconds=TIMEOUT_S))
     return state.wait_for_everyone  # type: ignore[no-any-return]
 
 
@@ -274,16 +276,18 @@ class Run:
         with Counted("baselines", len(problems), every=1) as advance:
             keep_baselines(self.folder.path, problems, advance)
 
-    def report(self) -> Path:
-        """Writes summary.json and report.html from the records."""
+    def report(self, devices: Sequence[Mapping[str, Any]]) -> Path:
+        """Writes summary.json and report.html from the records; `devices` are the judge's."""
+        here = f"{platform.machine()}, 1 of {cores()} cores"
         facts = RunFacts(
             model=self.recipe.model.name,
             dialect=self.recipe.data.dialect,
-            target=f"{platform.machine()}, 1 of {cores()} cores",
+            target=cards(self.store.read(), devices) or here,
             suite=self.held_out.spec,
             date=datetime.now(UTC).date().isoformat(),
             seconds=self.folder.seconds(),
             categories={one.name: one.category for one in self.held_out.problems},
+            devices=devices,
         )
         write_summary(self.folder.path, facts)
         send_summary(self.recipe, read_summary(self.folder.path))

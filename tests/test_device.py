@@ -18,7 +18,7 @@ from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.cuda import compiled
 from kernelwright.envs.dialects.cuda import trace as cuda_plan
-from kernelwright.envs.hardware import DeviceLostError, Gpu, gpus, listed_gpus, visible
+from kernelwright.envs.hardware import DeviceLostError, Gpu, gpus
 from kernelwright.envs.referee.layout import read_outputs
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
@@ -347,26 +347,6 @@ def test_ptx_is_assembled_for_the_device(bench: Bench) -> None:
     broken = one.model_copy(update={"ptx": one.ptx + "nonsense"})
     with pytest.raises(NoCodeError, match="nonsense"):
         assembled(broken, 86, nvcc.assembler(compiler), sandboxes)
-
-
-def test_gpus_are_read_from_the_drivers_list() -> None:
-    hopper = "GPU-5f, NVIDIA H200, 580.95.05, 9.0, 143771\n"
-    spark = "GPU-a1, NVIDIA GB10, 580.95.05, 12.1, [N/A]\n"
-    found = listed_gpus(hopper + spark + "no devices were found\n")
-    assert [(one.uuid, one.architecture, one.memory_bytes) for one in found] == [
-        ("GPU-5f", 90, 143771 << 20),
-        ("GPU-a1", 121, None),
-    ]
-
-
-def test_only_gpus_that_are_ours_are_used() -> None:
-    found = listed_gpus("".join(f"GPU-{name}, H200, 580, 9.0, 9\n" for name in "abc"))
-    a, b, c = found
-    assert visible(found, None) == found
-    assert visible(found, "") == ()
-    assert visible(found, "2,0") == (c, a)
-    assert visible(found, "GPU-b, GPU-c") == (b, c)
-    assert visible(found, "1,7,0") == (b,)
 
 
 @pytest.mark.gpu

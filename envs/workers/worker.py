@@ -20,7 +20,7 @@ from contextlib import contextmanager
 
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.codec import from_plain, to_plain
-from kernelwright.envs.hardware import DeviceLostError, gpus
+from kernelwright.envs.hardware import DeviceLostError, GpuError, gpus
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.reference.client import ReferenceGoneError
 from kernelwright.envs.sandbox.toolchain import toolchain_fingerprint
@@ -70,7 +70,11 @@ def serve(channel: socket.socket, evaluator: Evaluator, core: int) -> None:
 def main(config: JudgingConfig | None = None) -> None:
     core, channel = int(sys.argv[1]), socket.socket(fileno=int(sys.argv[2]))
     os.sched_setaffinity(0, {core})
-    gpu = next(iter(gpus()), None)
+    try:
+        with beating(channel):  # a driver that was asleep answers after a while
+            gpu = next(iter(gpus()), None)
+    except GpuError as error:
+        sys.exit(f"judge: the worker on core {core} cannot begin: {error}")
     if gpu is None and (dealt := sys.argv[3:]):  # else its answers would be emulated, unlike others
         sys.exit(f"judge: the worker on core {core} does not find its GPU {dealt[0]}")
     evaluator = Evaluator(config or JudgingConfig(), peaks(toolchain_fingerprint()), gpu)
