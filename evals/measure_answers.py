@@ -76,6 +76,7 @@ def evaluate_answers(
         date=datetime.now(UTC).date().isoformat(),
         seconds={STAGE: attempt.save()},
         categories={problem.name: problem.category for problem in suite.problems},
+        precision=stored.precision,
     )
     found = conclude(console, out_dir, facts, records)
     judged = [(answers[one.row], one.evaluation) for one in records]
@@ -118,4 +119,4 @@ def _question(stored: Stored, suite: Suite, answers: Sequence[Answer]) -> dict[s
     keys = [one.key for one in suite.problems]
     asked = {"suite": suite.spec, "problems": keys, "files": files}
     rule = {"torch_allowed": True} if stored.torch_allowed else {}
-    return {"answers": str(stored.folder), **asked, **rule}
+    return {"answers": str(stored.folder), **asked, **rule, "precision": stored.precision}

@@ -72,6 +72,7 @@ def judge_of(section: JudgeSection, process: Process) -> BatchJudge:
         batch_limit_s=section.batch_limit_s,
         here=process.here,
         everywhere=(process.rank, process.world),
+        precision=section.precision,
     )
 
 
@@ -248,6 +249,7 @@ class Run:
             reward=self.recipe.reward,
             versions=self.versions,
             timed=timed,
+            precision=self.recipe.judge.precision,
         )
 
     def ask(
@@ -284,6 +286,7 @@ class Run:
             date=datetime.now(UTC).date().isoformat(),
             seconds=self.folder.seconds(),
             categories={one.name: one.category for one in self.held_out.problems},
+            precision=self.recipe.judge.precision,
         )
         write_summary(self.folder.path, facts)
         send_summary(self.recipe, read_summary(self.folder.path))
