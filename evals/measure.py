@@ -19,12 +19,12 @@ from kernelwright.data.suite import Suite
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.paths import write_whole
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.types import Baseline, Problem, Record, Verdict
+from kernelwright.envs.types import Baseline, Precision, Problem, Record, Verdict
 from kernelwright.evals.against import keep_baselines
 from kernelwright.evals.metrics import Scores, record_scores
 from kernelwright.evals.report import clock, percent, speedup, write_report
 from kernelwright.evals.run import EvalSettings, evaluate
-from kernelwright.evals.summary import RunFacts, cards, write_summary
+from kernelwright.evals.summary import RunFacts, cards, float32, write_summary
 from kernelwright.rl.progress import Answered, Counted
 
 
@@ -81,6 +81,7 @@ def evaluate_model(
         seconds={settings.stage: attempt.save()},
         categories={problem.name: problem.category for problem in suite.problems},
         devices=devices,
+        precision=settings.precision,
     )
     return conclude(console, out_dir, facts, records)
 
@@ -92,7 +93,8 @@ def conclude(console: Console, out_dir: Path, facts: RunFacts, records: Sequence
     print_scores(console, {facts.model: found})
     if against := summary["held_out"].get("measured", {}).get("against_compile"):
         console.print(compile_line(against, summary["compile"]["no_baseline"]), highlight=False)
-    console.print(f"{write_report(out_dir)} · {clock(sum(facts.seconds.values()))}", style="dim")
+    parts = write_report(out_dir), clock(sum(facts.seconds.values())), float32(summary)
+    console.print(" · ".join(map(str, parts)), style="dim")
     return found
 
 
@@ -150,7 +152,7 @@ class Attempt:
         folder.mkdir(parents=True, exist_ok=True)
         if self.path.exists() and resume:
             before = json.loads(self.path.read_text(encoding="utf-8"))
-            asked = before["question"]
+            asked = {"precision": Precision.IEEE, **before["question"]}  # a version knew no other
             changed = [key for key in self.question if asked.get(key) != self.question[key]]
             if changed:
                 raise EvalError(f"{folder} asked another question: {', '.join(changed)} changed")

@@ -78,6 +78,7 @@ def evaluate_answers(
         seconds={STAGE: attempt.save()},
         categories={problem.name: problem.category for problem in suite.problems},
         devices=devices,
+        precision=stored.precision,
     )
     found = conclude(console, out_dir, facts, records)
     judged = [(answers[one.row], one.evaluation) for one in records]
@@ -120,4 +121,4 @@ def _question(stored: Stored, suite: Suite, answers: Sequence[Answer]) -> dict[s
     keys = [one.key for one in suite.problems]
     asked = {"suite": suite.spec, "problems": keys, "files": files}
     rule = {"torch_allowed": True} if stored.torch_allowed else {}
-    return {"answers": str(stored.folder), **asked, **rule}
+    return {"answers": str(stored.folder), **asked, **rule, "precision": stored.precision}

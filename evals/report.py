@@ -24,7 +24,7 @@ from kernelwright.evals.curves import health_charts, learning_charts
 from kernelwright.evals.metrics import relative
 from kernelwright.evals.problem_table import filters, problem_rows
 from kernelwright.evals.showcase import held_out_pairs, training_pairs
-from kernelwright.evals.summary import EXAMPLES, SIDE_NAMES
+from kernelwright.evals.summary import EXAMPLES, SIDE_NAMES, float32
 from kernelwright.evals.unfinished import Evidence, evidence
 
 HELD_OUT_KERNELS = 640
@@ -178,6 +178,7 @@ def _template() -> Any:
         "clock": clock,
         "clip": clip,
         "breakable": breakable,
+        "float32": float32,
     }
     shown = {"highlight": highlight, "failed_rounds": failed_rounds, "counted": counted}
     environment.globals |= shown

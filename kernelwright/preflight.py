@@ -9,10 +9,11 @@ from pathlib import Path
 from kernelwright.consistency import contradictions
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.hardware import gpus, memory_bytes, visible_gpus
+from kernelwright.envs.judge import NEEDS_A_GPU
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.levels import require_level
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path
-from kernelwright.envs.types import Dialect
+from kernelwright.envs.types import Dialect, Precision
 from kernelwright.estimate import weight_bytes
 from kernelwright.machine import how_to_install
 from kernelwright.rl.config import Recipe
@@ -27,7 +28,7 @@ UNTIMED = "false rewards being right"
 def preflight(recipe: Recipe) -> list[str]:
     """One sentence for each reason; empty where the run can start. Imports nothing heavy."""
     found = [_model(recipe), _dialect(recipe), _sandbox(recipe), _memory(recipe), _sharded()]
-    found += [*_packages(recipe), *contradictions(recipe, this_process().world)]
+    found += [_precision(recipe), *_packages(recipe), *contradictions(recipe, this_process().world)]
     return [reason for reason in found if reason]
 
 
@@ -149,6 +150,21 @@ def _nodes_without_gpus(recipe: Recipe) -> str | None:
         f"judge.timed: {recipe.data.dialect} answers have no speed on the nodes of "
         f"judge.ray_address {address}, of which none has a GPU to judge on; {UNTIMED}"
     )
+
+
+def _precision(recipe: Recipe) -> str | None:
+    section, dialect = recipe.judge, recipe.data.dialect
+    if section.precision is Precision.IEEE or section.ray_address:
+        return None
+    why = no_tf32(dialect)
+    return f"judge.precision: {why}" if why else None
+
+
+def no_tf32(dialect: Dialect | None) -> str | None:
+    """Why nothing is multiplied in TF32 here for answers in this dialect, or in any."""
+    if dialect and not DIALECTS[dialect].runs_on_gpu:
+        return f"tf32 is how a GPU multiplies, and {dialect} answers run on a CPU: use ieee"
+    return None if gpus() else NEEDS_A_GPU
 
 
 def not_judged_here(dialect: Dialect) -> str | None:

@@ -74,6 +74,7 @@ def judge_of(section: JudgeSection, process: Process) -> BatchJudge:
         batch_limit_s=section.batch_limit_s,
         here=process.here,
         everywhere=(process.rank, process.world),
+        precision=section.precision,
     )
 
 
@@ -250,6 +251,7 @@ class Run:
             reward=self.recipe.reward,
             versions=self.versions,
             timed=timed,
+            precision=self.recipe.judge.precision,
         )
 
     def ask(
@@ -288,6 +290,7 @@ class Run:
             seconds=self.folder.seconds(),
             categories={one.name: one.category for one in self.held_out.problems},
             devices=devices,
+            precision=self.recipe.judge.precision,
         )
         write_summary(self.folder.path, facts)
         send_summary(self.recipe, read_summary(self.folder.path))

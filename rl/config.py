@@ -20,7 +20,7 @@ from pydantic import (
 
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.sandbox.levels import LEVELS
-from kernelwright.envs.types import Baseline
+from kernelwright.envs.types import Baseline, Precision
 from kernelwright.rewards.price import PRESETS
 from kernelwright.rl.methods.base import MethodOptions
 from kernelwright.rl.methods.find import method_options
@@ -38,6 +38,10 @@ METHOD_NEEDS_SPEEDS = (
 COMPILES_ON_THIS_MACHINE = (
     "baseline 'compile' is measured on this machine, and judge.ray_address has kernels timed on "
     "others; use baseline 'eager', or no judge.ray_address"
+)
+COMPILES_IN_IEEE = (
+    "baseline 'compile' is measured with IEEE float32, and judge.precision is tf32; use baseline "
+    "'eager', or judge.precision ieee"
 )
 
 
@@ -226,6 +230,9 @@ class JudgeSection(Section):
     """The weakest sandbox that may run a model's code; below it the run is refused."""
     timed: bool = True
     """Whether GRPO times correct kernels, without which no speed is rewarded; evaluation does."""
+    precision: Precision = Precision.IEEE
+    """How float32 is multiplied on a GPU, by PyTorch's side and where answers may: `ieee`, or
+    `tf32`, with tolerances that allow it."""
 
     @field_validator("minimum_sandbox")
     @classmethod
@@ -343,6 +350,8 @@ class Recipe(Section):
         judge = info.data.get("judge")
         if section.baseline is Baseline.COMPILE and judge and judge.ray_address:
             raise ValueError(COMPILES_ON_THIS_MACHINE)
+        if section.baseline is Baseline.COMPILE and judge and judge.precision is Precision.TF32:
+            raise ValueError(COMPILES_IN_IEEE)
         return section
 
     @field_validator("grpo")

@@ -37,7 +37,7 @@ from kernelwright.envs.reference.on_meta import OnMeta
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.limits import REFERENCE_LIMITS
 from kernelwright.envs.sandbox.zygote import Zygote
-from kernelwright.envs.types import Case, Problem, Tolerance, Verdict
+from kernelwright.envs.types import Case, Precision, Problem, Tolerance, Verdict
 
 ROUND_LIMIT_S = 60.0
 END_LIMIT_S = 10.0
@@ -73,6 +73,8 @@ class Loaded:
     """One for each output."""
     spreads: list[list[float]]
     """For each output, at least how far it varies from draw to draw."""
+    precision: Precision = Precision.IEEE
+    """What the tolerances and the expected outputs allow, and its rounds on a GPU have."""
 
     @cached_property
     def key(self) -> str:
@@ -273,12 +275,14 @@ class ReferenceProcess(RoundPeer):
     def failed(self, reason: str, verdict: Verdict = Verdict.CRASHED) -> Exception:
         return ReferenceGoneError(f"the reference process: {reason}")  # no candidate's doing
 
-    def load(self, problem: Problem) -> Loaded:
+    def load(self, problem: Problem, precision: Precision = Precision.IEEE) -> Loaded:
         """Raises ReferenceFailedError if the problem cannot run."""
-        answer, _ = self.ask({"op": "load", "problem": to_plain(problem)})
+        request = {"op": "load", "problem": to_plain(problem), "precision": precision}
+        answer, _ = self.ask(request)
         tolerances = [[Tolerance(**one) for one in case] for case in answer["tolerances"]]
         specs = [_spec(one) for one in answer["specs"]]
-        return Loaded(problem, judged_cases(problem), specs, tolerances, answer["spreads"])
+        cases = judged_cases(problem)
+        return Loaded(problem, cases, specs, tolerances, answer["spreads"], precision)
 
     def draw(self, loaded: Loaded, case: int, seed: int) -> Draw:
         """The inputs that a seed gives, and what is expected for them."""

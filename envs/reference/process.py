@@ -58,10 +58,15 @@ from kernelwright.envs.reference.module import (
 )
 from kernelwright.envs.reference.near_ties import PICKS, NearTies
 from kernelwright.envs.reference.on_meta import try_on_meta
+from kernelwright.envs.reference.precision import require_precision, set_precision
 from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.tf32 import tf32_outputs, with_tf32
 from kernelwright.envs.reference.torch_compile import compile_module
 from kernelwright.envs.replay.torch_clock import DeviceClock
-from kernelwright.envs.types import Problem, Tolerance
+from kernelwright.envs.types import Precision, Problem, Tolerance
+
+DEVICE = "cuda"
+"""Where PyTorch finds the GPU; a stand-in for one is elsewhere."""
 
 
 @dataclass(slots=True)
@@ -92,6 +97,7 @@ class ReferenceServer:
         self.channel = channel
         self.heap = Heap()
         self.loaded: dict[str, list[Ready]] = {}
+        self.precision = Precision.IEEE
         self.aims: dict[tuple[str, int, bool, bool], Aimed] = {}
         self.aimed: Aimed | None = None
         self.clock: DeviceClock | None = None
@@ -117,8 +123,11 @@ class ReferenceServer:
             for descriptor in sent:
                 os.close(descriptor)
 
-    def load(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
-        """The spec and the tolerances of every case."""
+    def load(
+        self, problem: dict[str, Any], precision: str = Precision.IEEE
+    ) -> tuple[dict[str, Any], list[int]]:
+        """The spec and the tolerances of every case. Rounds on a GPU have this precision."""
+        self.precision = Precision(precision)
         self.loaded.clear()
         self.aims.clear()
         self.aimed = None
@@ -126,6 +135,8 @@ class ReferenceServer:
         noun = from_plain(Problem, problem)
         cases = judged_cases(noun)
         ready = [prepare(noun, case, first=number == 0) for number, case in enumerate(cases)]
+        if self.precision is Precision.TF32:
+            ready = [with_tf32(noun, one) for one in ready]
         self.loaded = {noun.key: ready}
         self.heap.give_back()  # what preparing it needed: its rounds need less
         plain = {
@@ -143,7 +154,9 @@ class ReferenceServer:
         tensors = [one for one in arguments if isinstance(one, torch.Tensor)] + list(state.values())
         places, size = offsets(spec.inputs)
         inputs = _file([_raw(one) for one in tensors], places, size)
-        expected = _expected(model, state, arguments, ready)
+        tf32 = self.precision is Precision.TF32
+        rounded = tf32_outputs(model, state, arguments) if tf32 else []
+        expected = _expected(model, state, arguments, ready, rounded)
         arrays = [array for choices in expected for array in choices]
         starts = [0, *accumulate(array.nbytes for array in arrays)]
         answers = _file([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
@@ -163,8 +176,10 @@ class ReferenceServer:
             if compiled:
                 compile_module(model, reference)
             if on_device:
-                model = model.to("cuda")
+                model = model.to(DEVICE)
+                set_precision(self.precision)
                 run(model, *_on_gpu(state, arguments))  # what cannot run there is refused here
+                require_precision(self.precision)
             self.aims[place] = Aimed(model, list(state), spec, in_place)
         self.clock = DeviceClock() if on_device else None
         self.aimed = self.aims[place]
@@ -205,6 +220,7 @@ class ReferenceServer:
             raise ProblemError("a round before a case was aimed at")
         aimed, given = self.aimed, self._given(self.aimed, inputs)
         if self.clock is not None:
+            set_precision(self.precision)  # another model that was made may have set its own
             return self.clock.time_ns(lambda: run(aimed.model, *given))
         return aimed.took_ns(given)
 
@@ -214,7 +230,7 @@ class ReferenceServer:
         # Not read in before the clock: an answer reads its inputs in while it is timed.
         tensors = views(taken(inputs, mmap.PROT_READ, read_in=False), spec.inputs)
         if self.clock is not None:
-            tensors = [one.to("cuda") for one in tensors]
+            tensors = [one.to(DEVICE, copy=True) for one in tensors]
         first_state = len(tensors) - len(aimed.state)
         state = dict(zip(aimed.state, tensors[first_state:], strict=True))
         given, scalars = iter(tensors[:first_state]), dict(spec.scalars)
@@ -254,9 +270,16 @@ def _view(mapping: Mapped, one: TensorSpec, place: int) -> torch.Tensor:
 
 
 def _expected(
-    model: Any, state: dict[str, Any], arguments: list[Any], ready: Ready
+    model: Any,
+    state: dict[str, Any],
+    arguments: list[Any],
+    ready: Ready,
+    rounded: Sequence[Sequence[Array]],
 ) -> list[list[Array]]:
-    """For each output its acceptable values (`Expected` of envs/referee/tolerance.py)."""
+    """For each output its acceptable values (`Expected` of envs/referee/tolerance.py).
+
+    `rounded`: what else the module gives in a precision that is allowed.
+    """
     kinds = [NUMPY_TYPES[one.dtype] for one in ready.spec.outputs]
     wide = [_array(one) for one in flatten(forward_float64(model, state, arguments))]
     own = [array_of(one.detach()) for one in flatten(forward(model, state, arguments))]
@@ -277,10 +300,10 @@ def _expected(
     for i, one in enumerate(own):
         if one.dtype.kind == "f":
             held = Expected.of([exact[i]], ready.tolerances[i], ready.spreads[i])
-            mine = [] if held.accepts(one) else [one.astype(np.float64)]
-            choices.append([exact[i], *mine])
+            other = [it for it in (one, *(run[i] for run in rounded)) if not held.accepts(it)]
+            choices.append([exact[i], *(it.astype(np.float64) for it in other)])
         else:
-            others = [exact[i], *(run[i] for run in nudged)]
+            others = [exact[i], *(run[i] for run in (*nudged, *rounded))]
             choices.append([one, *(other.astype(one.dtype) for other in others)])
     return choices
 
@@ -310,8 +333,8 @@ def _file(arrays: list[Array], places: list[int], size: int) -> int:
 
 
 def _on_gpu(state: dict[str, Any], arguments: list[Any]) -> tuple[dict[str, Any], list[Any]]:
-    moved = [one.to("cuda") if isinstance(one, torch.Tensor) else one for one in arguments]
-    return {name: one.to("cuda") for name, one in state.items()}, moved
+    moved = [one.to(DEVICE) if isinstance(one, torch.Tensor) else one for one in arguments]
+    return {name: one.to(DEVICE) for name, one in state.items()}, moved
 
 
 def _count(shape: tuple[int, ...]) -> int:

@@ -23,7 +23,7 @@ from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.judge import CANDIDATE_LIMIT_S, TRIES, BatchJudge, unjudged
 from kernelwright.envs.remote.ray_nodes import Fleet, Node, last_line
 from kernelwright.envs.sandbox.levels import LEVELS
-from kernelwright.envs.types import Candidate, Evaluation, Problem
+from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem
 from kernelwright.envs.workers.health import fresh_seed
 
 ON_CORES = "cpp"
@@ -98,6 +98,7 @@ class RayJudge(BatchJudge):
         candidate_limit_s: float = CANDIDATE_LIMIT_S,
         batch_limit_s: float | None = None,
         share: tuple[int, int] = (0, 1),
+        precision: Precision = Precision.IEEE,
     ) -> None:
         import ray
 
@@ -110,6 +111,7 @@ class RayJudge(BatchJudge):
             "workers": workers,
             "minimum_sandbox": minimum_sandbox,
             "candidate_limit_s": candidate_limit_s,
+            "precision": precision,
         }
         self._fleet = Fleet(ray, settings, share)
         self._fleet.meet()

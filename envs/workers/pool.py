@@ -24,7 +24,7 @@ from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.paths import own_environment
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
-from kernelwright.envs.types import Candidate, Evaluation, Problem
+from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem
 from kernelwright.envs.workers.health import PROBLEM, fresh_seed, known_jobs
 
 ANSWER_LIMIT_BYTES = 16 << 20
@@ -56,10 +56,12 @@ class Worker:
     SILENCE_LIMIT_S = 40.0
     """One that says nothing for so long is lost; it beats every few seconds (worker.py)."""
 
-    def __init__(self, core: int, gpu: Gpu | None = None) -> None:
+    def __init__(
+        self, core: int, gpu: Gpu | None = None, precision: Precision = Precision.IEEE
+    ) -> None:
         self.core = core
         seen = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu else {}
-        dealt = [gpu.uuid] if gpu else []
+        dealt = [gpu.uuid, precision] if gpu else []
         self._channel, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
