@@ -8,7 +8,6 @@ dense matrices, which 16-bit floats give on tensor cores: no float is multiplied
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from functools import cache
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.envs.hardware import Gpu
-from kernelwright.envs.paths import SEARCHED, cache_folder, write_whole
+from kernelwright.envs.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.types import Target, content_hash
 from kernelwright.envs.workers.peaks import HEADROOM
 
@@ -59,14 +58,13 @@ def _kept_at(gpu: Gpu) -> Path:
 
 def _measured(gpu: Gpu) -> dict[str, Any] | str:
     """{"copy": [[bytes, bytes per second], ...], "flops": per second}, or why there is none."""
-    seen = {"CUDA_VISIBLE_DEVICES": gpu.uuid, "PYTHONPATH": str(SEARCHED)}
     try:
         done = subprocess.run(
             [sys.executable, "-P", *PROGRAM],
             capture_output=True,
             text=True,
             timeout=LIMIT_S,
-            env={**os.environ, **seen},
+            env=own_environment(CUDA_VISIBLE_DEVICES=gpu.uuid),
             stdin=subprocess.DEVNULL,
             check=False,
         )
