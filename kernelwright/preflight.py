@@ -11,7 +11,7 @@ from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.hardware import gpus, memory_bytes
 from kernelwright.envs.sandbox.levels import require_level
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path
-from kernelwright.envs.types import Baseline, Dialect
+from kernelwright.envs.types import Dialect
 from kernelwright.estimate import weight_bytes
 from kernelwright.machine import how_to_install
 from kernelwright.rl.config import Recipe
@@ -24,8 +24,6 @@ from kernelwright.rl.weights import ModelError
 def preflight(recipe: Recipe) -> list[str]:
     """One sentence for each reason; empty where the run can start. Imports nothing heavy."""
     found = [_model(recipe), _dialect(recipe), _sandbox(recipe), _memory(recipe), _sharded()]
-    if "eval" in recipe.stages and (why := no_baseline(recipe.data.dialect, recipe.eval.baseline)):
-        found.append(f"eval.baseline: {why}")
     found += [*_packages(recipe), *contradictions(recipe, this_process().world)]
     return [reason for reason in found if reason]
 
@@ -136,16 +134,6 @@ def not_judged_here(dialect: Dialect) -> str | None:
     here = ", ".join(name for name, one in DIALECTS.items() if one.lacking() is None)
     advice = how_to_install(lacks) or f"{lacks} is missing"
     return f"the judge cannot run {dialect} answers here, only {here}: {advice}"
-
-
-def no_baseline(dialect: Dialect, baseline: Baseline) -> str | None:
-    """Why speeds in this dialect cannot be held against this baseline here."""
-    if baseline is Baseline.EAGER or not (gpus() and DIALECTS[dialect].runs_on_gpu):
-        return None
-    return (
-        f"{dialect} answers are timed on the {gpus()[0].name}, and torch.compile on a CPU only: "
-        "use baseline eager"
-    )
 
 
 def _sandbox(recipe: Recipe) -> str | None:

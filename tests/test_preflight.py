@@ -74,17 +74,6 @@ def test_a_gpu_that_torch_cannot_use_is_told_before_all_is_done_without_it(
     assert reason.endswith("hide the GPU with CUDA_VISIBLE_DEVICES=")
 
 
-def test_kernels_on_a_gpu_are_not_held_against_torch_compile_on_a_cpu(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen = Gpu(uuid="GPU-0", name="H100", driver="1.0", architecture=90, memory_bytes=80 << 30)
-    monkeypatch.setattr("kernelwright.preflight.gpus", lambda: (seen,))
-    words = ["data.dialect=inline", "stages=[eval]", "eval.baseline=compile"]
-    (reason,) = preflight(resolve(FIXTURES / "base.yaml", words).recipe)
-    assert reason.startswith("eval.baseline: inline answers are timed on the H100")
-    assert not preflight(resolve(FIXTURES / "base.yaml", [*words, "data.dialect=cpp"]).recipe)
-
-
 @pytest.mark.parametrize("kind", ["FSDP", "DEEPSPEED"])
 def test_shards_that_accelerate_was_asked_for_are_refused(
     kind: str, monkeypatch: pytest.MonkeyPatch

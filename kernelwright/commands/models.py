@@ -141,7 +141,7 @@ def _refuse(
     torch_allowed: bool,
 ) -> None:
     """Exits where the options make no sense together, or here."""
-    from kernelwright.preflight import no_baseline, not_judged_here
+    from kernelwright.preflight import not_judged_here
 
     with told(ValueError):
         if (model is None) == (answers is None):
@@ -150,7 +150,7 @@ def _refuse(
             raise ValueError("--baseline compile is for a model; --answers is held against eager")
         if torch_allowed and not answers:
             raise ValueError("--torch-allowed is for --answers: a model is asked for whole kernels")
-    if dialect and (why := not_judged_here(dialect) or no_baseline(dialect, baseline)):
+    if dialect and (why := not_judged_here(dialect)):
         typer.echo(why, err=True)
         raise typer.Exit(FAILED)
 
