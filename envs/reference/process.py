@@ -65,6 +65,9 @@ from kernelwright.envs.reference.torch_compile import compile_module
 from kernelwright.envs.replay.torch_clock import DeviceClock
 from kernelwright.envs.types import Problem, Tolerance
 
+DEVICE = "cuda"
+"""Where PyTorch finds the GPU; a stand-in for one is elsewhere."""
+
 
 @dataclass(slots=True)
 class Aimed:
@@ -163,7 +166,7 @@ class ReferenceServer:
             model, state, arguments = reference.draw(0)
             in_place = works_in_place(model, state, arguments)
             if on_device:
-                model = model.to("cuda")
+                model = model.to(DEVICE)
                 run(model, *_on_gpu(state, arguments))  # what cannot run there is refused here
             if compiled:
                 compile_module(
@@ -218,7 +221,7 @@ class ReferenceServer:
         # Not read in before the clock: an answer reads its inputs in while it is timed.
         tensors = views(taken(inputs, mmap.PROT_READ, read_in=False), spec.inputs)
         if self.clock is not None:
-            tensors = [one.to("cuda") for one in tensors]
+            tensors = [one.to(DEVICE, copy=True) for one in tensors]
         first_state = len(tensors) - len(aimed.state)
         state = dict(zip(aimed.state, tensors[first_state:], strict=True))
         given, scalars = iter(tensors[:first_state]), dict(spec.scalars)
@@ -314,8 +317,8 @@ def _file(arrays: list[Array], places: list[int], size: int) -> int:
 
 
 def _on_gpu(state: dict[str, Any], arguments: list[Any]) -> tuple[dict[str, Any], list[Any]]:
-    moved = [one.to("cuda") if isinstance(one, torch.Tensor) else one for one in arguments]
-    return {name: one.to("cuda") for name, one in state.items()}, moved
+    moved = [one.to(DEVICE) if isinstance(one, torch.Tensor) else one for one in arguments]
+    return {name: one.to(DEVICE) for name, one in state.items()}, moved
 
 
 def _drawn_on_gpu(reference: Reference, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
