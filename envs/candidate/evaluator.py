@@ -25,6 +25,7 @@ from kernelwright.envs.reference.client import (
 )
 from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.replay.counters import split_counters
+from kernelwright.envs.replay.device_memory import DeviceFullError, MemoryWait
 from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
@@ -81,6 +82,7 @@ class Evaluator:
         self.gpu = gpu
         self.reference = ReferenceProcess(gpu)
         self.sandboxes = Sandboxes()
+        self.memory = MemoryWait()
         self.loaded: Loaded | None = None
         self.draws = Draws(self.reference, 0)
         self.clock = Clock(self.reference, self.sandboxes, target, config.pace)
@@ -101,6 +103,8 @@ class Evaluator:
             evaluation = Evaluation(
                 verdict=Verdict.UNJUDGED, reason="reference_failed", log=str(error)
             )
+        except DeviceFullError as error:
+            evaluation = Evaluation(verdict=Verdict.UNJUDGED, reason="device_full", log=str(error))
         return replace(
             evaluation,
             sandbox_level=sandbox_level(),
@@ -133,6 +137,11 @@ class Evaluator:
         self, key: str, loaded: Loaded, built: Built, seed: int, *, timed: bool
     ) -> Evaluation:
         """The evaluation of what was built: on the GPU, or in a process of its own."""
+        return self.memory.run(lambda: self._played_once(key, loaded, built, seed, timed=timed))
+
+    def _played_once(
+        self, key: str, loaded: Loaded, built: Built, seed: int, *, timed: bool
+    ) -> Evaluation:
         session = Session(key, loaded, built, self._draws(seed), [], built.log)
         if built.on_device is not None and self.gpu is not None:
             return self._replay(session, built.on_device, self.gpu, timed)
@@ -185,6 +194,8 @@ class Evaluator:
                 evaluation = self._run(session, timed)
             finally:
                 log = device.close()
+                if timed:
+                    self.reference.release()
             return replace(evaluation, log=session.built.log + log)
 
     def _play(self, session: Session, part: Callable[[AnyCandidate], None]) -> None:

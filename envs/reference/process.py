@@ -96,6 +96,9 @@ class ReferenceServer:
         self.aimed: Aimed | None = None
         self.clock: DeviceClock | None = None
         """Where rounds run on the GPU: how they are timed."""
+        self.device_clock: DeviceClock | None = None
+        """The same, kept while rounds run elsewhere: it has the memory that empties the L2 cache.
+        Until rounds first run on the GPU there is no CUDA context."""
 
     def serve(self) -> None:
         """Answers until the referee hangs up."""
@@ -113,6 +116,8 @@ class ReferenceServer:
             # The named boundary: a problem's own code ran, and may have called sys.exit.
             except (Exception, SystemExit) as error:  # noqa: BLE001
                 answer, sent = _said(error), []
+            if "device_full" in answer:
+                give_back_device()
             socket.send_fds(self.channel, [json.dumps(answer).encode()], sent)
             for descriptor in sent:
                 os.close(descriptor)
@@ -121,8 +126,9 @@ class ReferenceServer:
         """The spec and the tolerances of every case."""
         self.loaded.clear()
         self.aims.clear()
-        self.aimed = None
+        self.aimed = self.clock = self.device_clock = None
         self.heap.give_back()  # what the problem before it needed
+        give_back_device()
         noun = from_plain(Problem, problem)
         cases = judged_cases(noun)
         ready = [prepare(noun, case, first=number == 0) for number, case in enumerate(cases)]
@@ -166,8 +172,15 @@ class ReferenceServer:
                 model = model.to("cuda")
                 run(model, *_on_gpu(state, arguments))  # what cannot run there is refused here
             self.aims[place] = Aimed(model, list(state), spec, in_place)
-        self.clock = DeviceClock() if on_device else None
+        if on_device:
+            self.device_clock = self.device_clock or DeviceClock()
+        self.clock = self.device_clock if on_device else None
         self.aimed = self.aims[place]
+        return {}, []
+
+    def release(self) -> tuple[dict[str, Any], list[int]]:
+        """Gives back what this process keeps of a GPU's memory, but for what its rounds need."""
+        give_back_device()
         return {}, []
 
     def work(
@@ -198,9 +211,18 @@ class ReferenceServer:
         """PyTorch's forward, eager or compiled, on the file's tensors; its result is not needed.
 
         Returns the nanoseconds that it took, by the device's clock where there is one: the module
-        called as a user calls it, without what a round costs by itself.
+        called as a user calls it, without what a round costs by itself. 0: a GPU has no room now.
         """
         os.close(outputs)
+        try:
+            return self._timed(inputs)
+        except RuntimeError as error:
+            if not _is_device_full(error):
+                raise
+        give_back_device()
+        return 0
+
+    def _timed(self, inputs: int) -> int:
         if self.aimed is None:
             raise ProblemError("a round before a case was aimed at")
         aimed, given = self.aimed, self._given(self.aimed, inputs)
@@ -222,8 +244,26 @@ class ReferenceServer:
         return state, arguments
 
 
+FULL = ("CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
+"""What PyTorch says where not its allocator but a library of CUDA's finds no room."""
+
+
+def _is_device_full(error: BaseException) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and any(word in str(error) for word in FULL)
+    )
+
+
+def give_back_device() -> None:
+    """Gives freed memory of the GPU back, which PyTorch keeps else; it makes no CUDA context."""
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+
+
 def _said(error: BaseException) -> dict[str, Any]:
     """The error in the words of who wrote the problem: with the line of its module."""
+    if _is_device_full(error):
+        return {"device_full": f"the GPU has no room now: {error}"[:2000]}
     lines = problem_lines(traceback.extract_tb(error.__traceback__))
     line = lines[-1] if lines else None
     what = f"{error}" if isinstance(error, ProblemError) else f"{type(error).__name__}: {error}"
