@@ -60,6 +60,7 @@ from kernelwright.envs.reference.near_ties import PICKS, NearTies
 from kernelwright.envs.reference.on_meta import try_on_meta
 from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.reference.torch_compile import compile_module
+from kernelwright.envs.replay.device_memory import says_full
 from kernelwright.envs.replay.torch_clock import DeviceClock
 from kernelwright.envs.types import Problem, Tolerance
 
@@ -217,7 +218,7 @@ class ReferenceServer:
         try:
             return self._timed(inputs)
         except RuntimeError as error:
-            if not _is_device_full(error):
+            if not says_full(error):
                 raise
         give_back_device()
         return 0
@@ -244,16 +245,6 @@ class ReferenceServer:
         return state, arguments
 
 
-FULL = ("CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
-"""What PyTorch says where not its allocator but a library of CUDA's finds no room."""
-
-
-def _is_device_full(error: BaseException) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or (
-        isinstance(error, RuntimeError) and any(word in str(error) for word in FULL)
-    )
-
-
 def give_back_device() -> None:
     """Gives freed memory of the GPU back, which PyTorch keeps else; it makes no CUDA context."""
     if torch.cuda.is_initialized():
@@ -262,7 +253,7 @@ def give_back_device() -> None:
 
 def _said(error: BaseException) -> dict[str, Any]:
     """The error in the words of who wrote the problem: with the line of its module."""
-    if _is_device_full(error):
+    if says_full(error):
         return {"device_full": f"the GPU has no room now: {error}"[:2000]}
     lines = problem_lines(traceback.extract_tb(error.__traceback__))
     line = lines[-1] if lines else None

@@ -31,8 +31,22 @@ _ALLOCATED = 2
 Found = TypeVar("Found")
 
 
+FULL_WORDS = (
+    "CUDA out of memory",
+    "CUDA error: out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+)
+"""What PyTorch says where it, or a library of CUDA's, finds no room on a GPU."""
+
+
 class DeviceFullError(RuntimeError):
     """The GPU has no room now for what would fit on it: nothing that a candidate did."""
+
+
+def says_full(error: BaseException) -> bool:
+    """Whether PyTorch raised this because a GPU has no room."""
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in FULL_WORDS)
 
 
 def loaded_bytes(binary: bytes) -> int:
