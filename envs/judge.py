@@ -21,7 +21,14 @@ from kernelwright.envs.hardware import described, shared_gpus
 from kernelwright.envs.sandbox.levels import require_level
 from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem, Task, Verdict
 from kernelwright.envs.workers.health import fresh_seed
-from kernelwright.envs.workers.pool import JudgeError, Pool, Worker, WorkerLostError, shared_cores
+from kernelwright.envs.workers.pool import (
+    JudgeError,
+    Pool,
+    Worker,
+    WorkerLostError,
+    default_workers,
+    shared_cores,
+)
 
 CANDIDATE_LIMIT_S = 1500.0
 """More than all limits of a candidate together, four times as long and tried twice (envs/sandbox/
@@ -80,7 +87,8 @@ class BatchJudge(AnyJudge, ABC):
 
 
 class Judge(BatchJudge):
-    """A pool of workers, one for each core unless told otherwise. Use it as a context manager.
+    """A pool of workers, `default_workers` of them unless told otherwise: one for each core, and
+    at most four for each GPU. Use it as a context manager.
 
     A candidate that takes longer than `candidate_limit_s` is `unjudged`/`candidate_deadline`; one
     that has no verdict `batch_limit_s` after its batch began is `unjudged`/`batch_deadline`.
@@ -107,7 +115,7 @@ class Judge(BatchJudge):
         self.candidate_limit_s = candidate_limit_s
         self.batch_limit_s = batch_limit_s
         cores = shared_cores(*share)
-        self.workers = workers or len(cores)
+        self.workers = workers or default_workers(share=share)
         self._gpus = shared_gpus(*share)
         dealt = dict(zip(cores, cycle(self._gpus or (None,)), strict=False))
         hire = hire or (lambda core: Worker(core, dealt[core], precision))

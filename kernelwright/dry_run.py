@@ -23,7 +23,7 @@ def dry_run_text(resolved: Resolved, found: Budget, reasons: Sequence[str]) -> s
     lines += ["", "# Estimates"]
     costs = estimates(resolved.recipe, on_gpu=bool(visible_gpus()))
     lines += [f"#   {what}: {cost}" for what, cost in costs.items()]
-    unknown = "not measured: the model is not here yet, or this machine has a GPU"
+    unknown = "not measured: the model is not here yet, nothing is trained, or vLLM samples"
     lines += [f"#   in all: {found.line() or unknown}", *(f"#   {note}" for note in found.notes)]
     lines += ["# This machine can run it." if not reasons else "# This machine cannot run it:"]
     return "\n".join(lines + [f"#   {reason}" for reason in reasons])

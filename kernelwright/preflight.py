@@ -14,7 +14,7 @@ from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.levels import require_level
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path
 from kernelwright.envs.types import Dialect, Precision
-from kernelwright.estimate import weight_bytes
+from kernelwright.estimate import judge_device_bytes, weight_bytes
 from kernelwright.machine import how_to_install
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import check_name
@@ -215,12 +215,14 @@ def _memory(recipe: Recipe) -> str | None:
     on_gpu = bool(found)
     needed = weight_bytes(recipe, on_gpu=on_gpu)
     present = max((gpu.memory_bytes or memory_bytes() for gpu in found), default=memory_bytes())
-    if needed is None or needed < present:
+    judge = judge_device_bytes(recipe)
+    if needed is None or needed + judge < present:
         return None
     where = "the largest GPU" if on_gpu else "this machine, which has no GPU,"
+    less = f", of which the judge takes {judge / 1e9:.1f}" if judge else ""
     return (
         f"model.name {recipe.model.name}: its weights need at least {needed / 1e9:.0f} GB, "
-        f"{where} has {present / 1e9:.0f} GB; take a smaller model or a larger machine"
+        f"{where} has {present / 1e9:.0f} GB{less}; take a smaller model or a larger machine"
     )
 
 

@@ -25,7 +25,8 @@ from kernelwright.envs.hardware import visible_gpus
 from kernelwright.envs.judge import AnyJudge, BatchJudge, judge_completions
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.types import Baseline, Problem, Record, Task
+from kernelwright.envs.types import Baseline, Dialect, Problem, Record, Task
+from kernelwright.envs.workers.pool import default_workers
 from kernelwright.evals.against import keep_baselines
 from kernelwright.evals.report import write_report
 from kernelwright.evals.run import EvalSettings, evaluate
@@ -57,7 +58,7 @@ def train(recipe: Recipe, *, resume: bool, fitted: Recipe) -> None:
         folder.open(recipe, resume=resume)
         _cut_unfinished(recipe.run_dir)
     wait()
-    with tracking(recipe), judge_of(recipe.judge, process) as judge:
+    with tracking(recipe), judge_of(recipe.judge, process, recipe.data.dialect) as judge:
         devices = judge.devices()
         run = Run(fitted, folder, judge, process, wait, resume=resume)
         run.all_stages()
@@ -65,10 +66,16 @@ def train(recipe: Recipe, *, resume: bool, fitted: Recipe) -> None:
             print(f"report: {run.report(devices)}", file=sys.stderr)
 
 
-def judge_of(section: JudgeSection, process: Process) -> BatchJudge:
-    """The judge of this process: its share of this machine, or of every machine of a cluster."""
+def judge_of(section: JudgeSection, process: Process, dialect: Dialect | None = None) -> BatchJudge:
+    """The judge of this process: its share of this machine, or of every machine of a cluster.
+
+    `dialect`: that of all its answers; None where they may be in any.
+    """
+    workers = section.workers
+    if workers is None and section.ray_address is None:
+        workers = default_workers(dialect, process.here)
     return open_judge(
-        section.workers,
+        workers,
         section.minimum_sandbox,
         ray_address=section.ray_address,
         batch_limit_s=section.batch_limit_s,

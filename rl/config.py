@@ -221,7 +221,8 @@ class JudgeSection(Section):
     """The judge of all stages."""
 
     workers: int | None = Field(default=None, ge=1)
-    """Answers judged at the same time on a machine; null derives it from the number of cores."""
+    """Answers judged at the same time on a machine; null: one a core, and where a GPU replays them
+    at most four a GPU."""
     ray_address: str | None = Field(default=None, min_length=1)
     """Ray cluster whose nodes judge (`auto` is this machine's); null judges on this machine."""
     batch_limit_s: float | None = Field(default=None, gt=0)

@@ -208,7 +208,6 @@ def test_a_call_finds_what_the_one_before_has_left_unless_the_first_is_played_to
 WRONGS: list[tuple[dict[str, Any], Verdict, str]] = [
     ({"status": 700}, Verdict.CRASHED, "illegal_address"),
     ({"status": 1}, Verdict.CRASHED, "launch_failed"),
-    ({"status": 2}, Verdict.CRASHED, "out_of_memory"),
     ({"name": "g"}, Verdict.CRASHED, "launch_failed"),
     ({"rest": "out[n * m + 3] = 1;"}, Verdict.WRONG, "out_of_bounds"),
     ({"rest": "((float*)x)[1] = 1;"}, Verdict.WRONG, "inputs_changed"),
@@ -272,16 +271,6 @@ def test_a_device_that_does_not_answer_is_our_fault(
 ) -> None:
     monkeypatch.setenv("HOST_DRIVER_FAILS", "1")
     with pytest.raises(DeviceLostError, match="ordinary memory"):
-        bench.played(direct)
-
-
-def test_a_device_without_room_for_the_problem_is_our_fault(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    binary = code(tmp_path)
-    monkeypatch.setattr(client, "assembled", lambda *_: binary)
-    monkeypatch.setenv("HOST_DRIVER_FULL", "1")
-    with pytest.raises(DeviceLostError, match="no room"):
         bench.played(direct)
 
 

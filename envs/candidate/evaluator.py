@@ -26,6 +26,7 @@ from kernelwright.envs.reference.client import (
 )
 from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.replay.counters import split_counters
+from kernelwright.envs.replay.device_memory import DeviceFullError, MemoryWait
 from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
@@ -100,6 +101,7 @@ class Evaluator:
         self.precision = precision
         self.reference = ReferenceProcess(gpu)
         self.sandboxes = Sandboxes()
+        self.memory = MemoryWait()
         self.loaded: Loaded | None = None
         self.draws = Draws(self.reference, 0)
         peaks = partial(device_target, gpu) if gpu else partial(Target, name="no GPU")
@@ -121,6 +123,8 @@ class Evaluator:
             evaluation = Evaluation(
                 verdict=Verdict.UNJUDGED, reason="reference_failed", log=str(error)
             )
+        except DeviceFullError as error:
+            evaluation = Evaluation(verdict=Verdict.UNJUDGED, reason="device_full", log=str(error))
         return replace(
             evaluation,
             sandbox_level=sandbox_level(),
@@ -154,6 +158,11 @@ class Evaluator:
     ) -> Evaluation:
         """The evaluation of what was built: on the GPU, or in a process of its own, where float32
         is IEEE's."""
+        return self.memory.run(lambda: self._played_once(key, loaded, built, seed, timed=timed))
+
+    def _played_once(
+        self, key: str, loaded: Loaded, built: Built, seed: int, *, timed: bool
+    ) -> Evaluation:
         gpu = self.gpu if built.on_device else None
         loaded = self._load(loaded.problem, self.precision if gpu else Precision.IEEE)
         session = Session(key, loaded, built, self._draws(seed), [], built.log)
@@ -211,6 +220,8 @@ class Evaluator:
                 evaluation = self._run(session, timed)
             finally:
                 log = device.close()
+                if timed:
+                    self.reference.release()
             facts = (*evaluation.facts, (TF32, float(self.precision is Precision.TF32)))
             return replace(evaluation, log=session.built.log + log, facts=facts)
 

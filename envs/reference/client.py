@@ -34,6 +34,7 @@ from kernelwright.envs.reference.admission import Admission
 from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.reference.module import Shapes
 from kernelwright.envs.reference.on_meta import OnMeta
+from kernelwright.envs.replay.device_memory import DeviceFullError
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.limits import REFERENCE_LIMITS
 from kernelwright.envs.sandbox.zygote import Zygote
@@ -234,6 +235,7 @@ class ReferenceProcess(RoundPeer):
             # A message of such a socket is sent whole, so it has to fit into the buffer.
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
         super().__init__(mine, ROUND_LIMIT_S)
+        self.gpu = gpu
         with theirs:
             self._end = self.launch(theirs, gpu)
 
@@ -274,6 +276,15 @@ class ReferenceProcess(RoundPeer):
 
     def failed(self, reason: str, verdict: Verdict = Verdict.CRASHED) -> Exception:
         return ReferenceGoneError(f"the reference process: {reason}")  # no candidate's doing
+
+    def _duration_ns(self, wall_ns: int, said: bytes) -> int:
+        if self.gpu and not any(said):
+            raise DeviceFullError("the GPU has no room now for the problem's own module")
+        return super()._duration_ns(wall_ns, said)
+
+    def release(self) -> None:
+        """Gives back what the process keeps of a GPU's memory, but for what its rounds need."""
+        self.ask({"op": "release"})
 
     def load(self, problem: Problem, precision: Precision = Precision.IEEE) -> Loaded:
         """Raises ReferenceFailedError if the problem cannot run."""
@@ -335,6 +346,9 @@ class ReferenceProcess(RoundPeer):
         if not message:
             raise self.gone()
         answer = json.loads(message)
+        if "device_full" in answer:
+            failed = DeviceFullError if self.gpu else ReferenceFailedError
+            raise failed(answer["device_full"])
         if "error" in answer:
             raise ReferenceFailedError(**answer)
         return answer, files

@@ -64,6 +64,7 @@ from kernelwright.envs.reference.precision import require_precision, set_precisi
 from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.reference.tf32 import tf32_outputs, with_tf32
 from kernelwright.envs.reference.torch_compile import compile_module
+from kernelwright.envs.replay.device_memory import says_full
 from kernelwright.envs.replay.torch_clock import DeviceClock
 from kernelwright.envs.types import Precision, Problem, Tolerance
 
@@ -104,6 +105,9 @@ class ReferenceServer:
         self.aimed: Aimed | None = None
         self.clock: DeviceClock | None = None
         """Where rounds run on the GPU: how they are timed."""
+        self.device_clock: DeviceClock | None = None
+        """The same, kept while rounds run elsewhere: it has the memory that empties the L2 cache.
+        Until rounds first run on the GPU there is no CUDA context."""
 
     def serve(self) -> None:
         """Answers until the referee hangs up."""
@@ -121,6 +125,8 @@ class ReferenceServer:
             # The named boundary: a problem's own code ran, and may have called sys.exit.
             except (Exception, SystemExit) as error:  # noqa: BLE001
                 answer, sent = _said(error), []
+            if "device_full" in answer:
+                give_back_device()
             socket.send_fds(self.channel, [json.dumps(answer).encode()], sent)
             for descriptor in sent:
                 os.close(descriptor)
@@ -132,8 +138,9 @@ class ReferenceServer:
         self.precision = Precision(precision)
         self.loaded.clear()
         self.aims.clear()
-        self.aimed = None
+        self.aimed = self.clock = self.device_clock = None
         self.heap.give_back()  # what the problem before it needed
+        give_back_device()
         noun = from_plain(Problem, problem)
         cases = judged_cases(noun)
         ready = [prepare(noun, case, first=number == 0) for number, case in enumerate(cases)]
@@ -185,8 +192,15 @@ class ReferenceServer:
                     model, partial(_drawn_on_gpu, reference) if on_device else reference.draw
                 )
             self.aims[place] = Aimed(model, list(state), spec, in_place)
-        self.clock = DeviceClock() if on_device else None
+        if on_device:
+            self.device_clock = self.device_clock or DeviceClock()
+        self.clock = self.device_clock if on_device else None
         self.aimed = self.aims[place]
+        return {}, []
+
+    def release(self) -> tuple[dict[str, Any], list[int]]:
+        """Gives back what this process keeps of a GPU's memory, but for what its rounds need."""
+        give_back_device()
         return {}, []
 
     def work(
@@ -217,9 +231,18 @@ class ReferenceServer:
         """PyTorch's forward, eager or compiled, on the file's tensors; its result is not needed.
 
         Returns the nanoseconds that it took, by the device's clock where there is one: the module
-        called as a user calls it, without what a round costs by itself.
+        called as a user calls it, without what a round costs by itself. 0: a GPU has no room now.
         """
         os.close(outputs)
+        try:
+            return self._timed(inputs)
+        except RuntimeError as error:
+            if not says_full(error):
+                raise
+        give_back_device()
+        return 0
+
+    def _timed(self, inputs: int) -> int:
         if self.aimed is None:
             raise ProblemError("a round before a case was aimed at")
         aimed, given = self.aimed, self._given(self.aimed, inputs)
@@ -242,8 +265,16 @@ class ReferenceServer:
         return state, arguments
 
 
+def give_back_device() -> None:
+    """Gives freed memory of the GPU back, which PyTorch keeps else; it makes no CUDA context."""
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+
+
 def _said(error: BaseException) -> dict[str, Any]:
     """The error in the words of who wrote the problem: with the line of its module."""
+    if says_full(error):
+        return {"device_full": f"the GPU has no room now: {error}"[:2000]}
     lines = problem_lines(traceback.extract_tb(error.__traceback__))
     line = lines[-1] if lines else None
     what = f"{error}" if isinstance(error, ProblemError) else f"{type(error).__name__}: {error}"
