@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from functools import lru_cache
 
-from kernelwright.envs.sandbox import toolchain
+from kernelwright.envs.sandbox import lacking, toolchain
 from kernelwright.envs.sandbox.cgroup import cgroup_kind
 from kernelwright.envs.sandbox.limits import BUILD_LIMITS
 from kernelwright.envs.sandbox.rootfs import native
@@ -40,24 +40,24 @@ def _tried() -> tuple[str, str]:
     try:
         zygote = Zygote(native())
     except SandboxUnavailableError as error:
-        return "none", str(error)
+        return "none", lacking.advice(lacking.look()) or str(error)
     except OSError as error:
         return "none", f"{error.filename}: {error.strerror} (KERNELWRIGHT_CACHE moves the cache)"
-    except (SandboxLostError, subprocess.SubprocessError):
-        return "none", ""
+    except (SandboxLostError, subprocess.SubprocessError) as error:
+        return "none", _why(error)
     try:
         with tempfile.TemporaryFile() as log:
             command = ["/bin/true"]
             job = zygote.start(
                 "exec", BUILD_LIMITS, log=log.fileno(), channel=log.fileno(), command=command
             )
-            works = job.wait(START_LIMIT_S) == 0
-    except SandboxLostError:
-        works = False
+            status = job.wait(START_LIMIT_S)
+            if status != 0:
+                return "none", _why(f"a job that does nothing ended with status {status}")
+    except SandboxLostError as error:
+        return "none", _why(error)
     finally:
         zygote.close()
-    if not works:
-        return "none", ""
     if landlock_version() == 0:
         return "namespaces", ""
     return ("landlock" if cgroup_kind() is None else "cgroup"), ""
@@ -68,19 +68,19 @@ def require_level(minimum: str) -> str:
 
     Raises SandboxUnavailableError with what to do where it is not.
     """
-    level, lacking = _tried()
+    level, why = _tried()
     if LEVELS.index(level) < LEVELS.index(minimum):
-        why = f"the sandbox reaches level '{level}', '{minimum}' is required: {ADVICE[minimum]}"
-        if lacking:
-            why = f"nothing can be judged here: {lacking}"
-        raise SandboxUnavailableError(f"{why}; see `kernelwright doctor`")
+        if level == "none":
+            raise SandboxUnavailableError(f"nothing can be judged here: {why}; {SEE}")
+        more = lacking.landlock_advice() if level == "namespaces" else lacking.cgroup_advice()
+        found = f"the sandbox reaches level '{level}', '{minimum}' is required: {more}"
+        raise SandboxUnavailableError(f"{found}; {SEE}")
     return level
 
 
-ADVICE = {
-    "namespaces": "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1) "
-    "or run as root",
-    "landlock": "use a Linux kernel of 5.13 or later with Landlock enabled (lsm=landlock,…)",
-    "cgroup": "run as root, or in a unit with Delegate=memory pids",
-}
-"""What raises the level of a machine to this one."""
+SEE = "see `kernelwright doctor`"
+
+
+def _why(error: object) -> str:
+    """What this machine lacks; where nothing is seen to lack, what went wrong."""
+    return lacking.advice(lacking.look()) or f"the sandbox did not start: {error}"

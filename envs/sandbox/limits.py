@@ -8,12 +8,11 @@ caller's to watch (`Job.wait`).
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from enum import Enum
 
-FIRST_UID = 100_000
-"""Where the judge is root, a worker's jobs run as this user plus the worker's process id."""
+from kernelwright.envs.sandbox.rights import job_uid
+
 CGROUP_MEMORY_BYTES = 4 << 30
 """Memory of all of a worker's jobs together, scratch folders and shared memory included."""
 CGROUP_PROCESSES = 256
@@ -39,9 +38,9 @@ class Limits:
 
     def words(self) -> list[str]:
         """The same for the jail (native/zygote.h)."""
-        uid = [f"uid={FIRST_UID + os.getpid()}"] if os.geteuid() == 0 else []
+        uid = job_uid()
         return [
-            *uid,
+            *([f"uid={uid}"] if uid else []),
             f"memory={self.memory_bytes}",
             f"fsize={self.file_bytes}",
             f"processes={self.processes}",

@@ -15,15 +15,14 @@ import os
 import select
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
+from kernelwright.envs.sandbox import bubblewrap
 from kernelwright.envs.sandbox.cgroup import Cgroup, children
 from kernelwright.envs.sandbox.limits import Limits
 from kernelwright.envs.sandbox.rootfs import Inside
-from kernelwright.envs.sandbox.toolchain import bwrap_path
 
 START_LIMIT_S = 20.0
 KILL_LIMIT_S = 20.0
@@ -87,15 +86,13 @@ class Zygote:
     def __init__(self, inside: Inside, *, bounded: bool = True) -> None:
         self.inside = inside
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.cgroup = Cgroup() if bounded else None
         with theirs:
-            self.process = subprocess.Popen(
-                [bwrap_path(), *inside.arguments(), str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                env={},
-            )
+            try:
+                self.process = bubblewrap.start(inside, theirs.fileno())
+            except BaseException:
+                self.control.close()
+                raise
+        self.cgroup = Cgroup() if bounded else None
         try:
             self.hear("Z", START_LIMIT_S)
             self.jail = _youngest(self.process.pid)
