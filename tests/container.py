@@ -5,6 +5,7 @@ python tests/container.py WORD… COMMAND…
 users=65536          as root of a user namespace with so many users
 seccomp=namespaces   under a filter that refuses new namespaces and mounts, as Docker's does
 seccomp=mount        under one that refuses mounts alone
+root=FOLDER          in a root of its own: all is as it was, what is written is written to FOLDER
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 from pathlib import Path
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+NEW_MOUNTS, PRIVATE, BIND = 0x20000, 0x44000, 0x5000
 NEW_USER, NEW_NAMESPACES = 0x10000000, 0x7E020080
 SECCOMP, FILTER = 22, 2
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000
@@ -61,11 +63,37 @@ def enter_users(count: int) -> None:
     os.read(go[0], 1)
 
 
+def enter_root(folder: str) -> None:
+    """An overlay of all that is here, in which everybody may enter root's home."""
+    here = Path(folder)
+    if LIBC.unshare(NEW_MOUNTS) or LIBC.mount(None, b"/", None, PRIVATE, None):
+        raise OSError(ctypes.get_errno(), "unshare")
+    mount("tmpfs", here, "tmpfs", 0, "mode=0755")
+    for name in ("upper", "work", "all"):
+        (here / name).mkdir()
+    layers = f"lowerdir=/,upperdir={here}/upper,workdir={here}/work"
+    mount("overlay", here / "all", "overlay", 0, layers)
+    for name in ("proc", "sys", "dev"):
+        mount(f"/{name}", here / "all" / name, "", BIND, "")
+    cwd = Path.cwd()
+    os.chroot(here / "all")
+    os.chdir(cwd)
+    Path("/root").chmod(0o755)
+
+
+def mount(source: str, target: Path, kind: str, flags: int, options: str) -> None:
+    words = [one.encode() for one in (source, str(target), kind, options)]
+    if LIBC.mount(words[0], words[1], words[2], flags, words[3]):
+        raise OSError(ctypes.get_errno(), f"mount {target}")
+
+
 def main(words: list[str]) -> None:
-    while words[0].partition("=")[0] in ("users", "seccomp"):
+    while words[0].partition("=")[0] in ("users", "seccomp", "root"):
         name, _, value = words.pop(0).partition("=")
         if name == "users":
             enter_users(int(value))
+        elif name == "root":
+            enter_root(value)
         elif value == "mount":
             refuse(["mount", "pivot_root"])
         else:

@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from kernelwright.envs.sandbox.rights import job_uid
-
 CGROUP_MEMORY_BYTES = 4 << 30
 """Memory of all of a worker's jobs together, scratch folders and shared memory included."""
 CGROUP_PROCESSES = 256
@@ -38,9 +36,7 @@ class Limits:
 
     def words(self) -> list[str]:
         """The same for the jail (native/zygote.h)."""
-        uid = job_uid()
         return [
-            *([f"uid={uid}"] if uid else []),
             f"memory={self.memory_bytes}",
             f"fsize={self.file_bytes}",
             f"processes={self.processes}",

@@ -52,14 +52,17 @@ def job_uid() -> int | None:
     if os.geteuid() != 0:
         return None
     wanted = FIRST_UID + os.getpid()
-    users, groups = (_ranges(Path("/proc/self", name)) for name in ("uid_map", "gid_map"))
-    if all(any(wanted in span for span in spans) for spans in (users, groups)):
+    if exists(wanted):
         return wanted
-    common = range(0, min(max(span.stop for span in spans) for spans in (users, groups)))
-    upper = common[len(common) // 2 :]
-    chosen = upper[os.getpid() % len(upper)] if upper else 0
-    exists = all(any(chosen in span for span in spans) for spans in (users, groups))
-    return chosen if chosen and exists else None
+    last = min(max(span.stop for span in spans) for spans in _users_and_groups())
+    upper = range(last // 2, last)
+    chosen = upper[os.getpid() % len(upper)]
+    return chosen if chosen and exists(chosen) else None
+
+
+def exists(uid: int) -> bool:
+    """Whether there is a user and a group of this number here."""
+    return all(any(uid in span for span in spans) for spans in _users_and_groups())
 
 
 def namespaces() -> Namespaces:
@@ -93,7 +96,8 @@ def is_machines_root() -> bool:
     return os.geteuid() == 0 and (int(first), int(outside)) == (0, 0)
 
 
-def _ranges(file: Path) -> list[range]:
-    """The users or groups that exist here."""
-    lines = [[int(word) for word in line.split()] for line in file.read_text().splitlines()]
-    return [range(first, first + count) for first, _, count in lines]
+def _users_and_groups() -> list[list[range]]:
+    """The users and the groups that exist here."""
+    texts = [Path("/proc/self", name).read_text() for name in ("uid_map", "gid_map")]
+    lines = [[[int(word) for word in line.split()] for line in text.splitlines()] for text in texts]
+    return [[range(first, first + count) for first, _, count in spans] for spans in lines]

@@ -24,6 +24,7 @@ from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.paths import SEARCHED
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
+from kernelwright.envs.sandbox.process_level import remove_places_of
 from kernelwright.envs.types import Candidate, Evaluation, Problem
 from kernelwright.envs.workers.health import PROBLEM, fresh_seed, known_jobs
 
@@ -148,6 +149,7 @@ class Worker:
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
             remove_groups_of(self.process.pid)
+            remove_places_of(self.process.pid)
         self.hang_up()
 
 
