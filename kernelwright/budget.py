@@ -155,8 +155,8 @@ def _device(recipe: Recipe) -> str:
 def _too_large_for_gpu(recipe: Recipe, part: str) -> str:
     quantise = ", set model.quantization to nf4" if recipe.model.quantization == "none" else ""
     return (
-        f"{visible_gpus()[0].name} has no room for {part} (tried here): {_device(recipe)}; end other "
-        f"programs on it, {ADVICE[part]}{quantise}, or take a smaller model"
+        f"{visible_gpus()[0].name} has no room for {part} (tried here): {_device(recipe)}; end "
+        f"other programs on it, {ADVICE[part]}{quantise}, or take a smaller model"
     )
 
 

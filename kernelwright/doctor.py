@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 
 from kernelwright.envs.hardware import Gpu, GpuError, memory_bytes, visible_gpus
 from kernelwright.envs.sandbox.levels import require_level, sandbox_level
+from kernelwright.envs.sandbox.process_level import LEVEL, NOT_HELD
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
 from kernelwright.machine import cores, free_disk_bytes, install_command, is_checkout
 
@@ -116,7 +117,9 @@ def _nvcc() -> Check:
 
 def _sandbox() -> Check:
     try:
-        return Check(name="sandbox", found=require_level("namespaces"), ok=True, judging=True)
+        level = require_level("namespaces")
+        found = f"{level}: {NOT_HELD}" if level == LEVEL else level
+        return Check(name="sandbox", found=found, ok=True, judging=True)
     except GpuError:  # said in a line of its own; what judges depends on the GPU
         return Check(name="sandbox", found="not tried before the GPU is known")
     except SandboxUnavailableError as error:

@@ -23,6 +23,7 @@ from pathlib import Path
 from kernelwright.envs.memfd import KEPT_HEAP
 from kernelwright.envs.paths import PACKAGE, SEARCHED, python_path
 from kernelwright.envs.sandbox.precompiled import THERE, precompiled_folder
+from kernelwright.envs.sandbox.rights import Namespaces, namespaces
 from kernelwright.envs.sandbox.toolchain import (
     HEADERS,
     NATIVE,
@@ -240,9 +241,14 @@ def _triton_version() -> str:
 
 
 def _unshare() -> list[str]:
-    if os.geteuid() == 0:
-        return ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
-    return ["--unshare-user", "--unshare-all", "--disable-userns"]
+    of_root = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
+    match namespaces():
+        case Namespaces.ROOT:
+            return of_root
+        case Namespaces.MAPPED:  # not --disable-userns: in a second one the jobs' user is missing
+            return ["--unshare-user", *of_root]
+        case Namespaces.USER:
+            return ["--unshare-user", "--unshare-all", "--disable-userns"]
 
 
 def _system() -> list[str]:

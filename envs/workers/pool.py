@@ -26,6 +26,7 @@ from kernelwright.envs.hardware import Gpu, gpus, shared_gpus
 from kernelwright.envs.paths import own_environment
 from kernelwright.envs.replay.device_memory import WORKERS_A_GPU
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
+from kernelwright.envs.sandbox.process_level import remove_places_of
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Precision, Problem
 from kernelwright.envs.workers.health import PROBLEM, fresh_seed, known_jobs
 
@@ -163,6 +164,7 @@ class Worker:
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
             remove_groups_of(self.process.pid)
+            remove_places_of(self.process.pid)
         self.hang_up()
 
 
