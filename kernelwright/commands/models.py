@@ -78,7 +78,9 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     """Measure a model, or answers that are stored, on a suite: correct rate, speed, a report."""
     from functools import partial
 
+    from kernelwright.auto import sized
     from kernelwright.data.store import StoreError
+    from kernelwright.envs.hardware import gpus
     from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.evals.answers import AnswersError, Stored
     from kernelwright.evals.measure import EvalError, evaluate_model
@@ -90,7 +92,7 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     wanted = habits.dialect if model else asked
     _refuse(model, answers, baseline, wanted, torch_allowed=torch_allowed)
     with told(ValueError):
-        chosen = _chosen(suite, problems, protocol)
+        chosen = _chosen(sized(suite, habits.dialect, [] if ray else gpus()), problems, protocol)
         settings = _settings(habits, samples, temperature)
     folder, judges = out or _folder(answers, model), partial(open_judge, ray_address=ray)
     how: Any = {"resume": resume, "judges": judges}
