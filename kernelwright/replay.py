@@ -153,6 +153,7 @@ def _suites(run: Path) -> list[str]:
         if recipe.exists():
             data = yaml.safe_load(recipe.read_text(encoding="utf-8"))["data"]
             specs += [data["train_suite"], data["held_out_suite"]]
+            specs += filter(None, [data.get("sft_suite")])
         if question.exists():
             specs.append(json.loads(question.read_text(encoding="utf-8"))["question"]["suite"])
     except (yaml.YAMLError, ValueError, KeyError, TypeError) as error:

@@ -77,7 +77,8 @@ class DataSection(Section):
     """Problems and the language of their answers."""
 
     train_suite: str = "starter:train"
-    """Suite whose problems are trained on."""
+    """Suite whose problems are trained on. `starter:…` without `?sizes=cpu` or `?sizes=gpu` has a
+    GPU's where answers are timed on one, else a CPU's; so have the two below."""
     sft_suite: str | None = None
     """Suite whose triples SFT learns from; null takes those of `train_suite`."""
     held_out_suite: str = "starter:held_out"
