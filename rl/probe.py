@@ -116,9 +116,9 @@ def _gpu(recipe: Recipe) -> list[str]:
         return []
     gpu, grpo = visible_gpus()[0], recipe.grpo
     data, sections = recipe.data.model_dump_json(), (recipe.sft.trainer, grpo.trainer)
-    known = (gpu.name, gpu.driver, gpu.memory_bytes, data, sections, grpo.rows_per_group)
-    known = (*known, grpo.oversampled_groups, recipe.eval.model_dump_json())
-    return [repr(known)]
+    groups = (grpo.rows_per_group, grpo.oversampled_groups)
+    known = (gpu.name, gpu.driver, gpu.memory_bytes, data, sections, groups)
+    return [repr((known, recipe.eval.model_dump_json()))]
 
 
 def _processor() -> list[str]:

@@ -16,12 +16,12 @@ from kernelwright.envs import candidate
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.hardware import WORKERS_A_GPU
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.replay import client, device_memory
 from kernelwright.envs.replay.device_memory import (
     CONTEXT_BYTES,
     RESERVED_BYTES,
-    WORKERS_A_GPU,
     DeviceFullError,
     MemoryWait,
     loaded_bytes,

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernelwright.envs.codec import from_plain, to_plain
-from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import CANDIDATE_LIMIT_S, TRIES, BatchJudge, unjudged
 from kernelwright.envs.remote.ray_nodes import Fleet, Node, last_line
 from kernelwright.envs.sandbox.levels import LEVELS
 from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem
 from kernelwright.envs.workers.health import fresh_seed
+from kernelwright.envs.workers.pool import uses_gpu
 
 LOOK_S = 1.0
 """So often deadlines are looked at."""
@@ -63,7 +63,7 @@ class Batch:
         environments = {one.environment for one in nodes}
         with_gpus = any(one.devices for one in nodes)
         for errand in self.waiting:
-            on_gpu = with_gpus and DIALECTS[errand.candidate.dialect].runs_on_gpu
+            on_gpu = with_gpus and uses_gpu(errand.candidate.dialect)
             if on_gpu and not node.devices:
                 continue
             place = errand.problem.key, on_gpu
