@@ -260,7 +260,7 @@ def test_a_new_worker_is_not_ill_because_the_gpu_is_full(monkeypatch: pytest.Mon
             if asked.dialect == "cuda":
                 return Evaluation(verdict=Verdict.UNJUDGED, reason="device_full")
             right = health.KNOWN[len(left_s) - 1][1]
-            return nouns.correct() if right is Verdict.CORRECT else nouns.verdict(right)
+            return nouns.verdict(right)
 
     left_s: list[float] = []
     monkeypatch.setattr(health, "gpus", lambda: (object(),))
