@@ -115,10 +115,10 @@ def _gpu(recipe: Recipe) -> list[str]:
     if not visible_gpus():
         return []
     gpu, grpo = visible_gpus()[0], recipe.grpo
-    data, sections = recipe.data.model_dump_json(), (recipe.sft.trainer, grpo.trainer)
-    groups = (grpo.rows_per_group, grpo.oversampled_groups)
-    known = (gpu.name, gpu.driver, gpu.memory_bytes, data, sections, groups)
-    return [repr((known, recipe.eval.model_dump_json()))]
+    card = (gpu.name, gpu.driver, gpu.memory_bytes)
+    rows = (grpo.rows_per_group, grpo.oversampled_groups, recipe.sft.trainer, grpo.trainer)
+    asked = (recipe.data.model_dump_json(), recipe.eval.model_dump_json())
+    return [repr((card, rows, asked))]
 
 
 def _processor() -> list[str]:

@@ -98,9 +98,13 @@ def test_a_cluster_that_loses_its_gpus_does_not_go_on_without(cluster: Any) -> N
     with RayJudge(cluster.address, workers=1) as judge:
         for node in list(cluster.worker_nodes):
             cluster.remove_node(node, allow_graceful=False)
-        with pytest.raises(JudgeError, match="no node of the Ray cluster with a GPU is left"):
+
+        def judged_until_lost() -> None:
             for _ in range(3):  # the first may be lost on both nodes, before Ray knows of their end
                 found = judge.evaluate(problem, errand(problem, "triton").candidate)
                 assert found.verdict is Verdict.UNJUDGED
+
+        with pytest.raises(JudgeError, match="no node of the Ray cluster with a GPU is left"):
+            judged_until_lost()
         cpp = judge.evaluate(problem, errand(problem, "cpp").candidate)
         assert cpp.verdict is Verdict.NO_KERNEL

@@ -87,7 +87,7 @@ class Batch:
 class RayJudge(BatchJudge):
     """The same methods as `Judge`; `address` is Ray's: `auto` is the cluster of this machine.
 
-    `workers` is how many each node has; None: one a core. `share` is (which, of how many) where
+    `workers` is how many each node has; None: as `Judge`. `share` is (which, of how many) where
     several processes share the cluster: nodes, or cores of a node, are then one process's alone.
     """
 

@@ -24,6 +24,7 @@ from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.hardware import WORKERS_A_GPU, Gpu, gpus, shared_gpus
 from kernelwright.envs.paths import own_environment
+from kernelwright.envs.replay.device_memory import PAUSES_S
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
 from kernelwright.envs.sandbox.process_level import remove_places_of
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Precision, Problem
@@ -137,14 +138,19 @@ class Worker:
 
     def illness(self) -> str | None:
         """What is wrong with it; None where it judges known kernels rightly."""
-        ends = time.monotonic() + HEALTH_LIMIT_S
+        began = time.monotonic()
+        ends = began + HEALTH_LIMIT_S
         for candidate, verdict in known_jobs():
+            if candidate.dialect not in HOST_ONLY:
+                ends += sum(PAUSES_S)
             try:
                 found = self.ask(PROBLEM, candidate, timed=False, seed=fresh_seed(), ends=ends)
             except TimeoutError:
-                return f"no verdict on a tiny kernel within {HEALTH_LIMIT_S:.0f} s"
+                return f"no verdict on a tiny kernel within {ends - began:.0f} s"
             except WorkerLostError as error:
                 return str(error)
+            if found.reason == "device_full":
+                continue  # a trainer has the GPU's memory: that is no illness
             if found.verdict is not verdict:
                 return f"a kernel that is {verdict} was called {found.verdict}: {found.log[:500]}"
         return None
