@@ -141,7 +141,7 @@ class Worker:
         began = time.monotonic()
         ends = began + HEALTH_LIMIT_S
         for candidate, verdict in known_jobs():
-            if candidate.dialect not in HOST_ONLY:
+            if uses_gpu(candidate.dialect):
                 ends += sum(PAUSES_S)
             try:
                 found = self.ask(PROBLEM, candidate, timed=False, seed=fresh_seed(), ends=ends)
