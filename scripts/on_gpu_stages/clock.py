@@ -1,0 +1,183 @@
+"""Stage `clock`: the same work by five clocks; what an empty step costs; what TF32 is worth.
+
+`replay` is the judge's clock of an answer, `clock` that of its baseline in PyTorch. A CUDA graph
+has no host time in it, and says what the device itself takes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.dialects import triton as triton_dialect
+from kernelwright.envs.hardware import Gpu
+from kernelwright.envs.memfd import memfd, seal
+from kernelwright.envs.referee.layout import offsets
+from kernelwright.envs.replay.client import GpuCandidate
+from kernelwright.envs.replay.plan import GpuReplay, Plan
+from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.types import Candidate, Evaluation
+from scripts.on_gpu_stages.context import StageContext
+from scripts.on_gpu_stages.stand_in import Device, device, gpu_of
+from scripts.on_gpu_stages.workloads import Workload, workloads
+
+SCALE = 16
+"""A rehearsal's sizes are so much smaller in each dimension."""
+ROUND_LIMIT_S, CALLS, TIMES = 30.0, 20, 9
+LAST_S = 12.0
+"""The largest workload is left out where no more than this is left."""
+
+
+def run(context: StageContext) -> None:
+    gpu, here = gpu_of(context), device(context)
+    interpreted(context)
+    sandboxes = Sandboxes()
+    known = workloads(SCALE if context.rehearsal else 1)
+    context.row("empty_step", **empty_step(gpu, sandboxes, here, known[0]))
+    for one in known:
+        if context.left_s() > LAST_S:
+            context.row(one.name, **figures(one, gpu, sandboxes, here))
+    context.row("conv_tf32", **convolution(here, SCALE if context.rehearsal else 1))
+    sandboxes.close()
+
+
+def interpreted(context: StageContext) -> None:
+    """In a rehearsal Triton's own interpreter runs answers in this process; in no other one."""
+    if context.rehearsal:
+        import triton
+
+        triton.knobs.propagate_env = False
+        triton.knobs.runtime.interpret = True
+
+
+def figures(one: Workload, gpu: Gpu, sandboxes: Sandboxes, here: Device) -> dict[str, Any]:
+    """Microseconds by each clock; a clock that fails has its error."""
+    eager, answer = calls(one, here)
+    ways: dict[str, Callable[[], float]] = {
+        "replay": lambda: replayed_ns(one, gpu, sandboxes),
+        "do_bench": lambda: here.do_bench_ns(answer),
+        "graph": lambda: here.graph_ns(answer, CALLS),
+        "eager": lambda: here.clock_ns(eager, TIMES),
+        "eager_graph": lambda: here.graph_ns(eager, CALLS),
+    }
+    return {name: attempt(way) for name, way in ways.items()}
+
+
+def attempt(way: Callable[[], float]) -> float | str:
+    """Microseconds, or what went wrong."""
+    try:
+        return round(way() / 1e3, 2)
+    except Exception as error:  # noqa: BLE001  one clock that fails is a finding
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        return f"{type(error).__name__}: {error}"[:60]
+
+
+def calls(one: Workload, here: Device) -> tuple[Callable[[], object], Callable[[], object]]:
+    """(PyTorch's module, the Triton answer) on inputs that stay where they are."""
+    import torch
+
+    names: dict[str, Any] = {}
+    exec(one.problem().code, names)
+    torch.manual_seed(0)
+    given = [tensor.to(here.torch_name) for tensor in names["get_inputs"]()]
+    model, answer = names["Model"](), imported(one.answer).ModelNew()
+
+    def call(module: Any) -> object:
+        with torch.no_grad():
+            return module(*given)
+
+    return partial(call, model), partial(call, answer)
+
+
+def imported(source: str) -> Any:
+    """A module of its own: Triton reads its kernels from their file."""
+    with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
+        file.write(source)
+    name = Path(file.name).stem
+    spec = importlib.util.spec_from_file_location(name, file.name)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def replay_of(one: Workload, sandboxes: Sandboxes) -> GpuReplay:
+    """How its answer is replayed on a device."""
+    candidate = Candidate(problem_key=one.problem().key, dialect="triton", source=one.answer)
+
+    def trace(spec: CaseSpec, architecture: int) -> Plan | Evaluation:
+        return triton_dialect.trace(candidate, spec, sandboxes, architecture)
+
+    return GpuReplay(trace=trace, assembler=triton_dialect.assembler())
+
+
+def inputs_of(spec: CaseSpec) -> int:
+    """A sealed file of inputs: the same million numbers over and over."""
+    size = offsets(spec.inputs)[1]
+    block = np.random.default_rng(0).random(1 << 20, dtype=np.float32)
+    if spec.inputs[0].dtype == "bfloat16":
+        block = (block.view(np.uint32) >> 16).astype(np.uint16)
+    content = block.tobytes()
+    file = memfd((content * (size // len(content) + 1))[:size])
+    seal(file)
+    return file
+
+
+def replayed_ns(one: Workload, gpu: Gpu, sandboxes: Sandboxes) -> float:
+    """The median of a few rounds by the judge's clock, after one that warms up."""
+    spec = one.spec()
+    inputs = inputs_of(spec)
+    with closing(GpuCandidate(replay_of(one, sandboxes), gpu, sandboxes, ROUND_LIMIT_S)) as player:
+        player.ready()
+        player.prime(spec)
+        return median([player.round(inputs, spec)[0] for _ in range(1 + one.rounds)][1:])
+
+
+def empty_step(
+    gpu: Gpu, sandboxes: Sandboxes, here: Device, one: Workload
+) -> dict[str, float | str]:
+    """What the two clocks of the judge say where nothing is launched."""
+    spec, inputs = one.spec(), inputs_of(one.spec())
+    nothing = GpuReplay(trace=lambda *_: Plan(steps=[], buffers={}, kernels=[]), assembler="")
+
+    def replay() -> float:
+        with closing(GpuCandidate(nothing, gpu, sandboxes, ROUND_LIMIT_S)) as player:
+            player.ready()
+            player.prime(spec)
+            return median(player.round(inputs, spec)[0] for _ in range(9))
+
+    return {"replay": attempt(replay), "clock": attempt(lambda: here.clock_ns(lambda: None, 9))}
+
+
+def convolution(here: Device, scale: int) -> dict[str, Any]:
+    """3 x 3, 64 channels, 32 images of 56 x 56: with TF32 and without."""
+    import torch
+
+    layer = torch.nn.Conv2d(64, 64, 3, padding=1).to(here.torch_name)
+    given = torch.rand(max(1, 32 // scale), 64, 56, 56).to(here.torch_name)
+    found: dict[str, Any] = {}
+    wanted = None
+    for name, allowed in (("ieee", False), ("tf32", True)):
+        torch.backends.cudnn.allow_tf32 = allowed
+
+        def call() -> Any:
+            with torch.no_grad():
+                return layer(given)
+
+        found[name] = attempt(lambda call=call: here.clock_ns(call, TIMES))  # type: ignore[misc]
+        out = call().double()
+        wanted = out if wanted is None else wanted
+        error = (out - wanted).abs().max() / wanted.abs().max()
+    return {**found, "tf32_error": float(f"{float(error):.1e}")}

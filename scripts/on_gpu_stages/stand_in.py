@@ -1,0 +1,200 @@
+"""What differs between a machine with a GPU and a rehearsal on a CPU: all of it is here.
+
+In a rehearsal `nvidia-smi` is a program of ours, the driver works on ordinary memory, PTX is
+translated to C++, and torch's clocks are this process's.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any, Protocol
+
+from kernelwright.envs.hardware import Gpu, gpus
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.paths import cache_folder
+from scripts.on_gpu_stages.context import StageContext
+from scripts.on_gpu_stages.worker import ROOT, STAND_IN, hired
+
+Call = Callable[[], object]
+SMI = """#!{python}
+import sys
+if any("compute-apps" in word for word in sys.argv):
+    print("1, 100")
+elif any("uuid" in word for word in sys.argv):
+    print("GPU-none, ordinary memory, 1, 8.0, 81559")
+else:
+    print("0")
+"""
+REFERENCE = (
+    "import sys; sys.path.insert(0, {root!r}); "
+    "from scripts.on_gpu_stages.stand_in import serve_reference; serve_reference()"
+)
+
+
+class Device(Protocol):
+    """Where PyTorch computes, and how long calls take there."""
+
+    torch_name: str
+
+    def do_bench_ns(self, call: Call) -> float:
+        """The median of Triton's own benchmark."""
+
+    def graph_ns(self, call: Call, count: int) -> float:
+        """Of one of so many calls in a CUDA graph."""
+
+    def clock_ns(self, call: Call, times: int) -> float:
+        """The median of so many by the judge's clock of its baseline."""
+
+
+class Cuda:
+    """A GPU."""
+
+    torch_name = "cuda"
+
+    def do_bench_ns(self, call: Call) -> float:
+        from triton.testing import do_bench
+
+        return 1e6 * float(do_bench(call, warmup=10, rep=50, return_mode="median"))
+
+    def graph_ns(self, call: Call, count: int) -> float:
+        import torch
+
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                call()
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(count):
+                call()
+        return _events_ns(graph.replay) / count
+
+    def clock_ns(self, call: Call, times: int) -> float:
+        clock = _device_clock()
+        call()
+        return median(clock.time_ns(call) for _ in range(times))
+
+
+class Host:
+    """A processor, in a rehearsal."""
+
+    torch_name = "cpu"
+
+    def do_bench_ns(self, call: Call) -> float:
+        return self.clock_ns(call, 3)
+
+    def graph_ns(self, call: Call, count: int) -> float:
+        return self.clock_ns(call, 3)
+
+    def clock_ns(self, call: Call, times: int) -> float:
+        def once() -> int:
+            started = time.perf_counter_ns()
+            call()
+            return time.perf_counter_ns() - started
+
+        return median(once() for _ in range(min(times, 3)))
+
+
+@cache
+def _device_clock() -> Any:
+    from kernelwright.envs.replay.torch_clock import DeviceClock
+
+    return DeviceClock()
+
+
+def _events_ns(call: Call) -> float:
+    """The median of a few, between two events."""
+    import torch
+
+    call()
+    found = []
+    for _ in range(5):
+        first, second = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        first.record()
+        call()
+        second.record()
+        torch.cuda.synchronize()
+        found.append(1e6 * first.elapsed_time(second))
+    return median(found)
+
+
+def device(context: StageContext) -> Device:
+    return Host() if context.rehearsal else Cuda()
+
+
+def gpu_of(context: StageContext) -> Gpu:
+    """The first GPU. Raises RuntimeError where the judge sees none."""
+    prepare(context)
+    if not gpus():
+        raise RuntimeError("the judge sees no GPU")
+    return gpus()[0]
+
+
+def judge_of(context: StageContext, words: str = "") -> Judge:
+    """A judge on all cores, whose workers are told these words too."""
+    gpu = gpu_of(context)
+    worker = hired(f"{words} {STAND_IN}" if context.rehearsal else words)
+    return Judge(hire=lambda core: worker(core, gpu))
+
+
+def prepare(context: StageContext) -> None:
+    """In a rehearsal: this process and its children find the stand-ins from now on."""
+    if not context.rehearsal or "ON_GPU_STAND_IN" in os.environ:
+        return
+    from tests import ptx_device
+
+    folder = cache_folder() / "rehearsal"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "nvidia-smi").write_text(SMI.format(python=sys.executable))
+    (folder / "nvidia-smi").chmod(stat.S_IRWXU)
+    library = folder / "libcuda.so.1"
+    if not library.exists():
+        Path(ptx_device.device(folder).library).rename(library)
+    for name in ("PATH", "LD_LIBRARY_PATH"):
+        os.environ[name] = f"{folder}{os.pathsep}{os.environ.get(name, '')}"
+    os.environ["ON_GPU_STAND_IN"] = str(folder)
+    gpus.cache_clear()
+    install()
+
+
+def install() -> None:
+    """The stand-ins of this process: device code and the baseline's clock."""
+    from kernelwright.envs.reference.client import ReferenceProcess
+    from kernelwright.envs.replay import client
+    from tests import ptx_device
+
+    client.assembled = ptx_device.assembled
+    ReferenceProcess.PROGRAM = ("-c", REFERENCE.format(root=str(ROOT)))
+
+
+def serve_reference() -> None:
+    """The reference process, whose device is this processor."""
+    import torch
+
+    from kernelwright.envs.reference import process
+
+    class Clock:
+        def time_ns(self, call: Call) -> int:
+            started = time.perf_counter_ns()
+            call()
+            return time.perf_counter_ns() - started
+
+    def moved(to: Callable[..., Any]) -> Callable[..., Any]:
+        def stays(self: Any, *words: Any, **options: Any) -> Any:
+            return self if words[:1] == ("cuda",) else to(self, *words, **options)
+
+        return stays
+
+    process.DeviceClock = Clock  # type: ignore[misc,assignment]
+    torch.Tensor.to = moved(torch.Tensor.to)
+    torch.nn.Module.to = moved(torch.nn.Module.to)
+    process.main()
