@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -34,7 +35,7 @@ END_S = 8
 """Kept back for the table and for the files to be closed."""
 REHEARSAL_SLOWER = 6
 """A rehearsal's limits are so many times as long."""
-ALL_LINES, LINE_LETTERS, TABLE_LETTERS = 110, 130, 11_500
+ALL_LINES, ROW_LINES, LINE_LETTERS, TABLE_LETTERS = 110, 4, 130, 11_500
 MOST_FILES, FILE_BYTES = 8, 15 << 20
 """Of what comes back: more files, or larger ones, are packed into one."""
 OF_A_MACHINE = ("setup", "weights")
@@ -306,21 +307,27 @@ def _table(notes: Notes, most: int) -> str:
             lines.append(f"{stage.name:10}{row['end'][:29]:30}{times}")
     for name in dict.fromkeys(row["stage"] for row in notes.rows[notes.known :]):
         rows = [row for row in notes.rows[notes.known :] if row["stage"] == name and "what" in row]
-        lines += [_line(row) for row in rows[:most]]
+        lines += [line for row in rows[:most] for line in _lines(row)]
         if rows[most:]:
             lines.append(f"{name}: {len(rows) - most} more in on_gpu.jsonl")
     return "\n".join(line[:LINE_LETTERS] for line in lines)
 
 
-def _line(row: Row) -> str:
+def _lines(row: Row) -> list[str]:
+    """A row as text, cut after a few lines: the whole of it is in the file."""
     left = ("stage", "what", "card", "machine")
     facts = " ".join(f"{name}={_short(value)}" for name, value in row.items() if name not in left)
-    return f"{row['stage']}/{row['what']}: {facts}"
+    text = f"{row['stage']}/{row['what']}: {facts}"
+    return textwrap.wrap(text, LINE_LETTERS, subsequent_indent="    ")[:ROW_LINES]
 
 
 def _short(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_short, value))}]"
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{name}:{_short(one)}' for name, one in value.items())}}}"
     return " ".join(value.split()) if isinstance(value, str) else json.dumps(value)
 
 

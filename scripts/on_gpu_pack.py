@@ -39,7 +39,7 @@ WITHOUT = ("wandb",)
 RENEWED = ("peft", "typing-extensions")
 """The image has them in a version that is not known, and ours need a certain one."""
 KEPT_LIBRARIES = ("libbitsandbytes_cuda130.so", "libbitsandbytes_cpu.so")
-ADVICE = f"""\
+ADVICE = """\
 no adapter: a run of recipes/quickstart-triton.yaml makes one (about an hour on two cores),
     .venv/bin/kernelwright train recipes/quickstart-triton.yaml stages=[sft]
     .venv/bin/python -m scripts.on_gpu_pack --adapter runs/quickstart-triton

@@ -11,16 +11,28 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from scripts.on_gpu_stages import nvidia_smi
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.stand_in import prepare
 
-FIELDS = (
-    "name driver_version compute_cap memory.total persistence_mode mig.mode.current compute_mode "
-    "ecc.mode.current clocks.max.sm clocks.max.memory clocks.sm power.limit pstate"
-).split()  # noqa: SIM905
+FIELDS = [
+    "name",
+    "driver_version",
+    "compute_cap",
+    "memory.total",
+    "persistence_mode",
+    "mig.mode.current",
+    "compute_mode",
+    "ecc.mode.current",
+    "clocks.max.sm",
+    "clocks.max.memory",
+    "clocks.sm",
+    "power.limit",
+    "pstate",
+]
 TOOLS = ("nvcc", "g++", "ncu", "compute-sanitizer", "bwrap", "git", "accelerate", "kernelwright")
 VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 SETTINGS = (
@@ -36,35 +48,29 @@ Facts = dict[str, object]
 
 def run(context: StageContext) -> None:
     prepare(context)
-    findings: dict[str, Callable[[StageContext], Facts]] = {
+    findings: dict[str, Callable[[], Facts]] = {
         "gpu": _gpu,
         "system": _system,
         "tools": _tools,
         "libcuda": _libcuda,
         "sandbox": _sandbox,
         "judge": _judge,
-        "torch": _torch,
+        "torch": partial(_torch, context),
         "triton": _triton,
     }
-    failed = []
-    for name, find in findings.items():
-        try:
-            context.row(name, **find(context))
-        except Exception as error:  # noqa: BLE001  the others are worth knowing
-            context.row(name, error=f"{type(error).__name__}: {error}"[:300])
-            failed.append(name)
+    failed = context.attempt(findings)
     failed += _doctor(context)
     if failed:
         raise RuntimeError(f"not as wanted: {', '.join(failed)}")
 
 
-def _gpu(_: StageContext) -> Facts:
+def _gpu() -> Facts:
     started = time.monotonic()
     found: Facts = {"query_s": 0.0, **nvidia_smi.query(FIELDS)}
     return {**found, "query_s": round(time.monotonic() - started, 2)}
 
 
-def _system(_: StageContext) -> Facts:
+def _system() -> Facts:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     status = Path("/proc/self/status").read_text()
     capabilities = re.search(r"CapEff:\s*(\w+)", status)
@@ -86,7 +92,7 @@ def _setting(name: str) -> str | None:
     return path.read_text().strip() if path.exists() else None
 
 
-def _tools(_: StageContext) -> Facts:
+def _tools() -> Facts:
     """Where programs are and their versions; what is not below /usr no jail sees."""
     return {name: _tool(name) for name in TOOLS}
 
@@ -101,7 +107,7 @@ def _tool(name: str) -> str | None:
     return f"{Path(path).resolve()} {found[-1] if found else ''}".strip()
 
 
-def _libcuda(_: StageContext) -> Facts:
+def _libcuda() -> Facts:
     done = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False)
     lines = [line.split("=>")[-1].strip() for line in done.stdout.splitlines()]
     return {
@@ -111,7 +117,7 @@ def _libcuda(_: StageContext) -> Facts:
     }
 
 
-def _sandbox(_: StageContext) -> Facts:
+def _sandbox() -> Facts:
     from kernelwright.envs.sandbox.cgroup import cgroup_kind
     from kernelwright.envs.sandbox.levels import sandbox_level
     from kernelwright.envs.sandbox.toolchain import bwrap_path, landlock_version
@@ -124,7 +130,7 @@ def _sandbox(_: StageContext) -> Facts:
     return {**found, "landlock": landlock_version(), "cgroup": cgroup_kind(), "bwrap": bwrap_path()}
 
 
-def _judge(_: StageContext) -> Facts:
+def _judge() -> Facts:
     """What the judge knows of the GPUs."""
     from kernelwright.envs.hardware import gpus, pretended_architecture
 
@@ -161,7 +167,7 @@ def _torch(context: StageContext) -> Facts:
     return {**found, "device": real.name, "told_and_real": differs, "tf32_default": precision}
 
 
-def _triton(_: StageContext) -> Facts:
+def _triton() -> Facts:
     import triton
 
     from kernelwright.envs.sandbox.toolchain import triton_tools
