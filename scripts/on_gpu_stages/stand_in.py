@@ -7,7 +7,6 @@ translated to C++, and torch's clocks are this process's.
 from __future__ import annotations
 
 import os
-import stat
 import sys
 import time
 from collections.abc import Callable
@@ -20,18 +19,12 @@ from kernelwright.envs.hardware import Gpu, gpus
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.paths import cache_folder
 from scripts.on_gpu_stages.context import StageContext
-from scripts.on_gpu_stages.worker import ROOT, STAND_IN, hired
+from scripts.on_gpu_stages.worker import ROOT, STAND_IN, hired, program
 
 Call = Callable[[], object]
-SMI = """#!{python}
-import sys
-if any("compute-apps" in word for word in sys.argv):
-    print("1, 100")
-elif any("uuid" in word for word in sys.argv):
-    print("GPU-none, ordinary memory, 1, 8.0, 81559")
-else:
-    print("0")
-"""
+UUID = "GPU-rehearsal"
+READY = "ON_GPU_STAND_IN"
+"""Set where the stand-ins are on the paths already."""
 REFERENCE = (
     "import sys; sys.path.insert(0, {root!r}); "
     "from scripts.on_gpu_stages.stand_in import serve_reference; serve_reference()"
@@ -146,24 +139,55 @@ def judge_of(context: StageContext, words: str = "") -> Judge:
     return Judge(hire=lambda core: worker(core, gpu))
 
 
+def without_gpu(context: StageContext) -> None:
+    """In a rehearsal this torch has no GPU, so what trains must see none."""
+    if context.rehearsal:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+def command(context: StageContext) -> list[str]:
+    """What starts `kernelwright`, whose judge uses the device."""
+    prepare(context)
+    if not context.rehearsal:
+        return [sys.executable, "-m", "kernelwright"]
+    path = f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
+    return [sys.executable, "-c", f"{path}from scripts.on_gpu_stages.stand_in import cli; cli()"]
+
+
+def cli() -> None:
+    """`kernelwright`, with workers that use the stand-ins."""
+    from kernelwright.cli import main
+    from kernelwright.envs.workers.pool import Worker
+
+    Worker.PROGRAM = program(STAND_IN)
+    install()
+    main()
+
+
 def prepare(context: StageContext) -> None:
     """In a rehearsal: this process and its children find the stand-ins from now on."""
-    if not context.rehearsal or "ON_GPU_STAND_IN" in os.environ:
+    if not context.rehearsal:
         return
-    from tests import ptx_device
+    if READY not in os.environ:
+        folder = cache_folder() / "rehearsal"
+        folder.mkdir(parents=True, exist_ok=True)
+        _fill(folder)
+        for name in ("PATH", "LD_LIBRARY_PATH"):
+            os.environ[name] = f"{folder}{os.pathsep}{os.environ.get(name, '')}"
+        os.environ[READY] = str(folder)
+        gpus.cache_clear()
+    install()
 
-    folder = cache_folder() / "rehearsal"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "nvidia-smi").write_text(SMI.format(python=sys.executable))
-    (folder / "nvidia-smi").chmod(stat.S_IRWXU)
+
+def _fill(folder: Path) -> None:
+    """A driver on ordinary memory, and a tool that lists one GPU: what envs/ptx runs."""
+    from tests import fake_nvidia_smi, ptx_device
+
+    row = {**fake_nvidia_smi.H100, "uuid": UUID, "name": "ordinary memory", "compute_cap": "8.0"}
+    fake_nvidia_smi.write_nvidia_smi(folder, [row])
     library = folder / "libcuda.so.1"
     if not library.exists():
         Path(ptx_device.device(folder).library).rename(library)
-    for name in ("PATH", "LD_LIBRARY_PATH"):
-        os.environ[name] = f"{folder}{os.pathsep}{os.environ.get(name, '')}"
-    os.environ["ON_GPU_STAND_IN"] = str(folder)
-    gpus.cache_clear()
-    install()
 
 
 def install() -> None:

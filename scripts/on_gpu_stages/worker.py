@@ -1,6 +1,6 @@
 """A judge's worker as the stages hire it: with spans, on the stand-in device, or on cores alone.
 
-    python -c "from scripts.on_gpu_stages.worker import main; main('spans rehearsal')" CORE FD [GPU]
+python -c "from scripts.on_gpu_stages.worker import main; main('spans rehearsal')" CORE FD [GPU]
 """
 
 from __future__ import annotations

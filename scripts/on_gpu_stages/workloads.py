@@ -100,7 +100,7 @@ class Workload:
             expression=self.expression,
             inputs=", ".join([inputs] * len(self.names)),
         )
-        case = Case(name="timed", role=Role.TIME)
+        case = Case(name="timed", sizes=(), role=Role.TIME)
         return Problem(name=self.name, code=code, cases=(case,))
 
     def spec(self) -> CaseSpec:
@@ -128,7 +128,11 @@ def workloads(scale: int) -> list[Workload]:
         Workload("add_16m", "x + 1.0", add, ((16 << 20) // area,), rounds=5),
         Workload("softmax_4096", "torch.softmax(x, 1)", soft, (side, side), rounds=5),
         Workload(
-            "layernorm_4096", "nn.functional.layer_norm(x, x.shape[1:])", norm, (side, side), rounds=5
+            "layernorm_4096",
+            "nn.functional.layer_norm(x, x.shape[1:])",
+            norm,
+            (side, side),
+            rounds=5,
         ),
         Workload("product_2048_fp32", "a @ b", product, square, two, rounds=5),
         Workload("product_2048_bf16", "a @ b", products, square, two, "bfloat16", 5),
