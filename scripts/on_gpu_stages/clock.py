@@ -11,8 +11,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import closing
-from functools import partial
+from contextlib import closing, suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -76,7 +75,17 @@ def figures(one: Workload, gpu: Gpu, sandboxes: Sandboxes, here: Device) -> dict
         "eager": lambda: here.clock_ns(eager, TIMES),
         "eager_graph": lambda: here.graph_ns(eager, CALLS),
     }
-    return {name: attempt(way) for name, way in ways.items()}
+    found = {f"{name}_us": attempt(way) for name, way in ways.items()}
+    with suppress(Exception):  # one that does not run has said so
+        if not alike(eager(), answer()):
+            found["answer"] = "wrong"
+    return found
+
+
+def alike(wanted: Any, found: Any) -> bool:
+    """Whether the answer computes what it is timed for."""
+    far = (wanted.double() - found.double()).abs().max()
+    return float(far) <= 0.02 * max(1.0, float(wanted.double().abs().max()))
 
 
 def attempt(way: Callable[[], float]) -> float | str:
@@ -88,21 +97,30 @@ def attempt(way: Callable[[], float]) -> float | str:
         return f"{type(error).__name__}: {error}"[:60]
 
 
-def calls(one: Workload, here: Device) -> tuple[Callable[[], object], Callable[[], object]]:
+def calls(one: Workload, here: Device) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """(PyTorch's module, the Triton answer) on inputs that stay where they are."""
+    model, given = loaded(one, here)
+    return called(model, given), called(imported(one.answer).ModelNew(), given)
+
+
+def loaded(one: Workload, here: Device) -> tuple[Any, list[Any]]:
+    """(PyTorch's module, its inputs on the device)."""
     import torch
 
     names: dict[str, Any] = {}
     exec(one.problem().code, names)
     torch.manual_seed(0)
-    given = [tensor.to(here.torch_name) for tensor in names["get_inputs"]()]
-    model, answer = names["Model"](), imported(one.answer).ModelNew()
+    return names["Model"](), [tensor.to(here.torch_name) for tensor in names["get_inputs"]()]
 
-    def call(module: Any) -> object:
+
+def called(module: Any, given: list[Any]) -> Callable[[], Any]:
+    import torch
+
+    def call() -> Any:
         with torch.no_grad():
             return module(*given)
 
-    return partial(call, model), partial(call, answer)
+    return call
 
 
 def imported(source: str) -> Any:
@@ -164,7 +182,8 @@ def empty_step(
             player.prime(spec)
             return median(player.round(inputs, spec)[0] for _ in range(9))
 
-    return {"replay": attempt(replay), "clock": attempt(lambda: here.clock_ns(lambda: None, 9))}
+    clock_us = attempt(lambda: here.clock_ns(lambda: None, 9))
+    return {"replay_us": attempt(replay), "clock_us": clock_us}
 
 
 def convolution(here: Device, scale: int) -> dict[str, Any]:
@@ -175,14 +194,14 @@ def convolution(here: Device, scale: int) -> dict[str, Any]:
     given = torch.rand(max(1, 32 // scale), 64, 56, 56).to(here.torch_name)
     found: dict[str, Any] = {}
     wanted = None
-    for name, allowed in (("ieee", False), ("tf32", True)):
-        torch.backends.cudnn.allow_tf32 = allowed
+    for name in ("ieee", "tf32"):
+        torch.backends.cudnn.conv.fp32_precision = name
 
         def call() -> Any:
             with torch.no_grad():
                 return layer(given)
 
-        found[name] = attempt(lambda call=call: here.clock_ns(call, TIMES))  # type: ignore[misc]
+        found[f"{name}_us"] = attempt(lambda call=call: here.clock_ns(call, TIMES))  # type: ignore[misc]
         out = call().double()
         wanted = out if wanted is None else wanted
         error = (out - wanted).abs().max() / wanted.abs().max()

@@ -35,10 +35,11 @@ def run(context: StageContext) -> None:
     with tempfile.TemporaryDirectory() as folder, watched() as peaks:
         work = Path(folder)
         model = saved_model(work / "model")
-        whole, cut = begun(work, "whole", model), begun(work, "cut", model)
+        fit = Fit(probed=not context.rehearsal)
+        whole, cut = begun(work, "whole", model, fit), begun(work, "cut", model, fit)
         killed = kill_in_grpo(context, cut, work / "cut")
         context.row("killed", step=killed, status=ended(context, cut))
-        resumed = begun(work, "cut", model, "--resume")
+        resumed = begun(work, "cut", model, fit, "--resume")
         context.row("resumed", status=ended(context, resumed), stages=stages(work / "cut"))
         context.row("whole", status=ended(context, whole), stages=stages(work / "whole"))
         tell_last_words(work)
@@ -55,10 +56,10 @@ def saved_model(folder: Path) -> Path:
     return folder
 
 
-def begun(work: Path, name: str, model: Path, *more: str) -> subprocess.Popen[bytes]:
+def begun(work: Path, name: str, model: Path, fit: Fit, *more: str) -> subprocess.Popen[bytes]:
     """A run that is paid by the hash of its answers: a model of random weights writes no kernel."""
     words = [str(RECIPE), f"model.name={model}", f"run_dir={work / name}", *WORDS, *more]
-    command, environment = launched(words, Fit())
+    command, environment = launched(words, fit)
     paths = [PAID_BY_HASH, ROOT / "src", ROOT, os.environ.get("PYTHONPATH", "")]
     environment |= {"PYTHONPATH": os.pathsep.join(map(str, paths)), "TRAINED_WEIGHTS": ""}
     with (work / f"{name}.log").open("ab") as log:

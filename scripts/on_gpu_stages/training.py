@@ -34,6 +34,8 @@ class Fit:
 
     on_cores: bool = False
     """Whether answers are judged as on a machine without a GPU, though there is one."""
+    probed: bool = False
+    """Whether a step is tried before, as where a run may take what it takes."""
     rows: int = 48
     """Answers that are written side by side."""
     ends: float | None = None
@@ -53,6 +55,7 @@ def launched(words: list[str], fit: Fit) -> tuple[list[str], dict[str, str]]:
 
 
 def main() -> None:
+    import kernelwright.budget
     import kernelwright.preflight
     import kernelwright.rl.decode
     from kernelwright.envs.workers.pool import Worker
@@ -60,6 +63,8 @@ def main() -> None:
     fit = Fit(**json.loads(os.environ.get(VARIABLE, "{}")))
     kernelwright.preflight.fooled = lambda _: []
     kernelwright.rl.decode.ROWS = fit.rows
+    if not fit.probed:
+        kernelwright.budget.budget = lambda recipe: kernelwright.budget.Budget(recipe=recipe)
     if fit.on_cores:
         Worker.PROGRAM = program(CORES)
     if fit.ends is not None:
@@ -104,9 +109,9 @@ def fit_steps(fit: Fit) -> None:
 
 
 def groups_of(fit: Fit, judged: int, judged_s: float, group_size: int) -> int:
-    """Groups of a step, two at least."""
+    """Groups of a step, an even number: two are trained on at a time."""
     wanted = fit.step_s * judged / judged_s if judged_s else fit.fewest
-    return max(2, round(min(max(wanted, fit.fewest), fit.most) / group_size))
+    return max(2, 2 * round(min(max(wanted, fit.fewest), fit.most) / group_size / 2))
 
 
 def stop_callback(fit: Fit, run_dir: Path) -> Any:
