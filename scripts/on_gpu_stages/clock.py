@@ -33,7 +33,7 @@ from scripts.on_gpu_stages.workloads import Workload, workloads
 
 SCALE = 16
 """A rehearsal's sizes are so much smaller in each dimension."""
-ROUND_LIMIT_S, CALLS, TIMES = 30.0, 20, 9
+ROUND_LIMIT_S, CALLS, TIMES, EMPTY_STEPS = 30.0, 20, 9, 25
 LAST_S = 12.0
 """The largest workload is left out where no more than this is left."""
 
@@ -172,18 +172,15 @@ def replayed_ns(one: Workload, gpu: Gpu, sandboxes: Sandboxes) -> float:
 def empty_step(
     gpu: Gpu, sandboxes: Sandboxes, here: Device, one: Workload
 ) -> dict[str, float | str]:
-    """What the two clocks of the judge say where nothing is launched."""
-    spec, inputs = one.spec(), inputs_of(one.spec())
-    nothing = GpuReplay(trace=lambda *_: Plan(steps=[], buffers={}, kernels=[]), assembler="")
+    """What the judge's two clocks say where nothing is launched: a `replay` above carries as much,
+    from `eager` it is taken off."""
 
     def replay() -> float:
-        with closing(GpuCandidate(nothing, gpu, sandboxes, ROUND_LIMIT_S)) as player:
+        with closing(GpuCandidate(replay_of(one, sandboxes), gpu, sandboxes, 5.0)) as player:
             player.ready()
-            player.prime(spec)
-            return median(player.round(inputs, spec)[0] for _ in range(9))
+            return median(player.empty_ns() for _ in range(EMPTY_STEPS))
 
-    clock_us = attempt(lambda: here.clock_ns(lambda: None, 9))
-    return {"replay_us": attempt(replay), "clock_us": clock_us}
+    return {"replay_us": attempt(replay), "clock_us": attempt(here.empty_ns)}
 
 
 def convolution(here: Device, scale: int) -> dict[str, Any]:

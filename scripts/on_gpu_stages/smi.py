@@ -14,7 +14,7 @@ LIMIT_S = 15
 KINDS = {
     "kernelwright.envs.replay.process": "replay",
     "kernelwright.envs.reference": "reference",
-    "serve_reference": "reference",
+    "device_reference": "reference",
     "training": "trainer",
     "recipes": "trainer",
     "kernelwright.envs.workers": "worker",

@@ -25,10 +25,6 @@ Call = Callable[[], object]
 UUID = "GPU-rehearsal"
 READY = "ON_GPU_STAND_IN"
 """Set where the stand-ins are on the paths already."""
-REFERENCE = (
-    "import sys; sys.path.insert(0, {root!r}); "
-    "from scripts.on_gpu_stages.stand_in import serve_reference; serve_reference()"
-)
 
 
 class Device(Protocol):
@@ -44,6 +40,9 @@ class Device(Protocol):
 
     def clock_ns(self, call: Call, times: int) -> float:
         """The median of so many by the judge's clock of its baseline."""
+
+    def empty_ns(self) -> float:
+        """What that clock's own marks cost."""
 
 
 class Cuda:
@@ -76,6 +75,10 @@ class Cuda:
         call()
         return median(clock.time_ns(call) for _ in range(times))
 
+    def empty_ns(self) -> float:
+        clock = _device_clock()
+        return median(clock.marked_ns(lambda: None) for _ in range(25))
+
 
 class Host:
     """A processor, in a rehearsal."""
@@ -95,6 +98,9 @@ class Host:
             return time.perf_counter_ns() - started
 
         return median(once() for _ in range(min(times, 3)))
+
+    def empty_ns(self) -> float:
+        return self.clock_ns(lambda: None, 3)
 
 
 @cache
@@ -194,31 +200,7 @@ def install() -> None:
     """The stand-ins of this process: device code and the baseline's clock."""
     from kernelwright.envs.reference.client import ReferenceProcess
     from kernelwright.envs.replay import client
-    from tests import ptx_device
+    from tests import device_reference, ptx_device
 
     client.assembled = ptx_device.assembled
-    ReferenceProcess.PROGRAM = ("-c", REFERENCE.format(root=str(ROOT)))
-
-
-def serve_reference() -> None:
-    """The reference process, whose device is this processor."""
-    import torch
-
-    from kernelwright.envs.reference import process
-
-    class Clock:
-        def time_ns(self, call: Call) -> int:
-            started = time.perf_counter_ns()
-            call()
-            return time.perf_counter_ns() - started
-
-    def moved(to: Callable[..., Any]) -> Callable[..., Any]:
-        def stays(self: Any, *words: Any, **options: Any) -> Any:
-            return self if words[:1] == ("cuda",) else to(self, *words, **options)
-
-        return stays
-
-    process.DeviceClock = Clock  # type: ignore[misc,assignment]
-    torch.Tensor.to = moved(torch.Tensor.to)
-    torch.nn.Module.to = moved(torch.nn.Module.to)
-    process.main()
+    ReferenceProcess.PROGRAM = device_reference.PROGRAM
