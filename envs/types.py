@@ -59,6 +59,14 @@ class Baseline(StrEnum):
     COMPILE = "compile"
 
 
+class Precision(StrEnum):
+    """What PyTorch computes float32 products with on a GPU, and an answer there may: IEEE float32,
+    or operands that are rounded to TF32's 10 bits."""
+
+    IEEE = "ieee"
+    TF32 = "tf32"
+
+
 class Role(StrEnum):
     """What a case is for. Every case is checked; the prompt shows the sizes of the timed one."""
 

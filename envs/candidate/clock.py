@@ -116,11 +116,18 @@ class Clock:
 
     def _baseline(self, session: Session, numbers: Sequence[int]) -> list[tuple[int, int]]:
         """For each of these rounds (the module's time, what a round costs besides), as this
-        candidate's are timed: a device tells how long its work took, and with a native kernel goes
-        what an empty round costs."""
-        draws, loaded = session.draws, session.loaded
-        if session.device is not None:
-            return [(one, 0) for one in draws.rounds_ns(self.reference, loaded, numbers)]
+        candidate's are timed: with a native kernel goes what an empty round costs, and with steps
+        on a device what an empty step costs there.
+
+        The module's time is without either (on a device `DeviceClock` takes off what its own marks
+        cost), and both are added up: so a baseline carries what the candidate's rounds carry. An
+        empty step is measured right after each of the module's rounds, by the process and the clock
+        that the candidate's rounds have, which is idle between rounds.
+        """
+        draws, loaded, device = session.draws, session.loaded, session.device
+        if device is not None:
+            module_ns = draws.rounds_ns(self.reference, loaded, numbers)
+            return [(one, device.empty_ns()) for one in module_ns]
         spec = loaded.specs[loaded.timed]
         nothing = nothing_native(self.sandboxes, place_of(session.built), spec)
         return draws.baseline_ns(loaded, numbers, nothing, huge=session.huge, warm=session.warm)

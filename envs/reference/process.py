@@ -63,6 +63,9 @@ from kernelwright.envs.reference.torch_compile import compile_module
 from kernelwright.envs.replay.torch_clock import DeviceClock
 from kernelwright.envs.types import Problem, Tolerance
 
+DEVICE = "cuda"
+"""Where PyTorch finds the GPU; a stand-in for one is elsewhere."""
+
 
 @dataclass(slots=True)
 class Aimed:
@@ -163,7 +166,7 @@ class ReferenceServer:
             if compiled:
                 compile_module(model, reference)
             if on_device:
-                model = model.to("cuda")
+                model = model.to(DEVICE)
                 run(model, *_on_gpu(state, arguments))  # what cannot run there is refused here
             self.aims[place] = Aimed(model, list(state), spec, in_place)
         self.clock = DeviceClock() if on_device else None
@@ -214,7 +217,7 @@ class ReferenceServer:
         # Not read in before the clock: an answer reads its inputs in while it is timed.
         tensors = views(taken(inputs, mmap.PROT_READ, read_in=False), spec.inputs)
         if self.clock is not None:
-            tensors = [one.to("cuda") for one in tensors]
+            tensors = [one.to(DEVICE, copy=True) for one in tensors]
         first_state = len(tensors) - len(aimed.state)
         state = dict(zip(aimed.state, tensors[first_state:], strict=True))
         given, scalars = iter(tensors[:first_state]), dict(spec.scalars)
@@ -310,8 +313,8 @@ def _file(arrays: list[Array], places: list[int], size: int) -> int:
 
 
 def _on_gpu(state: dict[str, Any], arguments: list[Any]) -> tuple[dict[str, Any], list[Any]]:
-    moved = [one.to("cuda") if isinstance(one, torch.Tensor) else one for one in arguments]
-    return {name: one.to("cuda") for name, one in state.items()}, moved
+    moved = [one.to(DEVICE) if isinstance(one, torch.Tensor) else one for one in arguments]
+    return {name: one.to(DEVICE) for name, one in state.items()}, moved
 
 
 def _count(shape: tuple[int, ...]) -> int:

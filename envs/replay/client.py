@@ -16,7 +16,7 @@ from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.hardware import DeviceLostError, Gpu
 from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee.exit_codes import DEVICE_LOST, REPLAY_EXITS
-from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, offsets
+from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, offsets
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
 from kernelwright.envs.replay.moves import as_launches
@@ -76,6 +76,12 @@ class GpuCandidate(RoundPeer):
             os.close(descriptor)
         self.expect(message)
         self.primed = spec
+
+    def empty_ns(self) -> int:
+        """How long a step without work takes the device, by the clock of rounds."""
+        message = b"E" + secrets.token_bytes(NONCE_BYTES)
+        self.send(message, [])
+        return int.from_bytes(self.expect(message, NS_BYTES), "little")
 
     def gone(self) -> Exception:
         try:

@@ -3,7 +3,7 @@
 An answer's host code is not in it, and its device code reaches no memory but this process's: inputs
 that came a moment ago, poisoned outputs, and what the plan allocates. What is expected is not here.
 It speaks the protocol of candidates ('P' says what to run, 'G' runs it once) and adds to 'D' how
-long the device took, in nanoseconds.
+long the device took, in nanoseconds. 'E' is answered with how long a step without work takes it.
 
     python -m kernelwright.envs.replay.process SOCKET_FD LIBRARY
 """
@@ -16,7 +16,7 @@ import mmap
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -103,22 +103,29 @@ class Replayer:
         given = inputs[:]
         for name in self.regions.keys() - self.kept:
             self._reset(name, given if name == "inputs" else self.contents.get(name))
-        self.driver.reset_persisting()
-        self.driver.wait()
-        for _ in range(FLUSHES):
-            self.driver.fill(self.flush_at, b"\0", self.flush_bytes)
-        self.driver.mark(0)
-        for step in self.run:
-            step()
-        self.driver.mark(1)
-        self.driver.wait()
-        duration_ns = self.driver.between_marks_ns()
+        duration_ns = self._marked_ns(self.run)
         self._look_at_guards(given)
         for name, offset, size, place in self.results:
             outputs[place : place + size] = self.driver.download(
                 self.regions[name][0] + offset, size
             )
         return duration_ns
+
+    def empty_ns(self) -> int:
+        """Device time between marks around nothing, after what comes before a run too."""
+        return self._marked_ns([])
+
+    def _marked_ns(self, steps: Sequence[Callable[[], None]]) -> int:
+        self.driver.reset_persisting()
+        self.driver.wait()
+        for _ in range(FLUSHES):
+            self.driver.fill(self.flush_at, b"\0", self.flush_bytes)
+        self.driver.mark(0)
+        for step in steps:
+            step()
+        self.driver.mark(1)
+        self.driver.wait()
+        return self.driver.between_marks_ns()
 
     def _reset(self, name: str, content: bytes | None) -> None:
         """A region has this in it, or poison; behind it lies poison."""
@@ -176,6 +183,8 @@ def serve(channel: socket.socket, replayer: Replayer) -> None:
         kind, said = message[:1], b""
         if kind == b"P":
             replayer.prepare(json.loads(maps[0][:]))
+        elif kind == b"E":
+            said = replayer.empty_ns().to_bytes(NS_BYTES, "little")
         else:
             kind, said = b"D", replayer.round(*maps).to_bytes(NS_BYTES, "little")
         for one in maps:

@@ -7,11 +7,11 @@ has no host time in it, and says what the device itself takes.
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import closing
-from functools import partial
+from contextlib import closing, suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -33,14 +33,14 @@ from scripts.on_gpu_stages.workloads import Workload, workloads
 
 SCALE = 16
 """A rehearsal's sizes are so much smaller in each dimension."""
-ROUND_LIMIT_S, CALLS, TIMES = 30.0, 20, 9
+ROUND_LIMIT_S, CALLS, TIMES, EMPTY_STEPS = 30.0, 20, 9, 25
 LAST_S = 12.0
 """The largest workload is left out where no more than this is left."""
 
 
 def run(context: StageContext) -> None:
-    gpu, here = gpu_of(context), device(context)
     interpreted(context)
+    gpu, here = gpu_of(context), device(context)
     sandboxes = Sandboxes()
     known = workloads(SCALE if context.rehearsal else 1)
     context.row("empty_step", **empty_step(gpu, sandboxes, here, known[0]))
@@ -54,15 +54,20 @@ def run(context: StageContext) -> None:
 def interpreted(context: StageContext) -> None:
     """In a rehearsal Triton's own interpreter runs answers in this process; in no other one."""
     if context.rehearsal:
+        os.environ["TRITON_INTERPRET"] = "1"  # read where functions of its own are decorated, too
         import triton
 
         triton.knobs.propagate_env = False
         triton.knobs.runtime.interpret = True
+        del os.environ["TRITON_INTERPRET"]
 
 
 def figures(one: Workload, gpu: Gpu, sandboxes: Sandboxes, here: Device) -> dict[str, Any]:
     """Microseconds by each clock; a clock that fails has its error."""
-    eager, answer = calls(one, here)
+    try:
+        eager, answer = calls(one, here)
+    except Exception as error:  # noqa: BLE001  the other workloads may do
+        return {"error": f"{type(error).__name__}: {error}"[:90]}
     ways: dict[str, Callable[[], float]] = {
         "replay": lambda: replayed_ns(one, gpu, sandboxes),
         "do_bench": lambda: here.do_bench_ns(answer),
@@ -70,7 +75,17 @@ def figures(one: Workload, gpu: Gpu, sandboxes: Sandboxes, here: Device) -> dict
         "eager": lambda: here.clock_ns(eager, TIMES),
         "eager_graph": lambda: here.graph_ns(eager, CALLS),
     }
-    return {name: attempt(way) for name, way in ways.items()}
+    found = {f"{name}_us": attempt(way) for name, way in ways.items()}
+    with suppress(Exception):  # one that does not run has said so
+        if not alike(eager(), answer()):
+            found["answer"] = "wrong"
+    return found
+
+
+def alike(wanted: Any, found: Any) -> bool:
+    """Whether the answer computes what it is timed for."""
+    far = (wanted.double() - found.double()).abs().max()
+    return float(far) <= 0.02 * max(1.0, float(wanted.double().abs().max()))
 
 
 def attempt(way: Callable[[], float]) -> float | str:
@@ -82,21 +97,30 @@ def attempt(way: Callable[[], float]) -> float | str:
         return f"{type(error).__name__}: {error}"[:60]
 
 
-def calls(one: Workload, here: Device) -> tuple[Callable[[], object], Callable[[], object]]:
+def calls(one: Workload, here: Device) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """(PyTorch's module, the Triton answer) on inputs that stay where they are."""
+    model, given = loaded(one, here)
+    return called(model, given), called(imported(one.answer).ModelNew(), given)
+
+
+def loaded(one: Workload, here: Device) -> tuple[Any, list[Any]]:
+    """(PyTorch's module, its inputs on the device)."""
     import torch
 
     names: dict[str, Any] = {}
     exec(one.problem().code, names)
     torch.manual_seed(0)
-    given = [tensor.to(here.torch_name) for tensor in names["get_inputs"]()]
-    model, answer = names["Model"](), imported(one.answer).ModelNew()
+    return names["Model"](), [tensor.to(here.torch_name) for tensor in names["get_inputs"]()]
 
-    def call(module: Any) -> object:
+
+def called(module: Any, given: list[Any]) -> Callable[[], Any]:
+    import torch
+
+    def call() -> Any:
         with torch.no_grad():
             return module(*given)
 
-    return partial(call, model), partial(call, answer)
+    return call
 
 
 def imported(source: str) -> Any:
@@ -148,17 +172,15 @@ def replayed_ns(one: Workload, gpu: Gpu, sandboxes: Sandboxes) -> float:
 def empty_step(
     gpu: Gpu, sandboxes: Sandboxes, here: Device, one: Workload
 ) -> dict[str, float | str]:
-    """What the two clocks of the judge say where nothing is launched."""
-    spec, inputs = one.spec(), inputs_of(one.spec())
-    nothing = GpuReplay(trace=lambda *_: Plan(steps=[], buffers={}, kernels=[]), assembler="")
+    """What the judge's two clocks say where nothing is launched: a `replay` above carries as much,
+    from `eager` it is taken off."""
 
     def replay() -> float:
-        with closing(GpuCandidate(nothing, gpu, sandboxes, ROUND_LIMIT_S)) as player:
+        with closing(GpuCandidate(replay_of(one, sandboxes), gpu, sandboxes, 5.0)) as player:
             player.ready()
-            player.prime(spec)
-            return median(player.round(inputs, spec)[0] for _ in range(9))
+            return median(player.empty_ns() for _ in range(EMPTY_STEPS))
 
-    return {"replay": attempt(replay), "clock": attempt(lambda: here.clock_ns(lambda: None, 9))}
+    return {"replay_us": attempt(replay), "clock_us": attempt(here.empty_ns)}
 
 
 def convolution(here: Device, scale: int) -> dict[str, Any]:
@@ -169,14 +191,14 @@ def convolution(here: Device, scale: int) -> dict[str, Any]:
     given = torch.rand(max(1, 32 // scale), 64, 56, 56).to(here.torch_name)
     found: dict[str, Any] = {}
     wanted = None
-    for name, allowed in (("ieee", False), ("tf32", True)):
-        torch.backends.cudnn.allow_tf32 = allowed
+    for name in ("ieee", "tf32"):
+        torch.backends.cudnn.conv.fp32_precision = name
 
         def call() -> Any:
             with torch.no_grad():
                 return layer(given)
 
-        found[name] = attempt(lambda call=call: here.clock_ns(call, TIMES))  # type: ignore[misc]
+        found[f"{name}_us"] = attempt(lambda call=call: here.clock_ns(call, TIMES))  # type: ignore[misc]
         out = call().double()
         wanted = out if wanted is None else wanted
         error = (out - wanted).abs().max() / wanted.abs().max()

@@ -50,7 +50,8 @@ class Spans:
         setattr(owner, attribute, timed)
 
     def waiting(self, owner: Any, attribute: str, name: str) -> None:
-        """The same of what a context manager takes to be entered."""
+        """The same of what a context manager takes to be entered; `held` is the time inside it,
+        which other spans count too."""
         made: Callable[..., AbstractContextManager[Any]] = getattr(owner, attribute)
 
         @contextmanager
@@ -58,9 +59,11 @@ class Spans:
             entered = made(*words, **options)
             with self.of(name):
                 value = entered.__enter__()
+            started = time.perf_counter()
             try:
                 yield value
             finally:
+                self.seconds["held"] += time.perf_counter() - started
                 entered.__exit__(None, None, None)
 
         setattr(owner, attribute, timed)

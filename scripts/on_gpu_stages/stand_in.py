@@ -7,7 +7,6 @@ translated to C++, and torch's clocks are this process's.
 from __future__ import annotations
 
 import os
-import stat
 import sys
 import time
 from collections.abc import Callable
@@ -20,22 +19,12 @@ from kernelwright.envs.hardware import Gpu, gpus
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.paths import cache_folder
 from scripts.on_gpu_stages.context import StageContext
-from scripts.on_gpu_stages.worker import ROOT, STAND_IN, hired
+from scripts.on_gpu_stages.worker import ROOT, STAND_IN, hired, program
 
 Call = Callable[[], object]
-SMI = """#!{python}
-import sys
-if any("compute-apps" in word for word in sys.argv):
-    print("1, 100")
-elif any("uuid" in word for word in sys.argv):
-    print("GPU-none, ordinary memory, 1, 8.0, 81559")
-else:
-    print("0")
-"""
-REFERENCE = (
-    "import sys; sys.path.insert(0, {root!r}); "
-    "from scripts.on_gpu_stages.stand_in import serve_reference; serve_reference()"
-)
+UUID = "GPU-rehearsal"
+READY = "ON_GPU_STAND_IN"
+"""Set where the stand-ins are on the paths already."""
 
 
 class Device(Protocol):
@@ -51,6 +40,9 @@ class Device(Protocol):
 
     def clock_ns(self, call: Call, times: int) -> float:
         """The median of so many by the judge's clock of its baseline."""
+
+    def empty_ns(self) -> float:
+        """What that clock's own marks cost."""
 
 
 class Cuda:
@@ -83,6 +75,10 @@ class Cuda:
         call()
         return median(clock.time_ns(call) for _ in range(times))
 
+    def empty_ns(self) -> float:
+        clock = _device_clock()
+        return median(clock.marked_ns(lambda: None) for _ in range(25))
+
 
 class Host:
     """A processor, in a rehearsal."""
@@ -102,6 +98,9 @@ class Host:
             return time.perf_counter_ns() - started
 
         return median(once() for _ in range(min(times, 3)))
+
+    def empty_ns(self) -> float:
+        return self.clock_ns(lambda: None, 3)
 
 
 @cache
@@ -146,55 +145,62 @@ def judge_of(context: StageContext, words: str = "") -> Judge:
     return Judge(hire=lambda core: worker(core, gpu))
 
 
+def without_gpu(context: StageContext) -> None:
+    """In a rehearsal this torch has no GPU, so what trains must see none."""
+    if context.rehearsal:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+def command(context: StageContext) -> list[str]:
+    """What starts `kernelwright`, whose judge uses the device."""
+    prepare(context)
+    if not context.rehearsal:
+        return [sys.executable, "-m", "kernelwright"]
+    path = f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
+    return [sys.executable, "-c", f"{path}from scripts.on_gpu_stages.stand_in import cli; cli()"]
+
+
+def cli() -> None:
+    """`kernelwright`, with workers that use the stand-ins."""
+    from kernelwright.cli import main
+    from kernelwright.envs.workers.pool import Worker
+
+    Worker.PROGRAM = program(STAND_IN)
+    install()
+    main()
+
+
 def prepare(context: StageContext) -> None:
     """In a rehearsal: this process and its children find the stand-ins from now on."""
-    if not context.rehearsal or "ON_GPU_STAND_IN" in os.environ:
+    if not context.rehearsal:
         return
-    from tests import ptx_device
+    if READY not in os.environ:
+        folder = cache_folder() / "rehearsal"
+        folder.mkdir(parents=True, exist_ok=True)
+        _fill(folder)
+        for name in ("PATH", "LD_LIBRARY_PATH"):
+            os.environ[name] = f"{folder}{os.pathsep}{os.environ.get(name, '')}"
+        os.environ[READY] = str(folder)
+        gpus.cache_clear()
+    install()
 
-    folder = cache_folder() / "rehearsal"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "nvidia-smi").write_text(SMI.format(python=sys.executable))
-    (folder / "nvidia-smi").chmod(stat.S_IRWXU)
+
+def _fill(folder: Path) -> None:
+    """A driver on ordinary memory, and a tool that lists one GPU: what envs/ptx runs."""
+    from tests import fake_nvidia_smi, ptx_device
+
+    row = {**fake_nvidia_smi.H100, "uuid": UUID, "name": "ordinary memory", "compute_cap": "8.0"}
+    fake_nvidia_smi.write_nvidia_smi(folder, [row])
     library = folder / "libcuda.so.1"
     if not library.exists():
         Path(ptx_device.device(folder).library).rename(library)
-    for name in ("PATH", "LD_LIBRARY_PATH"):
-        os.environ[name] = f"{folder}{os.pathsep}{os.environ.get(name, '')}"
-    os.environ["ON_GPU_STAND_IN"] = str(folder)
-    gpus.cache_clear()
-    install()
 
 
 def install() -> None:
     """The stand-ins of this process: device code and the baseline's clock."""
     from kernelwright.envs.reference.client import ReferenceProcess
     from kernelwright.envs.replay import client
-    from tests import ptx_device
+    from tests import device_reference, ptx_device
 
     client.assembled = ptx_device.assembled
-    ReferenceProcess.PROGRAM = ("-c", REFERENCE.format(root=str(ROOT)))
-
-
-def serve_reference() -> None:
-    """The reference process, whose device is this processor."""
-    import torch
-
-    from kernelwright.envs.reference import process
-
-    class Clock:
-        def time_ns(self, call: Call) -> int:
-            started = time.perf_counter_ns()
-            call()
-            return time.perf_counter_ns() - started
-
-    def moved(to: Callable[..., Any]) -> Callable[..., Any]:
-        def stays(self: Any, *words: Any, **options: Any) -> Any:
-            return self if words[:1] == ("cuda",) else to(self, *words, **options)
-
-        return stays
-
-    process.DeviceClock = Clock  # type: ignore[misc,assignment]
-    torch.Tensor.to = moved(torch.Tensor.to)
-    torch.nn.Module.to = moved(torch.nn.Module.to)
-    process.main()
+    ReferenceProcess.PROGRAM = device_reference.PROGRAM

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from kernelwright.data.gallery import exploits
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.data.triples import template_triples
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
+from kernelwright.envs.types import UNSUPPORTED, Candidate, Evaluation, Problem, Verdict
 from kernelwright.envs.workers.health import fresh_seed
+from kernelwright.envs.workers.pool import JudgeError
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.spans import VARIABLE, totals
 from scripts.on_gpu_stages.stand_in import judge_of
@@ -64,11 +66,14 @@ class Found:
 
 
 def judged_as(asked: Asked, found: Evaluation) -> str:
-    """right; unexpected: stopped, but for another reason; else wrong, or unjudged."""
+    """right; unexpected: stopped, but for another reason; unsupported: a limit of ours, as on a
+    CPU; else wrong, or unjudged."""
     if (found.verdict, found.reason) == (asked.verdict, asked.reason):
         return "right"
     if found.verdict is Verdict.UNJUDGED:
         return "unjudged"
+    if found.reason.startswith(UNSUPPORTED):
+        return "unsupported"
     both = Verdict.CORRECT not in (found.verdict, asked.verdict)
     return "unexpected" if both else "wrong"
 
@@ -82,8 +87,10 @@ def run(context: StageContext) -> None:
             play(context, judge, found)
         finally:
             judged_s = time.monotonic() - started
-            tell(context, found, judged_s, Path(folder))
-            judge.close()
+            tell(context, found, judged_s, judge.workers, Path(folder))
+            closing = threading.Thread(target=judge.close, daemon=True)
+            closing.start()
+            closing.join(max(1.0, context.left_s() - 1))
 
 
 def play(context: StageContext, judge: Judge, found: Found) -> None:
@@ -98,7 +105,9 @@ def play(context: StageContext, judge: Judge, found: Found) -> None:
                 asked = next(answers, None) if most[0] >= 0 else None
             if asked is None:
                 return
-            found.add(asked, judge.evaluate(asked.problem, asked.candidate, timed=False, seed=seed))
+            with suppress(JudgeError):  # it was closed meanwhile
+                one = judge.evaluate(asked.problem, asked.candidate, timed=False, seed=seed)
+                found.add(asked, one)
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(judge.workers)]
     for one in threads:
@@ -107,17 +116,26 @@ def play(context: StageContext, judge: Judge, found: Found) -> None:
         one.join(max(0.0, context.left_s() - END_S))
 
 
-def tell(context: StageContext, found: Found, judged_s: float, folder: Path) -> None:
+def tell(context: StageContext, found: Found, judged_s: float, workers: int, folder: Path) -> None:
     with found.lock:
         for group, counts in sorted(found.counts.items()):
             context.row(group, **counts, names=" ".join(found.names[group][:NAMED]))
-        each = {f"{one}_minute": round(60 * n / judged_s, 1) for one, n in found.dialects.items()}
         total = found.dialects.total()
-    context.row("pace", judged=total, minute=round(60 * total / judged_s, 1), **each)
-    for dialect, (count, seconds) in sorted(totals(folder).items()):
+    each, known = {}, totals(folder)
+    for dialect, (count, seconds) in sorted(known.items()):
+        each[f"{dialect}_alone"] = round(alone_a_minute(seconds, workers), 1)
         most = sorted(seconds.items(), key=lambda one: -one[1])
-        known = {name: round(value, 2) for name, value in most if value >= 0.005}
-        context.row(f"spans_{dialect}", answers=count, **known)
+        some = {name: round(value, 2) for name, value in most if value >= 0.005}
+        context.row(f"spans_{dialect}", answers=count, **some)
+    minute = round(60 * total / judged_s, 1)
+    context.row("pace", judged=total, minute=minute, workers=workers, **each)
+
+
+def alone_a_minute(seconds: dict[str, float], workers: int) -> float:
+    """How many answers of one dialect a minute, if all were: what they hold the GPU's lock for, or
+    what all cores do, is the limit."""
+    own = sum(took for name, took in seconds.items() if name not in ("held", "lock"))
+    return 60 / max(0.001, seconds.get("held", 0.0), own / workers)
 
 
 def in_turns() -> Iterator[Asked]:

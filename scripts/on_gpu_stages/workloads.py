@@ -100,7 +100,7 @@ class Workload:
             expression=self.expression,
             inputs=", ".join([inputs] * len(self.names)),
         )
-        case = Case(name="timed", role=Role.TIME)
+        case = Case(name="timed", sizes=(), role=Role.TIME)
         return Problem(name=self.name, code=code, cases=(case,))
 
     def spec(self) -> CaseSpec:
@@ -136,6 +136,6 @@ def workloads(scale: int) -> list[Workload]:
         ),
         Workload("product_2048_fp32", "a @ b", product, square, two, rounds=5),
         Workload("product_2048_bf16", "a @ b", products, square, two, "bfloat16", 5),
-        Workload("100_adds", hundred, chain, (1 << 16,)),
+        Workload("100_adds", hundred, chain, ((1 << 16) // area,)),
         Workload("add_256m", "x + 1.0", add, ((256 << 20) // area,), rounds=2),
     ]

@@ -1,0 +1,56 @@
+"""A reference process, and a process that measures a GPU's peaks, for a device that is made of a
+processor (ptx_device.py): tensors stay where they are, and the clock is the processor's.
+
+    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+EMPTY_STEP = "HOST_DRIVER_EMPTY_NS"
+"""What an empty step costs at least on this device, also by the driver of host_driver.cpp; unless
+it is set, hardly anything."""
+
+
+def program(function: str) -> tuple[str, str]:
+    """What Python is called with to run this function of this file, wherever it starts."""
+    lines = (
+        "import sys",
+        f"sys.path.insert(1, {str(ROOT)!r})",
+        "from tests import device_reference",
+        f"device_reference.{function}()",
+    )
+    return "-c", "\n".join(lines)
+
+
+def serve() -> None:
+    """The reference process, whose device is this processor."""
+    from kernelwright.envs.reference import process
+    from kernelwright.envs.replay.torch_clock import DeviceClock
+
+    class HostClock(DeviceClock):
+        """The same clock with a processor's marks, and without an L2 cache to empty."""
+
+        def __init__(self) -> None:
+            self._measure_empty_steps()
+
+        def marked_ns(self, call: Callable[[], object]) -> int:
+            started = time.perf_counter_ns()
+            call()
+            ends = time.perf_counter_ns() + int(os.environ.get(EMPTY_STEP, "0"))
+            while time.perf_counter_ns() < ends:
+                pass
+            return time.perf_counter_ns() - started
+
+    process.DEVICE = "cpu"
+    process.DeviceClock = HostClock  # type: ignore[misc]
+    process.main()
+
+
+PROGRAM = program("serve")
+"""In place of `ReferenceProcess.PROGRAM`."""
