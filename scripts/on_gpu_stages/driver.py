@@ -15,8 +15,8 @@ from typing import Any
 
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.reference.client import ReferenceProcess
-from scripts.on_gpu_stages import nvidia_smi
 from scripts.on_gpu_stages.context import StageContext
+from scripts.on_gpu_stages.smi import queried
 from scripts.on_gpu_stages.stand_in import gpu_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -124,20 +124,26 @@ def _after_kill(context: StageContext, library: str) -> dict[str, Any]:
 
 def _memory(context: StageContext, gpu: Any) -> dict[str, Any]:
     """MB of the card: idle, with a replay's context, with a reference that has a problem."""
-    idle = nvidia_smi.used_mb()
+    idle = _used_mb()
     process = start(context, "context", gpu.library)
     _await_ready(process)
-    replay = nvidia_smi.used_mb()
+    replay = _used_mb()
     finished(process)
     started = time.monotonic()
     reference = ReferenceProcess(gpu)
     try:
         reference.load(load_problem(PROBLEM))
         ready_s = round(time.monotonic() - started, 2)
-        loaded = nvidia_smi.used_mb()
+        loaded = _used_mb()
     finally:
         reference.close()
     found: dict[str, Any] = {"idle_mb": idle, "reference_ready_s": ready_s}
     if idle is not None and replay is not None and loaded is not None:
         found |= {"replay_mb": replay - idle, "reference_mb": loaded - idle}
     return found
+
+
+def _used_mb() -> int | None:
+    """The first GPU's memory in use; None where the tool does not say."""
+    rows = queried("--query-gpu=memory.used")
+    return int(rows[0][0]) if rows and rows[0][0].isdecimal() else None

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from scripts.on_gpu_stages import nvidia_smi
 from scripts.on_gpu_stages.context import StageContext
+from scripts.on_gpu_stages.smi import queried
 from scripts.on_gpu_stages.stand_in import prepare
 
 FIELDS = [
@@ -65,9 +65,16 @@ def run(context: StageContext) -> None:
 
 
 def _gpu() -> Facts:
+    """What the driver's tool says of the first GPU, and how long it takes to."""
     started = time.monotonic()
-    found: Facts = {"query_s": 0.0, **nvidia_smi.query(FIELDS)}
-    return {**found, "query_s": round(time.monotonic() - started, 2)}
+    rows = queried(f"--query-gpu={','.join(FIELDS)}")
+    found: Facts = {"query_s": round(time.monotonic() - started, 2)}
+    if rows:
+        return found | dict(zip(FIELDS, rows[0], strict=False))
+    known = {name: row[0][0] for name in FIELDS if (row := queried(f"--query-gpu={name}"))}
+    if not known:
+        raise RuntimeError("nvidia-smi lists no GPU")
+    return found | known
 
 
 def _system() -> Facts:
