@@ -196,16 +196,16 @@ def pack_adapter(source: str, folder: Path) -> bool:
     """A copy of the adapter in bfloat16; False where there is none, and none was copied before."""
     from safetensors.torch import load_file, save_file
 
-    from kernelwright.rl.adapter_folder import find_adapter
+    from kernelwright.rl.adapter_folder import ADAPTER_CONFIG, SIDECAR, find_adapter
 
     found = find_adapter(source)
     if found is None:
         return folder.exists()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    for path in found.folder.iterdir():
-        if path.suffix == ".json":
-            shutil.copy(path, folder)
+    for name in (ADAPTER_CONFIG, SIDECAR):
+        if (found.folder / name).exists():
+            shutil.copy(found.folder / name, folder)
     tensors = load_file(found.folder / "adapter_model.safetensors")
     half = {name: one.bfloat16().contiguous() for name, one in tensors.items()}
     save_file(half, folder / "adapter_model.safetensors", {"format": "pt"})

@@ -13,6 +13,7 @@ import pytest
 
 from scripts import on_gpu
 from scripts.on_gpu import Notes, Stage
+from tests.fake_nvidia_smi import H100, on_path, write_nvidia_smi
 
 ROOT = Path(__file__).parents[1]
 
@@ -168,3 +169,31 @@ def test_the_runner_runs_on_a_bare_python(tmp_path: Path) -> None:
     assert "setup: left out: no time" in done.stdout
     assert "facts: left out: needs setup" in done.stdout
     assert done.stdout.splitlines()[2] == "card: none"
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_a_rehearsal_sets_up_measures_the_driver_and_does_nothing_twice(tmp_path: Path) -> None:
+    """Of the frame alone; `python -m scripts.on_gpu_rehearse` rehearses every stage."""
+    write_nvidia_smi(tmp_path)
+    command = [sys.executable, str(ROOT / "scripts" / "on_gpu.py"), "--rehearse"]
+    command += ["--kept", str(tmp_path / "kept"), "--stages", "facts,driver"]
+    paths = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PATH": on_path(tmp_path), "PYTHONPATH": paths}
+
+    def call(name: str) -> str:
+        words = [*command, "--out", str(tmp_path / name)]
+        done = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+        log = (tmp_path / name / "log.txt") if name == "a" else None
+        assert done.returncode == 0, done.stdout + (log.read_text() if log else "")
+        return done.stdout
+
+    first, second = call("a"), call("b")
+    assert f"card: {H100['name']}" in first
+    for name in ("setup", "facts", "driver"):
+        assert f"{name}: begins" in first
+        assert f"{name}: begins" not in second
+        assert any(line.startswith(f"{name} ") and " ok " in line for line in second.splitlines())
+    rows = [json.loads(line) for line in (tmp_path / "b" / "on_gpu.jsonl").open()]
+    found = {f"{row['stage']}/{row['what']}" for row in rows if "what" in row}
+    assert {"facts/gpu", "facts/sandbox", "driver/contexts", "driver/memory speed"} <= found
