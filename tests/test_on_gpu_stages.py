@@ -16,7 +16,7 @@ from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.evaluate import chosen
 from scripts.on_gpu_stages.spans import Spans, totals
 from scripts.on_gpu_stages.training import Fit, groups_of
-from scripts.on_gpu_stages.verdicts import Asked, alone_a_minute, in_turns, judged_as
+from scripts.on_gpu_stages.verdicts import Asked, alone_a_minute, in_turns, judged_as, pace_of
 
 
 def test_a_span_counts_its_own_seconds_and_not_those_of_spans_inside_it() -> None:
@@ -93,10 +93,10 @@ def test_a_step_has_as_many_answers_as_are_judged_in_its_seconds(
 
 def test_a_curve_reads_the_pace_that_an_earlier_stage_found(tmp_path: Path) -> None:
     context = StageContext(rows=tmp_path / "r", out=tmp_path, carried=tmp_path, limit_s=1.0)
-    assert curve.pace_of(context) is None
+    assert pace_of(context) is None
     row = {"stage": "verdicts", "what": "pace", "triton_alone": 41.5}
     (tmp_path / "on_gpu.jsonl").write_text(f'{{"stage": "setup"}}\n{json.dumps(row)}\n')
-    assert curve.pace_of(context) == 41.5
+    assert pace_of(context) == 41.5
 
 
 def test_a_line_that_was_cut_is_left_out(tmp_path: Path) -> None:
