@@ -53,6 +53,7 @@ def on_device(one: Workload, here: Device) -> dict[str, Any]:
     """Microseconds by the clock of the baseline, and how many times as fast compiled is."""
     import torch
 
+    torch._inductor.config.compile_threads = 1  # others would be started first
     model, given = loaded(one, here)
     eager, compiled = called(model, given), called(torch.compile(model), given)
     started = time.monotonic()

@@ -19,6 +19,7 @@ from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.smi import Peaks, watched
 from scripts.on_gpu_stages.stand_in import without_gpu
 from scripts.on_gpu_stages.training import Fit, launched
+from scripts.on_gpu_stages.verdicts import pace_of
 from scripts.on_gpu_stages.worker import ROOT
 
 RECIPE = ROOT / "recipes" / "quickstart-triton.yaml"
@@ -27,6 +28,8 @@ DEVICE_ENOUGH = 90.0
 """Answers a minute: where the judge on the device does fewer, answers are judged on the cores, as
 on a machine without a GPU: else a step of hundreds would take longer than the stage."""
 GROUP, TOKENS, HELD_OUT, ROWS, MOST_STEPS = 16, 560, 48, 512, 400
+LEARNING_RATE = 2e-4
+"""Twice the recipe's: a step has many times its answers, and there are few of them."""
 SPARE_CORES = 2
 """Left to who samples, which starts its kernels from Python."""
 END_S, LOOK_S, COPY_S = 6.0, 0.5, 10.0
@@ -56,16 +59,6 @@ def run(context: StageContext) -> None:
         tell(context, run_dir, peaks)
 
 
-def pace_of(context: StageContext) -> float | None:
-    """Untimed Triton answers a minute on the device, as the stage `verdicts` found; None if not."""
-    with suppress(OSError, ValueError):
-        for line in (context.out / "on_gpu.jsonl").read_text().splitlines():
-            row = json.loads(line)
-            if row.get("stage") == "verdicts" and row.get("what") == "pace":
-                return float(row["triton_alone"]) if "triton_alone" in row else None
-    return None
-
-
 def adapter(context: StageContext) -> Path | None:
     """The one that was brought."""
     folder = context.carried / "adapter"
@@ -85,6 +78,8 @@ def words(context: StageContext, run_dir: Path, *, timed: bool) -> list[str]:
         "grpo.group_size": group,
         "grpo.groups_per_step": 2,
         "grpo.oversampled_groups": 0,
+        "grpo.learning_rate": LEARNING_RATE,
+        "grpo.trainer.warmup_steps": 1,
         "grpo.micro_batch_size": 2 * group,
         "grpo.max_completion_length": tokens,
         "judge.timed": str(timed).lower(),

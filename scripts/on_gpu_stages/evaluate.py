@@ -18,17 +18,17 @@ from kernelwright.data.store import read_records
 from kernelwright.envs.types import Record, Verdict
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.stand_in import command
-from scripts.on_gpu_stages.verdicts import WILD
+from scripts.on_gpu_stages.verdicts import WILD, pace_of
 from scripts.on_gpu_stages.worker import ROOT
 
 COUNT, WITH_TORCH = 8, 4
 """Problems that are answered twice; and those whose Triton answers are judged by the other rule."""
-END_S = 3.0
+TIMED_S, END_S = 2.5, 3.0
 
 
 def run(context: StageContext) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        work, count = Path(folder), context.share(COUNT)
+        work, count = Path(folder), context.share(problems(context))
         write(work, count)
         (work / "less").mkdir()
         for one in sorted((work / "answers").glob("*_sample_0_*"))[: context.share(WITH_TORCH)]:
@@ -36,6 +36,12 @@ def run(context: StageContext) -> None:
         share = 0.7 * context.left_s()
         timed(context, work, "answers", "stored", [], share)
         timed(context, work, "less", "torch_allowed", ["--torch-allowed"], context.left_s() - END_S)
+
+
+def problems(context: StageContext) -> int:
+    """As many as there is time for, at the pace that was found before."""
+    answer_s = 60 / (pace_of(context) or 60) + TIMED_S
+    return min(COUNT, max(2, int(0.6 * context.left_s() / answer_s / 2)))
 
 
 def write(work: Path, count: int) -> None:

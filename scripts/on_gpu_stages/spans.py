@@ -20,7 +20,8 @@ VARIABLE = "ON_GPU_SPANS"
 class Spans:
     """Seconds by name. Not thread-safe: a worker judges in one thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.clock = clock
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self._inside: list[float] = []
         """For each span that is open, what spans inside it took."""
@@ -28,11 +29,11 @@ class Spans:
     @contextmanager
     def of(self, name: str) -> Iterator[None]:
         self._inside.append(0.0)
-        started = time.perf_counter()
+        started = self.clock()
         try:
             yield
         finally:
-            took = time.perf_counter() - started
+            took = self.clock() - started
             self.seconds[name] += took - self._inside.pop()
             if self._inside:
                 self._inside[-1] += took
@@ -59,11 +60,11 @@ class Spans:
             entered = made(*words, **options)
             with self.of(name):
                 value = entered.__enter__()
-            started = time.perf_counter()
+            started = self.clock()
             try:
                 yield value
             finally:
-                self.seconds["held"] += time.perf_counter() - started
+                self.seconds["held"] += self.clock() - started
                 entered.__exit__(None, None, None)
 
         setattr(owner, attribute, timed)

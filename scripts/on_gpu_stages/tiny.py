@@ -68,7 +68,7 @@ def begun(work: Path, name: str, model: Path, fit: Fit, *more: str) -> subproces
 
 def kill_in_grpo(context: StageContext, process: subprocess.Popen[bytes], run_dir: Path) -> str:
     """Ends the run's processes once a step of GRPO was saved; says where it was."""
-    first = run_dir / "checkpoints" / "grpo" / "checkpoint-1"
+    first = run_dir / "checkpoints" / "grpo" / "checkpoint-1" / "trainer_state.json"
     while process.poll() is None and context.left_s() > END_S:
         if first.exists():
             for child in reversed(below(process.pid)):

@@ -3,6 +3,7 @@ seconds go. One answer of each list in turn, untimed, on all cores, until the ti
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import tempfile
@@ -129,6 +130,16 @@ def tell(context: StageContext, found: Found, judged_s: float, workers: int, fol
         context.row(f"spans_{dialect}", answers=count, **some)
     minute = round(60 * total / judged_s, 1)
     context.row("pace", judged=total, minute=minute, workers=workers, **each)
+
+
+def pace_of(context: StageContext) -> float | None:
+    """Untimed Triton answers a minute on the device, as the stage `verdicts` found; None if not."""
+    with suppress(OSError, ValueError):
+        for line in (context.out / "on_gpu.jsonl").read_text().splitlines():
+            row = json.loads(line)
+            if row.get("stage") == "verdicts" and row.get("what") == "pace":
+                return float(row["triton_alone"]) if "triton_alone" in row else None
+    return None
 
 
 def alone_a_minute(seconds: dict[str, float], workers: int) -> float:
