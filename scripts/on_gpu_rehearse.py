@@ -31,7 +31,7 @@ from scripts.on_gpu_pack import (
     upload,
 )
 
-SECONDS = {"a": 315, "b": 440}
+SECONDS = {"a": 325, "b": 430}
 COMMAND = 'umask 022; python3 scripts/on_gpu.py --out "$OUT" --call {call} --seconds {seconds}'
 COMMAND_LETTERS, REPLY_LETTERS = 2_000, 12_000
 ALONE = """
@@ -135,12 +135,14 @@ def rehearse(
     words = ["unshare", "--net", "--mount", "/bin/sh", "-c", ALONE, "sh"]
     words += [str(image_folder), str(work), rehearsed]
     print(f"call {call}: {command}", flush=True)
-    done = subprocess.run(words, env=dict(environment), stdout=subprocess.PIPE, text=True)
-    print(done.stdout, flush=True)
+    printed = ""
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            print(line, end="", flush=True)
+            printed += line
     text = (work / "out" / "table.txt").read_text() if (work / "out" / "table.txt").exists() else ""
-    again = before & {
-        row.partition(":")[0] for row in done.stdout.splitlines() if ": begins" in row
-    }
+    again = before & {row.partition(":")[0] for row in printed.splitlines() if ": begins" in row}
     files = [one for one in (work / "out").rglob("*") if one.is_file()]
     return [
         *([f"call {call} has no table"] if not text else []),
