@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,9 +24,11 @@ def run(context: StageContext) -> None:
         raise RuntimeError("no test is marked `gpu`")
     report = context.rows.with_suffix(".xml")
     words = [sys.executable, "-m", "pytest", "-n", str(context.share(PROCESSES)), "-m", "gpu"]
-    words += ["-q", "-p", "no:cacheprovider", f"--junit-xml={report}"]
+    words += ["-q", "-p", "xdist", "-p", "no:cacheprovider", f"--junit-xml={report}"]
     words += ["-p", "scripts.on_gpu_stages.stand_in_tests"] if context.rehearsal else []
-    done = subprocess.run([*words, *map(str, files)], cwd=ROOT, check=False)
+    # The image's other plugins stay out: a warning of theirs would be an error of ours.
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run([*words, *map(str, files)], cwd=ROOT, env=environment, check=False)
     cases = ElementTree.parse(report).getroot().findall(".//testcase")
     failed = [one for one in cases if _told(context, one)]
     skipped = sum(one.find("skipped") is not None for one in cases)
