@@ -88,7 +88,7 @@ class Notes:
         carried = BROUGHT / "on_gpu.jsonl"  # of another machine, before this one
         if not self.files[1].exists() and carried.exists():
             shutil.copy(carried, self.files[1])
-        self.rows = _read(self.files[1])
+        self.rows = read_rows(self.files[1])
         self.known = len(self.rows)
         """So many rows are of earlier calls."""
         self.files[0].write_text("".join(json.dumps(row) + "\n" for row in self.rows))
@@ -204,7 +204,7 @@ def run(
         finally:
             _end_session(process.pid)
             process.wait()
-            for row in _read(rows):
+            for row in read_rows(rows):
                 notes.add(stage=stage.name, **row)
             notes.end(stage, how, time.monotonic() - started)
 
@@ -236,7 +236,7 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
     raise Stopped
 
 
-def _read(path: Path) -> list[Row]:
+def read_rows(path: Path) -> list[Row]:
     """The whole lines of a file; of a process that was killed the last may be half one."""
     rows: list[Row] = []
     for line in path.read_text(errors="replace").splitlines() if path.exists() else ():

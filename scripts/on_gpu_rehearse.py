@@ -65,7 +65,7 @@ def main() -> None:
             troubles += rehearse(call, work, given.image.absolute(), environment, given.stages)
             if given.out:
                 shutil.copytree(work / "out", given.out / call, dirs_exist_ok=True)
-        rows = [json.loads(line) for line in (work / "out" / "on_gpu.jsonl").open()]
+        rows = on_gpu.read_rows(work / "out" / "on_gpu.jsonl")
     ends = {row["stage"]: row["end"] for row in rows if "end" in row}
     troubles += [f"{name}: {end}" for name, end in ends.items() if end != "ok"]
     troubles += (
@@ -159,8 +159,7 @@ def rehearse(
 
 def _ended(work: Path) -> set[str]:
     """The stages that ended well so far."""
-    kept = work / "home" / ".on_gpu" / "on_gpu.jsonl"
-    rows = [json.loads(line) for line in kept.open()] if kept.exists() else []
+    rows = on_gpu.read_rows(work / "home" / ".on_gpu" / "on_gpu.jsonl")
     return {row["stage"] for row in rows if row.get("end") == "ok"}
 
 

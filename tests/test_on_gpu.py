@@ -194,6 +194,7 @@ def test_a_rehearsal_sets_up_measures_the_driver_and_does_nothing_twice(tmp_path
         assert f"{name}: begins" in first
         assert f"{name}: begins" not in second
         assert any(line.startswith(f"{name} ") and " ok " in line for line in second.splitlines())
-    rows = [json.loads(line) for line in (tmp_path / "b" / "on_gpu.jsonl").open()]
+    lines = (tmp_path / "b" / "on_gpu.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
     found = {f"{row['stage']}/{row['what']}" for row in rows if "what" in row}
     assert {"facts/gpu", "facts/sandbox", "driver/contexts", "driver/memory speed"} <= found
