@@ -33,8 +33,8 @@ ROOT = Path(__file__).resolve().parents[1]
 BROUGHT = ROOT / ".gpu"
 END_S = 8
 """Kept back for the table and for the files to be closed."""
-REHEARSAL_SLOWER = 6
-"""A rehearsal's limits are so many times as long."""
+REHEARSAL_SLOWER, LONG_SLOWER, LONG_S = 6, 3, 120
+"""A rehearsal's limits are so many times as long; half so for what takes all of a long limit."""
 ALL_LINES, ROW_LINES, LINE_LETTERS, TABLE_LETTERS = 110, 4, 130, 11_500
 MOST_FILES, FILE_BYTES = 8, 15 << 20
 """Of what comes back: more files, or larger ones, are packed into one."""
@@ -160,7 +160,9 @@ def start(
     stage: Stage, notes: Notes, ends: float, folders: tuple[Path, Path, Path], *, rehearse: bool
 ) -> None:
     """Runs a stage, or says why not."""
-    slower = REHEARSAL_SLOWER if rehearse else 1
+    slower = 1
+    if rehearse:
+        slower = REHEARSAL_SLOWER if stage.limit_s <= LONG_S else LONG_SLOWER
     left_s, lacking = (
         ends - time.monotonic(),
         [one for one in stage.needs if one not in notes.done()],
