@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.machine import cores
+from kernelwright.rl.adapter_folder import find_adapter
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.smi import Peaks, watched
 from scripts.on_gpu_stages.stand_in import without_gpu
@@ -68,9 +69,8 @@ def adapter(context: StageContext) -> Path | None:
 def words(context: StageContext, run_dir: Path, *, timed: bool) -> list[str]:
     """The recipe and what is changed of it."""
     group, brought = max(2, context.share(GROUP)), adapter(context)
-    tokens = context.share(TOKENS) * 2 if context.rehearsal else TOKENS
     timed = timed and not context.rehearsal
-    changed = {
+    changed: dict[str, Any] = {
         "name": "gpu",
         "run_dir": run_dir,
         "stages": "[grpo,eval]",
@@ -81,15 +81,15 @@ def words(context: StageContext, run_dir: Path, *, timed: bool) -> list[str]:
         "grpo.learning_rate": LEARNING_RATE,
         "grpo.trainer.warmup_steps": 1,
         "grpo.micro_batch_size": 2 * group,
-        "grpo.max_completion_length": tokens,
+        "grpo.max_completion_length": TOKENS,
         "judge.timed": str(timed).lower(),
         "judge.workers": max(1, cores() - SPARE_CORES),
         "eval.before_problems": context.share(HELD_OUT),
         "eval.problems": context.share(HELD_OUT),
-        "eval.max_new_tokens": tokens,
+        "eval.max_new_tokens": TOKENS,
     }
-    if brought:
-        changed["model.adapter"] = brought
+    if found := find_adapter(str(brought)) if brought else None:
+        changed |= {"model.adapter": found.folder, "model.quantization": found.quantization}
     return [str(RECIPE), *(f"{name}={value}" for name, value in changed.items())]
 
 
