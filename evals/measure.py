@@ -19,7 +19,7 @@ from kernelwright.data.suite import Suite
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.paths import write_whole
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.types import Baseline, Problem, Record, Verdict
+from kernelwright.envs.types import Baseline, Dialect, Problem, Record, Verdict
 from kernelwright.evals.against import keep_baselines
 from kernelwright.evals.metrics import Scores, record_scores
 from kernelwright.evals.report import clock, percent, speedup, write_report
@@ -69,7 +69,7 @@ def evaluate_model(
         done = {one.id for one in kept}
         evaluate(policy, suite.problems, judge, settings, keep, done, progress)
     if baseline is Baseline.COMPILE:
-        _measure_baselines(out_dir, suite.problems)
+        _measure_baselines(out_dir, suite.problems, settings.dialect)
     records = store.read()
     facts = RunFacts(
         model=model,
@@ -125,14 +125,18 @@ def print_scores(console: Console, rows: Mapping[str, Scores]) -> None:
 
 
 def compile_line(against: Mapping[str, Any], without: Mapping[str, str]) -> str:
-    """The speeds against torch.compile in a line, and how many problems have no such baseline."""
+    """The speeds against torch.compile in a line; how many problems have no such baseline, and how
+    many samples were timed elsewhere."""
     parts = [
         "against torch.compile",
         f"samples {against['n']}",
         f"fast_1 {percent(against['fast_1'])}",
         f"speedup {speedup(against['geomean_speedup'])}",
     ]
-    return " · ".join([*parts, f"{len(without)} problems without"] if without else parts)
+    parts += [f"{len(without)} problems without"] if without else []
+    elsewhere = against.get("elsewhere", 0)
+    parts += [f"{elsewhere} samples left out: timed elsewhere"] if elsewhere else []
+    return " · ".join(parts)
 
 
 class Attempt:
@@ -196,6 +200,6 @@ def _correct(records: Sequence[Record]) -> dict[str, float]:
     return {"verdict/correct": correct / len(records)}
 
 
-def _measure_baselines(folder: Path, problems: Sequence[Problem]) -> None:
+def _measure_baselines(folder: Path, problems: Sequence[Problem], dialect: Dialect) -> None:
     with Counted("torch.compile", len(problems), every=1) as advance:
-        keep_baselines(folder, problems, advance)
+        keep_baselines(folder, problems, dialect, advance)

@@ -21,7 +21,7 @@ from kernelwright.envs.paths import write_whole
 from kernelwright.envs.replay.counters import counted
 from kernelwright.envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
 from kernelwright.evals.curves import health_charts, learning_charts
-from kernelwright.evals.metrics import relative
+from kernelwright.evals.metrics import relative, timed_at
 from kernelwright.evals.problem_table import filters, problem_rows
 from kernelwright.evals.showcase import held_out_pairs, training_pairs
 from kernelwright.evals.summary import EXAMPLES, SIDE_NAMES
@@ -200,15 +200,18 @@ def clock(seconds: float | None) -> str:
 
 
 def _against(summary: Mapping[str, Any]) -> Callable[[Record], Speedup | None]:
-    """How fast a record's kernel is beside torch.compile; None where one of them was not timed."""
-    compiled = {
-        problem: Speedup(**one)
-        for problem, one in summary.get("compile", {}).get("speedups", {}).items()
-    }
+    """How fast a record's kernel is beside torch.compile; None where one of them was not timed, or
+    not in the same place."""
+    found = summary.get("compile", {})
+    compiled = {problem: Speedup(**one) for problem, one in found.get("speedups", {}).items()}
+    where = found.get("environments", {})
 
     def against(record: Record) -> Speedup | None:
-        timing, baseline = record.evaluation.timing, compiled.get(record.problem)
-        return relative(timing.speedup, baseline) if timing and baseline else None
+        evaluation, baseline = record.evaluation, compiled.get(record.problem)
+        same = timed_at(evaluation, where.get(record.problem, ""))
+        if baseline is None or evaluation.timing is None or not same:
+            return None
+        return relative(evaluation.timing.speedup, baseline)
 
     return against
 

@@ -134,13 +134,15 @@ def summarise(
     }
 
 
-def measure(records: Sequence[Record], compiled: Mapping[str, Speedup]) -> dict[str, Any]:
+def measure(
+    records: Sequence[Record], compiled: Mapping[str, tuple[Speedup, str]]
+) -> dict[str, Any]:
     """One side: its scores, what they look like per problem, as a reward, and against compile."""
     problems = group(records, lambda one: one.problem)
     evaluations = [[one.evaluation for one in rows] for rows in problems.values()]
     most = max((len(one) for one in evaluations), default=0)
     known = [(one.evaluation, one.problem_key) for one in records if one.problem_key in compiled]
-    against = against_compile((one, compiled[key]) for one, key in known)
+    against = against_compile((one, *compiled[key]) for one, key in known)
     return {
         **asdict(record_scores(records)),
         "problems": len(problems),

@@ -272,7 +272,7 @@ class Run:
         """How fast torch.compile makes the held-out problems, for the summary to compare with."""
         problems = self.held_out.problems
         with Counted("baselines", len(problems), every=1) as advance:
-            keep_baselines(self.folder.path, problems, advance)
+            keep_baselines(self.folder.path, problems, self.recipe.data.dialect, advance)
 
     def report(self) -> Path:
         """Writes summary.json and report.html from the records."""

@@ -321,8 +321,8 @@ class ReferenceProcess(RoundPeer):
     def aim(
         self, problem: Problem, case: int, *, compiled: bool = False, on_device: bool = False
     ) -> None:
-        """Rounds from now on run this case's module: as it is or through torch.compile, or on the
-        GPU."""
+        """Rounds from now on run this case's module: as it is or through torch.compile, on the GPU
+        or on this core."""
         where = {"compiled": compiled, "on_device": on_device}
         self.ask({"op": "aim", "key": problem.key, "case": case, **where})
 

@@ -20,6 +20,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -46,6 +47,7 @@ from kernelwright.envs.reference.module import (
     QUICK_NS,
     Given,
     ProblemError,
+    Reference,
     array_of,
     flatten,
     forward,
@@ -156,18 +158,20 @@ class ReferenceServer:
     def aim(
         self, key: str, case: int, compiled: bool, on_device: bool
     ) -> tuple[dict[str, Any], list[int]]:
-        """Makes this case's module the one that timed rounds run: as it is, compiled, or on the
-        GPU."""
+        """Makes this case's module the one that timed rounds run: as it is or compiled, on the
+        GPU or here."""
         place = (key, case, compiled, on_device)
         if place not in self.aims:
             reference, spec = self.loaded[key][case].reference, self.loaded[key][case].spec
             model, state, arguments = reference.draw(0)
             in_place = works_in_place(model, state, arguments)
-            if compiled:
-                compile_module(model, reference)
             if on_device:
                 model = model.to(DEVICE)
                 run(model, *_on_gpu(state, arguments))  # what cannot run there is refused here
+            if compiled:
+                compile_module(
+                    model, partial(_drawn_on_gpu, reference) if on_device else reference.draw
+                )
             self.aims[place] = Aimed(model, list(state), spec, in_place)
         self.clock = DeviceClock() if on_device else None
         self.aimed = self.aims[place]
@@ -315,6 +319,11 @@ def _file(arrays: list[Array], places: list[int], size: int) -> int:
 def _on_gpu(state: dict[str, Any], arguments: list[Any]) -> tuple[dict[str, Any], list[Any]]:
     moved = [one.to(DEVICE) if isinstance(one, torch.Tensor) else one for one in arguments]
     return {name: one.to(DEVICE) for name, one in state.items()}, moved
+
+
+def _drawn_on_gpu(reference: Reference, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
+    model, state, arguments = reference.draw(seed)
+    return model.to("cuda"), *_on_gpu(state, arguments)
 
 
 def _count(shape: tuple[int, ...]) -> int:
