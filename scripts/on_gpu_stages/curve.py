@@ -42,7 +42,9 @@ def run(context: StageContext) -> None:
     pace = pace_of(context)
     on_cores = not context.rehearsal and (pace or 0.0) < DEVICE_ENOUGH
     where = "cores" if on_cores else "device"
-    context.row("plan", judge=where, triton_a_minute=pace, adapter=str(adapter(context) or "new"))
+    context.row(
+        "plan", judge=where, triton_a_minute=pace, adapter="brought" if adapter(context) else "new"
+    )
     with tempfile.TemporaryDirectory() as folder:
         run_dir, memory = Path(folder) / "run", context.out / "memory.csv"
         memory.unlink(missing_ok=True)

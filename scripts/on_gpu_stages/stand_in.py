@@ -32,6 +32,9 @@ class Device(Protocol):
 
     torch_name: str
 
+    def computes(self, dtype: str) -> bool:
+        """Whether Triton is right in it there: its interpreter takes bfloat16 for whole numbers."""
+
     def do_bench_ns(self, call: Call) -> float:
         """The median of Triton's own benchmark."""
 
@@ -49,6 +52,9 @@ class Cuda:
     """A GPU."""
 
     torch_name = "cuda"
+
+    def computes(self, dtype: str) -> bool:
+        return True
 
     def do_bench_ns(self, call: Call) -> float:
         from triton.testing import do_bench
@@ -84,6 +90,9 @@ class Host:
     """A processor, in a rehearsal."""
 
     torch_name = "cpu"
+
+    def computes(self, dtype: str) -> bool:
+        return dtype != "bfloat16"
 
     def do_bench_ns(self, call: Call) -> float:
         return self.clock_ns(call, 3)
