@@ -33,7 +33,7 @@ from kernelwright.envs.codec import from_plain, to_json
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.hardware import Gpu, gpus
 from kernelwright.envs.locks import exclusive
-from kernelwright.envs.paths import SEARCHED, cache_folder, write_whole
+from kernelwright.envs.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.referee.resolution import RESOLVING_ROUNDS, resolved, steady
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import (
@@ -178,15 +178,15 @@ def _measured(problem: Problem, place: Place, stop: threading.Event) -> Compiled
 
 
 def _ask_process(problem: Problem, place: Place, stop: threading.Event) -> CompiledBaseline:
-    ours = {"PYTHONPATH": str(SEARCHED), "OMP_NUM_THREADS": "1", "CXX": compiler_path()}
-    others = {name: one for name, one in os.environ.items() if not name.startswith("TORCH")}
+    ours = own_environment(OMP_NUM_THREADS="1", CXX=compiler_path())
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "kernelwright.envs.workers.compile_baseline", str(place.core)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**others, **ours},  # TORCH… changes what torch.compile does, or says
+        # TORCH… changes what torch.compile does, or says.
+        env={name: one for name, one in ours.items() if not name.startswith("TORCH")},
         process_group=0,  # with the group everything that it started ends too
     )
     asked: str | None = to_json(Question(problem=problem, gpu=place.gpu))
