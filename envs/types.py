@@ -60,12 +60,7 @@ class Baseline(StrEnum):
 
 
 class Precision(StrEnum):
-<<<<<<< HEAD
-    """What PyTorch computes float32 products with on a GPU, and an answer there may: IEEE float32,
-    or operands that are rounded to TF32's 10 bits."""
-=======
     """How a GPU multiplies float32: as IEEE says, or by the 10 bits of a mantissa in TF32."""
->>>>>>> main
 
     IEEE = "ieee"
     TF32 = "tf32"

@@ -2,10 +2,7 @@
 processor (ptx_device.py): tensors stay where they are, and the clock is the processor's.
 
     monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
-<<<<<<< HEAD
-=======
     monkeypatch.setattr(device_peaks, "PROGRAM", device_reference.PEAKS_PROGRAM)
->>>>>>> main
 """
 
 from __future__ import annotations
@@ -14,10 +11,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-<<<<<<< HEAD
-=======
 from typing import Any
->>>>>>> main
 
 ROOT = Path(__file__).parents[1]
 EMPTY_STEP = "HOST_DRIVER_EMPTY_NS"
@@ -39,13 +33,6 @@ def program(function: str) -> tuple[str, str]:
 def serve() -> None:
     """The reference process, whose device is this processor."""
     from kernelwright.envs.reference import process
-<<<<<<< HEAD
-    from kernelwright.envs.replay.torch_clock import DeviceClock
-
-    class HostClock(DeviceClock):
-        """The same clock with a processor's marks, and without an L2 cache to empty."""
-
-=======
 
     process.DEVICE = "cpu"
     process.DeviceClock = host_clock()  # type: ignore[misc]
@@ -67,7 +54,6 @@ def host_clock() -> Any:
     from kernelwright.envs.replay.torch_clock import DeviceClock
 
     class HostClock(DeviceClock):
->>>>>>> main
         def __init__(self) -> None:
             self._measure_empty_steps()
 
@@ -79,19 +65,10 @@ def host_clock() -> Any:
                 pass
             return time.perf_counter_ns() - started
 
-<<<<<<< HEAD
-    process.DEVICE = "cpu"
-    process.DeviceClock = HostClock  # type: ignore[misc]
-    process.main()
-=======
     return HostClock
->>>>>>> main
 
 
 PROGRAM = program("serve")
 """In place of `ReferenceProcess.PROGRAM`."""
-<<<<<<< HEAD
-=======
 PEAKS_PROGRAM = program("measure")
 """In place of `device_peaks.PROGRAM`."""
->>>>>>> main

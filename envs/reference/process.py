@@ -71,9 +71,6 @@ from kernelwright.envs.types import Precision, Problem, Tolerance
 DEVICE = "cuda"
 """Where PyTorch finds the GPU; a stand-in for one is elsewhere."""
 
-DEVICE = "cuda"
-"""Where PyTorch finds the GPU; a stand-in for one is elsewhere."""
-
 
 @dataclass(slots=True)
 class Aimed:
@@ -187,10 +184,7 @@ class ReferenceServer:
             in_place = works_in_place(model, state, arguments)
             if on_device:
                 model = model.to(DEVICE)
-<<<<<<< HEAD
-=======
                 set_precision(self.precision)
->>>>>>> main
                 run(model, *_on_gpu(state, arguments))  # what cannot run there is refused here
                 require_precision(self.precision)
             if compiled:

@@ -15,12 +15,8 @@ from typing import Any, NoReturn
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.hardware import DeviceLostError, Gpu
 from kernelwright.envs.memfd import memfd
-<<<<<<< HEAD
-from kernelwright.envs.referee.exit_codes import DEVICE_LOST, REPLAY_EXITS
-=======
 from kernelwright.envs.paths import own_environment
 from kernelwright.envs.referee.exit_codes import DEVICE_FULL, DEVICE_LOST, REPLAY_EXITS
->>>>>>> main
 from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, offsets
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for

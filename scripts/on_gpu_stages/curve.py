@@ -57,7 +57,7 @@ def run(context: StageContext) -> None:
             most=context.share(ROWS),
         )
         with watched(memory) as peaks:
-            status = trained(context, words(context, run_dir, timed=not on_cores), fit, run_dir)
+            status = trained(context, words(context, run_dir, on_cores=on_cores), fit, run_dir)
         context.row("run", status=status, stages=stages(run_dir))
         tell(context, run_dir, peaks)
 
@@ -68,10 +68,10 @@ def adapter(context: StageContext) -> Path | None:
     return folder if (folder / "adapter_config.json").exists() else None
 
 
-def words(context: StageContext, run_dir: Path, *, timed: bool) -> list[str]:
+def words(context: StageContext, run_dir: Path, *, on_cores: bool) -> list[str]:
     """The recipe and what is changed of it."""
     group, brought = max(2, context.share(GROUP)), adapter(context)
-    timed = timed and not context.rehearsal
+    timed = not (on_cores or context.rehearsal)
     changed: dict[str, Any] = {
         "name": "gpu",
         "run_dir": run_dir,
@@ -85,11 +85,12 @@ def words(context: StageContext, run_dir: Path, *, timed: bool) -> list[str]:
         "grpo.micro_batch_size": 2 * group,
         "grpo.max_completion_length": TOKENS,
         "judge.timed": str(timed).lower(),
-        "judge.workers": max(1, cores() - SPARE_CORES),
         "eval.before_problems": context.share(HELD_OUT),
         "eval.problems": context.share(HELD_OUT),
         "eval.max_new_tokens": TOKENS,
     }
+    if on_cores:
+        changed["judge.workers"] = max(1, cores() - SPARE_CORES)
     if found := find_adapter(str(brought)) if brought else None:
         changed |= {"model.adapter": found.folder, "model.quantization": found.quantization}
     return [str(RECIPE), *(f"{name}={value}" for name, value in changed.items())]

@@ -209,7 +209,9 @@ def install() -> None:
     """The stand-ins of this process: device code and the baseline's clock."""
     from kernelwright.envs.reference.client import ReferenceProcess
     from kernelwright.envs.replay import client
+    from kernelwright.envs.workers import device_peaks
     from tests import device_reference, ptx_device
 
     client.assembled = ptx_device.assembled
     ReferenceProcess.PROGRAM = device_reference.PROGRAM
+    device_peaks.PROGRAM = device_reference.program("measure")
