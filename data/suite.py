@@ -13,7 +13,11 @@ from kernelwright.data.suite_check import Job, is_admitted, read_admissions
 from kernelwright.envs.hardware import memory_bytes
 from kernelwright.envs.types import Problem
 
-OPTIONS = ("levels", "ids", "scale", "memory", "admission")
+OPTIONS = {
+    "starter": ("sizes",),
+    "kernelbench": ("levels", "ids", "scale", "memory", "admission"),
+}
+"""By the kind of suite."""
 
 
 class SuiteError(ValueError):
@@ -39,26 +43,27 @@ class Suite:
 def load_suite(spec: str) -> Suite:
     """The suite a spec names.
 
-    `starter`, `starter:train` and its halves `starter:sft` and `starter:rl`, `starter:held_out`; or
+    `starter`, `starter:train` and its halves `starter:sft` and `starter:rl`, `starter:held_out`,
+    each with `?sizes=gpu` to time on sizes that are worth it on a GPU; or
     `kernelbench:FOLDER`, a folder in the official layout (`level1/1_Name.py`, …), with
     `?levels=1,2&ids=1,3-5&scale=0.1` to choose and to shrink, `memory=2GB` to leave out what takes
     more to judge (else more than this machine has), and `admission=FILE` to leave out what
     `kernelwright suite check` refused.
     """
-    kind, _, rest = spec.partition(":")
-    if kind == "starter" and rest in ("", *SPLITS):
-        return Suite(spec=spec, problems=load_starter(rest))
-    if kind == "kernelbench" and rest:
-        folder, _, query = rest.partition("?")
-        try:
-            fitted = _kernelbench(folder, **_options(query))
-        except (ValueError, OSError) as error:
-            raise SuiteError(f"{spec}: {error}") from None
-        return Suite(spec=spec, problems=fitted.problems, notes=fitted.notes)
+    whole, _, query = spec.partition("?")
+    kind, _, rest = whole.partition(":")
+    try:
+        if kind == "starter" and rest in ("", *SPLITS):
+            return Suite(spec=spec, problems=load_starter(rest, **_options(kind, query)))
+        if kind == "kernelbench" and rest:
+            fitted = _kernelbench(rest, **_options(kind, query))
+            return Suite(spec=spec, problems=fitted.problems, notes=fitted.notes)
+    except (ValueError, OSError) as error:
+        raise SuiteError(f"{spec}: {error}") from None
     raise SuiteError(
         f"no suite {spec!r}; there are: starter, starter:train, starter:sft, starter:rl, "
-        "starter:held_out, "
-        "kernelbench:FOLDER[?levels=1,2&ids=1,3-5&scale=0.1&memory=2GB&admission=FILE]"
+        "starter:held_out, kernelbench:FOLDER[?levels=1,2&ids=1,3-5&scale=0.1&memory=2GB"
+        "&admission=FILE]; on sizes for a GPU: starter:train?sizes=gpu"
     )
 
 
@@ -68,12 +73,13 @@ def jobs_of(suite: Suite) -> list[Job]:
     return [(problem, dropped.get(problem.key, ())) for problem in suite.problems]
 
 
-def _options(query: str) -> dict[str, str]:
+def _options(kind: str, query: str) -> dict[str, str]:
     """Each option once. Raises ValueError."""
+    known = OPTIONS[kind]
     pairs = parse_qsl(query, keep_blank_values=True)
     names = [name for name, _ in pairs]
-    if unknown := sorted(set(names) - set(OPTIONS)):
-        raise ValueError(f"no option {', '.join(unknown)}; {', '.join(OPTIONS)}")
+    if unknown := sorted(set(names) - set(known)):
+        raise ValueError(f"no option {', '.join(unknown)}; {', '.join(known)}")
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"{', '.join(twice)} is given twice")
     return dict(pairs)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from kernelwright.data.starter.answers import ANSWERS
 from kernelwright.data.starter.blueprint import Blueprint
 from kernelwright.data.starter.ops import UNARY
-from kernelwright.data.starter.suite import in_split
+from kernelwright.data.starter.suite import SIZES, USUAL, in_split
 from kernelwright.data.suite import load_suite
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Dialect, Problem
@@ -38,9 +38,12 @@ class Triple:
         return f"{self.reasoning}\n\n```{DIALECTS[self.dialect].mark}\n{self.source}```"
 
 
-def template_triples(split: str = "train", dialect: Dialect = "cpp") -> list[Triple]:
+def template_triples(
+    split: str = "train", dialect: Dialect = "cpp", sizes: str = USUAL
+) -> list[Triple]:
     """One kernel for every problem of a training split (`train`, `sft`, `rl`); in C++ another for
-    many. None in a dialect that has no examples to imitate."""
+    many. None in a dialect that has no examples to imitate. A kernel takes its sizes as arguments,
+    so it is the same on all `sizes` (SIZES of starter/suite.py)."""
     if split not in ("train", "sft", "rl"):
         raise ValueError(f"triples are of train, sft or rl, not of {split!r}")
     if not DIALECTS[dialect].has_triples:
@@ -54,7 +57,7 @@ def template_triples(split: str = "train", dialect: Dialect = "cpp") -> list[Tri
             variant=variant,
             pattern=_pattern(blueprint),
         )
-        for blueprint, problem in in_split(split)
+        for blueprint, problem in in_split(split, sizes)
         for variant, (reasoning, source) in enumerate(ANSWERS[dialect](blueprint))
     ]
 
@@ -62,7 +65,8 @@ def template_triples(split: str = "train", dialect: Dialect = "cpp") -> list[Tri
 def triples_of(suite: str, dialect: Dialect) -> list[Triple]:
     """Those of them whose problems a suite has; none for a suite of others. Raises SuiteError."""
     asked = load_suite(suite).by_key()
-    return [one for one in template_triples(dialect=dialect) if one.problem.key in asked]
+    every = (one for sizes in SIZES for one in template_triples(dialect=dialect, sizes=sizes))
+    return [one for one in every if one.problem.key in asked]
 
 
 def balanced(rows: Sequence[Row], pattern_of: Callable[[Row], str], exponent: float) -> list[Row]:

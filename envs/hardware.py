@@ -6,19 +6,60 @@ No GPU is touched.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from kernelwright.envs.types import content_hash
 
-QUERY = (
-    "--query-gpu=uuid,name,driver_version,compute_cap,memory.total",
-    "--format=csv,noheader,nounits",
+NVIDIA_SMI = "nvidia-smi"
+"""The driver's own tool, and not a library for NVML: it comes with every driver, and a process can
+be left behind where the driver hangs."""
+NVIDIA_SMI_LIMIT_S = 120.0
+"""Without persistence mode the first call on a machine of eight GPUs takes well over ten seconds,
+for the driver wakes all of them."""
+LISTED_ALL = (0, 14)
+"""Exit codes with which all GPUs are listed: 14 warns of a damaged infoROM, behind the rows."""
+NO_DEVICES = "No devices were found"
+SIGNS = (("/dev", "nvidia[0-9]*"), ("/proc/driver/nvidia/gpus", "*"), ("/dev", "dxg"))
+"""Folders, and what a driver that is loaded shows its GPUs by there; the last is Windows' own."""
+ADVICE = "mend the driver, or hide the GPU with CUDA_VISIBLE_DEVICES="
+SAID_LETTERS = 200
+LISTED = (
+    "uuid",
+    "name",
+    "driver_version",
+    "compute_cap",
+    "memory.total",
+    "mig.mode.current",
 )
-FIELDS = 5
+"""What nvidia-smi is asked of each GPU to know it by."""
+STATE = (
+    "uuid",
+    "clocks.max.sm",
+    "clocks.max.memory",
+    "clocks.current.sm",
+    "power.limit",
+    "persistence_mode",
+)
+"""What it is asked for records: all that decides a duration and may be set by whoever owns it."""
+OLDEST_JUDGED = 80
+"""Answers are compiled for this architecture or a later one (A100; not T4 or V100)."""
+SLICED = (
+    "the judge does not time on slices of a GPU (MIG): name GPUs without them in "
+    "CUDA_VISIBLE_DEVICES, or end them with `nvidia-smi -mig 0`, or hide all GPUs with "
+    "CUDA_VISIBLE_DEVICES="
+)
+
+
+class GpuError(RuntimeError):
+    """A GPU is here, or may be, and cannot be used; the message says what to do. No verdict."""
 
 
 class DeviceLostError(RuntimeError):
@@ -46,6 +87,17 @@ class Gpu:
         """Durations compare within one of these."""
         return content_hash(self.name, self.driver)
 
+    @property
+    def too_old(self) -> str | None:
+        """Why no answer runs there; None where answers do."""
+        if self.architecture >= OLDEST_JUDGED:
+            return None
+        has, needs = self.architecture / 10, OLDEST_JUDGED / 10
+        return (
+            f"{self.name} has compute capability {has}, and answers are compiled for {needs} or "
+            "later: models run on it, but no kernel is judged on it"
+        )
+
 
 def pretended_architecture() -> int:
     """Of the device that an answer finds where its host code is traced: an A100 where its device
@@ -54,20 +106,44 @@ def pretended_architecture() -> int:
     return 90 if found and min(one.architecture for one in found) >= 90 else 80
 
 
-@lru_cache
 def gpus() -> tuple[Gpu, ...]:
-    """The GPUs that are ours (`CUDA_VISIBLE_DEVICES`); empty where there is no driver, or none
-    answers in ten seconds."""
-    program = shutil.which("nvidia-smi")
-    if not program:
-        return ()
+    """The GPUs that answers are judged on: ours that are not too old. Raises as `visible_gpus`."""
+    return tuple(one for one in visible_gpus() if not one.too_old)
+
+
+def visible_gpus() -> tuple[Gpu, ...]:
+    """The GPUs that are ours (`CUDA_VISIBLE_DEVICES`); empty where there is none, or no driver.
+
+    Raises GpuError where the driver's tool hangs or fails beside a GPU, and for one in slices.
+    """
+    found = _listed_once()
+    if isinstance(found, str):
+        raise GpuError(found)
+    return found
+
+
+@lru_cache
+def _listed_once() -> tuple[Gpu, ...] | str:
+    """The same, or what it raises: a driver that hangs is waited for once."""
     try:
-        done = subprocess.run(
-            [program, *QUERY], capture_output=True, text=True, check=True, timeout=10
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ()
-    return visible(listed_gpus(done.stdout), os.environ.get("CUDA_VISIBLE_DEVICES"))
+        return _listed(os.environ.get("CUDA_VISIBLE_DEVICES"))
+    except GpuError as error:
+        return str(error)
+
+
+def _listed(wanted: str | None) -> tuple[Gpu, ...]:
+    words = [] if wanted is None else [word.strip() for word in wanted.split(",")]
+    if words and not re.match(r"\d|GPU|MIG", words[0]):
+        return ()  # all are hidden, also from a tool that hangs
+    if any(word.startswith("MIG") for word in words):
+        raise GpuError(f"CUDA_VISIBLE_DEVICES is {wanted}, and {SLICED}")
+    rows = queried(LISTED)
+    found = visible(tuple(map(gpu_of, rows)), wanted)
+    modes = {row["uuid"]: row["mig.mode.current"] for row in rows}
+    for one in found:
+        if modes[one.uuid] == "Enabled":
+            raise GpuError(f"{one.name} {one.uuid} is in slices, and {SLICED}")
+    return found
 
 
 def shared_gpus(which: int, of: int) -> tuple[Gpu, ...]:
@@ -94,23 +170,126 @@ def visible(found: tuple[Gpu, ...], wanted: str | None) -> tuple[Gpu, ...]:
     return tuple(seen)
 
 
-def listed_gpus(listing: str) -> tuple[Gpu, ...]:
-    """The GPUs in nvidia-smi's list; rows that say no compute capability are left out.
+def gpu_of(row: Mapping[str, str]) -> Gpu:
+    """The GPU of a row of nvidia-smi; raises GpuError where it says no compute capability.
 
-    >>> listed_gpus("GPU-1, NVIDIA H200, 580.1, 9.0, 143771")[0].architecture
+    >>> row = dict(zip(LISTED, ("GPU-1", "NVIDIA H200", "580.1", "9.0", "143771", "Disabled")))
+    >>> gpu_of(row).architecture
     90
     """
-    rows = [[field.strip() for field in line.split(",")] for line in listing.splitlines()]
-    return tuple(
-        Gpu(
-            uuid=row[0],
-            name=row[1],
-            driver=row[2],
-            architecture=int(row[3].replace(".", "")),
-            memory_bytes=int(row[4]) << 20 if row[4].isdecimal() else None,
+    if not re.fullmatch(r"\d+\.\d", row["compute_cap"]):
+        raise _unreadable(", ".join(row.values()))
+    memory = row["memory.total"]
+    return Gpu(
+        uuid=row["uuid"],
+        name=row["name"],
+        driver=row["driver_version"],
+        architecture=int(row["compute_cap"].replace(".", "")),
+        memory_bytes=int(memory) << 20 if memory.isdecimal() else None,
+    )
+
+
+def described(found: tuple[Gpu, ...]) -> list[dict[str, Any]]:
+    """Each GPU as records name it, with its clocks, limit and mode now; None where unknown.
+
+    Without its uuid, which names one card in the world.
+    """
+    if not found:
+        return []
+    try:
+        states = {row["uuid"]: row for row in queried(STATE)}
+    except GpuError:
+        states = {}
+    return [_description(one, states.get(one.uuid, {})) for one in found]
+
+
+def _description(gpu: Gpu, state: Mapping[str, str]) -> dict[str, Any]:
+    modes = {"Enabled": True, "Disabled": False}
+    return {
+        "name": gpu.name,
+        "driver": gpu.driver,
+        "environment": gpu.environment,
+        "compute_capability": f"{gpu.architecture // 10}.{gpu.architecture % 10}",
+        "memory_bytes": gpu.memory_bytes,
+        "max_sm_clock_mhz": _number(state.get("clocks.max.sm")),
+        "max_memory_clock_mhz": _number(state.get("clocks.max.memory")),
+        "sm_clock_mhz": _number(state.get("clocks.current.sm")),
+        "power_limit_w": _number(state.get("power.limit")),
+        "persistence_mode": modes.get(state.get("persistence_mode", "")),
+    }
+
+
+def _number(text: str | None) -> float | None:
+    """What a field without its unit says; None for `[N/A]` and its like."""
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() else number
+
+
+def queried(fields: Sequence[str], limit_s: float = NVIDIA_SMI_LIMIT_S) -> list[dict[str, str]]:
+    """One row for each GPU of the machine, by field; empty where there is none, or no driver.
+
+    Raises GpuError where the tool hangs or fails beside a GPU, or prints what is no such row.
+    """
+    program = shutil.which(NVIDIA_SMI)
+    if not program:
+        return []
+    query = f"--query-gpu={','.join(fields)}"
+    done = _finished([program, query, "--format=csv,noheader,nounits"], limit_s)
+    listed = done.returncode in LISTED_ALL
+    if NO_DEVICES in done.stdout or not (listed or _has_signs()):
+        return []
+    if not listed:
+        said = (done.stdout + done.stderr).strip().partition("\n")[0][:SAID_LETTERS]
+        raise GpuError(f"{NVIDIA_SMI} ended with {done.returncode} and said {said!r}: {ADVICE}")
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    return [_row(line, fields) for line in lines if line and not line.startswith("WARNING")]
+
+
+def _has_signs() -> bool:
+    """Whether the system shows a GPU, whatever the tool says: many machines have the tool alone."""
+    return any(any(Path(folder).glob(name)) for folder, name in SIGNS)
+
+
+def _finished(command: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[str]:
+    """What the command printed. Raises GpuError where it does not end, or does not start."""
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
         )
-        for row in rows
-        if len(row) == FIELDS and row[3].replace(".", "").isdecimal()
+    except OSError as error:
+        raise GpuError(f"{NVIDIA_SMI} cannot be started ({error.strerror}): {ADVICE}") from None
+    try:
+        said, complaints = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        with suppress(subprocess.TimeoutExpired):  # within a hanging driver not even that ends it
+            process.wait(1.0)
+        raise GpuError(f"{NVIDIA_SMI} gave no answer in {limit_s:g} s: {ADVICE}") from None
+    finally:
+        for pipe in filter(None, (process.stdout, process.stderr)):
+            pipe.close()
+    return subprocess.CompletedProcess(command, process.returncode, said, complaints)
+
+
+def _row(line: str, fields: Sequence[str]) -> dict[str, str]:
+    words = [word.strip() for word in line.split(",")]
+    if len(words) != len(fields):
+        raise _unreadable(line)
+    return dict(zip(fields, words, strict=True))
+
+
+def _unreadable(line: str) -> GpuError:
+    """The error for a line that says no GPU's properties."""
+    return GpuError(
+        f"{NVIDIA_SMI} printed {line[:SAID_LETTERS]!r}, which names no usable GPU: {ADVICE}"
     )
 
 

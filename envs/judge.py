@@ -14,19 +14,27 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from kernelwright.envs.answer import extract
-from kernelwright.envs.hardware import shared_gpus
+from kernelwright.envs.hardware import described, shared_gpus
 from kernelwright.envs.sandbox.levels import require_level
-from kernelwright.envs.types import Candidate, Evaluation, Problem, Task, Verdict
+from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem, Task, Verdict
 from kernelwright.envs.workers.health import fresh_seed
-from kernelwright.envs.workers.pool import Pool, Worker, WorkerLostError, shared_cores
+from kernelwright.envs.workers.pool import (
+    JudgeError,
+    Pool,
+    Worker,
+    WorkerLostError,
+    default_workers,
+    shared_cores,
+)
 
 CANDIDATE_LIMIT_S = 1500.0
 """More than all limits of a candidate together, four times as long and tried twice (envs/sandbox/
 patience.py): else a candidate could choose to be `unjudged` where a machine is slow."""
 TRIES = 2
+NEEDS_A_GPU = "precision tf32 is how a GPU multiplies, and there is none here: use ieee"
 NO_CODE_BLOCK = Evaluation(verdict=Verdict.NO_KERNEL, reason="no_code_block")
 
 
@@ -56,6 +64,10 @@ class BatchJudge(AnyJudge, ABC):
     def close(self) -> None:
         """Ends all that the judge has started."""
 
+    @abstractmethod
+    def devices(self) -> list[dict[str, Any]]:
+        """The GPUs that it judges on, as `envs/hardware.described` tells of them."""
+
     def evaluate(
         self, problem: Problem, candidate: Candidate, *, timed: bool = True, seed: int | None = None
     ) -> Evaluation:
@@ -75,13 +87,15 @@ class BatchJudge(AnyJudge, ABC):
 
 
 class Judge(BatchJudge):
-    """A pool of workers, one for each core unless told otherwise. Use it as a context manager.
+    """A pool of workers, `default_workers` of them unless told otherwise: one for each core, and
+    at most four for each GPU. Use it as a context manager.
 
     A candidate that takes longer than `candidate_limit_s` is `unjudged`/`candidate_deadline`; one
     that has no verdict `batch_limit_s` after its batch began is `unjudged`/`batch_deadline`.
     `share` is (which, of how many) where several processes' judges share this machine's cores and
     GPUs. What a process trains on is then what its own judge replays on, while it waits for that;
-    on another's GPU a timed kernel would run beside a training step.
+    on another's GPU a timed kernel would run beside a training step. `precision` is what float32
+    is multiplied in on a GPU, by the baseline and where answers may.
     """
 
     def __init__(
@@ -92,15 +106,19 @@ class Judge(BatchJudge):
         candidate_limit_s: float = CANDIDATE_LIMIT_S,
         batch_limit_s: float | None = None,
         share: tuple[int, int] = (0, 1),
+        precision: Precision = Precision.IEEE,
         hire: Callable[[int], Worker] | None = None,
     ) -> None:
         self.level = require_level(minimum_sandbox)
+        if precision is Precision.TF32 and not shared_gpus(*share):
+            raise JudgeError(NEEDS_A_GPU)
         self.candidate_limit_s = candidate_limit_s
         self.batch_limit_s = batch_limit_s
         cores = shared_cores(*share)
-        self.workers = workers or len(cores)
-        dealt = dict(zip(cores, cycle(shared_gpus(*share) or (None,)), strict=False))
-        hire = hire or (lambda core: Worker(core, dealt[core]))
+        self.workers = workers or default_workers(share=share)
+        self._gpus = shared_gpus(*share)
+        dealt = dict(zip(cores, cycle(self._gpus or (None,)), strict=False))
+        hire = hire or (lambda core: Worker(core, dealt[core], precision))
         self._pool = Pool([cores[number % len(cores)] for number in range(self.workers)], hire)
         self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="judge")
 
@@ -137,6 +155,10 @@ class Judge(BatchJudge):
             if on_done:
                 on_done()
         return [done[candidate.key] for _, candidate in jobs]
+
+    def devices(self) -> list[dict[str, Any]]:
+        """The GPUs that it judges on, with their clocks as they are now."""
+        return described(self._gpus)
 
     def close(self) -> None:
         """Ends every worker and what it started, also in the middle of a batch."""

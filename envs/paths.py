@@ -14,6 +14,22 @@ SEARCHED = PACKAGE.parent
 """What goes on PYTHONPATH, so that processes of ours find us first wherever they start."""
 
 
+def own_environment(**changes: str) -> dict[str, str]:
+    """This process's environment with these changes, for a Python process of ours.
+
+    Its PYTHONPATH names us first and keeps what it named before: packages may lie only there.
+    """
+    path = os.pathsep.join([str(SEARCHED), *python_path()])
+    return {**os.environ, **changes, "PYTHONPATH": path}
+
+
+def python_path() -> list[str]:
+    """The folders that PYTHONPATH names besides our own. An empty entry would be the folder that
+    a process starts in, and is left out."""
+    named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return [one for one in named if one and one != str(SEARCHED)]
+
+
 def cache_folder() -> Path:
     """Where built helpers and converted models are kept; `KERNELWRIGHT_CACHE` moves it."""
     root = os.environ.get("KERNELWRIGHT_CACHE") or Path.home() / ".cache" / "kernelwright"

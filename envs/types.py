@@ -60,8 +60,7 @@ class Baseline(StrEnum):
 
 
 class Precision(StrEnum):
-    """What PyTorch computes float32 products with on a GPU, and an answer there may: IEEE float32,
-    or operands that are rounded to TF32's 10 bits."""
+    """How a GPU multiplies float32: as IEEE says, or by the 10 bits of a mantissa in TF32."""
 
     IEEE = "ieee"
     TF32 = "tf32"
@@ -176,8 +175,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where candidates run. A peak is an upper bound (envs/workers/peaks.py), unknown until
-    measured.
+    """Where candidates run. A peak is an upper bound (envs/workers), None where it is unknown.
 
     `read_bytes_per_s` has a rate for each size of what is read over and over, sizes rising: the
     smaller the set, the nearer the cache that it fits in.
@@ -289,12 +287,9 @@ class Timing:
     @property
     def log_ratios(self) -> list[float]:
         """For each block the log of how many times as long the baseline took."""
-        starts = range(0, len(self.baseline_ns), self.block)
-        blocks = [slice(start, start + self.block) for start in starts]
-        return [
-            math.log(median(self.baseline_ns[one]) / median(self.candidate_ns[one]))
-            for one in blocks
-        ]
+        blocks = [slice(at, at + self.block) for at in range(0, len(self.baseline_ns), self.block)]
+        pairs = ((self.baseline_ns[one], self.candidate_ns[one]) for one in blocks)
+        return [math.log(median(baseline) / median(candidate)) for baseline, candidate in pairs]
 
     @property
     def speedup(self) -> Speedup:
@@ -369,9 +364,8 @@ class Record:
     (`stage`, `step`, `row`) is unique within a run. `reward` is None where there is none to give.
     `credit` is what the method made of the rewards of its group, and None where the trainer never
     got this row: it was sampled for measurement, or its group gave way to one that differs more.
-    Where all credits of a group are equal, none of it moves the policy. A trajectory
-    of several turns has a record a turn; `parent` is the key of the candidate that a turn started
-    from.
+    Where all credits of a group are equal, none of it moves the policy. A trajectory of several
+    turns has a record a turn; `parent` is the key of the candidate that a turn started from.
     """
 
     stage: str

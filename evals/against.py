@@ -13,7 +13,7 @@ from typing import Any
 
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.paths import write_whole
-from kernelwright.envs.types import Problem, Speedup
+from kernelwright.envs.types import Dialect, Problem, Speedup
 from kernelwright.envs.workers.compile_baseline import CompiledBaseline, compiled_baselines
 from kernelwright.evals.metrics import geomean
 
@@ -30,10 +30,13 @@ class Known:
 
 
 def keep_baselines(
-    folder: Path, problems: Sequence[Problem], on_done: Callable[[], None] | None = None
+    folder: Path,
+    problems: Sequence[Problem],
+    dialect: Dialect,
+    on_done: Callable[[], None] | None = None,
 ) -> list[Known]:
     """Finds every problem's compiled baseline and writes them down; see `compiled_baselines`."""
-    measured = compiled_baselines(problems, on_done)
+    measured = compiled_baselines(problems, dialect, on_done)
     found = [
         Known(problem=problem.name, problem_key=problem.key, compiled=one)
         for problem, one in zip(problems, measured, strict=True)
@@ -53,9 +56,11 @@ def read_baselines(folder: Path) -> list[Known]:
     return [from_plain(Known, row) for row in rows]
 
 
-def speedups(known: Sequence[Known]) -> dict[str, Speedup]:
-    """Problem key → how many times as fast as eager PyTorch its compiled module is."""
-    return {one.problem_key: one.compiled.timing.speedup for one in known if one.compiled.timing}
+def speedups(known: Sequence[Known]) -> dict[str, tuple[Speedup, str]]:
+    """Problem key → (how many times as fast as eager PyTorch its compiled module is, where that was
+    timed)."""
+    timed = [(one.problem_key, one.compiled) for one in known if one.compiled.timing]
+    return {key: (one.timing.speedup, one.environment) for key, one in timed if one.timing}
 
 
 def summary_of(known: Sequence[Known]) -> dict[str, Any]:
@@ -64,5 +69,8 @@ def summary_of(known: Sequence[Known]) -> dict[str, Any]:
     return {
         "geomean_speedup": geomean([one.median for one in timed.values()]),
         "speedups": to_plain(timed),
+        "environments": {
+            one.problem: one.compiled.environment for one in known if one.compiled.timing
+        },
         "no_baseline": {one.problem: one.compiled.reason for one in known if one.compiled.reason},
     }

@@ -15,7 +15,7 @@ from typing import TypeVar
 from kernelwright.data.kernelbench import place
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import NO_CODE_BLOCK, AnyJudge
-from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Record
+from kernelwright.envs.types import Candidate, Dialect, Evaluation, Precision, Problem, Record
 from kernelwright.rewards.price import price
 
 T = TypeVar("T")
@@ -33,11 +33,12 @@ class AnswersError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A folder of answers. Without a dialect each file's is told by what it says; PyTorch may
-    compute a part of them where `torch_allowed`."""
+    compute a part of them where `torch_allowed`. `precision` is the judge's."""
 
     folder: Path
     dialect: Dialect | None = None
     torch_allowed: bool = False
+    precision: Precision = Precision.IEEE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from kernelwright.data.store import read_records
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.report import clock, flat, percent, speedup
-from kernelwright.evals.summary import SIDE_NAMES, SIDES
+from kernelwright.evals.summary import SIDE_NAMES, SIDES, float32
 from kernelwright.rl.config import ModelSection, Recipe
 from kernelwright.rl.weights import EMBEDDED
 
@@ -149,7 +149,7 @@ def environment_rows(env: Mapping[str, Any]) -> list[tuple[str, str]]:
     for key, value in env.items():
         if key == "memory_bytes":
             rows.append(("memory", f"{value / 1e9:.0f} GB"))
-        elif isinstance(value, list):
+        elif isinstance(value, list) and not any(isinstance(one, dict) for one in value):
             rows.append((key, ", ".join(map(str, value)) or "none"))
         else:
             rows += flat(value, key)
@@ -254,5 +254,10 @@ def _template() -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"percent": percent, "speedup": speedup, "clock": clock}
+    environment.filters |= {
+        "percent": percent,
+        "speedup": speedup,
+        "clock": clock,
+        "float32": float32,
+    }
     return environment.get_template("card.md.j2")

@@ -114,7 +114,8 @@ def compare(first: Side, second: Side) -> Comparison:
         for key in shared
     ]
     timed = all(geomean_speedup(one.evaluation for one in rows) for rows in (left, right))
-    comparable = timed and len(_machines(left) | _machines(right)) == 1
+    rows = [*left, *right]
+    comparable = timed and len(_machines(rows)) == len(_precisions(rows)) == 1
     return Comparison(
         sides=(first.name, second.name),
         problems=len(shared),
@@ -149,12 +150,21 @@ def _apart(sides: Sequence[Mapping[str, Sequence[Record]]], shared: Sequence[str
 
 
 def _elsewhere(left: Sequence[Record], right: Sequence[Record]) -> Iterator[str]:
-    if len(_machines(left) | _machines(right)) > 1:
+    rows = [*left, *right]
+    if len(_machines(rows)) > 1:
         yield "they were timed on machines that differ: speeds do not compare"
+    if len(_precisions(rows)) > 1:
+        yield "they were timed with and without TF32: speeds do not compare"
 
 
 def _machines(records: Sequence[Record]) -> set[str]:
     return {one.evaluation.environment for one in records if one.evaluation.timing is not None}
+
+
+def _precisions(records: Sequence[Record]) -> set[bool]:
+    """Whether TF32 was allowed where these were timed."""
+    timed = [one.evaluation for one in records if one.evaluation.timing is not None]
+    return {bool(dict(one.facts).get("tf32")) for one in timed}
 
 
 def _pass_at_k(pairs: Sequence[Pair]) -> dict[int, tuple[float | None, float | None]]:

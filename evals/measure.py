@@ -19,12 +19,12 @@ from kernelwright.data.suite import Suite
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.paths import write_whole
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.types import Baseline, Problem, Record, Verdict
+from kernelwright.envs.types import Baseline, Dialect, Precision, Problem, Record, Verdict
 from kernelwright.evals.against import keep_baselines
 from kernelwright.evals.metrics import Scores, record_scores
 from kernelwright.evals.report import clock, percent, speedup, write_report
 from kernelwright.evals.run import EvalSettings, evaluate
-from kernelwright.evals.summary import RunFacts, write_summary
+from kernelwright.evals.summary import RunFacts, cards, float32, write_summary
 from kernelwright.rl.progress import Answered, Counted
 
 
@@ -57,6 +57,7 @@ def evaluate_model(
     kept = store.read()
     console, total = Console(), len(suite.problems) * settings.samples
     with judges() as judge, Answered(settings.stage, total, done=len(kept)) as progress:
+        devices = judge.devices()
 
         def keep(records: Sequence[Record]) -> None:
             store.append(records)
@@ -69,16 +70,18 @@ def evaluate_model(
         done = {one.id for one in kept}
         evaluate(policy, suite.problems, judge, settings, keep, done, progress)
     if baseline is Baseline.COMPILE:
-        _measure_baselines(out_dir, suite.problems)
+        _measure_baselines(out_dir, suite.problems, settings.dialect)
     records = store.read()
     facts = RunFacts(
         model=model,
         dialect=settings.dialect,
-        target=target_of(records),
+        target=target_of(records, devices),
         suite=suite.spec,
         date=datetime.now(UTC).date().isoformat(),
         seconds={settings.stage: attempt.save()},
         categories={problem.name: problem.category for problem in suite.problems},
+        devices=devices,
+        precision=settings.precision,
     )
     return conclude(console, out_dir, facts, records)
 
@@ -90,7 +93,8 @@ def conclude(console: Console, out_dir: Path, facts: RunFacts, records: Sequence
     print_scores(console, {facts.model: found})
     if against := summary["held_out"].get("measured", {}).get("against_compile"):
         console.print(compile_line(against, summary["compile"]["no_baseline"]), highlight=False)
-    console.print(f"{write_report(out_dir)} · {clock(sum(facts.seconds.values()))}", style="dim")
+    parts = write_report(out_dir), clock(sum(facts.seconds.values())), float32(summary)
+    console.print(" · ".join(map(str, parts)), style="dim")
     return found
 
 
@@ -125,14 +129,18 @@ def print_scores(console: Console, rows: Mapping[str, Scores]) -> None:
 
 
 def compile_line(against: Mapping[str, Any], without: Mapping[str, str]) -> str:
-    """The speeds against torch.compile in a line, and how many problems have no such baseline."""
+    """The speeds against torch.compile in a line; how many problems have no such baseline, and how
+    many samples were timed elsewhere."""
     parts = [
         "against torch.compile",
         f"samples {against['n']}",
         f"fast_1 {percent(against['fast_1'])}",
         f"speedup {speedup(against['geomean_speedup'])}",
     ]
-    return " · ".join([*parts, f"{len(without)} problems without"] if without else parts)
+    parts += [f"{len(without)} problems without"] if without else []
+    elsewhere = against.get("elsewhere", 0)
+    parts += [f"{elsewhere} samples left out: timed elsewhere"] if elsewhere else []
+    return " · ".join(parts)
 
 
 class Attempt:
@@ -148,7 +156,7 @@ class Attempt:
         folder.mkdir(parents=True, exist_ok=True)
         if self.path.exists() and resume:
             before = json.loads(self.path.read_text(encoding="utf-8"))
-            asked = before["question"]
+            asked = {"precision": Precision.IEEE, **before["question"]}  # a version knew no other
             changed = [key for key in self.question if asked.get(key) != self.question[key]]
             if changed:
                 raise EvalError(f"{folder} asked another question: {', '.join(changed)} changed")
@@ -172,8 +180,10 @@ def _question(model: str, suite: Suite, settings: EvalSettings) -> dict[str, Any
     return {"model": model, "suite": suite.spec, "problems": keys, **asked}
 
 
-def target_of(records: Sequence[Record]) -> str:
-    """Where these were judged."""
+def target_of(records: Sequence[Record], devices: Sequence[Mapping[str, Any]]) -> str:
+    """Where these were judged: the judge's GPUs by name, else what the records say."""
+    if known := cards(records, devices):
+        return known
     named = (one.evaluation.environment for one in records if one.evaluation.environment)
     return next(named, platform.machine())
 
@@ -196,6 +206,6 @@ def _correct(records: Sequence[Record]) -> dict[str, float]:
     return {"verdict/correct": correct / len(records)}
 
 
-def _measure_baselines(folder: Path, problems: Sequence[Problem]) -> None:
+def _measure_baselines(folder: Path, problems: Sequence[Problem], dialect: Dialect) -> None:
     with Counted("torch.compile", len(problems), every=1) as advance:
-        keep_baselines(folder, problems, advance)
+        keep_baselines(folder, problems, dialect, advance)

@@ -59,6 +59,7 @@ def evaluate_answers(
     for note in notes:
         console.print(note, highlight=False, markup=False, soft_wrap=True)
     with judges() as judge, Judging(STAGE, len(answers), kept) as progress:
+        devices = judge.devices()
 
         def keep(records: Sequence[Record]) -> None:
             store.append(records)
@@ -71,11 +72,13 @@ def evaluate_answers(
     facts = RunFacts(
         model=f"answers of {stored.folder.resolve().name}{rule}",
         dialect=Counter(one.dialect for one in records).most_common(1)[0][0],
-        target=target_of(records),
+        target=target_of(records, devices),
         suite=suite.spec,
         date=datetime.now(UTC).date().isoformat(),
         seconds={STAGE: attempt.save()},
         categories={problem.name: problem.category for problem in suite.problems},
+        devices=devices,
+        precision=stored.precision,
     )
     found = conclude(console, out_dir, facts, records)
     judged = [(answers[one.row], one.evaluation) for one in records]
@@ -118,4 +121,4 @@ def _question(stored: Stored, suite: Suite, answers: Sequence[Answer]) -> dict[s
     keys = [one.key for one in suite.problems]
     asked = {"suite": suite.spec, "problems": keys, "files": files}
     rule = {"torch_allowed": True} if stored.torch_allowed else {}
-    return {"answers": str(stored.folder), **asked, **rule}
+    return {"answers": str(stored.folder), **asked, **rule, "precision": stored.precision}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelwright.envs.types import Evaluation, Record, Speedup, Verdict
+from kernelwright.envs.types import Evaluation, Record, Speedup, Trust, Verdict
 
 RESAMPLES = 4000
 Z_95 = 1.959963984540054
@@ -46,11 +46,16 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgainstCompile:
-    """The same speeds with torch.compile as the baseline, over the `n` samples that have one."""
+    """The same speeds with torch.compile as the baseline, over the `n` samples that have one.
+
+    `elsewhere` counts samples that were timed where the baseline was not (another GPU, another kind
+    of core): they are not among the `n`, and where no other has a speed there is no `fast_1`.
+    """
 
     n: int
     fast_1: float | None
     geomean_speedup: float | None
+    elsewhere: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,16 +210,27 @@ def relative(speedup: Speedup, baseline: Speedup) -> Speedup:
     )
 
 
-def against_compile(samples: Iterable[tuple[Evaluation, Speedup]]) -> AgainstCompile:
-    """Speeds against the compiled baseline of each sample's problem, given with the sample."""
-    known = [(one, baseline) for one, baseline in samples if judged([one])]
-    speedups = [
-        relative(one.timing.speedup, baseline).median for one, baseline in known if one.timing
-    ]
+def timed_at(evaluation: Evaluation, environment: str) -> bool:
+    """Whether it was timed where a baseline of this environment was. One without a name is of an
+    older version, which measured on a core."""
+    if not environment:
+        return evaluation.trust is Trust.REFEREED
+    return evaluation.environment == environment
+
+
+def against_compile(samples: Iterable[tuple[Evaluation, Speedup, str]]) -> AgainstCompile:
+    """Speeds against the compiled baseline of each sample's problem, given with the sample: how
+    fast that is, and its environment."""
+    known = [(one, baseline, where) for one, baseline, where in samples if judged([one])]
+    there = [(one, base) for one, base, where in known if not one.timing or timed_at(one, where)]
+    speedups = [relative(one.timing.speedup, base).median for one, base in there if one.timing]
+    elsewhere = len(known) - len(there)
+    share = _fast_share([one for one, _ in there], speedups, 1.0)
     return AgainstCompile(
-        n=len(known),
-        fast_1=_fast_share([one for one, _ in known], speedups, 1.0),
+        n=len(there),
+        fast_1=None if elsewhere and not speedups else share,
         geomean_speedup=geomean(speedups),
+        elsewhere=elsewhere,
     )
 
 

@@ -21,10 +21,10 @@ from kernelwright.envs.paths import write_whole
 from kernelwright.envs.replay.counters import counted
 from kernelwright.envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
 from kernelwright.evals.curves import health_charts, learning_charts
-from kernelwright.evals.metrics import relative
+from kernelwright.evals.metrics import relative, timed_at
 from kernelwright.evals.problem_table import filters, problem_rows
 from kernelwright.evals.showcase import held_out_pairs, training_pairs
-from kernelwright.evals.summary import EXAMPLES, SIDE_NAMES
+from kernelwright.evals.summary import EXAMPLES, SIDE_NAMES, float32
 from kernelwright.evals.unfinished import Evidence, evidence
 
 HELD_OUT_KERNELS = 640
@@ -65,7 +65,7 @@ def write_page(run_dir: Path, found: Evidence) -> Path:
         **_numbers(found),
         **_charts(run_dir, found),
         **_kernels(found),
-        environment=flat(_environment(run_dir)),
+        environment=flat(_environment(run_dir) | _devices(found.summary)),
         against=_against(found.summary),
     )
     path = run_dir / "report.html"
@@ -120,10 +120,15 @@ def failed_rounds(evaluation: Evaluation) -> list[CaseCheck]:
     return [one for one in rounds if failed.get(one.case) is one][:FAILED_ROUNDS]
 
 
-def _environment(run_dir: Path) -> Any:
+def _environment(run_dir: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError):
-        return json.loads((run_dir / "env.json").read_text(encoding="utf-8"))
+        return dict(json.loads((run_dir / "env.json").read_text(encoding="utf-8")))
     return {}
+
+
+def _devices(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The GPUs that judged, and how they were set; nothing where none did, or in an older run."""
+    return {"devices": summary["devices"]} if "devices" in summary else {}
 
 
 def highlight(source: str, dialect: Dialect) -> Markup:
@@ -173,6 +178,7 @@ def _template() -> Any:
         "clock": clock,
         "clip": clip,
         "breakable": breakable,
+        "float32": float32,
     }
     shown = {"highlight": highlight, "failed_rounds": failed_rounds, "counted": counted}
     environment.globals |= shown
@@ -200,15 +206,18 @@ def clock(seconds: float | None) -> str:
 
 
 def _against(summary: Mapping[str, Any]) -> Callable[[Record], Speedup | None]:
-    """How fast a record's kernel is beside torch.compile; None where one of them was not timed."""
-    compiled = {
-        problem: Speedup(**one)
-        for problem, one in summary.get("compile", {}).get("speedups", {}).items()
-    }
+    """How fast a record's kernel is beside torch.compile; None where one of them was not timed, or
+    not in the same place."""
+    found = summary.get("compile", {})
+    compiled = {problem: Speedup(**one) for problem, one in found.get("speedups", {}).items()}
+    where = found.get("environments", {})
 
     def against(record: Record) -> Speedup | None:
-        timing, baseline = record.evaluation.timing, compiled.get(record.problem)
-        return relative(timing.speedup, baseline) if timing and baseline else None
+        evaluation, baseline = record.evaluation, compiled.get(record.problem)
+        same = timed_at(evaluation, where.get(record.problem, ""))
+        if baseline is None or evaluation.timing is None or not same:
+            return None
+        return relative(evaluation.timing.speedup, baseline)
 
     return against
 
@@ -219,6 +228,8 @@ def flat(value: Any, name: str = "") -> list[tuple[str, str]]:
     >>> flat({"cpu": "Zen 4", "versions": {"torch": "2.13"}})
     [('cpu', 'Zen 4'), ('versions.torch', '2.13')]
     """
+    if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        value = dict(enumerate(value))
     if isinstance(value, dict):
         rows = (flat(one, f"{name}.{key}" if name else key) for key, one in value.items())
         return [leaf for row in rows for leaf in row]

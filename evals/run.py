@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from kernelwright.envs.judge import AnyJudge, judge_completions
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.asked import learn_shapes
-from kernelwright.envs.types import Dialect, Problem, Record, Task
+from kernelwright.envs.types import Dialect, Precision, Problem, Record, Task
 from kernelwright.rewards.price import price
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class EvalSettings:
 
     `temperature` 0 is greedy; `batch` is how many completions are sampled before they are judged
     and kept: a kill loses at most so many; `timed` says whether correct ones are timed; `versions`
-    is stored with every record.
+    is stored with every record; `precision` is the judge's.
     """
 
     stage: str = "eval"
@@ -41,6 +41,7 @@ class EvalSettings:
     versions: Mapping[str, str]
     timed: bool = True
     batch: int = 128
+    precision: Precision = Precision.IEEE
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.batch < 1:

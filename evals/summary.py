@@ -16,7 +16,7 @@ from typing import Any
 
 from kernelwright.data.store import read_records
 from kernelwright.envs.paths import write_whole
-from kernelwright.envs.types import Dialect, Record, Speedup, Verdict
+from kernelwright.envs.types import Dialect, Precision, Record, Speedup, Verdict
 from kernelwright.evals.against import Known, read_baselines, speedups, summary_of
 from kernelwright.evals.metrics import (
     against_compile,
@@ -66,7 +66,7 @@ class RunFacts:
     """What a run knows about itself and its records do not say.
 
     `date` is the ISO day of the measurement; `seconds` are per stage, in the order in which they
-    ran; `categories` by problem name.
+    ran; `categories` by problem name; `precision` the judge's.
     """
 
     model: str
@@ -76,6 +76,9 @@ class RunFacts:
     date: str
     seconds: Mapping[str, float]
     categories: Mapping[str, str]
+    devices: Sequence[Mapping[str, Any]] = ()
+    """The judge's GPUs when it began, as `envs/hardware.described` tells of them."""
+    precision: Precision = Precision.IEEE
 
 
 def write_summary(run_dir: Path, facts: RunFacts) -> Path:
@@ -106,11 +109,14 @@ def summarise(
     compiled = speedups(known)
     stages = group(records, lambda one: one.stage)
     held_out = {side: stages[stage] for stage, side in SIDES.items() if stage in stages}
+    devices = judged_on(records, facts.devices)
     return {
         "model": facts.model,
         "dialect": facts.dialect,
         "target": facts.target,
+        **({"devices": devices} if devices else {}),
         "suite": facts.suite,
+        "precision": facts.precision,
         "date": facts.date,
         "stages": list(facts.seconds),
         "seconds": {**facts.seconds, "total": math.fsum(facts.seconds.values())},
@@ -134,13 +140,43 @@ def summarise(
     }
 
 
-def measure(records: Sequence[Record], compiled: Mapping[str, Speedup]) -> dict[str, Any]:
+def judged_on(
+    records: Iterable[Record], devices: Iterable[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Those GPUs on which answers among these were judged, as their records say."""
+    environments = {one.evaluation.environment for one in records}
+    return [one for one in devices if one.get("environment") in environments]
+
+
+def cards(records: Iterable[Record], devices: Iterable[Mapping[str, Any]]) -> str | None:
+    """Model and driver of the GPUs on which these were judged, for a reader; None where on none.
+
+    >>> cards([], [{"name": "NVIDIA H200", "driver": "580.1", "environment": "8c1f"}])
+    """
+    seen = judged_on(records, devices)
+    names = dict.fromkeys(f"{one['name']}, driver {one['driver']}" for one in seen)
+    return "; ".join(names) or None
+
+
+def float32(summary: Mapping[str, Any]) -> str:
+    """How float32 was multiplied, by PyTorch's side and by answers; older summaries do not say.
+
+    >>> float32({"precision": "tf32"}), float32({})
+    ('float32: TF32 allowed', 'float32: IEEE')
+    """
+    tf32 = summary.get("precision") == Precision.TF32
+    return "float32: TF32 allowed" if tf32 else "float32: IEEE"
+
+
+def measure(
+    records: Sequence[Record], compiled: Mapping[str, tuple[Speedup, str]]
+) -> dict[str, Any]:
     """One side: its scores, what they look like per problem, as a reward, and against compile."""
     problems = group(records, lambda one: one.problem)
     evaluations = [[one.evaluation for one in rows] for rows in problems.values()]
     most = max((len(one) for one in evaluations), default=0)
     known = [(one.evaluation, one.problem_key) for one in records if one.problem_key in compiled]
-    against = against_compile((one, compiled[key]) for one, key in known)
+    against = against_compile((one, *compiled[key]) for one, key in known)
     return {
         **asdict(record_scores(records)),
         "problems": len(problems),

@@ -19,9 +19,9 @@ import yaml
 from kernelwright.data.store import FILE as RECORDS_FILE
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.envs.codec import from_plain
-from kernelwright.envs.types import Record
+from kernelwright.envs.types import Precision, Record
 from kernelwright.evals.against import read_baselines
-from kernelwright.evals.summary import RunFacts, read_summary, summarise
+from kernelwright.evals.summary import RunFacts, cards, read_summary, summarise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +88,7 @@ def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
     suite = str(data.get("held_out_suite") or question.get("suite") or "unknown suite")
     name = _section(recipe, "model").get("name") or question.get("model") or "unknown model"
     dialect = records[0].dialect if records else data.get("dialect", "cpp")
+    devices = [one for one in env.get("devices", ()) if isinstance(one, dict)]
     seconds = {
         stage: float(one)
         for stage, one in _mapping(run_dir / "stages.json").items()
@@ -96,11 +97,14 @@ def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
     return RunFacts(
         model=str(name),
         dialect=str(dialect),
-        target=f"{env.get('system', 'unknown machine')}, {env.get('cores', '?')} cores",
+        target=cards(records, devices)
+        or f"{env.get('system', 'unknown machine')}, {env.get('cores', '?')} cores",
         suite=suite,
         date=datetime.now(UTC).date().isoformat(),
         seconds=seconds,
         categories=_categories(suite),
+        devices=devices,
+        precision=_precision(recipe, question),
     )
 
 
@@ -108,6 +112,7 @@ def asked_how(run_dir: Path, side: str) -> dict[str, Any]:
     """How a side's answers were asked for, as far as the folder's own files say."""
     section = _section(_mapping(run_dir / "recipe.resolved.yaml"), "eval") or _question(run_dir)
     known = {key: section[key] for key in ("temperature", "max_new_tokens") if key in section}
+    known["precision"] = _precision(_mapping(run_dir / "recipe.resolved.yaml"), _question(run_dir))
     if commit := _mapping(run_dir / "env.json").get("commit"):
         known["the code's commit"] = commit
     return {**known, "temperature": 0.0} if side.startswith("greedy") else known
@@ -136,6 +141,12 @@ def _section(recipe: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _question(run_dir: Path) -> Mapping[str, Any]:
     """What `kernelwright eval` was asked."""
     return _section(_mapping(run_dir / "eval.json"), "question")
+
+
+def _precision(recipe: Mapping[str, Any], question: Mapping[str, Any]) -> Precision:
+    """The judge's; a run that does not say was judged before there was a choice."""
+    said = _section(recipe, "judge").get("precision") or question.get("precision")
+    return Precision.TF32 if said == Precision.TF32 else Precision.IEEE
 
 
 def _categories(suite: str) -> dict[str, str]:

@@ -1,11 +1,15 @@
-"""`model.name: auto` and `data.dialect: auto`: what fits the machine a recipe is started on."""
+"""What fits the machine a recipe is started on: for `model.name: auto` and `data.dialect: auto`,
+and for the sizes of the starter suite where a recipe names none."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kernelwright.envs.hardware import Gpu
+from kernelwright.envs.types import Dialect
+from kernelwright.rl.config import DataSection
 from kernelwright.yaml_tree import KeyPath, Tree, merge
 
 AUTO = "auto"
@@ -17,14 +21,19 @@ BY_GPU_GB = (
 )
 """Memory of a GPU from which a model can be trained there in NF4, in GB: the largest that fits."""
 WITHOUT_GPU = "smollm2-135m"
+ON_HOST = ("cpp",)
+"""Dialects whose answers run on a CPU also where there is a GPU."""
+SUITES = ("train_suite", "sft_suite", "held_out_suite")
 
 
 def settle(tree: Tree, gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[Tree, list[str]]:
-    """The tree with its `auto`s replaced, and a line for each that says what was taken and why.
+    """The tree with its `auto`s replaced, and a line for each that says what was taken and why;
+    suites of unsaid sizes count as such where answers are timed on a GPU.
 
     Where the dialect becomes a GPU's, SFT is left out: the examples are for a model that writes
     none of it yet, as the embedded one.
     """
+    judging = [one for one in gpus if not one.too_old]
     found: dict[KeyPath, tuple[Any, str]] = {}
     if _value(tree.values, MODEL) == AUTO:
         found[MODEL] = _model(gpus)
@@ -32,12 +41,52 @@ def settle(tree: Tree, gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[Tree, list[s
         found[DIALECT] = dialect, why = _dialect(gpus, nvcc=nvcc)
         stages = tree.values.get("stages", ["sft", "grpo", "eval"])
         model = found[MODEL][0] if MODEL in found else _value(tree.values, MODEL)
-        if gpus and model != WITHOUT_GPU and "sft" in stages:
+        if judging and model != WITHOUT_GPU and "sft" in stages:
             left = [one for one in stages if one != "sft"]
             found[STAGES] = left, f"examples in {dialect} are for models that write none ({why})"
-    for path, (value, _) in found.items():
-        tree = merge(tree, _tree(path, value, tree.origins.get(path, AUTO)))
+    tree = _merged(tree, found)
+    suites = _suites(tree.values, gpus)
+    tree, found = _merged(tree, suites), found | suites
     return tree, [f"{'.'.join(path)}: {value} ({why})" for path, (value, why) in found.items()]
+
+
+def sized(suite: str, dialect: Dialect, gpus: Sequence[Gpu]) -> str:
+    """The suite's spec; of the starter suite with GPU sizes, where answers are timed on one of
+    these and the spec says no sizes itself."""
+    on_device = gpus and dialect not in ON_HOST
+    return f"{suite}?sizes=gpu" if on_device and re.fullmatch(r"starter(:\w+)?", suite) else suite
+
+
+def _suites(values: Mapping[str, Any], gpus: Sequence[Gpu]) -> dict[KeyPath, tuple[str, str]]:
+    """The suites that get GPU sizes, and why: all of a recipe or none, so that its prompts are
+    alike."""
+    data = values.get("data", {})
+    elsewhere = _value(values, ("judge", "ray_address"))
+    if elsewhere or not _times(values) or not isinstance(data, dict):
+        return {}
+    fields = DataSection.model_fields
+    found: dict[KeyPath, tuple[str, str]] = {}
+    for name in SUITES:
+        suite = data.get(name, fields[name].default)
+        dialect = str(data.get("dialect", fields["dialect"].default))
+        if isinstance(suite, str) and (other := sized(suite, dialect, gpus)) != suite:
+            found["data", name] = other, "answers are timed on a GPU"
+    return found
+
+
+def _times(values: Mapping[str, Any]) -> bool:
+    """Whether a stage of the recipe times answers."""
+    stages = values.get("stages")
+    stages = stages if isinstance(stages, list) else ["grpo", "eval"]
+    trains = _value(values, ("judge", "timed")) is not False
+    measures = _value(values, ("eval", "timed")) is not False or _value(values, ("eval", "greedy"))
+    return ("grpo" in stages and trains) or ("eval" in stages and bool(measures))
+
+
+def _merged(tree: Tree, found: Mapping[KeyPath, tuple[Any, str]]) -> Tree:
+    for path, (value, _) in found.items():
+        tree = merge(tree, _tree(path, value, tree.origins.get(path, "default")))
+    return tree
 
 
 def _model(gpus: Sequence[Gpu]) -> tuple[str, str]:
@@ -55,6 +104,8 @@ def _model(gpus: Sequence[Gpu]) -> tuple[str, str]:
 def _dialect(gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[str, str]:
     if not gpus:
         return "cpp", "no GPU here"
+    if all(one.too_old for one in gpus):
+        return "cpp", f"no kernel is judged on {gpus[0].name}"
     return ("cuda", "a GPU and nvcc") if nvcc else ("triton", "a GPU, and no nvcc")
 
 

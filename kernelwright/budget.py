@@ -1,6 +1,7 @@
 """Memory and minutes of a recipe on this machine, from a probe of its own steps.
 
-What does not fit is shrunk where that changes nothing but the seconds, and else refused.
+What does not fit is shrunk where that changes nothing but the seconds, and else refused. On a GPU
+its memory is what counts, less what the judge takes of it.
 """
 
 from __future__ import annotations
@@ -8,21 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernelwright.envs.hardware import available_bytes, gpus
+from kernelwright.envs.hardware import available_bytes, memory_bytes, visible_gpus
+from kernelwright.envs.replay.device_memory import CONTEXT_BYTES
+from kernelwright.envs.workers.pool import default_workers
 from kernelwright.estimate import (
     evaluated_answers,
+    judge_device_bytes,
     judged_answers,
     sampled_answers,
     sft_steps,
     validated_answers,
 )
 from kernelwright.judge_pace import judged_s
-from kernelwright.machine import cores
 from kernelwright.rl.config import Recipe
-from kernelwright.rl.probe import Probe, ProbeError, ProbeKilledError, probe
+from kernelwright.rl.probe import Probe, ProbeError, ProbeFullError, ProbeKilledError, probe
 
 JUDGE_BYTES = 500 << 20
 """Of each worker with its reference process, in the largest of the starter problems."""
+MICRO_BATCHED = ("sft", "grpo")
+"""Parts of a probe that take less of a GPU's memory in smaller micro batches."""
+ADVICE = {
+    "sampling": "lower grpo.max_completion_length and eval.max_new_tokens, or sample fewer than 48 "
+    "answers in a step (grpo.group_size, grpo.groups_per_step)",
+    "grpo": "lower grpo.max_completion_length",
+    "sft": "lower sft.max_length",
+}
+"""Part of a probe → what lets it fit on a GPU."""
 TYPICAL, TYPICAL_EXAMPLE = 0.6, 0.75
 """Shares of their limits that answers and SFT's examples take, as in the quickstart."""
 
@@ -33,6 +45,8 @@ class Budget:
 
     recipe: Recipe
     bytes: int | None = None
+    device_bytes: int | None = None
+    """Of the GPU that trains, without the judge; None where there is none."""
     seconds: float | None = None
     judged: bool = False
     """Whether judging is among the seconds."""
@@ -44,10 +58,13 @@ class Budget:
         if self.bytes is None or self.seconds is None:
             return None
         without = "" if self.judged else " without judging"
-        return (
+        line = (
             f"about {self.seconds / 60:.0f} min{without} and {self.bytes / 1e9:.1f} GB at the "
             f"peak, by a probe of its steps here; {available_bytes() / 1e9:.1f} GB are free"
         )
+        if self.device_bytes is None:
+            return line
+        return f"{line}; on the GPU {self.device_bytes / 1e9:.1f} GB, and {_device(self.recipe)}"
 
 
 def budget(
@@ -55,40 +72,97 @@ def budget(
     measured: Callable[[Recipe], Probe] = probe,
     pace: Callable[[Recipe], float | None] = judged_s,
 ) -> Budget:
-    """What a run takes, shrunk to fit. On a GPU nothing is probed."""
-    if gpus() or not {"sft", "grpo"} & set(recipe.stages):
+    """What a run takes, shrunk to fit. Where vLLM samples nothing is probed: it takes its share of
+    the GPU for itself."""
+    by_vllm = recipe.grpo.generation == "vllm" and "grpo" in recipe.stages
+    if by_vllm or not {"sft", "grpo"} & set(recipe.stages):
         return Budget(recipe=recipe)
-    notes: tuple[str, ...] = ()
+    notes: dict[str, str] = {}
     free = available_bytes()
     while True:
+        found, part = None, None
         try:
-            found: Probe | None = measured(recipe)
+            found = measured(recipe)
+            part = _part_beyond(recipe, found)
         except ProbeKilledError:
-            found = None
+            pass
+        except ProbeFullError as error:
+            part = error.part
         except ProbeError as error:
             return Budget(recipe=recipe, reason=f"a probe of its steps failed: {error}")
         needed = _needed_bytes(recipe, found)
-        if found and needed is not None and needed <= free:
+        if found and part is None and needed is not None and needed <= free:
             seconds, judging = run_seconds(recipe, found), _judging_seconds(recipe, pace)
             return Budget(
                 recipe=recipe,
                 bytes=needed,
+                device_bytes=_device_needed(found),
                 seconds=seconds + (judging or 0.0),
                 judged=judging is not None,
-                notes=notes,
+                notes=tuple(notes.values()),
             )
-        micro = recipe.sft.micro_batch_size
-        if "sft" not in recipe.stages or micro == 1:
-            return Budget(recipe=recipe, reason=_too_large(needed, free))
-        less = next(one for one in range(micro // 2, 0, -1) if not recipe.sft.batch_size % one)
-        sft = recipe.sft.model_copy(update={"micro_batch_size": less})
-        recipe = recipe.model_copy(update={"sft": sft})
-        notes = (f"sft.micro_batch_size: {less}, for {free / 1e9:.1f} GB are free",)
+        short = "sft" if part is None else part
+        smaller = _in_smaller_batches(recipe, short)
+        if smaller is None:
+            why = _too_large(needed, free) if part is None else _too_large_for_gpu(recipe, part)
+            return Budget(recipe=recipe, reason=why)
+        recipe, key = smaller
+        has = _device(recipe) if part else f"{free / 1e9:.1f} GB are free"
+        notes[short] = f"{key}, for {has}"
+
+
+def _in_smaller_batches(recipe: Recipe, stage: str) -> tuple[Recipe, str] | None:
+    """(the recipe with the next smaller micro batch of a stage, what it is); None without one."""
+    if stage not in MICRO_BATCHED or stage not in recipe.stages:
+        return None
+    rows = {"sft": recipe.sft.batch_size, "grpo": recipe.grpo.rollouts_per_step}[stage]
+    section = recipe.sft if stage == "sft" else recipe.grpo
+    micro = section.micro_batch_size
+    if micro == 1:
+        return None
+    less = next(one for one in range(micro // 2, 0, -1) if not rows % one)
+    changed = section.model_copy(update={"micro_batch_size": less})
+    return recipe.model_copy(update={stage: changed}), f"{stage}.micro_batch_size: {less}"
+
+
+def _device_needed(found: Probe) -> int | None:
+    """Memory of a GPU at the peak, with the trainer's own CUDA context; None where none was
+    counted."""
+    return max(found.device_bytes.values()) + CONTEXT_BYTES if found.device_bytes else None
+
+
+def _device_left(recipe: Recipe) -> int:
+    """Memory of the GPU that trains, less what the judge takes of it."""
+    return (visible_gpus()[0].memory_bytes or memory_bytes()) - judge_device_bytes(recipe)
+
+
+def _part_beyond(recipe: Recipe, found: Probe) -> str | None:
+    """The part that takes more of the GPU than is left for it; None where all fit."""
+    if not found.device_bytes:
+        return None
+    most = _device_left(recipe) - CONTEXT_BYTES
+    beyond = {name: size for name, size in found.device_bytes.items() if size > most}
+    return max(beyond, key=beyond.__getitem__, default=None)
+
+
+def _device(recipe: Recipe) -> str:
+    """What the GPU has for the policy, in a few words."""
+    judge = judge_device_bytes(recipe)
+    less = f", {judge / 1e9:.1f} GB of the GPU being the judge's" if judge else ""
+    return f"{_device_left(recipe) / 1e9:.1f} GB are there for it{less}"
+
+
+def _too_large_for_gpu(recipe: Recipe, part: str) -> str:
+    quantise = ", set model.quantization to nf4" if recipe.model.quantization == "none" else ""
+    return (
+        f"{visible_gpus()[0].name} has no room for {part} (tried here): {_device(recipe)}; end "
+        f"other programs on it, {ADVICE[part]}{quantise}, or take a smaller model"
+    )
 
 
 def _needed_bytes(recipe: Recipe, found: Probe | None) -> int | None:
     """At the peak, with the judge; None where the probe did not live to tell."""
-    workers = recipe.judge.workers or cores()
+    workers = recipe.judge.workers or default_workers(recipe.data.dialect)
     return found.peak_bytes + workers * JUDGE_BYTES if found else None
 
 

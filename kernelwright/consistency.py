@@ -48,7 +48,8 @@ def _trained_on_held_out(recipe: Recipe, found: Mapping[str, Problems]) -> Itera
     keys = {"sft": taught, "grpo": "train_suite"}
     held_out = found["held_out_suite"]
     for key in dict.fromkeys(keys[stage] for stage in recipe.stages if stage in keys):
-        if both := found[key].keys() & held_out.keys():
+        trained = {one.code for one in found[key].values()}  # the same at whatever sizes
+        if both := {name for name, one in held_out.items() if one.code in trained}:
             yield (
                 f"data.{key}: {len(both)} of the {len(held_out)} problems of data.held_out_suite "
                 f"are trained on ({held_out[min(both)].name}, …): choose suites that share none, "

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from kernelwright.envs.hardware import gpus, memory_bytes
+from kernelwright.envs.hardware import Gpu, GpuError, memory_bytes, visible_gpus
 from kernelwright.envs.sandbox.levels import require_level, sandbox_level
+from kernelwright.envs.sandbox.process_level import LEVEL, NOT_HELD
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
 from kernelwright.machine import cores, free_disk_bytes, install_command, is_checkout
 
@@ -116,7 +117,11 @@ def _nvcc() -> Check:
 
 def _sandbox() -> Check:
     try:
-        return Check(name="sandbox", found=require_level("namespaces"), ok=True, judging=True)
+        level = require_level("namespaces")
+        found = f"{level}: {NOT_HELD}" if level == LEVEL else level
+        return Check(name="sandbox", found=found, ok=True, judging=True)
+    except GpuError:  # said in a line of its own; what judges depends on the GPU
+        return Check(name="sandbox", found="not tried before the GPU is known")
     except SandboxUnavailableError as error:
         level = sandbox_level()
         return Check(name="sandbox", found=level, ok=False, judging=True, advice=str(error))
@@ -126,8 +131,17 @@ def _hardware() -> Iterator[Check]:
     yield Check(name="cores", found=str(cores()))
     yield Check(name="memory", found=f"{memory_bytes() / GB:.0f} GB")
     yield Check(name="disk", found=f"{free_disk_bytes(Path('runs')) / GB:.0f} GB free")
-    for gpu in gpus():
-        memory = f", {gpu.memory_bytes / GB:.0f} GB" if gpu.memory_bytes else ""
-        yield Check(name="GPU", found=gpu.name + memory)
-    if not gpus():
-        yield Check(name="GPU", found="none (cpp kernels need none)")
+    yield from _gpus()
+
+
+def _gpus() -> list[Check]:
+    try:
+        found = visible_gpus()
+    except GpuError as error:
+        return [Check(name="GPU", found="not usable", ok=False, judging=True, advice=str(error))]
+    return [*map(_gpu, found)] or [Check(name="GPU", found="none (cpp kernels need none)")]
+
+
+def _gpu(gpu: Gpu) -> Check:
+    memory = f", {gpu.memory_bytes / GB:.0f} GB" if gpu.memory_bytes else ""
+    return Check(name="GPU", found=gpu.name + memory, advice=gpu.too_old or "")

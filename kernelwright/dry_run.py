@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from kernelwright.budget import Budget
-from kernelwright.envs.hardware import gpus
+from kernelwright.envs.hardware import visible_gpus
 from kernelwright.estimate import estimates
 from kernelwright.recipe import Resolved
 from kernelwright.yaml_tree import KeyPath
@@ -21,9 +21,9 @@ def dry_run_text(resolved: Resolved, found: Budget, reasons: Sequence[str]) -> s
     plain = resolved.recipe.model_dump(mode="json")
     lines = list(_lines(plain, resolved.origins, ()))
     lines += ["", "# Estimates"]
-    costs = estimates(resolved.recipe, on_gpu=bool(gpus()))
+    costs = estimates(resolved.recipe, on_gpu=bool(visible_gpus()))
     lines += [f"#   {what}: {cost}" for what, cost in costs.items()]
-    unknown = "not measured: the model is not here yet, or this machine has a GPU"
+    unknown = "not measured: the model is not here yet, nothing is trained, or vLLM samples"
     lines += [f"#   in all: {found.line() or unknown}", *(f"#   {note}" for note in found.notes)]
     lines += ["# This machine can run it." if not reasons else "# This machine cannot run it:"]
     return "\n".join(lines + [f"#   {reason}" for reason in reasons])

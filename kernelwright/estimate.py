@@ -7,7 +7,11 @@ import re
 
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.data.triples import triples_of
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.hardware import gpus
+from kernelwright.envs.replay.device_memory import CONTEXT_BYTES
 from kernelwright.envs.types import Baseline
+from kernelwright.envs.workers.pool import default_workers
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.trainer_options import this_process
 
@@ -43,6 +47,16 @@ def weight_bytes(recipe: Recipe, *, on_gpu: bool) -> float | None:
     return count * (NF4_BYTES_PER_WEIGHT + (0 if on_gpu else plain))
 
 
+def judge_device_bytes(recipe: Recipe) -> int:
+    """Memory that the judge takes of each GPU beside the policy: a CUDA context and what empties
+    the L2 cache for each worker there, and for what replays. 0 where no answer is replayed."""
+    dialect, section = recipe.data.dialect, recipe.judge
+    if not gpus() or not DIALECTS[dialect].runs_on_gpu or section.ray_address:
+        return 0
+    workers = section.workers or default_workers(dialect)
+    return (math.ceil(workers / len(gpus())) + 1) * CONTEXT_BYTES
+
+
 def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:
     """What is estimated → a figure with its unit, in the order of the stages."""
     lines: dict[str, str] = {}
@@ -67,9 +81,14 @@ def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:
         f"unknown: the name {recipe.model.name!r} gives no size"
         if weights is None
         else f"at least {weights / 1e9:.1f} GB of weights (by the model's name); "
-        f"{'on the GPU' if on_gpu else 'without a GPU'}; activations come on top"
+        f"{_beside(recipe) if on_gpu else 'without a GPU'}; activations come on top"
     )
     return lines
+
+
+def _beside(recipe: Recipe) -> str:
+    judge = judge_device_bytes(recipe)
+    return f"on the GPU, of which the judge takes {judge / 1e9:.1f} GB" if judge else "on the GPU"
 
 
 def measurements(recipe: Recipe) -> int:

@@ -28,6 +28,7 @@ from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.rootfs import python
 from kernelwright.envs.sandbox.toolchain import code_version, toolchain_fingerprint
 from kernelwright.envs.types import Dialect, content_hash
+from kernelwright.envs.workers.pool import default_workers
 from kernelwright.processes import living_below, still_alive
 from kernelwright.rl.progress import Counted
 
@@ -69,6 +70,8 @@ def loose_exploits(
         "tried on it, and none may pass",
         file=sys.stderr,
     )
+    if judge_workers is None and ray_address is None:
+        judge_workers = default_workers(dialect)
     with open_judge(judge_workers, minimum_sandbox, ray_address=ray_address) as judge:
         outcome = judged(judge, exhibits, "exploits")
     if outcome.skipped:

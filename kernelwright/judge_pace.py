@@ -16,7 +16,7 @@ from kernelwright.envs.sandbox.toolchain import (
     toolchain_fingerprint,
 )
 from kernelwright.envs.types import Task, content_hash
-from kernelwright.envs.workers.pool import JudgeError
+from kernelwright.envs.workers.pool import JudgeError, default_workers
 from kernelwright.machine import cores
 from kernelwright.rl.config import Recipe
 
@@ -33,7 +33,7 @@ def judged_s(recipe: Recipe) -> float | None:
     section, dialect = recipe.judge, recipe.data.dialect
     if section.ray_address:
         return None
-    workers = section.workers or cores()
+    workers = section.workers or default_workers(dialect)
     known = (dialect, section.timed, workers, cores(), code_version(), toolchain_fingerprint())
     kept = cache_folder() / "judge_pace" / f"{content_hash(*map(str, known))}.json"
     if kept.exists():
@@ -47,7 +47,7 @@ def judged_s(recipe: Recipe) -> float | None:
     tasks = [Task(problem=one.problem, dialect=dialect) for one in spread]
     texts = [one.completion() for one in spread]
     try:
-        with open_judge(section.workers, section.minimum_sandbox) as judge:
+        with open_judge(workers, section.minimum_sandbox) as judge:
             judge_completions(judge, tasks[:workers], texts[:workers], timed=section.timed)
             started = time.monotonic()
             judge_completions(judge, tasks[workers:], texts[workers:], timed=section.timed)

@@ -24,6 +24,9 @@ QUIET_THREADS = {"GOMP_SPINCOUNT": "10000", "TOKENIZERS_PARALLELISM": "false"}
 The default spins for milliseconds; with no spinning at all an SFT step took a third longer, for
 between two products of a layer the second thread had to be woken (2 cores of an AMD EPYC).
 """
+ALLOCATOR = {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}
+"""PyTorch's memory of a GPU then grows in place. In blocks of fixed sizes what is freed between
+sampling and training rarely fits what is asked for next, and is lost to the judge as well."""
 FLAGS = ("--resume", "--dry-run")
 
 DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
@@ -51,6 +54,7 @@ def start(
         recipe = resolved.recipe
         from kernelwright.preflight import preflight
 
+        _set_allocator(recipe)
         reasons = preflight(recipe)
     except RecipeError as error:
         return _fail(error.lines, MISUSED)
@@ -65,6 +69,16 @@ def start(
     again = resume_command(recipe_path, overrides)
     alone = int(os.environ.get("WORLD_SIZE", 1)) == 1
     return supervised(lambda: _train(path, recipe, resume, again), again, alone=alone)
+
+
+def _set_allocator(recipe: Recipe) -> None:
+    """Chooses how PyTorch holds a GPU's memory, where the user has not; vLLM has ways of its own,
+    which do not bear it."""
+    from kernelwright.envs.hardware import visible_gpus
+
+    chosen = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} & os.environ.keys()
+    if visible_gpus() and not chosen and recipe.grpo.generation != "vllm":
+        os.environ.update(ALLOCATOR)
 
 
 def _dry_run(resolved: Resolved, reasons: list[str]) -> int:

@@ -10,7 +10,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernelwright.envs.hardware import memory_bytes
+from kernelwright.envs.hardware import GpuError, memory_bytes
+from kernelwright.envs.replay.device_memory import says_full
 from kernelwright.machine import free_disk_bytes
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -27,8 +28,16 @@ LITTLE_BYTES = 64 << 10
 def explained(error: BaseException, run_dir: Path) -> str | None:
     """The line for an error that the machine is the cause of; None for any other."""
     chain = list(_chain(error))
+    if isinstance(error, GpuError):
+        return str(error)
     if any(_is_full(one, run_dir) for one in chain):
         return _full(run_dir)
+    if any(says_full(one) for one in chain):
+        return (
+            "not enough memory on the GPU: end other programs on it, or lower "
+            "sft.micro_batch_size, grpo.micro_batch_size or grpo.max_completion_length in a new "
+            "run, or take a smaller model"
+        )
     if any(_wants_memory(one) for one in chain):
         total = memory_bytes() / 1e9
         return (

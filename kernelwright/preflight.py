@@ -8,11 +8,13 @@ from pathlib import Path
 
 from kernelwright.consistency import contradictions
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.hardware import gpus, memory_bytes
+from kernelwright.envs.hardware import gpus, memory_bytes, visible_gpus
+from kernelwright.envs.judge import NEEDS_A_GPU
+from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.levels import require_level
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path
-from kernelwright.envs.types import Dialect
-from kernelwright.estimate import weight_bytes
+from kernelwright.envs.types import Dialect, Precision
+from kernelwright.estimate import judge_device_bytes, weight_bytes
 from kernelwright.machine import how_to_install
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import check_name
@@ -20,11 +22,13 @@ from kernelwright.rl.tracking import why_not
 from kernelwright.rl.trainer_options import this_process
 from kernelwright.rl.weights import ModelError
 
+UNTIMED = "false rewards being right"
+
 
 def preflight(recipe: Recipe) -> list[str]:
     """One sentence for each reason; empty where the run can start. Imports nothing heavy."""
     found = [_model(recipe), _dialect(recipe), _sandbox(recipe), _memory(recipe), _sharded()]
-    found += [*_packages(recipe), *contradictions(recipe, this_process().world)]
+    found += [_precision(recipe), *_packages(recipe), *contradictions(recipe, this_process().world)]
     return [reason for reason in found if reason]
 
 
@@ -33,21 +37,26 @@ def unprepared(recipe: Recipe) -> list[str]:
 
     Asked before the first slow stage. All processes build the options, which joins them.
     """
-    reasons = [*_unreached(), *_options(recipe)]
+    reasons = _unreached() or _options(recipe)
     if not reasons and this_process().leads:
-        reasons = [reason for reason in (_unloadable(recipe), why_not(recipe)) if reason]
+        found = (_unloadable(recipe), why_not(recipe), _nodes_without_gpus(recipe))
+        reasons = [reason for reason in found if reason]
     return reasons
 
 
 def _unreached() -> list[str]:
-    """A GPU that this torch cannot use: all was planned for it, and would be done without."""
+    """A GPU that only one of this torch and the judge can use: all was planned for it, or without
+    it, and would be done otherwise."""
     import torch
 
-    if not gpus() or torch.cuda.is_available():
-        return []
+    from kernelwright.rl.models import unseen_gpu
+
+    found = visible_gpus()
+    if not found or torch.cuda.is_available():
+        return [reason for reason in [unseen_gpu()] if reason]
     built = f"for CUDA {torch.version.cuda}" if torch.version.cuda else "without CUDA"
     return [
-        f"{gpus()[0].name} is here (driver {gpus()[0].driver}), and torch {torch.__version__}, "
+        f"{found[0].name} is here (driver {found[0].driver}), and torch {torch.__version__}, "
         f"built {built}, cannot use it: install one that fits the driver, or hide the GPU with "
         "CUDA_VISIBLE_DEVICES="
     ]
@@ -118,12 +127,44 @@ def _dialect(recipe: Recipe) -> str | None:
         return f"data.dialect {dialect}: {why}"
     if not DIALECTS[dialect].has_triples and "sft" in recipe.stages:
         return f"stages: there are no triples in {dialect}; leave out sft"
-    without_speed = DIALECTS[dialect].is_device_code and not gpus() and not elsewhere
-    if recipe.judge.timed and without_speed:
-        return (
-            f"judge.timed: {dialect} answers have no speed without a GPU; false rewards being right"
-        )
+    if needs_gpus(recipe) and not gpus() and not elsewhere:
+        old = next((f" ({one.too_old})" for one in visible_gpus()), "")
+        return f"judge.timed: {dialect} answers have no speed without a GPU{old}; {UNTIMED}"
     return None
+
+
+def needs_gpus(recipe: Recipe) -> bool:
+    """Whether speeds are wanted that only a GPU can tell."""
+    return recipe.judge.timed and DIALECTS[recipe.data.dialect].is_device_code
+
+
+def _nodes_without_gpus(recipe: Recipe) -> str | None:
+    """Said of a cluster once its nodes have told what they judge on."""
+    address = recipe.judge.ray_address
+    if address is None or not needs_gpus(recipe):
+        return None
+    with open_judge(1, recipe.judge.minimum_sandbox, ray_address=address) as judge:
+        if judge.devices():
+            return None
+    return (
+        f"judge.timed: {recipe.data.dialect} answers have no speed on the nodes of "
+        f"judge.ray_address {address}, of which none has a GPU to judge on; {UNTIMED}"
+    )
+
+
+def _precision(recipe: Recipe) -> str | None:
+    section, dialect = recipe.judge, recipe.data.dialect
+    if section.precision is Precision.IEEE or section.ray_address:
+        return None
+    why = no_tf32(dialect)
+    return f"judge.precision: {why}" if why else None
+
+
+def no_tf32(dialect: Dialect | None) -> str | None:
+    """Why nothing is multiplied in TF32 here for answers in this dialect, or in any."""
+    if dialect and not DIALECTS[dialect].runs_on_gpu:
+        return f"tf32 is how a GPU multiplies, and {dialect} answers run on a CPU: use ieee"
+    return None if gpus() else NEEDS_A_GPU
 
 
 def not_judged_here(dialect: Dialect) -> str | None:
@@ -170,17 +211,18 @@ def fooled(recipe: Recipe) -> list[str]:
 
 
 def _memory(recipe: Recipe) -> str | None:
-    on_gpu = bool(gpus())
+    found = visible_gpus()
+    on_gpu = bool(found)
     needed = weight_bytes(recipe, on_gpu=on_gpu)
-    present = (
-        max(gpu.memory_bytes or memory_bytes() for gpu in gpus()) if on_gpu else memory_bytes()
-    )
-    if needed is None or needed < present:
+    present = max((gpu.memory_bytes or memory_bytes() for gpu in found), default=memory_bytes())
+    judge = judge_device_bytes(recipe)
+    if needed is None or needed + judge < present:
         return None
     where = "the largest GPU" if on_gpu else "this machine, which has no GPU,"
+    less = f", of which the judge takes {judge / 1e9:.1f}" if judge else ""
     return (
         f"model.name {recipe.model.name}: its weights need at least {needed / 1e9:.0f} GB, "
-        f"{where} has {present / 1e9:.0f} GB; take a smaller model or a larger machine"
+        f"{where} has {present / 1e9:.0f} GB{less}; take a smaller model or a larger machine"
     )
 
 

@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from kernelwright.auto import settle
-from kernelwright.envs.hardware import gpus
+from kernelwright.envs.hardware import visible_gpus
 from kernelwright.envs.paths import PACKAGE
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.rl.config import Recipe
@@ -51,7 +51,7 @@ def resolve(path: Path, overrides: Sequence[str] = ()) -> Resolved:
     """
     tree = _with_parents(_file(Path(), str(path)), ())
     tree = merge(tree, parse_overrides(overrides))
-    tree, chosen = settle(tree, gpus(), nvcc=nvcc_path() is not None)
+    tree, chosen = settle(tree, visible_gpus(), nvcc=nvcc_path() is not None)
     values = {key: value for key, value in tree.values.items() if key != "extends"}
     try:
         # JSON mode: lists become tuples and text becomes paths, but "6" does not become a number.

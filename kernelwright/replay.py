@@ -18,7 +18,7 @@ import yaml
 from kernelwright.data.store import answer_of, read_records
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.types import Evaluation, Problem, Record, Verdict
+from kernelwright.envs.types import Evaluation, Precision, Problem, Record, Verdict
 
 ALWAYS_LOOKED_IN = ("starter",)
 """Suites whose triples any run may hold, whatever it was trained on."""
@@ -78,7 +78,8 @@ def replay(run: Path, place: str, versions: dict[str, str]) -> Replay:
     problem = find_problem(run, record)
     # A kernel that failed may have failed while it was timed.
     timed = before.timing is not None or before.verdict is not Verdict.CORRECT
-    with open_judge(1) as judge:
+    precision = Precision.TF32 if dict(before.facts).get("tf32") else Precision.IEEE
+    with open_judge(1, precision=precision) as judge:
         again = judge.evaluate(problem, answer_of(record), timed=timed, seed=before.seed)
     changed = (
         f"{name} {version} {versions.get(name, 'not installed')}"
@@ -152,6 +153,7 @@ def _suites(run: Path) -> list[str]:
         if recipe.exists():
             data = yaml.safe_load(recipe.read_text(encoding="utf-8"))["data"]
             specs += [data["train_suite"], data["held_out_suite"]]
+            specs += filter(None, [data.get("sft_suite")])
         if question.exists():
             specs.append(json.loads(question.read_text(encoding="utf-8"))["question"]["suite"])
     except (yaml.YAMLError, ValueError, KeyError, TypeError) as error:

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from kernelwright.data.store import FILE as RECORDS_FILE
-from kernelwright.envs.hardware import gpus, memory_bytes
+from kernelwright.envs.hardware import described, memory_bytes, visible_gpus
 from kernelwright.envs.paths import write_whole
 from kernelwright.machine import code_commit, cores, versions
 from kernelwright.rl.config import Recipe
@@ -160,7 +160,8 @@ def environment() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "cores": cores(),
         "memory_bytes": memory_bytes(),
-        "gpus": [gpu.name for gpu in gpus()],
+        "gpus": [gpu.name for gpu in visible_gpus()],
+        **({"devices": described(visible_gpus())} if visible_gpus() else {}),
         "processes": this_process().world,
         "commit": code_commit(),
         "versions": versions(),

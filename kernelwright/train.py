@@ -11,24 +11,26 @@ import platform
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from kernelwright.data.store import FILE as RECORDS_FILE
 from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import Suite, load_suite
 from kernelwright.data.triples import Triple, balanced, triples_of
-from kernelwright.envs.hardware import gpus
+from kernelwright.envs.hardware import visible_gpus
 from kernelwright.envs.judge import AnyJudge, BatchJudge, judge_completions
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.types import Baseline, Problem, Record, Task
+from kernelwright.envs.types import Baseline, Dialect, Problem, Record, Task
+from kernelwright.envs.workers.pool import default_workers
 from kernelwright.evals.against import keep_baselines
 from kernelwright.evals.report import write_report
 from kernelwright.evals.run import EvalSettings, evaluate
-from kernelwright.evals.summary import RunFacts, read_summary, write_summary
+from kernelwright.evals.summary import RunFacts, cards, read_summary, write_summary
 from kernelwright.machine import cores, versions
 from kernelwright.rl.adapter_folder import start_adapter
 from kernelwright.rl.config import JudgeSection, Recipe
@@ -56,22 +58,30 @@ def train(recipe: Recipe, *, resume: bool, fitted: Recipe) -> None:
         folder.open(recipe, resume=resume)
         _cut_unfinished(recipe.run_dir)
     wait()
-    with tracking(recipe), judge_of(recipe.judge, process) as judge:
+    with tracking(recipe), judge_of(recipe.judge, process, recipe.data.dialect) as judge:
+        devices = judge.devices()
         run = Run(fitted, folder, judge, process, wait, resume=resume)
         run.all_stages()
         if process.leads:
-            print(f"report: {run.report()}", file=sys.stderr)
+            print(f"report: {run.report(devices)}", file=sys.stderr)
 
 
-def judge_of(section: JudgeSection, process: Process) -> BatchJudge:
-    """The judge of this process: its share of this machine, or of every machine of a cluster."""
+def judge_of(section: JudgeSection, process: Process, dialect: Dialect | None = None) -> BatchJudge:
+    """The judge of this process: its share of this machine, or of every machine of a cluster.
+
+    `dialect`: that of all its answers; None where they may be in any.
+    """
+    workers = section.workers
+    if workers is None and section.ray_address is None:
+        workers = default_workers(dialect, process.here)
     return open_judge(
-        section.workers,
+        workers,
         section.minimum_sandbox,
         ray_address=section.ray_address,
         batch_limit_s=section.batch_limit_s,
         here=process.here,
         everywhere=(process.rank, process.world),
+        precision=section.precision,
     )
 
 
@@ -88,7 +98,7 @@ def join(process: Process) -> Callable[[], None]:
         return lambda: None
     from accelerate import PartialState
 
-    state = PartialState(cpu=not gpus(), timeout=timedelta(seconds=TIMEOUT_S))
+    state = PartialState(cpu=not visible_gpus(), timeout=timedelta(seconds=TIMEOUT_S))
     return state.wait_for_everyone  # type: ignore[no-any-return]
 
 
@@ -248,6 +258,7 @@ class Run:
             reward=self.recipe.reward,
             versions=self.versions,
             timed=timed,
+            precision=self.recipe.judge.precision,
         )
 
     def ask(
@@ -272,18 +283,21 @@ class Run:
         """How fast torch.compile makes the held-out problems, for the summary to compare with."""
         problems = self.held_out.problems
         with Counted("baselines", len(problems), every=1) as advance:
-            keep_baselines(self.folder.path, problems, advance)
+            keep_baselines(self.folder.path, problems, self.recipe.data.dialect, advance)
 
-    def report(self) -> Path:
-        """Writes summary.json and report.html from the records."""
+    def report(self, devices: Sequence[Mapping[str, Any]]) -> Path:
+        """Writes summary.json and report.html from the records; `devices` are the judge's."""
+        here = f"{platform.machine()}, 1 of {cores()} cores"
         facts = RunFacts(
             model=self.recipe.model.name,
             dialect=self.recipe.data.dialect,
-            target=f"{platform.machine()}, 1 of {cores()} cores",
+            target=cards(self.store.read(), devices) or here,
             suite=self.held_out.spec,
             date=datetime.now(UTC).date().isoformat(),
             seconds=self.folder.seconds(),
             categories={one.name: one.category for one in self.held_out.problems},
+            devices=devices,
+            precision=self.recipe.judge.precision,
         )
         write_summary(self.folder.path, facts)
         send_summary(self.recipe, read_summary(self.folder.path))

@@ -26,6 +26,7 @@ from kernelwright.envs.reference.asked import learn_shapes
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Problem, Record, Task, Verdict
 from kernelwright.rewards.price import PRESETS, price
+from kernelwright.rl.memory import give_back
 
 
 def kernel_dataset(suite: str, dialect: str = "cpp") -> Any:
@@ -94,6 +95,7 @@ class KernelReward:
         nouns = self._problems(problem, len(completions))
         texts = [_text(one) for one in completions]
         tasks = [Task(problem=one, dialect=self.dialect) for one in nouns]
+        give_back()  # a GPU's memory, too: the judge needs it
         judged = judge_completions(self._opened(), tasks, texts, timed=self.timed)
         rewards = [price(self.preset, evaluation) for _, evaluation in judged]
         step = trainer_state.global_step if trainer_state else 0

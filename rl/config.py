@@ -20,7 +20,7 @@ from pydantic import (
 
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.sandbox.levels import LEVELS
-from kernelwright.envs.types import Baseline
+from kernelwright.envs.types import Baseline, Precision
 from kernelwright.rewards.price import PRESETS
 from kernelwright.rl.methods.base import MethodOptions
 from kernelwright.rl.methods.find import method_options
@@ -38,6 +38,10 @@ METHOD_NEEDS_SPEEDS = (
 COMPILES_ON_THIS_MACHINE = (
     "baseline 'compile' is measured on this machine, and judge.ray_address has kernels timed on "
     "others; use baseline 'eager', or no judge.ray_address"
+)
+COMPILES_IN_IEEE = (
+    "baseline 'compile' is measured with IEEE float32, and judge.precision is tf32; use baseline "
+    "'eager', or judge.precision ieee"
 )
 
 
@@ -73,7 +77,8 @@ class DataSection(Section):
     """Problems and the language of their answers."""
 
     train_suite: str = "starter:train"
-    """Suite whose problems are trained on."""
+    """Suite whose problems are trained on. `starter:…` without `?sizes=cpu` or `?sizes=gpu` has a
+    GPU's where answers are timed on one, else a CPU's; so have the two below."""
     sft_suite: str | None = None
     """Suite whose triples SFT learns from; null takes those of `train_suite`."""
     held_out_suite: str = "starter:held_out"
@@ -217,7 +222,8 @@ class JudgeSection(Section):
     """The judge of all stages."""
 
     workers: int | None = Field(default=None, ge=1)
-    """Answers judged at the same time on a machine; null derives it from the number of cores."""
+    """Answers judged at the same time on a machine; null: one a core, and where a GPU replays them
+    at most four a GPU."""
     ray_address: str | None = Field(default=None, min_length=1)
     """Ray cluster whose nodes judge (`auto` is this machine's); null judges on this machine."""
     batch_limit_s: float | None = Field(default=None, gt=0)
@@ -226,6 +232,9 @@ class JudgeSection(Section):
     """The weakest sandbox that may run a model's code; below it the run is refused."""
     timed: bool = True
     """Whether GRPO times correct kernels, without which no speed is rewarded; evaluation does."""
+    precision: Precision = Precision.IEEE
+    """How float32 is multiplied on a GPU, by PyTorch's side and where answers may: `ieee`, or
+    `tf32`, with tolerances that allow it."""
 
     @field_validator("minimum_sandbox")
     @classmethod
@@ -343,6 +352,8 @@ class Recipe(Section):
         judge = info.data.get("judge")
         if section.baseline is Baseline.COMPILE and judge and judge.ray_address:
             raise ValueError(COMPILES_ON_THIS_MACHINE)
+        if section.baseline is Baseline.COMPILE and judge and judge.precision is Precision.TF32:
+            raise ValueError(COMPILES_IN_IEEE)
         return section
 
     @field_validator("grpo")

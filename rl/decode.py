@@ -83,7 +83,8 @@ def sample(
         return []
     finished: dict[int, Sampled] = {}
     with _ready(model) as inner:
-        batch = _Batch(inner, prompts, min(options.get("rows", ROWS), len(prompts)))
+        rows = min(options.get("rows", ROWS), len(prompts))
+        batch = _Batch(inner, prompts, rows, max_new_tokens)
         while batch.active or batch.waiting:
             batch.admit(seed if temperature > 0 else None, max_new_tokens)
             tokens, logprobs = _choose(batch.logits(), batch.uniforms(), temperature)
@@ -129,11 +130,13 @@ def _ready(model: Any) -> Iterator[Any]:
 class _Batch:
     """The rows being written: `active[slot]` belongs to row `slot` of the cache."""
 
-    def __init__(self, model: Any, prompts: Sequence[Sequence[int]], slots: int) -> None:
+    def __init__(
+        self, model: Any, prompts: Sequence[Sequence[int]], slots: int, max_new_tokens: int
+    ) -> None:
         self.model = model
         self.prompts = [tuple(prompt) for prompt in prompts]
         self.slots = slots
-        self.kept = Slots(slots, model.device)
+        self.kept = Slots(slots, model.device, max(map(len, prompts)) + max_new_tokens)
         self.cache = as_cache(self.kept)
         self.active: list[_Row] = []
         self.waiting = list(reversed(range(len(prompts))))

@@ -92,9 +92,7 @@ def run_grpo(
         rank=process.rank,
         versions=versions,
     )
-    model = policy_model(recipe, adapter)
-    with float32_kept(model):
-        trainer = _trainer(recipe, rollouts, model, tokenizer)
+    trainer = grpo_trainer(recipe, rollouts, policy_model(recipe, adapter), tokenizer)
     trainer.add_callback(metrics_callback(recipe, "grpo", first_step))
     if recipe.grpo.validate_every and process.leads:
         validation = Validation(
@@ -111,6 +109,12 @@ def run_grpo(
         best = best_step(validation.rates()) if recipe.grpo.validate_every else None
         _keep(recipe, trainer, out, best)
     return out
+
+
+def grpo_trainer(recipe: Recipe, rollouts: Rollouts, model: Any, tokenizer: Any) -> Any:
+    """TRL's trainer of this stage, which trains the model's adapter on what rollouts give."""
+    with float32_kept(model):
+        return _trainer(recipe, rollouts, model, tokenizer)
 
 
 def _trainer(recipe: Recipe, rollouts: Rollouts, model: Any, tokenizer: Any) -> Any:

@@ -21,15 +21,17 @@ a larger room took two thirds of an evaluation's time.
 
 
 class Slots:
-    """Row `slot` holds an answer's tokens from 0 on; what lies behind them is masked.
+    """Row `slot` holds an answer's tokens from 0 on, at most `most`; what lies behind is masked.
 
     On a CPU keys are kept as (slots, heads, dimension, tokens): their product with a query is
-    several times faster so in bfloat16.
+    several times faster so in bfloat16. On a GPU room grows by doubling: a little at a time, each
+    growth asked for a block larger than all that were free, until the GPU was full of them.
     """
 
-    def __init__(self, count: int, device: torch.device) -> None:
-        self.count = count
+    def __init__(self, count: int, device: torch.device, most: int) -> None:
+        self.count, self.most = count, most
         self.turned = device.type == "cpu"
+        self.doubles = device.type != "cpu"
         self.keys: list[torch.Tensor] = []
         self.values: list[torch.Tensor] = []
         self.room = 0
@@ -64,7 +66,10 @@ class Slots:
         from torch.nn.functional import pad
 
         if width > self.room:
-            more = _rounded(width) - self.room
+            room = _rounded(width)
+            if self.doubles:
+                room = max(room, min(2 * self.room, _rounded(self.most)))
+            more = room - self.room
             self.room += more
             for layer in range(len(self.keys)):
                 ends = (0, more) if self.turned else (0, 0, 0, more)

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from kernelwright.envs.hardware import GpuError, visible_gpus
 from kernelwright.rl.checkpoints import is_whole_safetensors
 from kernelwright.rl.weights import EMBEDDED, ModelError, ensure, is_cached
 
@@ -116,13 +117,12 @@ def load_base(
     `device` None means the GPU where there is one. NF4 on a CPU computes with dequantised copies
     (`rl/quantize.py` says why, and what they cost).
     """
-    import torch
     from transformers import AutoModelForCausalLM
 
     from kernelwright.rl.quantize import cache_dequantized, nf4_config
 
     hush_libraries()
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    device = device or ("cuda" if on_gpu() else "cpu")
     torch_dtype = compute_dtype(dtype, device)
     config = nf4_config(torch_dtype) if quantization == "nf4" else None
     with errors_in_one_line(name):
@@ -135,6 +135,28 @@ def load_base(
     if quantization == "nf4" and device == "cpu":
         cache_dequantized(model)
     return model.eval()
+
+
+def on_gpu() -> bool:
+    """Whether this process's models run on a GPU. Raises GpuError where the judge does not see it:
+    what was planned without a GPU would be trained on one, and its kernels judged without."""
+    import torch
+
+    if reason := unseen_gpu():
+        raise GpuError(reason)
+    return torch.cuda.is_available()
+
+
+def unseen_gpu() -> str | None:
+    """Why an NVIDIA GPU that torch uses is none for the judge; None where they agree."""
+    import torch
+
+    if torch.version.cuda is None or not torch.cuda.is_available() or visible_gpus():
+        return None
+    return (
+        f"torch uses {torch.cuda.get_device_name(0)}, and nvidia-smi lists no GPU for the judge: "
+        "put the driver's nvidia-smi on PATH, or hide the GPU with CUDA_VISIBLE_DEVICES="
+    )
 
 
 def placed(device: str) -> str | int:

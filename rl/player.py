@@ -103,6 +103,7 @@ class JudgedPlayer:
         with self._phase("generate"):
             sampled = self.sampler(prompts, on_finished)
         with self._phase("judge"):
+            give_back()  # a GPU's memory, too: kernels need it, and those checked by now may wait
             known = early.finish()
             self._time_correct(asked, sources, known)
         answers = zip(asked, prompts, sampled, strict=True)
@@ -122,7 +123,6 @@ class JudgedPlayer:
                 candidate = asked[number].task.candidate(source)
                 if known[candidate.key].verdict is Verdict.CORRECT:
                     jobs[candidate.key] = (asked[number].task.problem, candidate)
-        give_back()  # a GPU's memory, too, which the timed kernels need
         found = self.judge.evaluate_many(list(jobs.values()), timed=True) if jobs else []
         known.update(zip(jobs, found, strict=True))
 

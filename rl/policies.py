@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from kernelwright.rl.adapter_folder import find_adapter
 from kernelwright.rl.decode import sample
+from kernelwright.rl.memory import give_back
 from kernelwright.rl.models import (
     Dtype,
     Quantization,
@@ -95,6 +96,7 @@ class HFPolicy:
             rows=self.batch_size,
             on_finished=(lambda *_: on_answer()) if on_answer else None,
         )
+        give_back()  # a GPU's memory, too: the judge needs it
         return [self.tokenizer.decode(one.token_ids, skip_special_tokens=True) for one in found]
 
 

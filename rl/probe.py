@@ -16,13 +16,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from kernelwright.envs.hardware import visible_gpus
 from kernelwright.envs.lifetime import die_with
-from kernelwright.envs.paths import SEARCHED, cache_folder, write_whole
+from kernelwright.envs.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.types import content_hash
 from kernelwright.rl.config import Recipe
 
@@ -34,6 +35,14 @@ ANSWERS = 4
 
 class ProbeError(RuntimeError):
     """A step of this recipe does not run here; the message is the last line of what it said."""
+
+
+class ProbeFullError(ProbeError):
+    """The GPU has no room for a part of it: `part` is a key of `Probe.device_bytes`."""
+
+    def __init__(self, part: str) -> None:
+        super().__init__(f"the GPU has no room for {part}")
+        self.part = part
 
 
 class ProbeKilledError(ProbeError):
@@ -52,12 +61,17 @@ class Probe:
     """A token for each of as many rows as a rollout has, at most `rows`."""
     rows: int
     peak_bytes: int
+    device_bytes: dict[str, int] = field(default_factory=dict)
+    """Part (`sampling`, `grpo`, `sft`) → the most memory of a GPU that its tensors took."""
+    reserved_bytes: int = 0
+    """The most that PyTorch held of a GPU's memory, freed blocks among it."""
 
 
 def probe(recipe: Recipe) -> Probe:
     """Measures, or reads what the same recipe's steps took before on the same machine.
 
-    Raises ProbeError where a step fails, and ProbeKilledError where the system ended it.
+    Raises ProbeError where a step fails, ProbeFullError where a GPU has no room for one, and
+    ProbeKilledError where the system ended it.
     """
     kept = cache_folder() / "probes" / f"{_key(recipe)}.json"
     if kept.exists():
@@ -68,7 +82,7 @@ def probe(recipe: Recipe) -> Probe:
         input=recipe.model_dump_json(),
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(SEARCHED)},
+        env=own_environment(),
         check=False,
     )
     if done.returncode < 0:
@@ -76,7 +90,10 @@ def probe(recipe: Recipe) -> Probe:
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
         raise ProbeError(lines[-1])
-    found = Probe(**json.loads(done.stdout.splitlines()[-1]))
+    said = json.loads(done.stdout.splitlines()[-1])
+    if "full" in said:
+        raise ProbeFullError(said["full"])
+    found = Probe(**said)
     write_whole(kept, json.dumps(asdict(found)))
     return found
 
@@ -88,9 +105,20 @@ def _key(recipe: Recipe) -> str:
     whose = (recipe.stages, grpo.fast_pass, grpo.micro_batch_size, sorted(grpo.trainer))
     code = [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py"))]
     model, length = recipe.model.model_dump_json(), grpo.max_completion_length
-    asked = (model, sizes, whose, length, version("torch"))
+    asked = (model, sizes, whose, length, version("torch"), _gpu(recipe))
     processor = (len(os.sched_getaffinity(0)), os.environ.get("ATEN_CPU_CAPABILITY"), _processor())
     return content_hash(repr((asked, processor)), *code)
+
+
+def _gpu(recipe: Recipe) -> list[str]:
+    """The GPU that trains, and what decides its figures besides; empty where there is none."""
+    if not visible_gpus():
+        return []
+    gpu, grpo = visible_gpus()[0], recipe.grpo
+    data, sections = recipe.data.model_dump_json(), (recipe.sft.trainer, grpo.trainer)
+    known = (gpu.name, gpu.driver, gpu.memory_bytes, data, sections, grpo.rows_per_group)
+    known = (*known, grpo.oversampled_groups, recipe.eval.model_dump_json())
+    return [repr(known)]
 
 
 def _processor() -> list[str]:
@@ -100,8 +128,13 @@ def _processor() -> list[str]:
 
 
 def measure(recipe: Recipe) -> Probe:
-    """Runs the steps here and now."""
+    """Runs the steps here and now, on the GPU where there is one."""
     import torch
+
+    if torch.cuda.is_available():
+        from kernelwright.rl.probe_gpu import measure_on
+
+        return measure_on("cuda", recipe)
 
     from kernelwright.rl.adapter import policy_model
     from kernelwright.rl.models import hush_libraries, load_tokenizer
@@ -219,6 +252,18 @@ def _timed(work: Callable[[], object]) -> float:
     return time.monotonic() - started
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Reads a recipe, writes what was measured or which part finds no room, as JSON."""
     die_with(int(sys.argv[1]))
-    print(json.dumps(asdict(measure(Recipe.model_validate_json(sys.stdin.read())))))
+    asked = Recipe.model_validate_json(sys.stdin.read())
+    try:
+        found = asdict(measure(asked))
+    except ProbeFullError as error:
+        found = {"full": error.part}
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    import kernelwright.rl.probe  # the errors of this module, not of one more called __main__
+
+    kernelwright.rl.probe.main()

@@ -26,11 +26,20 @@ from kernelwright.rl.weights import ModelError
 
 def run_sft(recipe: Recipe, examples: Sequence[Example], out: Path, *, resume: bool) -> Path:
     """Trains an adapter (the recipe's, or a new one) on the examples; saves it to `out`."""
+    checkpoint = last_checkpoint(recipe, "sft") if resume else None
+    trainer = sft_trainer(recipe, examples, checkpoint[1] if checkpoint else 0)
+    trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
+    if this_process().leads:
+        save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, out)
+    return out
+
+
+def sft_trainer(recipe: Recipe, examples: Sequence[Example], first_step: int) -> Any:
+    """TRL's trainer of this stage, with the model and the adapter that it begins with."""
     hush_libraries()
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
-    checkpoint = last_checkpoint(recipe, "sft") if resume else None
     tokenizer = load_tokenizer(recipe.model.name)
     model = policy_model(recipe, start_adapter(recipe))
     with float32_kept(model):
@@ -40,16 +49,13 @@ def run_sft(recipe: Recipe, examples: Sequence[Example], out: Path, *, resume: b
             train_dataset=Dataset.from_list(_rows(examples, tokenizer, recipe.sft.max_length)),
             processing_class=tokenizer,
             callbacks=[
-                metrics_callback(recipe, "sft", checkpoint[1] if checkpoint else 0),
+                metrics_callback(recipe, "sft", first_step),
                 memory_callback(every_steps=8),
             ],
         )
     drop_printer(trainer)
     score_learned_positions(trainer.model)
-    trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
-    if this_process().leads:
-        save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, out)
-    return out
+    return trainer
 
 
 def sft_options(recipe: Recipe) -> dict[str, Any]:

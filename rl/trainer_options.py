@@ -49,19 +49,19 @@ def common_options(recipe: Recipe, stage: str, micro_batch_size: int, rows: int)
     """
     import torch
 
-    from kernelwright.rl.models import compute_dtype
+    from kernelwright.rl.models import compute_dtype, on_gpu
 
-    on_gpu = torch.cuda.is_available()
+    with_gpu = on_gpu()
     share = max(1, rows // this_process().world)
     micro_batch_size = math.gcd(micro_batch_size, share)  # all of the share is trained on
-    dtype = compute_dtype(recipe.model.dtype, "cuda" if on_gpu else "cpu")
+    dtype = compute_dtype(recipe.model.dtype, "cuda" if with_gpu else "cpu")
     return {
         "output_dir": str(recipe.run_dir / "checkpoints" / stage),
         "per_device_train_batch_size": micro_batch_size,
         "gradient_accumulation_steps": share // micro_batch_size,
-        "use_cpu": not on_gpu,
-        "bf16": on_gpu and dtype is torch.bfloat16,
-        _checkpointing_name(): on_gpu,
+        "use_cpu": not with_gpu,
+        "bf16": with_gpu and dtype is torch.bfloat16,
+        _checkpointing_name(): with_gpu,
         "save_strategy": "steps",
         "save_steps": max(1, SAVED_ROWS // rows),
         "save_total_limit": 2,
@@ -71,7 +71,7 @@ def common_options(recipe: Recipe, stage: str, micro_batch_size: int, rows: int)
         "report_to": "none",
         "run_name": f"{recipe.name}-{stage}",
         "seed": recipe.seed,
-        "dataloader_pin_memory": on_gpu,
+        "dataloader_pin_memory": with_gpu,
         "ddp_timeout": TIMEOUT_S,
     }
 

@@ -22,12 +22,13 @@ from dataclasses import replace
 from functools import partial
 from statistics import median
 
+from kernelwright.envs.candidate.clock import Clock, Play
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.candidate.process import ALONE, SandboxedCandidate, nothing_native
 from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import Built
-from kernelwright.envs.referee.resolution import resolved
+from kernelwright.envs.referee.resolution import Parts, resolved
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
 from kernelwright.envs.sandbox.runtimes import Sandboxes
@@ -78,14 +79,14 @@ BLOCK = range(2)
 CASE = Case(name="half a million", sizes=(("ROWS", 512), ("COLS", 1024)), role=Role.TIME)
 
 
-class TwinEvaluator(Evaluator):
-    """A evaluator whose baseline is the candidate itself, in a sandboxed process of its own."""
+class TwinClock(Clock):
+    """A clock whose baseline is the candidate itself, in a sandboxed process of its own."""
 
-    def _time(self, session: Session) -> Evaluation:
+    def time(self, session: Session, resolving: Parts, play: Play) -> Evaluation:
         def twin(numbers: range) -> list[int]:
-            return self._timed_rounds(session, numbers)
+            return play(session, numbers)
 
-        timing, drift = time_in_turns(twin, twin, self.config.pace, partial(self._ahead, session))
+        timing, drift = time_in_turns(twin, twin, self.pace, partial(self._ahead, session))
         evaluation = session.decided(Verdict.CORRECT, "ok")
         return replace(evaluation, timing=timing, facts=(("baseline_drift", drift),))
 
@@ -101,7 +102,9 @@ def main() -> None:
     os.sched_setaffinity(0, {options.core})
     if options.across:
         return across(options.trials)
-    evaluator = TwinEvaluator(JudgingConfig(), Target(name="bench"))
+    config, target = JudgingConfig(), Target(name="bench")
+    evaluator = Evaluator(config, target)
+    evaluator.clock = TwinClock(evaluator.reference, evaluator.sandboxes, target, config.pace)
     problem = replace(the_problem(), cases=(CASE,))
     seed = fresh_seed()
     candidates = [one for _, one in mixture(["honest.cpp"] * options.trials, problem)]

@@ -2,6 +2,7 @@
 processor (ptx_device.py): tensors stay where they are, and the clock is the processor's.
 
     monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
+    monkeypatch.setattr(device_peaks, "PROGRAM", device_reference.PEAKS_PROGRAM)
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 EMPTY_STEP = "HOST_DRIVER_EMPTY_NS"
@@ -31,11 +33,27 @@ def program(function: str) -> tuple[str, str]:
 def serve() -> None:
     """The reference process, whose device is this processor."""
     from kernelwright.envs.reference import process
+
+    process.DEVICE = "cpu"
+    process.DeviceClock = host_clock()  # type: ignore[misc]
+    process.main()
+
+
+def measure() -> None:
+    """The process that measures peaks, of this processor, on little."""
+    from kernelwright.envs.reference import torch_peaks
+
+    torch_peaks.DEVICE = "cpu"
+    torch_peaks.DeviceClock = host_clock()  # type: ignore[misc]
+    torch_peaks.COPIED_BYTES, torch_peaks.FACTOR_SIZES = (1 << 10, 1 << 20), (64,)
+    torch_peaks.main()
+
+
+def host_clock() -> Any:
+    """The class of a device's clock, with a processor's marks and no L2 cache to empty."""
     from kernelwright.envs.replay.torch_clock import DeviceClock
 
     class HostClock(DeviceClock):
-        """The same clock with a processor's marks, and without an L2 cache to empty."""
-
         def __init__(self) -> None:
             self._measure_empty_steps()
 
@@ -47,10 +65,10 @@ def serve() -> None:
                 pass
             return time.perf_counter_ns() - started
 
-    process.DEVICE = "cpu"
-    process.DeviceClock = HostClock  # type: ignore[misc]
-    process.main()
+    return HostClock
 
 
 PROGRAM = program("serve")
 """In place of `ReferenceProcess.PROGRAM`."""
+PEAKS_PROGRAM = program("measure")
+"""In place of `device_peaks.PROGRAM`."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kernelwright.data.gallery import FOLDER
 from kernelwright.envs.sandbox.cgroup import Cgroup
-from kernelwright.envs.sandbox.limits import FIRST_UID
+from kernelwright.envs.sandbox.rights import FIRST_UID
 from kernelwright.envs.sandbox.toolchain import NATIVE, bwrap_path, nvcc_path
 
 GALLERY, HARNESS = FOLDER, Path(__file__).with_name("naive.py")

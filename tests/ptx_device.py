@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -50,14 +51,13 @@ extern "C" __attribute__((visibility("default"))) const u64 bytes_{name} = sizeo
 
 def device(folder: Path, architecture: int = 80) -> Gpu:
     """One of this architecture, whose driver is built into the folder."""
-    return Gpu(
-        uuid="none",
-        name="ordinary memory",
-        driver="1",
-        architecture=architecture,
-        memory_bytes=None,
-        library=str(library(DRIVER.read_text(encoding="utf-8"), folder)),
-    )
+    driver = library(DRIVER.read_text(encoding="utf-8"), folder)
+    return replace(without_driver(), architecture=architecture, library=str(driver))
+
+
+def without_driver() -> Gpu:
+    """One on which nothing is replayed: for a reference process (device_reference.py)."""
+    return Gpu(uuid="none", name="ordinary memory", driver="1", architecture=80, memory_bytes=None)
 
 
 def assembled(kernel: Kernel, *_: Any) -> bytes:

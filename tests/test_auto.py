@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from kernelwright.auto import settle
 from kernelwright.envs.hardware import Gpu
-from kernelwright.recipe import resolve
-from kernelwright.yaml_tree import Tree
+from kernelwright.recipe import parse_overrides, resolve
+from kernelwright.yaml_tree import Tree, merge, read_tree
+
+QUICKSTART = Path(__file__).parents[1] / "recipes" / "quickstart.yaml"
 
 TREE = Tree(
     {"model": {"name": "auto"}, "data": {"dialect": "auto"}}, {("model", "name"): "a.yaml:3:3"}
@@ -65,3 +68,78 @@ def test_the_recipe_grpo_resolves_wherever_it_is_started() -> None:
     resolved = resolve(Path(__file__).parents[1] / "recipes" / "grpo.yaml")
     assert len(resolved.chosen) >= 2
     assert resolved.recipe.model.name != "auto"
+
+
+SUITES = ("train_suite", "sft_suite", "held_out_suite")
+
+
+def suites(*overrides: str, on: Sequence[Gpu]) -> list[str | None]:
+    """Of the quickstart with these, where there are such GPUs: its suites."""
+    tree = merge(read_tree(QUICKSTART), parse_overrides(overrides))
+    found, lines = settle(tree, on, nvcc=True)
+    data = found.values["data"]
+    assert sum("sizes=gpu" in line for line in lines) == sum(
+        data[name] != tree.values["data"].get(name) for name in SUITES
+    )
+    return [data[name] for name in SUITES]
+
+
+ON_CPU = ["starter:rl", "starter:sft", "starter:held_out"]
+ON_TRAIN = "starter:train?sizes=gpu"
+ON_GPU = [f"{one}?sizes=gpu" for one in ON_CPU]
+
+
+@pytest.mark.parametrize("dialect", ["cuda", "triton", "inline"])
+def test_suites_have_gpu_sizes_where_answers_are_timed_on_a_gpu(dialect: str) -> None:
+    assert suites(f"data.dialect={dialect}", on=[gpu(80)]) == ON_GPU
+    assert suites(f"data.dialect={dialect}", on=[]) == ON_CPU
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["data.dialect=cpp"],
+        ["data.dialect=cuda", "judge.ray_address=auto"],
+        ["data.dialect=cuda", "judge.timed=false", "eval.timed=false"],
+        ["data.dialect=cuda", "judge.timed=false", "stages=[sft, grpo]"],
+        ["data.dialect=cuda", "eval.timed=false", "stages=[sft, eval]"],
+        ["data.dialect=cuda", "stages=[sft]"],
+    ],
+)
+def test_suites_keep_cpu_sizes_where_nothing_is_timed_on_this_machines_gpu(
+    overrides: list[str],
+) -> None:
+    assert suites(*overrides, on=[gpu(80)]) == ON_CPU
+
+
+@pytest.mark.parametrize("timed", ["judge.timed=true", "eval.timed=true", "eval.greedy=true"])
+def test_one_timed_stage_gives_all_suites_of_a_recipe_gpu_sizes(timed: str) -> None:
+    untimed = ("data.dialect=cuda", "judge.timed=false", "eval.timed=false")
+    assert suites(*untimed, timed, on=[gpu(80)]) == ON_GPU
+
+
+def test_a_recipe_that_says_its_sizes_keeps_them_as_does_a_suite_of_another_kind() -> None:
+    said = ["starter:rl?sizes=cpu", "kernelbench:mine", "starter:held_out?sizes=gpu"]
+    words = [f"data.{name}={one}" for name, one in zip(SUITES, said, strict=True)]
+    assert suites("data.dialect=cuda", *words, on=[gpu(80)]) == said
+
+
+def test_suites_that_a_recipe_leaves_to_the_default_get_gpu_sizes_too() -> None:
+    found, lines = settle(Tree({"data": {"dialect": "triton"}}, {}), [gpu(80)], nvcc=False)
+    data = {"dialect": "triton", "train_suite": ON_TRAIN, "held_out_suite": ON_GPU[-1]}
+    assert found.values["data"] == data
+    assert lines[0] == f"data.train_suite: {ON_TRAIN} (answers are timed on a GPU)"
+    assert found.origins["data", "train_suite"] == "default: auto"
+
+
+@pytest.mark.parametrize("wrong", [{"data": 5}, {"stages": 5}, {"data": {"train_suite": 5}}])
+def test_a_recipe_with_a_mistake_is_left_to_whoever_says_so(wrong: dict[str, object]) -> None:
+    cuda: dict[str, object] = {"judge": 5, "data": {"dialect": "cuda"}}
+    found, _ = settle(merge(Tree(cuda, {}), Tree(wrong, {})), [gpu(80)], nvcc=False)
+    assert found.values["judge"] == 5
+    assert 5 in (found.values["data"], found.values.get("stages"), _trained(found))
+
+
+def _trained(tree: Tree) -> object:
+    data = tree.values["data"]
+    return data.get("train_suite") if isinstance(data, dict) else None

@@ -22,6 +22,7 @@ from kernelwright.envs.types import Baseline, Case, Problem, Role
 from kernelwright.envs.workers import compile_baseline
 from kernelwright.envs.workers.compile_baseline import (
     CompiledBaseline,
+    Place,
     cache_file,
     compiled_baselines,
 )
@@ -78,7 +79,7 @@ OTHERWISE = with_forward("otherwise", WHILE_COMPILED + "x + 1")
 @pytest.fixture(scope="module")
 def measured() -> CompiledBaseline:
     cache_file(PROBLEM).unlink(missing_ok=True)
-    return compiled_baselines([PROBLEM])[0]
+    return compiled_baselines([PROBLEM], "cpp")[0]
 
 
 def test_a_compiled_module_is_timed_in_turns_with_the_eager_one(measured: CompiledBaseline) -> None:
@@ -98,7 +99,7 @@ def test_what_was_measured_is_read_again_and_nothing_is_started(
     done: list[bool] = []
     monkeypatch.setattr(subprocess, "Popen", refuse)
     renamed = replace(PROBLEM, name="the same by another name")
-    found = compiled_baselines([PROBLEM, renamed], lambda: done.append(True))
+    found = compiled_baselines([PROBLEM, renamed], "cpp", lambda: done.append(True))
     assert found == [measured, measured]
     assert len(done) == 2
 
@@ -118,7 +119,7 @@ def test_another_torch_or_other_cases_are_measured_anew(monkeypatch: pytest.Monk
 def test_what_torch_compile_refuses_or_gets_wrong_is_no_baseline(
     problem: Problem, why: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    found = compiled_baselines([problem])[0]
+    found = compiled_baselines([problem], "cpp")[0]
     assert found.timing is None
     assert found.reason
     assert found.reason.startswith("torch.compile: ")
@@ -131,7 +132,7 @@ def test_a_module_too_quick_for_the_clock_is_no_baseline() -> None:
     code = CODE.replace("torch.relu(x * self.scale)", "x * self.scale")
     tiny = replace(PROBLEM, name="tiny", code=code, cases=(Case(name="timed", sizes=(("N", 8),)),))
     cache_file(tiny).unlink(missing_ok=True)
-    found = compiled_baselines([tiny])[0]
+    found = compiled_baselines([tiny], "cpp")[0]
     assert (found.timing, found.reason) == (None, compile_baseline.NO_SPEED)
 
 
@@ -141,7 +142,7 @@ def test_a_measurement_that_is_stopped_leaves_no_process() -> None:
     stop, found = threading.Event(), list[CompiledBaseline]()
     core = min(os.sched_getaffinity(0))
     thread = threading.Thread(
-        target=lambda: found.append(compile_baseline._ask_process(hangs, core, stop))
+        target=lambda: found.append(compile_baseline._ask_process(hangs, Place(core=core), stop))
     )
     thread.start()
     while len(living_below(os.getpid()) - before) < 4:  # it, a sandbox, and the module's process

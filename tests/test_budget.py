@@ -37,8 +37,8 @@ PROBE = Probe(
 def _this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """8 GB free, two cores, no GPU."""
     monkeypatch.setattr(kernelwright.budget, "available_bytes", lambda: 8_000_000_000)
-    monkeypatch.setattr(kernelwright.budget, "cores", lambda: 2)
-    monkeypatch.setattr(kernelwright.budget, "gpus", list)
+    monkeypatch.setattr(kernelwright.budget, "default_workers", lambda _: 2)
+    monkeypatch.setattr(kernelwright.budget, "visible_gpus", tuple)
 
 
 def recipe(**changed: Any) -> Recipe:

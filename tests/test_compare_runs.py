@@ -111,7 +111,7 @@ def test_a_run_is_compared_by_what_it_ended_with_and_a_side_by_its_name(tmp_path
     run_folder(tmp_path, {"a": [WRONG]}, "eval_greedy", temperature=1.0)
     assert [one.evaluation.verdict for one in read_side(run).records] == [Verdict.CORRECT]
     assert read_side(f"{run}:before").name == f"{run}, before training"
-    assert read_side(f"{run}:greedy").asked == {"temperature": 0.0}
+    assert read_side(f"{run}:greedy").asked == {"temperature": 0.0, "precision": "ieee"}
 
 
 @pytest.mark.parametrize(
@@ -151,3 +151,20 @@ def test_a_program_gets_the_same_as_json(tmp_path: Path) -> None:
     found = json.loads(CliRunner().invoke(app, ["compare", run, run, "--json"]).stdout)
     assert found["scores"][0]["correct_rate"] == 1
     assert found["correct_rate"] == {"mean": 0, "low": 0, "high": 0, "problems": 1}
+
+
+def test_sides_timed_with_and_without_tf32_are_not_compared_in_speed() -> None:
+    on_device = [("tf32", 0.0)], [("tf32", 1.0)]
+    sides = [{"a": [replace(RIGHT, facts=tuple(facts))] * 2} for facts in on_device]
+    found = compared(*sides)
+    assert (found.speed_ratio, found.fast_1) == (None, None)
+    assert "they were timed with and without TF32: speeds do not compare" in found.remarks
+    assert compared(sides[1], sides[1]).speed_ratio is not None
+
+
+def test_runs_judged_in_different_precision_say_so(tmp_path: Path) -> None:
+    older = read_side(run_folder(tmp_path / "older", {"a": [WRONG]}))
+    newer = run_folder(tmp_path / "newer", {"a": [WRONG]})
+    recipe = {"eval": {}, "judge": {"precision": "tf32"}}
+    (tmp_path / "newer" / "recipe.resolved.yaml").write_text(yaml.safe_dump(recipe))
+    assert "precision differs: ieee and tf32" in compare(older, read_side(newer)).remarks

@@ -48,6 +48,7 @@ def test_the_quickstart_contradicts_nothing() -> None:
     [
         (["data.held_out_suite=starter:sft"], "data.sft_suite: "),
         (["data.held_out_suite=starter:rl"], "data.train_suite: "),
+        (["data.held_out_suite=starter:rl?sizes=gpu"], "data.train_suite: "),
         (["data.held_out_suite=starter:rl", "stages=[sft, eval]"], ""),
         (["data.held_out_suite=starter:sft", "stages=[grpo, eval]"], ""),
         (["data.held_out_suite=starter:sft", "stages=[sft, grpo]"], ""),

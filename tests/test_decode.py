@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.rl.decode import Sampled, _choose, sample
+from kernelwright.rl.kv_slots import Slots
 from kernelwright.rl.models import load_base
 from tests.tiny_model import save_tiny
 
@@ -130,6 +131,30 @@ def generated_without_end(model: Any, prompt: list[int], tokens: int) -> list[in
     )
     answer: list[int] = found[0, len(prompt) :].tolist()
     return answer
+
+
+def test_on_a_gpu_room_grows_by_doubling_up_to_the_longest_answer(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the tokens are the same. Only what a GPU changes is taken from it here: no memory."""
+    rooms: list[int] = []
+
+    class GpuSlots(Slots):
+        def __init__(self, count: int, _: Any, most: int) -> None:
+            super().__init__(count, torch.device("cuda"), most)
+
+        def _grow(self, width: int) -> None:
+            super()._grow(width)
+            rooms.append(self.room)
+
+    monkeypatch.setattr("kernelwright.rl.kv_slots.ROOM", 16)
+    monkeypatch.setattr("kernelwright.rl.decode.Slots", GpuSlots)
+    model = load_base(folder, dtype="float32", device="cpu")
+    asked = {"max_new_tokens": 150, "temperature": 0, "end_token_ids": (), "seed": 0}
+    found = sample(model, prompts()[:1], **asked)
+    assert list(dict.fromkeys(rooms)) == [16, 32, 64, 128, 176]
+    monkeypatch.undo()
+    assert found[0].token_ids == sample(model, prompts()[:1], **asked)[0].token_ids
 
 
 def test_the_adapter_is_used_as_it_is_now(folder: str) -> None:

@@ -35,8 +35,11 @@ EVALS_MAY_TAKE = {
 HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "bitsandbytes", "wandb")
 REFERENCE_PROCESS = (
     "envs.reference.near_ties",
+    "envs.reference.precision",
     "envs.reference.process",
+    "envs.reference.tf32",
     "envs.reference.torch_compile",
+    "envs.reference.torch_peaks",
     "envs.replay.torch_clock",
     "envs.reference.least_work",
     "envs.reference.products",

@@ -339,7 +339,7 @@ def test_two_kernels_compare_the_same_whatever_the_baseline(
 def test_against_a_compile_that_gains_nothing_speeds_are_those_against_eager(
     findings: list[Evaluation],
 ) -> None:
-    found = against_compile((one, EAGER) for one in findings)
+    found = against_compile((one, EAGER, "") for one in findings)
     whole = scores(findings)
     assert (found.n, found.fast_1) == (whole.n, whole.fast_1)
     assert found.geomean_speedup == pytest.approx(whole.geomean_speedup)
@@ -352,10 +352,10 @@ def test_a_kernel_has_to_be_faster_than_compile_to_count_as_fast(
     timing = finding(Verdict.CORRECT, compiled).timing
     assert timing
     baseline = timing.speedup
-    found = against_compile((finding(Verdict.CORRECT, one), baseline) for one in kernels)
+    found = against_compile((finding(Verdict.CORRECT, one), baseline, "") for one in kernels)
     assert found.fast_1 == sum(one > compiled for one in kernels) / len(kernels)
 
 
 def test_without_samples_nothing_is_known_against_compile() -> None:
-    found = against_compile([(finding(Verdict.UNJUDGED), EAGER)])
+    found = against_compile([(finding(Verdict.UNJUDGED), EAGER, "")])
     assert (found.n, found.fast_1, found.geomean_speedup) == (0, None, None)

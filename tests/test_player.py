@@ -114,6 +114,22 @@ def test_checks_begin_while_others_are_sampled_and_timing_waits_for_the_last() -
     assert set(played.seconds) == set()
 
 
+def test_memory_is_given_back_before_checks_that_may_wait_for_it_are_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judge, given_back = ScriptedJudge(), threading.Event()
+    judge_one = judge.evaluate_many
+
+    def evaluate_many(jobs: Any, **options: Any) -> Any:
+        assert given_back.wait(10), "the judge waits for memory that nobody gives back"
+        return judge_one(jobs, **options)
+
+    judge.evaluate_many = evaluate_many  # type: ignore[method-assign]
+    monkeypatch.setattr("kernelwright.rl.player.give_back", given_back.set)
+    (row,) = player(judge, [RIGHT]).play([ask()])
+    assert row.evaluation.verdict is Verdict.CORRECT
+
+
 def test_a_judge_that_cannot_go_on_is_heard() -> None:
     judge = ScriptedJudge()
 

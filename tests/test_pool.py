@@ -20,11 +20,12 @@ from pathlib import Path
 import pytest
 
 import kernelwright.envs.hardware
+import kernelwright.envs.workers.pool
 from kernelwright.envs.hardware import Gpu, shared_gpus
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.locks import FOLDER
-from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Verdict
-from kernelwright.envs.workers.pool import JudgeError, Worker, shared_cores
+from kernelwright.envs.types import Candidate, Case, Dialect, Evaluation, Problem, Verdict
+from kernelwright.envs.workers.pool import JudgeError, Worker, default_workers, shared_cores
 from kernelwright.processes import living_below, still_alive
 
 pytestmark = pytest.mark.sandbox
@@ -232,6 +233,59 @@ def test_judges_that_share_a_machine_have_gpus_of_their_own_while_there_are_enou
     if of <= count:
         assert sum(map(len, shares)) == count
         assert [share[0] for share in shares] == list(gpus(of)), "torchrun gives rank n GPU n"
+
+
+@pytest.mark.parametrize(
+    ("count", "share", "dialect", "wanted"),
+    [
+        (0, (0, 1), "triton", 16),
+        (1, (0, 1), "triton", 4),
+        (1, (0, 1), None, 4),
+        (1, (0, 1), "cpp", 16),
+        (2, (0, 1), "cuda", 8),
+        (8, (0, 1), "cuda", 16),
+        (4, (3, 4), "inline", 4),
+        (3, (2, 4), "cuda", 3),
+        (1, (1, 2), "cuda", 2),
+        (1, (7, 8), "cuda", 1),
+    ],
+)
+def test_at_most_four_workers_keep_a_context_on_a_gpu_and_every_core_has_one_without(
+    count: int,
+    share: tuple[int, int],
+    dialect: Dialect | None,
+    wanted: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in (kernelwright.envs.hardware, kernelwright.envs.workers.pool):
+        monkeypatch.setattr(module, "gpus", lambda: gpus(count))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
+    assert default_workers(dialect, share) == wanted
+
+
+def test_a_judge_with_a_gpu_has_four_workers_and_more_where_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in (kernelwright.envs.hardware, kernelwright.envs.workers.pool):
+        monkeypatch.setattr(module, "gpus", lambda: gpus(1))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
+    started: list[int] = []
+
+    class Unstarted(Worker):
+        def __init__(self, core: int) -> None:
+            self.core = core
+            started.append(core)
+
+        def hang_up(self) -> None:
+            pass
+
+        def end(self) -> None:
+            pass
+
+    for workers, wanted in ((None, 4), (6, 6)):
+        started.clear()
+        with Judge(workers, hire=Unstarted) as judge:
+            assert judge.workers == len(started) == wanted
 
 
 def test_a_worker_sees_its_gpu_and_no_other() -> None:

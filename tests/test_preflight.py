@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.envs.hardware import Gpu
+from kernelwright.envs.hardware import Gpu, GpuError
 from kernelwright.launch import start
 from kernelwright.machine import EXTRAS
 from kernelwright.preflight import preflight, unprepared
 from kernelwright.recipe import resolve
+from kernelwright.rl.models import load_base, on_gpu
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
@@ -68,10 +69,27 @@ def test_a_gpu_that_torch_cannot_use_is_told_before_all_is_done_without_it(
     recipe = resolve(FIXTURES / "base.yaml", ["stages=[eval]"]).recipe
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     seen = Gpu(uuid="GPU-0", name="H100", driver="1.0", architecture=90, memory_bytes=80 << 30)
-    monkeypatch.setattr("kernelwright.preflight.gpus", lambda: (seen,))
+    monkeypatch.setattr("kernelwright.preflight.visible_gpus", lambda: (seen,))
     (reason,) = unprepared(recipe)
     assert reason.startswith("H100 is here (driver 1.0), and torch")
     assert reason.endswith("hide the GPU with CUDA_VISIBLE_DEVICES=")
+
+
+def test_a_gpu_that_torch_sees_and_the_judge_does_not_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import torch
+
+    recipe = resolve(FIXTURES / "base.yaml", ["stages=[eval]"]).recipe
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "H100")
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    (reason,) = unprepared(recipe)
+    assert reason.startswith("torch uses H100, and nvidia-smi lists no GPU for the judge: ")
+    with pytest.raises(GpuError, match="torch uses H100"):
+        load_base("smollm2-135m")
+    monkeypatch.setattr(torch.version, "cuda", None)  # as on an AMD GPU, which no answer is for
+    assert on_gpu()
 
 
 @pytest.mark.parametrize("kind", ["FSDP", "DEEPSPEED"])

@@ -176,8 +176,10 @@ def test_a_problem_that_changed_since_is_not_judged_in_its_place(run: Path) -> N
 
 def test_a_training_run_names_its_suites_in_its_recipe(tmp_path: Path, problem: Problem) -> None:
     text = f"data:\n  train_suite: '{SUITE}'\n  held_out_suite: starter:held_out\n"
+    text += "  sft_suite: starter:sft?sizes=gpu\n"
     (tmp_path / "recipe.resolved.yaml").write_text(text)
-    keys = [problem.key, *(one.key for one in load_suite("starter:train").problems[:1])]
+    suites = ("starter:train", "starter:sft?sizes=gpu")
+    keys = [problem.key, *(load_suite(one).problems[0].key for one in suites)]
     for key in keys:
         record = Record(
             stage="grpo",

@@ -121,7 +121,7 @@ def test_compiled_baselines_are_a_stage_of_their_own_where_the_recipe_asks(
     monkeypatch.setattr(
         kernelwright.train,
         "keep_baselines",
-        lambda folder, problems, advance: asked.append((folder, len(problems))),
+        lambda folder, problems, dialect, advance: asked.append((folder, len(problems))),
     )
     section = {"baseline": baseline, "problems": 2}
     recipe = Recipe.model_validate(

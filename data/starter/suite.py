@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from kernelwright.data.starter.blueprint import Blueprint
 from kernelwright.data.starter.families import blueprints
+from kernelwright.data.starter.gpu_sizes import gpu_problem
 from kernelwright.data.starter.split import half_of, is_held_out
 from kernelwright.data.suite_check import is_admitted, read_admissions
 from kernelwright.envs.reference.asked import ours
@@ -16,18 +18,25 @@ ADMISSION_FILE = Path(__file__).with_name("admission.json")
 SPLITS = ("train", "sft", "rl", "held_out")
 """`sft` and `rl` are the two halves of `train`: to learn what RL adds, it needs problems whose
 kernels were never shown."""
+SIZES: Mapping[str, Callable[[Blueprint], Problem]] = {
+    "cpu": Blueprint.problem,
+    "gpu": gpu_problem,
+}
+"""What candidates are timed on: sizes for a core, or for a GPU (gpu_sizes.py)."""
+USUAL = "cpu"
 
 
 @lru_cache
-def admitted() -> tuple[tuple[Blueprint, Problem], ...]:
-    """(blueprint, problem) of every admitted family.
+def admitted(sizes: str = USUAL) -> tuple[tuple[Blueprint, Problem], ...]:
+    """(blueprint, problem) of every admitted family, timed on these sizes: one of SIZES.
 
+    A problem is admitted at the usual sizes, on which it is checked at all others.
     Raises StaleAdmissionError if a problem is not the one that was checked: `python -m
     scripts.admit` checks all of them again.
     """
     admissions = read_admissions(ADMISSION_FILE)
-    rows = ((blueprint, blueprint.problem()) for blueprint in blueprints())
-    found = tuple(row for row in rows if is_admitted(row[1], admissions))
+    chosen = [one for one in blueprints() if is_admitted(one.problem(), admissions)]
+    found = tuple((blueprint, SIZES[sizes](blueprint)) for blueprint in chosen)
     ours(problem for _, problem in found)
     return found
 
@@ -37,21 +46,24 @@ def splits_of(blueprint: Blueprint) -> tuple[str, ...]:
     return ("held_out",) if is_held_out(blueprint) else ("train", half_of(blueprint))
 
 
-def in_split(split: str) -> list[tuple[Blueprint, Problem]]:
+def in_split(split: str, sizes: str = USUAL) -> list[tuple[Blueprint, Problem]]:
     """(blueprint, problem) of each family of a split: one of SPLITS, or '' for all."""
-    return [row for row in admitted() if not split or split in splits_of(row[0])]
+    return [row for row in admitted(sizes) if not split or split in splits_of(row[0])]
 
 
-def load_starter(split: str) -> tuple[Problem, ...]:
-    """The problems of a split: one of SPLITS, or '' for all."""
-    return tuple(problem for _, problem in in_split(split))
+def load_starter(split: str, sizes: str = USUAL) -> tuple[Problem, ...]:
+    """The problems of a split: one of SPLITS, or '' for all. Raises ValueError for other sizes."""
+    if sizes not in SIZES:
+        raise ValueError(f"sizes={sizes} is neither of {', '.join(SIZES)}")
+    return tuple(problem for _, problem in in_split(split, sizes))
 
 
 def dropped_operations() -> dict[str, list[str]]:
-    """Problem key → its code less one operation each, of every family."""
-    return {problem.key: codes for problem, codes in map(job, blueprints())}
+    """Problem key → its code less one operation each, of every family at all sizes."""
+    jobs = (job(one, sizes) for one in blueprints() for sizes in SIZES)
+    return {problem.key: codes for problem, codes in jobs}
 
 
-def job(blueprint: Blueprint) -> tuple[Problem, list[str]]:
+def job(blueprint: Blueprint, sizes: str = USUAL) -> tuple[Problem, list[str]]:
     """A blueprint's problem, and its code less one operation each."""
-    return blueprint.problem(), [blueprint.code(expression) for expression in blueprint.dropped]
+    return SIZES[sizes](blueprint), [blueprint.code(expression) for expression in blueprint.dropped]

@@ -16,12 +16,12 @@ from kernelwright.envs.referee.resolution import (
     resolved,
     steady,
 )
-from kernelwright.envs.referee.roofline import floor_ns, too_fast
+from kernelwright.envs.referee.roofline import Work, floor_ns, too_fast
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import Loaded, ReferenceProcess
 from kernelwright.envs.replay.counters import Facts
 from kernelwright.envs.sandbox.runtimes import Sandboxes
-from kernelwright.envs.types import Evaluation, Target, Timing, Verdict
+from kernelwright.envs.types import Evaluation, Precision, Target, Timing, Verdict
 
 Play = Callable[[Session, Sequence[int]], list[int]]
 """Plays these rounds of the timed case with a process of the candidate's, outputs compared → how
@@ -32,13 +32,20 @@ class Clock:
     """Times candidates one after another, beside one reference process. Not thread-safe."""
 
     def __init__(
-        self, reference: ReferenceProcess, sandboxes: Sandboxes, target: Target, pace: Pace
+        self,
+        reference: ReferenceProcess,
+        sandboxes: Sandboxes,
+        target: Target,
+        pace: Pace,
+        device_target: Callable[[], Target],
     ) -> None:
         self.reference = reference
         self.sandboxes = sandboxes
         self.target = target
         self.pace = pace
-        self.floors_ns: dict[str, float | None] = {}
+        self.device_target = device_target
+        self.works: dict[tuple[str, Precision], Work] = {}
+        """Problem, and how exact its answers are → the least that its timed case takes."""
         self.resolving: dict[tuple[str, bool, Place], Parts] = {}
         """Problem, whether on a device, and where → the rounds that decide whether speeds can be
         told."""
@@ -106,7 +113,8 @@ class Clock:
 
     def _timed(self, session: Session, timing: Timing, facts: Facts) -> Evaluation:
         """Correct, and so fast; or faster than the roofline, which is a cheat."""
-        floor = None if session.device else self._floor_ns(session.loaded)
+        target = self.device_target() if session.device else self.target
+        floor = floor_ns(self.work(session.loaded), target)
         facts = facts if floor is None else (*facts, ("floor_ns", floor))
         median_ns = median(timing.candidate_ns)
         if too_fast(median_ns, floor):
@@ -132,9 +140,10 @@ class Clock:
         nothing = nothing_native(self.sandboxes, place_of(session.built), spec)
         return draws.baseline_ns(loaded, numbers, nothing, huge=session.huge, warm=session.warm)
 
-    def _floor_ns(self, loaded: Loaded) -> float | None:
-        """The roofline of a problem's timed case (envs/referee/roofline.py), worked out once."""
-        if loaded.key not in self.floors_ns:
-            work = self.reference.work(loaded, loaded.timed)
-            self.floors_ns[loaded.key] = floor_ns(work, self.target)
-        return self.floors_ns[loaded.key]
+    def work(self, loaded: Loaded) -> Work:
+        """The least that a problem's timed case takes, worked out once. On a core, for which a GPU
+        need not be held."""
+        place = (loaded.key, loaded.precision)
+        if place not in self.works:
+            self.works[place] = self.reference.work(loaded, loaded.timed)
+        return self.works[place]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from kernelwright.envs.abi import UnsupportedDtypeError
 from kernelwright.envs.candidate.clock import Clock
@@ -25,6 +26,7 @@ from kernelwright.envs.reference.client import (
 )
 from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.replay.counters import split_counters
+from kernelwright.envs.replay.device_memory import DeviceFullError, MemoryWait
 from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
@@ -33,6 +35,7 @@ from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.types import (
     Candidate,
     Evaluation,
+    Precision,
     Problem,
     Target,
     Verdict,
@@ -61,6 +64,9 @@ EMULATED_TAKES = 4
 OUT_OF_TIME = ("wall_limit", "candidate_limit", "compile_timeout")
 """Reasons that a machine which is slow now may have brought about."""
 
+TF32 = "tf32"
+"""A fact of what ran on a GPU: 1 where float32 might be multiplied in TF32 there, else 0."""
+
 AnyCandidate = SandboxedCandidate | GpuCandidate
 
 
@@ -68,22 +74,38 @@ class WrongOutputError(Exception):
     """An output that was compared and is not right. A fact about the candidate."""
 
 
+def no_peaks(gpu: Gpu) -> Target:
+    """Of a GPU that nobody has measured."""
+    return Target(name=gpu.environment)
+
+
 class Evaluator:
     """Judges candidates one after another, with one reference process. Not thread-safe.
 
-    With a GPU, dialects that launch kernels are replayed on it.
+    With a GPU, dialects that launch kernels are replayed on it: in this precision, and with the
+    peaks that `device_target` measures there, which is called while nobody else uses the GPU.
     """
 
-    def __init__(self, config: JudgingConfig, target: Target, gpu: Gpu | None = None) -> None:
+    def __init__(
+        self,
+        config: JudgingConfig,
+        target: Target,
+        gpu: Gpu | None = None,
+        precision: Precision = Precision.IEEE,
+        device_target: Callable[[Gpu], Target] = no_peaks,
+    ) -> None:
         look_again()
         self.config = config
         self.target = target
         self.gpu = gpu
+        self.precision = precision
         self.reference = ReferenceProcess(gpu)
         self.sandboxes = Sandboxes()
+        self.memory = MemoryWait()
         self.loaded: Loaded | None = None
         self.draws = Draws(self.reference, 0)
-        self.clock = Clock(self.reference, self.sandboxes, target, config.pace)
+        peaks = partial(device_target, gpu) if gpu else partial(Target, name="no GPU")
+        self.clock = Clock(self.reference, self.sandboxes, target, config.pace, peaks)
 
     def judge(
         self, problem: Problem, candidate: Candidate, *, timed: bool, seed: int
@@ -101,6 +123,8 @@ class Evaluator:
             evaluation = Evaluation(
                 verdict=Verdict.UNJUDGED, reason="reference_failed", log=str(error)
             )
+        except DeviceFullError as error:
+            evaluation = Evaluation(verdict=Verdict.UNJUDGED, reason="device_full", log=str(error))
         return replace(
             evaluation,
             sandbox_level=sandbox_level(),
@@ -112,7 +136,7 @@ class Evaluator:
     def _judge(self, problem: Problem, candidate: Candidate, timed: bool, seed: int) -> Evaluation:
         if not candidate.source.strip():
             return Evaluation(verdict=Verdict.NO_KERNEL, reason="empty_source")
-        loaded = self._load(problem)
+        loaded = self._load(problem, self.precision if self.gpu else Precision.IEEE)
         dialect = DIALECTS[candidate.dialect]
         built = dialect.build(candidate, loaded.specs, self.sandboxes)
         if isinstance(built, Evaluation):
@@ -132,10 +156,18 @@ class Evaluator:
     def _played(
         self, key: str, loaded: Loaded, built: Built, seed: int, *, timed: bool
     ) -> Evaluation:
-        """The evaluation of what was built: on the GPU, or in a process of its own."""
+        """The evaluation of what was built: on the GPU, or in a process of its own, where float32
+        is IEEE's."""
+        return self.memory.run(lambda: self._played_once(key, loaded, built, seed, timed=timed))
+
+    def _played_once(
+        self, key: str, loaded: Loaded, built: Built, seed: int, *, timed: bool
+    ) -> Evaluation:
+        gpu = self.gpu if built.on_device else None
+        loaded = self._load(loaded.problem, self.precision if gpu else Precision.IEEE)
         session = Session(key, loaded, built, self._draws(seed), [], built.log)
-        if built.on_device is not None and self.gpu is not None:
-            return self._replay(session, built.on_device, self.gpu, timed)
+        if built.on_device and gpu:
+            return self._replay(session, built.on_device, gpu, timed)
         if not built.playable:
             log = f"{built.log}it builds; nothing on this machine can run it\n"
             return failed("built_only", log, Verdict.UNJUDGED)
@@ -148,12 +180,13 @@ class Evaluator:
             return False
         return self._played(key, loaded, rest, seed, timed=False).verdict is Verdict.CORRECT
 
-    def _load(self, problem: Problem) -> Loaded:
-        if self.loaded is None or self.loaded.key != problem.key:
+    def _load(self, problem: Problem, precision: Precision) -> Loaded:
+        known = self.loaded
+        if known is None or (known.key, known.precision) != (problem.key, precision):
             self.draws.close()
             self.loaded = None  # the reference process forgets it, even where the next one fails
-            self.loaded = self.reference.load(problem)
-        return self.loaded
+            known = self.loaded = self.reference.load(problem, precision)
+        return known
 
     def _draws(self, seed: int) -> Draws:
         if self.draws.seed != seed:
@@ -177,6 +210,8 @@ class Evaluator:
     def _replay(self, session: Session, on_device: GpuReplay, gpu: Gpu, timed: bool) -> Evaluation:
         """The same on a GPU, which is ours alone meanwhile. The process that replays is trusted and
         idle between rounds, so one of them plays every part."""
+        if timed:
+            self.clock.work(session.loaded)
         with exclusive(gpu.uuid):
             limit_s = self.config.round_limit_s
             device = session.device = GpuCandidate(on_device, gpu, self.sandboxes, limit_s)
@@ -185,7 +220,10 @@ class Evaluator:
                 evaluation = self._run(session, timed)
             finally:
                 log = device.close()
-            return replace(evaluation, log=session.built.log + log)
+                if timed:
+                    self.reference.release()
+            facts = (*evaluation.facts, (TF32, float(self.precision is Precision.TF32)))
+            return replace(evaluation, log=session.built.log + log, facts=facts)
 
     def _play(self, session: Session, part: Callable[[AnyCandidate], None]) -> None:
         """Plays a part with a fresh process of the candidate, which is gone afterwards."""

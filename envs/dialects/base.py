@@ -65,6 +65,8 @@ class DialectSpec(Protocol):
     """What Pygments calls the language."""
     is_device_code: bool
     """Whether it computes on a GPU: without one its answers are checked and have no speed."""
+    runs_on_gpu: bool
+    """Whether a GPU, where there is one, runs its answers."""
     has_triples: bool
     """Whether there are examples to imitate (data/triples.py)."""
 

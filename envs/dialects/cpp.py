@@ -31,6 +31,7 @@ class Cpp:
     suffix, lexer = ".cpp", "cpp"
     sign = None
     is_device_code = False
+    runs_on_gpu = False
     has_triples = True
 
     def lacking(self) -> str | None:

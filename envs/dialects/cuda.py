@@ -57,6 +57,7 @@ class Cuda:
     suffix, lexer = ".cu", "cuda"
     sign = None
     is_device_code = True
+    runs_on_gpu = True
     has_triples = True
 
     def lacking(self) -> str | None:

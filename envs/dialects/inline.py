@@ -76,6 +76,7 @@ class Inline:
     suffix, lexer = ".py", "python"
     sign = re.compile("load_inline")
     is_device_code = False
+    runs_on_gpu = True
     has_triples = False
 
     def lacking(self) -> str | None:

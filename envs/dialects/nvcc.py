@@ -36,7 +36,7 @@ _SCRIPT = """
 set -e; {first}; mkdir keep; "$@"; cd keep
 if [ -e {stem}.ptx ]; then mv {stem}.ptx {only}; fi
 {reports}
-tar -cf - -C /scratch {library} -C /scratch/keep {stem}.*.ptx *.info >&3
+tar -cf - -C .. {library} -C keep {stem}.*.ptx *.info >&3
 """
 """PTX is called after its generation only where there are several."""
 

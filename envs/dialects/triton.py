@@ -61,6 +61,7 @@ class Triton:
     suffix, lexer = ".triton.py", "python"
     sign = re.compile(r"^\s*@\s*(?:triton\.)?jit\b", re.MULTILINE)
     is_device_code = True
+    runs_on_gpu = True
     has_triples = True
 
     def lacking(self) -> str | None:

@@ -51,6 +51,11 @@ struct Limits {
   uint32_t uid = 0;       // 0: stay who we are
   Starts starts = Starts::kThreads;
   std::vector<std::string> readable;  // folders that may be opened, besides the system's
+  // Where no namespaces can be had (envs/sandbox/process_level.py): the job's folder, the user that
+  // ends its processes, and folders of which only the names may be read. `readable` is then all.
+  std::string folder;
+  uint32_t killer = 0;
+  std::vector<std::string> listed;
 };
 
 #if defined(__x86_64__)
@@ -94,6 +99,12 @@ constexpr uint32_t kDenied[] = {
     SYS_shmget,        SYS_msgget,           SYS_semget,            SYS_seccomp,
     SYS_syslog,        kCreateRuleset,       kAddRule,              kRestrictSelf,
 };
+// What an ipc namespace of its own would make harmless: queues and shared memory of the System's and
+// POSIX's kind that others have made.
+constexpr uint32_t kDeniedWithoutNamespaces[] = {
+    SYS_shmat, SYS_shmctl, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_semop, SYS_semtimedop, SYS_semctl,
+    SYS_mq_open, SYS_mq_unlink,
+};
 // System calls by which a kernel could leave a mark that the process of another candidate sees, or
 // that outlives it: attributes, times, modes and locks of files that are shown to both, what of them
 // is in memory, descriptors in flight, the numbers of unnamed files and pipes, the host's disks; and
@@ -125,8 +136,8 @@ constexpr uint32_t kNewNamespaces = 0x7e020080;  // CLONE_NEW{USER,NS,PID,NET,IP
 constexpr uint32_t kUnshares[] = {2, 6};         // CLOSE_RANGE_UNSHARE, alone or with CLOEXEC
 constexpr uint32_t kTerminalInput = 0x5412;      // TIOCSTI
 
-inline void filter_system_calls(Starts starts) {
-  const bool processes = starts == Starts::kProcesses;
+inline void filter_system_calls(const Limits& limits) {
+  const bool processes = limits.starts == Starts::kProcesses;
   std::vector<sock_filter> code;
   // 32 bits, of an argument the low half: all that the kernel reads of clone's flags and of
   // ioctl's command.
@@ -156,6 +167,11 @@ inline void filter_system_calls(Starts starts) {
   code.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kForeignBit, 0, 1));
   give(SECCOMP_RET_KILL_PROCESS);
   for (uint32_t number : kDenied) {
+    unless_equal_skip(number, 1);
+    refuse(EPERM);
+  }
+  for (uint32_t number : kDeniedWithoutNamespaces) {
+    if (limits.folder.empty()) break;
     unless_equal_skip(number, 1);
     refuse(EPERM);
   }
@@ -220,8 +236,9 @@ inline long landlock_version() { return syscall(kCreateRuleset, nullptr, 0, 1); 
 
 // Files: the system's are readable, /scratch is writable, all else does not exist. Also no TCP, no
 // signals and no abstract sockets to the outside, where this kernel knows those rules.
-inline void restrict_files(const std::vector<std::string>& readable) {
+inline void restrict_files(const Limits& limits) {
   const long version = landlock_version();
+  if (version < 1 && !limits.folder.empty()) die(kNoSandbox, "landlock");  // it is all there is
   if (version < 1) return;  // the sandbox level says so (envs/sandbox/levels.py)
   // Every right that this version knows: what a ruleset does not name stays allowed.
   const uint64_t known = version >= 5 ? 0xffff : version >= 3 ? 0x7fff : version == 2 ? 0x3fff : 0x1fff;
@@ -239,10 +256,17 @@ inline void restrict_files(const std::vector<std::string>& readable) {
     if (syscall(kAddRule, rules, 1, &rule, 0)) die(kNoSandbox, path);
     close(place);
   };
+  // Of a file the rights of folders are refused.
+  const auto allow_reading = [&](const char* path) {
+    struct stat what;
+    const bool is_folder = !stat(path, &what) && S_ISDIR(what.st_mode);
+    allow(path, kExecute | kReadFile | (is_folder ? kReadFolder : 0));
+  };
   for (const char* path : {"/usr", "/lib", "/lib64", "/bin", "/opt"}) {
-    allow(path, kExecute | kReadFile | kReadFolder);
+    if (limits.folder.empty()) allow_reading(path);
   }
-  for (const std::string& path : readable) allow(path.c_str(), kExecute | kReadFile | kReadFolder);
+  for (const std::string& path : limits.readable) allow_reading(path.c_str());
+  for (const std::string& path : limits.listed) allow(path.c_str(), kReadFolder);
   allow("/etc/ld.so.cache", kReadFile);
   allow("/proc/cpuinfo", kReadFile);
   allow("/etc/alternatives", kReadFile | kReadFolder | kExecute);
@@ -254,6 +278,7 @@ inline void restrict_files(const std::vector<std::string>& readable) {
 }
 
 inline void mount_scratch(const Limits& limits) {
+  if (!limits.folder.empty()) return;  // a folder that is there, its user's alone
   const uint32_t owner = limits.uid ? limits.uid : getuid();
   const std::string options = "size=" + std::to_string(limits.scratch_bytes) +
                               ",nr_inodes=4096,mode=0700,uid=" + std::to_string(owner) +

@@ -4,11 +4,17 @@
 //                   kernel that does nothing (`nothing`: what a round costs by itself), and CUDA's
 //                   host code, which runs to learn what it launches (`trace`)
 //   jail landlock   prints the version of Landlock that this kernel has
+//   jail end UID KILLER FOLDER   ends a user's processes and empties its folder (process_level.h)
 #include "player.h"
 #include "tracer.h"
 #include "zygote.h"
 
 int main(int argc, char** argv) {
+  if (argc == 5 && !strcmp(argv[1], "end")) {
+    kill_all(atoi(argv[2]), atoi(argv[3]));
+    empty_folder(argv[4]);
+    return 0;
+  }
   if (argc != 2) die(kBadUse, "usage");
   if (!strcmp(argv[1], "landlock")) return printf("%ld\n", landlock_version()) < 0;
   serve_jobs(atoi(argv[1]), [](const Job& job) {

@@ -14,9 +14,10 @@
 #include <functional>
 
 #include "harden.h"
+#include "process_level.h"
 
 constexpr int kFilesAtMost = 64;  // descriptors; envs/sandbox/zygote.py
-constexpr size_t kJobBytes = 1 << 16;
+constexpr size_t kJobBytes = 1 << 17;
 
 // Words: the mode, NAME=VALUE limits, readable=FOLDER, file=NAME (one descriptor each, in order) and
 // arg=WORD. Descriptors: the log, the channel (a socket, or the file that takes an artefact), then the files.
@@ -50,6 +51,9 @@ inline Job read_job(const char* words, size_t length, const std::vector<int>& de
     if (name == "cpu") job.limits.cpu_seconds = number();
     if (name == "scratch") job.limits.scratch_bytes = number();
     if (name == "starts") job.limits.starts = static_cast<Starts>(number());
+    if (name == "folder") job.limits.folder = value;
+    if (name == "killer") job.limits.killer = number();
+    if (name == "listed") job.limits.listed.push_back(value);
     if (name == "readable") job.limits.readable.push_back(value);
   }
   if (descriptors.size() != 2 + job.files.size()) die(kBadUse, "descriptors");
@@ -90,14 +94,16 @@ inline void settle(const Job& job) {
   set_limits(job.limits);
   drop_rights(job.limits);
   // As that user: /scratch is open to it alone, and our root has no CAP_DAC_OVERRIDE (rootfs.py).
-  if (chdir("/scratch")) die(kNoSandbox, "scratch");
+  // Without a mount of its own /scratch is a link to whatever folder a process is in.
+  const std::string& folder = job.limits.folder;
+  if (chdir(folder.empty() ? "/scratch" : folder.c_str())) die(kNoSandbox, "scratch");
   for (size_t i = 0; i < job.files.size(); ++i) copy_file(job.contents[i], job.files[i]);
   const int nothing = open("/dev/null", O_RDONLY);
   // First out of the way of the targets 0 to 3, then onto them.
   const int log = fcntl(job.log, F_DUPFD, 32), channel = fcntl(job.channel, F_DUPFD, 32);
   if (dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0 || dup2(channel, 3) < 0) die(kNoSandbox, "dup2");
   syscall(SYS_close_range, 4, ~0U, 0);
-  restrict_files(job.limits.readable);
+  restrict_files(job.limits);
 }
 
 // The first process of a namespace is immune to most signals, so the job proper is its child.
@@ -115,7 +121,7 @@ inline void settle(const Job& job) {
   if (worker == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     // Not in `settle`: it may refuse the very fork that made this process.
-    filter_system_calls(job.limits.starts);
+    filter_system_calls(job.limits);
     if (write(hardened[1], "", 1) != 1) die(kNoSandbox, "hardened");
     for (int end : hardened) close(end);
     start(job);
@@ -154,7 +160,9 @@ inline void serve_jobs(int control_socket, const Start& start) {
   Job job;
   for (std::vector<int> descriptors; receive_job(control_socket, &job, &descriptors);) {
     int pidfd = -1;
-    const long spaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_PIDFD | SIGCHLD;
+    const bool alone = job.limits.folder.empty();
+    if (!alone) prepare_process_level(job.limits);
+    const long spaces = (alone ? CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC : 0) | CLONE_PIDFD | SIGCHLD;
     // Raw: fork() takes no flags. Without a stack it returns twice as fork does; the pidfd comes in
     // the third argument on every processor (the order of the last two, both null, differs).
     const pid_t child = syscall(SYS_clone, spaces, nullptr, &pidfd, nullptr, nullptr);
@@ -168,6 +176,7 @@ inline void serve_jobs(int control_socket, const Start& start) {
     close(pidfd);
     int status = 0;
     while (waitpid(child, &status, 0) != child) {}
+    if (!alone) end_processes_of(job.limits);
     tell(control_socket, 'X', WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), -1);
   }
 }

@@ -2,7 +2,7 @@
 
 A candidate's process ends with a code of `EXITS`, nothing to its advantage: an answer that ends it
 so only convicts itself. The trusted process that replays launches on a GPU ends with one of
-`REPLAY_EXITS`, or with `DEVICE_LOST`. No code means two things.
+`REPLAY_EXITS`, or with `DEVICE_LOST` or `DEVICE_FULL`. No code means two things.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ EMULATED_EXITS = {
 DEVICE_LOST = 80
 """The device or its driver is at fault, and nobody's answer."""
 ILLEGAL_ADDRESS, LAUNCH_FAILED, INPUTS_CHANGED, OUT_OF_BOUNDS = 81, 82, 83, 84
+DEVICE_FULL = 85
+"""Others hold the device's memory: what was asked for would fit without them."""
+DEVICE_TOO_SMALL = 86
 
 REPLAY_EXITS = {
     OUT_OF_MEMORY: (Verdict.CRASHED, "out_of_memory"),
@@ -51,4 +54,5 @@ REPLAY_EXITS = {
     LAUNCH_FAILED: (Verdict.CRASHED, "launch_failed"),
     INPUTS_CHANGED: (Verdict.WRONG, "inputs_changed"),
     OUT_OF_BOUNDS: (Verdict.WRONG, "out_of_bounds"),
+    DEVICE_TOO_SMALL: (Verdict.UNJUDGED, "device_too_small"),
 }

@@ -77,6 +77,8 @@ WORDS: dict[Side, dict[str, str]] = {
         "built_only": "it builds; nothing here can run it",
         "no_nvcc": "nvcc is missing",
         "no_triton": "Triton is missing",
+        "device_too_small": "its problem is too large for this GPU",
+        "device_full": "others held the memory of the GPU for minutes",
     },
     Side.JUDGE: {
         "worker_lost": "its worker died twice",

@@ -17,7 +17,8 @@ from kernelwright.envs.reference.client import (
     ReferenceGoneError,
     ReferenceProcess,
 )
-from kernelwright.envs.reference.module import ProblemError, Shapes, shapes_of
+from kernelwright.envs.reference.module import ProblemError, Shapes
+from kernelwright.envs.reference.on_meta import shapes_on_meta
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.types import Problem
 
@@ -51,7 +52,7 @@ def timed_shapes(problem: Problem) -> Shapes:
     """
     if problem.key not in _known:
         if problem.key in _ours:
-            found: Shapes | ProblemError = shapes_of(problem)
+            found: Shapes | ProblemError = shapes_on_meta(problem)
         else:
             (found,) = ask_each([problem], ReferenceProcess.shapes)
         if isinstance(found, ProblemError):

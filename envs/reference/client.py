@@ -25,7 +25,7 @@ from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.memfd import seal
-from kernelwright.envs.paths import SEARCHED
+from kernelwright.envs.paths import own_environment
 from kernelwright.envs.referee.layout import MESSAGE_BYTES, NUMPY_TYPES
 from kernelwright.envs.referee.roofline import Work
 from kernelwright.envs.referee.rounds import RoundPeer
@@ -34,10 +34,11 @@ from kernelwright.envs.reference.admission import Admission
 from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.reference.module import Shapes
 from kernelwright.envs.reference.on_meta import OnMeta
+from kernelwright.envs.replay.device_memory import DeviceFullError
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.limits import REFERENCE_LIMITS
 from kernelwright.envs.sandbox.zygote import Zygote
-from kernelwright.envs.types import Case, Problem, Tolerance, Verdict
+from kernelwright.envs.types import Case, Precision, Problem, Tolerance, Verdict
 
 ROUND_LIMIT_S = 60.0
 END_LIMIT_S = 10.0
@@ -73,6 +74,8 @@ class Loaded:
     """One for each output."""
     spreads: list[list[float]]
     """For each output, at least how far it varies from draw to draw."""
+    precision: Precision = Precision.IEEE
+    """What the tolerances and the expected outputs allow, and its rounds on a GPU have."""
 
     @cached_property
     def key(self) -> str:
@@ -232,6 +235,7 @@ class ReferenceProcess(RoundPeer):
             # A message of such a socket is sent whole, so it has to fit into the buffer.
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
         super().__init__(mine, ROUND_LIMIT_S)
+        self.gpu = gpu
         with theirs:
             self._end = self.launch(theirs, gpu)
 
@@ -255,11 +259,7 @@ class ReferenceProcess(RoundPeer):
             [sys.executable, "-P", *self.PROGRAM, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            env={
-                **os.environ,
-                "PYTHONPATH": str(SEARCHED),
-                "CUDA_VISIBLE_DEVICES": gpu_uuid,
-            },
+            env=own_environment(CUDA_VISIBLE_DEVICES=gpu_uuid),
         )
 
         def end() -> None:
@@ -277,12 +277,23 @@ class ReferenceProcess(RoundPeer):
     def failed(self, reason: str, verdict: Verdict = Verdict.CRASHED) -> Exception:
         return ReferenceGoneError(f"the reference process: {reason}")  # no candidate's doing
 
-    def load(self, problem: Problem) -> Loaded:
+    def _duration_ns(self, wall_ns: int, said: bytes) -> int:
+        if self.gpu and not any(said):
+            raise DeviceFullError("the GPU has no room now for the problem's own module")
+        return super()._duration_ns(wall_ns, said)
+
+    def release(self) -> None:
+        """Gives back what the process keeps of a GPU's memory, but for what its rounds need."""
+        self.ask({"op": "release"})
+
+    def load(self, problem: Problem, precision: Precision = Precision.IEEE) -> Loaded:
         """Raises ReferenceFailedError if the problem cannot run."""
-        answer, _ = self.ask({"op": "load", "problem": to_plain(problem)})
+        request = {"op": "load", "problem": to_plain(problem), "precision": precision}
+        answer, _ = self.ask(request)
         tolerances = [[Tolerance(**one) for one in case] for case in answer["tolerances"]]
         specs = [_spec(one) for one in answer["specs"]]
-        return Loaded(problem, judged_cases(problem), specs, tolerances, answer["spreads"])
+        cases = judged_cases(problem)
+        return Loaded(problem, cases, specs, tolerances, answer["spreads"], precision)
 
     def draw(self, loaded: Loaded, case: int, seed: int) -> Draw:
         """The inputs that a seed gives, and what is expected for them."""
@@ -321,8 +332,8 @@ class ReferenceProcess(RoundPeer):
     def aim(
         self, problem: Problem, case: int, *, compiled: bool = False, on_device: bool = False
     ) -> None:
-        """Rounds from now on run this case's module: as it is or through torch.compile, or on the
-        GPU."""
+        """Rounds from now on run this case's module: as it is or through torch.compile, on the GPU
+        or on this core."""
         where = {"compiled": compiled, "on_device": on_device}
         self.ask({"op": "aim", "key": problem.key, "case": case, **where})
 
@@ -335,6 +346,9 @@ class ReferenceProcess(RoundPeer):
         if not message:
             raise self.gone()
         answer = json.loads(message)
+        if "device_full" in answer:
+            failed = DeviceFullError if self.gpu else ReferenceFailedError
+            raise failed(answer["device_full"])
         if "error" in answer:
             raise ReferenceFailedError(**answer)
         return answer, files

@@ -167,8 +167,9 @@ def shapes_of(problem: Problem) -> Shapes:
 
 
 def _fill(tensor: Any) -> float | None:
-    """The value that it is full of; None where it has several, or none."""
-    full = not tensor.is_complex() and is_constant(tensor)
+    """The value that it is full of; None where it has several, or none, as on `meta`."""
+    known = not (tensor.is_meta or tensor.is_complex())
+    full = known and is_constant(tensor)
     return float(tensor.reshape(-1)[0]) if full else None
 
 

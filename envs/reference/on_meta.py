@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelwright.envs.reference.distributions import AS_MADE
-from kernelwright.envs.reference.module import flatten, load_reference
+from kernelwright.envs.reference.module import Shapes, flatten, load_reference
 from kernelwright.envs.types import Case, Problem, content_hash
 
 
@@ -43,6 +43,19 @@ def try_on_meta(problem: Problem, case: Case) -> OnMeta:
         )
     except (Exception, SystemExit) as error:  # noqa: BLE001  the named boundary: a problem's own code ran
         return OnMeta(failed=" ".join(f"{type(error).__name__}: {error}".split())[:300])
+
+
+def shapes_on_meta(problem: Problem) -> Shapes:
+    """What the module takes and gives in its timed case, but for what its parameters are full of.
+
+    Raises whatever the problem's own code does.
+    """
+    import torch
+
+    with torch.device("meta"):
+        timed = replace(problem.timed_case(), distribution=AS_MADE)
+        reference = load_reference(problem, timed)
+        return Shapes(reference.spec(), ", ".join(map(repr, reference.init())))
 
 
 def _tensors(values: Iterable[Any]) -> list[Any]:

@@ -20,6 +20,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -46,6 +47,7 @@ from kernelwright.envs.reference.module import (
     QUICK_NS,
     Given,
     ProblemError,
+    Reference,
     array_of,
     flatten,
     forward,
@@ -58,10 +60,13 @@ from kernelwright.envs.reference.module import (
 )
 from kernelwright.envs.reference.near_ties import PICKS, NearTies
 from kernelwright.envs.reference.on_meta import try_on_meta
+from kernelwright.envs.reference.precision import require_precision, set_precision
 from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.tf32 import tf32_outputs, with_tf32
 from kernelwright.envs.reference.torch_compile import compile_module
+from kernelwright.envs.replay.device_memory import says_full
 from kernelwright.envs.replay.torch_clock import DeviceClock
-from kernelwright.envs.types import Problem, Tolerance
+from kernelwright.envs.types import Precision, Problem, Tolerance
 
 DEVICE = "cuda"
 """Where PyTorch finds the GPU; a stand-in for one is elsewhere."""
@@ -95,10 +100,14 @@ class ReferenceServer:
         self.channel = channel
         self.heap = Heap()
         self.loaded: dict[str, list[Ready]] = {}
+        self.precision = Precision.IEEE
         self.aims: dict[tuple[str, int, bool, bool], Aimed] = {}
         self.aimed: Aimed | None = None
         self.clock: DeviceClock | None = None
         """Where rounds run on the GPU: how they are timed."""
+        self.device_clock: DeviceClock | None = None
+        """The same, kept while rounds run elsewhere: it has the memory that empties the L2 cache.
+        Until rounds first run on the GPU there is no CUDA context."""
 
     def serve(self) -> None:
         """Answers until the referee hangs up."""
@@ -116,19 +125,27 @@ class ReferenceServer:
             # The named boundary: a problem's own code ran, and may have called sys.exit.
             except (Exception, SystemExit) as error:  # noqa: BLE001
                 answer, sent = _said(error), []
+            if "device_full" in answer:
+                give_back_device()
             socket.send_fds(self.channel, [json.dumps(answer).encode()], sent)
             for descriptor in sent:
                 os.close(descriptor)
 
-    def load(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
-        """The spec and the tolerances of every case."""
+    def load(
+        self, problem: dict[str, Any], precision: str = Precision.IEEE
+    ) -> tuple[dict[str, Any], list[int]]:
+        """The spec and the tolerances of every case. Rounds on a GPU have this precision."""
+        self.precision = Precision(precision)
         self.loaded.clear()
         self.aims.clear()
-        self.aimed = None
+        self.aimed = self.clock = self.device_clock = None
         self.heap.give_back()  # what the problem before it needed
+        give_back_device()
         noun = from_plain(Problem, problem)
         cases = judged_cases(noun)
         ready = [prepare(noun, case, first=number == 0) for number, case in enumerate(cases)]
+        if self.precision is Precision.TF32:
+            ready = [with_tf32(noun, one) for one in ready]
         self.loaded = {noun.key: ready}
         self.heap.give_back()  # what preparing it needed: its rounds need less
         plain = {
@@ -146,7 +163,9 @@ class ReferenceServer:
         tensors = [one for one in arguments if isinstance(one, torch.Tensor)] + list(state.values())
         places, size = offsets(spec.inputs)
         inputs = _file([_raw(one) for one in tensors], places, size)
-        expected = _expected(model, state, arguments, ready)
+        tf32 = self.precision is Precision.TF32
+        rounded = tf32_outputs(model, state, arguments) if tf32 else []
+        expected = _expected(model, state, arguments, ready, rounded)
         arrays = [array for choices in expected for array in choices]
         starts = [0, *accumulate(array.nbytes for array in arrays)]
         answers = _file([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
@@ -156,21 +175,32 @@ class ReferenceServer:
     def aim(
         self, key: str, case: int, compiled: bool, on_device: bool
     ) -> tuple[dict[str, Any], list[int]]:
-        """Makes this case's module the one that timed rounds run: as it is, compiled, or on the
-        GPU."""
+        """Makes this case's module the one that timed rounds run: as it is or compiled, on the
+        GPU or here."""
         place = (key, case, compiled, on_device)
         if place not in self.aims:
             reference, spec = self.loaded[key][case].reference, self.loaded[key][case].spec
             model, state, arguments = reference.draw(0)
             in_place = works_in_place(model, state, arguments)
-            if compiled:
-                compile_module(model, reference)
             if on_device:
                 model = model.to(DEVICE)
+                set_precision(self.precision)
                 run(model, *_on_gpu(state, arguments))  # what cannot run there is refused here
+                require_precision(self.precision)
+            if compiled:
+                compile_module(
+                    model, partial(_drawn_on_gpu, reference) if on_device else reference.draw
+                )
             self.aims[place] = Aimed(model, list(state), spec, in_place)
-        self.clock = DeviceClock() if on_device else None
+        if on_device:
+            self.device_clock = self.device_clock or DeviceClock()
+        self.clock = self.device_clock if on_device else None
         self.aimed = self.aims[place]
+        return {}, []
+
+    def release(self) -> tuple[dict[str, Any], list[int]]:
+        """Gives back what this process keeps of a GPU's memory, but for what its rounds need."""
+        give_back_device()
         return {}, []
 
     def work(
@@ -201,13 +231,23 @@ class ReferenceServer:
         """PyTorch's forward, eager or compiled, on the file's tensors; its result is not needed.
 
         Returns the nanoseconds that it took, by the device's clock where there is one: the module
-        called as a user calls it, without what a round costs by itself.
+        called as a user calls it, without what a round costs by itself. 0: a GPU has no room now.
         """
         os.close(outputs)
+        try:
+            return self._timed(inputs)
+        except RuntimeError as error:
+            if not says_full(error):
+                raise
+        give_back_device()
+        return 0
+
+    def _timed(self, inputs: int) -> int:
         if self.aimed is None:
             raise ProblemError("a round before a case was aimed at")
         aimed, given = self.aimed, self._given(self.aimed, inputs)
         if self.clock is not None:
+            set_precision(self.precision)  # another model that was made may have set its own
             return self.clock.time_ns(lambda: run(aimed.model, *given))
         return aimed.took_ns(given)
 
@@ -225,8 +265,16 @@ class ReferenceServer:
         return state, arguments
 
 
+def give_back_device() -> None:
+    """Gives freed memory of the GPU back, which PyTorch keeps else; it makes no CUDA context."""
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+
+
 def _said(error: BaseException) -> dict[str, Any]:
     """The error in the words of who wrote the problem: with the line of its module."""
+    if says_full(error):
+        return {"device_full": f"the GPU has no room now: {error}"[:2000]}
     lines = problem_lines(traceback.extract_tb(error.__traceback__))
     line = lines[-1] if lines else None
     what = f"{error}" if isinstance(error, ProblemError) else f"{type(error).__name__}: {error}"
@@ -257,9 +305,16 @@ def _view(mapping: Mapped, one: TensorSpec, place: int) -> torch.Tensor:
 
 
 def _expected(
-    model: Any, state: dict[str, Any], arguments: list[Any], ready: Ready
+    model: Any,
+    state: dict[str, Any],
+    arguments: list[Any],
+    ready: Ready,
+    rounded: Sequence[Sequence[Array]],
 ) -> list[list[Array]]:
-    """For each output its acceptable values (`Expected` of envs/referee/tolerance.py)."""
+    """For each output its acceptable values (`Expected` of envs/referee/tolerance.py).
+
+    `rounded`: what else the module gives in a precision that is allowed.
+    """
     kinds = [NUMPY_TYPES[one.dtype] for one in ready.spec.outputs]
     wide = [_array(one) for one in flatten(forward_float64(model, state, arguments))]
     own = [array_of(one.detach()) for one in flatten(forward(model, state, arguments))]
@@ -280,10 +335,10 @@ def _expected(
     for i, one in enumerate(own):
         if one.dtype.kind == "f":
             held = Expected.of([exact[i]], ready.tolerances[i], ready.spreads[i])
-            mine = [] if held.accepts(one) else [one.astype(np.float64)]
-            choices.append([exact[i], *mine])
+            other = [it for it in (one, *(run[i] for run in rounded)) if not held.accepts(it)]
+            choices.append([exact[i], *(it.astype(np.float64) for it in other)])
         else:
-            others = [exact[i], *(run[i] for run in nudged)]
+            others = [exact[i], *(run[i] for run in (*nudged, *rounded))]
             choices.append([one, *(other.astype(one.dtype) for other in others)])
     return choices
 
@@ -315,6 +370,11 @@ def _file(arrays: list[Array], places: list[int], size: int) -> int:
 def _on_gpu(state: dict[str, Any], arguments: list[Any]) -> tuple[dict[str, Any], list[Any]]:
     moved = [one.to(DEVICE) if isinstance(one, torch.Tensor) else one for one in arguments]
     return {name: one.to(DEVICE) for name, one in state.items()}, moved
+
+
+def _drawn_on_gpu(reference: Reference, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
+    model, state, arguments = reference.draw(seed)
+    return model.to(DEVICE), *_on_gpu(state, arguments)
 
 
 def _count(shape: tuple[int, ...]) -> int:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from kernelwright.envs.paths import cache_folder
-from kernelwright.envs.reference.module import ProblemError, Reference, flatten, forward
+from kernelwright.envs.reference.module import ProblemError, flatten, forward
 
 DRAWS = 3
 """So many draws are run while compiling: a module may take another branch for other values."""
@@ -22,10 +23,13 @@ GROSS = 0.01
 """A mean difference that rounding does not explain, as a share of the output's mean size."""
 
 
-def compile_module(model: Any, reference: Reference) -> None:
+def compile_module(
+    model: Any, drawn: Callable[[int], tuple[Any, dict[str, Any], list[Any]]]
+) -> None:
     """Compiles in place, in inductor's default mode, on this core and with no process left behind.
 
-    Raises what torch.compile raises, and ProblemError where the result computes something else.
+    `drawn` gives what `Reference.draw` gives, on the device of the module. Raises what
+    torch.compile raises, and ProblemError where the result computes something else.
     """
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(cache_folder() / "inductor")
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
@@ -37,7 +41,7 @@ def compile_module(model: Any, reference: Reference) -> None:
         torch.compiler.set_stance("default")
         model.compile()
         for seed in range(DRAWS):
-            eager, state, arguments = reference.draw(seed)
+            eager, state, arguments = drawn(seed)
             wanted = flatten(forward(eager, state, arguments))
             found = flatten(forward(model, state, arguments))
             if not all(_alike(*pair) for pair in zip(found, wanted, strict=True)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kernelwright.envs.judge import BatchJudge, Judge
 from kernelwright.envs.remote.ray_judge import RayJudge
+from kernelwright.envs.types import Precision
 
 Share = tuple[int, int]
 """Which process, of how many that judge at the same time."""
@@ -17,6 +18,7 @@ def open_judge(
     batch_limit_s: float | None = None,
     here: Share = (0, 1),
     everywhere: Share = (0, 1),
+    precision: Precision = Precision.IEEE,
 ) -> BatchJudge:
     """A judge, to be used as a context manager; with `ray_address` all nodes of that Ray cluster.
 
@@ -24,7 +26,18 @@ def open_judge(
     Raises SandboxUnavailableError and JudgeError where nothing can be judged.
     """
     if ray_address is None:
-        return Judge(workers, minimum_sandbox, batch_limit_s=batch_limit_s, share=here)
+        return Judge(
+            workers,
+            minimum_sandbox,
+            batch_limit_s=batch_limit_s,
+            share=here,
+            precision=precision,
+        )
     return RayJudge(
-        ray_address, workers, minimum_sandbox, batch_limit_s=batch_limit_s, share=everywhere
+        ray_address,
+        workers,
+        minimum_sandbox,
+        batch_limit_s=batch_limit_s,
+        share=everywhere,
+        precision=precision,
     )

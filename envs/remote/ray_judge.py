@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import CANDIDATE_LIMIT_S, TRIES, BatchJudge, unjudged
 from kernelwright.envs.remote.ray_nodes import Fleet, Node, last_line
 from kernelwright.envs.sandbox.levels import LEVELS
-from kernelwright.envs.types import Candidate, Evaluation, Problem
+from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem
 from kernelwright.envs.workers.health import fresh_seed
 
 LOOK_S = 1.0
@@ -52,17 +53,23 @@ class Batch:
     ends: float
     waiting: deque[Errand]
     under_way: dict[Any, Errand] = field(default_factory=dict)
-    homes: dict[str, str] = field(default_factory=dict)
-    """Problem key → the environment that judges it."""
+    homes: dict[tuple[str, bool], str] = field(default_factory=dict)
+    """(problem key, whether on a GPU) → the environment that judges it."""
     done: dict[str, Evaluation] = field(default_factory=dict)
     on_done: Callable[[], None] | None = None
 
-    def next_for(self, node: Node, environments: set[str]) -> Errand | None:
+    def next_for(self, node: Node, nodes: Sequence[Node]) -> Errand | None:
         """The first candidate that this node may judge; its problem stays in that environment."""
+        environments = {one.environment for one in nodes}
+        with_gpus = any(one.devices for one in nodes)
         for errand in self.waiting:
-            home = self.homes.get(errand.problem.key)
+            on_gpu = with_gpus and DIALECTS[errand.candidate.dialect].runs_on_gpu
+            if on_gpu and not node.devices:
+                continue
+            place = errand.problem.key, on_gpu
+            home = self.homes.get(place)
             if home not in environments:
-                home = self.homes[errand.problem.key] = node.environment
+                home = self.homes[place] = node.environment
             if home == node.environment:
                 self.waiting.remove(errand)
                 return errand
@@ -90,6 +97,7 @@ class RayJudge(BatchJudge):
         candidate_limit_s: float = CANDIDATE_LIMIT_S,
         batch_limit_s: float | None = None,
         share: tuple[int, int] = (0, 1),
+        precision: Precision = Precision.IEEE,
     ) -> None:
         import ray
 
@@ -102,6 +110,7 @@ class RayJudge(BatchJudge):
             "workers": workers,
             "minimum_sandbox": minimum_sandbox,
             "candidate_limit_s": candidate_limit_s,
+            "precision": precision,
         }
         self._fleet = Fleet(ray, settings, share)
         self._fleet.meet()
@@ -140,6 +149,10 @@ class RayJudge(BatchJudge):
                 on_done()
         return [batch.done[candidate.key] for _, candidate in jobs]
 
+    def devices(self) -> list[dict[str, Any]]:
+        """The GPUs of its nodes, as they were when each node started."""
+        return [one for node in self._fleet.up() for one in node.devices]
+
     def close(self) -> None:
         """Ends every actor with its workers, also in the middle of a batch."""
         self._fleet.close()
@@ -149,11 +162,10 @@ class RayJudge(BatchJudge):
     def _send(self, batch: Batch) -> None:
         """As many candidates as the nodes have workers, and one more each to be ready for them."""
         nodes = self._fleet.up()
-        environments = {one.environment for one in nodes}
         busy = Counter(one.node for one in batch.under_way.values())
         for node in sorted(nodes, key=lambda one: busy[one] - one.workers):
             for _ in range(node.workers + 1 - busy[node]):
-                errand = batch.next_for(node, environments)
+                errand = batch.next_for(node, nodes)
                 if errand is not None:
                     self._send_one(batch, errand, node)
 

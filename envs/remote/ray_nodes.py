@@ -11,7 +11,7 @@ from typing import Any
 from kernelwright.envs.codec import from_plain, to_json
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.sandbox.toolchain import code_version, toolchain_fingerprint
-from kernelwright.envs.types import Candidate, Problem
+from kernelwright.envs.types import Candidate, Problem, content_hash
 from kernelwright.envs.workers.pool import JudgeError
 
 STARTS = 3
@@ -31,11 +31,15 @@ class NodeJudge:
         self.judge = Judge(**settings)
 
     def about(self) -> dict[str, Any]:
+        devices = self.judge.devices()
+        cards = sorted({one["environment"] for one in devices})
+        own = toolchain_fingerprint()
         return {
             "workers": self.judge.workers,
             "level": self.judge.level,
-            "environment": toolchain_fingerprint(),
+            "environment": content_hash(own, *cards) if cards else own,
             "code": code_version(),
+            "devices": devices,
         }
 
     def evaluate(self, line: str) -> str:
@@ -64,6 +68,9 @@ class Node:
     workers: int = 0
     level: str = ""
     environment: str = ""
+    """Of its cores and of its GPUs."""
+    devices: Sequence[dict[str, Any]] = ()
+    """Its GPUs, as `envs/hardware.described` tells of them."""
 
     @property
     def up(self) -> bool:
@@ -146,9 +153,12 @@ class Fleet:
     def _start(self, node_id: str, share: tuple[int, int], starts: int = 1) -> None:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        # It takes no CPU of Ray's: its workers pin themselves to the node's cores.
+        # It takes no CPU and no GPU of Ray's: its workers pin themselves to the node's cores, and
+        # locks keep each core and GPU to one measurement, whoever's. From whom takes no GPU, Ray
+        # may hide them all.
         options = {
             "num_cpus": 0,
+            "runtime_env": {"env_vars": {"RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1"}},
             "max_concurrency": CALLS,
             "scheduling_strategy": NodeAffinitySchedulingStrategy(node_id, soft=False),
         }
@@ -165,7 +175,8 @@ class Fleet:
         if about["code"] != self._code:
             return self._refuse(node, "it has another version of the judge")
         node.workers, node.level = about["workers"], about["level"]
-        node.environment, node.starting = about["environment"], None
+        node.environment, node.devices = about["environment"], about["devices"]
+        node.starting = None
 
     def _refuse(self, node: Node, why: str) -> None:
         self._ray.kill(node.actor)

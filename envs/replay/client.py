@@ -15,10 +15,12 @@ from typing import Any, NoReturn
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.hardware import DeviceLostError, Gpu
 from kernelwright.envs.memfd import memfd
-from kernelwright.envs.referee.exit_codes import DEVICE_LOST, REPLAY_EXITS
+from kernelwright.envs.paths import own_environment
+from kernelwright.envs.referee.exit_codes import DEVICE_FULL, DEVICE_LOST, REPLAY_EXITS
 from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, offsets
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
+from kernelwright.envs.replay.device_memory import DeviceFullError
 from kernelwright.envs.replay.moves import as_launches
 from kernelwright.envs.replay.plan import GpuReplay, Plan, sizes_of
 from kernelwright.envs.replay.steps import Launch, Place, Step, Struct, is_empty
@@ -53,7 +55,7 @@ class GpuCandidate(RoundPeer):
                 stdout=self.log_file,
                 stderr=self.log_file,
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, "CUDA_VISIBLE_DEVICES": gpu.uuid},
+                env=own_environment(CUDA_VISIBLE_DEVICES=gpu.uuid),
             )
 
     def ready(self) -> None:
@@ -88,6 +90,9 @@ class GpuCandidate(RoundPeer):
             status = self.process.wait(END_LIMIT_S)
         except subprocess.TimeoutExpired:
             return CandidateFailedError("hung_up")
+        if status == DEVICE_FULL:
+            why = head(self.log_file.fileno()).strip()
+            return DeviceFullError(f"{self.gpu.name} has no room now: {why}")
         if status not in REPLAY_EXITS:
             why = head(self.log_file.fileno()) if status == DEVICE_LOST else f"status {status}"
             return DeviceLostError(f"{self.gpu.name}: {why}")

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-L2_CACHE_SIZE = 38
-MAX_DYNAMIC_SHARED = 8
+PROCESSORS, L2_CACHE_SIZE, THREADS_A_PROCESSOR = 16, 38, 39
+LOCAL_BYTES, MAX_DYNAMIC_SHARED = 3, 8
 CLUSTER_DIMENSION = 4
 """Numbers of CUdevice_attribute, CUfunction_attribute and CUlaunchAttributeID."""
 OUT_OF_MEMORY, NOT_SUPPORTED = "CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_NOT_SUPPORTED"
@@ -82,9 +82,10 @@ class Driver:
         self.call("cuCtxSetCurrent", context)
         # 1 is CU_STREAM_NON_BLOCKING: this stream and the default one do not wait for each other.
         self.call("cuStreamCreate", ctypes.byref(self.stream), ctypes.c_uint(1))
-        size = ctypes.c_int()
-        self.call("cuDeviceGetAttribute", ctypes.byref(size), ctypes.c_int(L2_CACHE_SIZE), device)
-        self.l2_bytes = size.value
+        self.device = device
+        self.l2_bytes = self._attribute(L2_CACHE_SIZE)
+        self.resident_threads = self._attribute(PROCESSORS) * self._attribute(THREADS_A_PROCESSOR)
+        """At most; the driver has local memory for so many."""
         self._events = [self._event(), self._event()]
         self._zeros = ctypes.create_string_buffer(PARAMETER_BYTES)
         nothing = [ctypes.addressof(self._zeros)] * PARAMETER_BYTES
@@ -99,6 +100,23 @@ class Driver:
             said = ctypes.c_char_p()
             self._library.cuGetErrorName(ctypes.c_int(status), ctypes.byref(said))
             raise DriverError(name, (said.value or b"unknown").decode())
+
+    def _attribute(self, number: int) -> int:
+        found = ctypes.c_int()
+        self.call("cuDeviceGetAttribute", ctypes.byref(found), ctypes.c_int(number), self.device)
+        return found.value
+
+    def total_bytes(self) -> int:
+        """Memory of the device, whoever holds it."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return total.value
+
+    def local_bytes(self, function: Handle) -> int:
+        """Local memory of all threads of a kernel that may be resident."""
+        found = ctypes.c_int()
+        self.call("cuFuncGetAttribute", ctypes.byref(found), ctypes.c_int(LOCAL_BYTES), function)
+        return found.value * self.resident_threads
 
     def module(self, code: bytes) -> Handle:
         found = Handle()

@@ -21,7 +21,9 @@ from functools import partial
 from typing import Any, NoReturn
 
 from kernelwright.envs.referee.exit_codes import (
+    DEVICE_FULL,
     DEVICE_LOST,
+    DEVICE_TOO_SMALL,
     ILLEGAL_ADDRESS,
     INPUTS_CHANGED,
     LAUNCH_FAILED,
@@ -29,6 +31,7 @@ from kernelwright.envs.referee.exit_codes import (
     OUT_OF_MEMORY,
 )
 from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, POISON
+from kernelwright.envs.replay.device_memory import RESERVED_BYTES, loaded_bytes
 from kernelwright.envs.replay.driver import OUT_OF_MEMORY as CUDA_OUT_OF_MEMORY
 from kernelwright.envs.replay.driver import Driver, DriverError
 from kernelwright.envs.replay.flush import FLUSH_FACTOR, FLUSHES
@@ -57,7 +60,12 @@ class Replayer:
         self.driver = driver
         self.flush_bytes = FLUSH_FACTOR * driver.l2_bytes
         self.flush_at = driver.allocate(self.flush_bytes)
+        self.most_bytes = driver.total_bytes() - RESERVED_BYTES
         self.modules: dict[str, Any] = {}
+        self.code_bytes = 0
+        """Of all modules."""
+        self.local_bytes = 0
+        """Of the kernel with most local memory."""
         self.regions: dict[str, tuple[int, int]] = {}
         """Name → (address, bytes); a guard lies behind each."""
         self.variables: dict[str, int] = {}
@@ -72,14 +80,15 @@ class Replayer:
     def prepare(self, told: dict[str, Any]) -> None:
         for at, _ in self.regions.values():
             self.driver.free(at)
-        try:
-            self.regions = self._allocated(told["regions"])
-        except DriverError as error:
-            leave(DEVICE_LOST, f"no room for the problem's own tensors: {error}")
-        self.regions |= self._allocated(told["buffers"])
-        for code, binary in told["modules"].items():
-            if code not in self.modules:
-                self.modules[code] = self.driver.module(base64.b64decode(binary))
+        new = {
+            code: base64.b64decode(binary)
+            for code, binary in told["modules"].items()
+            if code not in self.modules
+        }
+        self.code_bytes += sum(map(loaded_bytes, new.values()))
+        self._refuse_too_large(told)
+        self.regions = self._allocated(told["regions"]) | self._allocated(told["buffers"])
+        self.modules |= {code: self.driver.module(binary) for code, binary in new.items()}
         self.variables = {
             name: self.driver.variable(self.modules[code], symbol)
             for name, (code, symbol) in told["variables"].items()
@@ -92,6 +101,20 @@ class Replayer:
             self._reset(name, self.contents.get(name, bytes(self.regions[name][1])))
         self.results = told["results"]
         self.run = [self._step(one) for one in told["steps"]]
+        self._refuse_too_large(told)
+
+    def _refuse_too_large(self, told: dict[str, Any]) -> None:
+        """Leaves where this would not fit on the device if nobody else were on it.
+
+        So an answer's verdict does not depend on who is: what fits and finds no room is waited for.
+        """
+        ours = _size_bytes(told["regions"])
+        needed = ours + _size_bytes(told["buffers"]) + self.code_bytes + self.local_bytes
+        there = f"of the device's memory {self.most_bytes >> 20} MB are for an answer"
+        if ours > self.most_bytes:
+            leave(DEVICE_TOO_SMALL, f"{there}, its problem's tensors take {ours >> 20} MB")
+        if needed > self.most_bytes:
+            leave(OUT_OF_MEMORY, f"{there}, it asks for {needed >> 20} MB")
 
     def _allocated(self, sizes: dict[str, int]) -> dict[str, tuple[int, int]]:
         return {
@@ -153,6 +176,7 @@ class Replayer:
             return partial(driver.copy, *places, told["bytes"])
         module = self.modules[told["code"]]
         function = driver.function(module, told["kernel"], told["shared_bytes"])
+        self.local_bytes = max(self.local_bytes, driver.local_bytes(function))
         arguments = [self._argument(one) for one in told["arguments"]]
         shape = told["grid"], told["block"], told["shared_bytes"], told["cluster"]
         return partial(driver.launch, driver.prepared(function, *shape, arguments))
@@ -171,6 +195,11 @@ class Replayer:
         name, offset = place
         start = self.variables[name] if name in self.variables else self.regions[name][0]
         return start + int(offset)
+
+
+def _size_bytes(sizes: dict[str, int]) -> int:
+    """Of regions with their guards."""
+    return sum(size + GUARD_BYTES for size in sizes.values())
 
 
 def serve(channel: socket.socket, replayer: Replayer) -> None:
@@ -202,8 +231,8 @@ def _map(descriptor: int, *, writable: bool) -> mmap.mmap:
 
 def exit_code(name: str) -> int:
     """What the process ends with when a call fails for this reason."""
-    if name == CUDA_OUT_OF_MEMORY:
-        return OUT_OF_MEMORY
+    if name == CUDA_OUT_OF_MEMORY:  # what would never fit was refused before
+        return DEVICE_FULL
     if name in OURS:
         return DEVICE_LOST
     return ILLEGAL_ADDRESS if name in ILLEGAL else LAUNCH_FAILED
@@ -220,7 +249,8 @@ def main() -> None:
     try:
         replayer = Replayer(Driver(sys.argv[2]))
     except (DriverError, OSError) as error:
-        leave(DEVICE_LOST, str(error))
+        full = isinstance(error, DriverError) and error.name == CUDA_OUT_OF_MEMORY
+        leave(DEVICE_FULL if full else DEVICE_LOST, str(error))
     channel.send(b"R" + bytes(NONCE_BYTES))
     try:
         serve(channel, replayer)

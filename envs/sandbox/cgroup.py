@@ -72,6 +72,15 @@ class Cgroup:
         _remove(self.folders)
 
 
+def own_folders() -> list[Path]:
+    """Where a group of ours would be made; empty where this process is in none."""
+    for controllers in (tuple(_V1), ("",)):
+        folders = [folder for one in controllers if (folder := _own_folder(one))]
+        if len(folders) == len(controllers):
+            return folders
+    return []
+
+
 def remove_groups_of(process_id: int) -> None:
     """Removes what a worker that was killed could not remove itself."""
     for controller in ("", *_V1):

@@ -8,12 +8,9 @@ caller's to watch (`Job.wait`).
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from enum import Enum
 
-FIRST_UID = 100_000
-"""Where the judge is root, a worker's jobs run as this user plus the worker's process id."""
 CGROUP_MEMORY_BYTES = 4 << 30
 """Memory of all of a worker's jobs together, scratch folders and shared memory included."""
 CGROUP_PROCESSES = 256
@@ -39,9 +36,7 @@ class Limits:
 
     def words(self) -> list[str]:
         """The same for the jail (native/zygote.h)."""
-        uid = [f"uid={FIRST_UID + os.getpid()}"] if os.geteuid() == 0 else []
         return [
-            *uid,
             f"memory={self.memory_bytes}",
             f"fsize={self.file_bytes}",
             f"processes={self.processes}",

@@ -21,8 +21,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from kernelwright.envs.memfd import KEPT_HEAP
-from kernelwright.envs.paths import PACKAGE, SEARCHED
+from kernelwright.envs.paths import PACKAGE, SEARCHED, python_path
 from kernelwright.envs.sandbox.precompiled import THERE, precompiled_folder
+from kernelwright.envs.sandbox.rights import Namespaces, namespaces
 from kernelwright.envs.sandbox.toolchain import (
     HEADERS,
     NATIVE,
@@ -38,7 +39,7 @@ from kernelwright.envs.types import content_hash
 OPERATORS = "/operators.so"
 """Where native/torch/operators.cpp is shown."""
 GUEST = Path(__file__).parents[1] / "guest"
-_START = "import sys; sys.path.insert(0, '/judge'); from kernelwright.envs.guest.main import main; "
+_START = "import sys; sys.path[:0] = {searched}; from kernelwright.envs.guest.main import main; "
 _START += "main(sys.argv[1], int(sys.argv[2]))"
 FROM_OUTSIDE = ("OMP_NUM_THREADS", "CXX", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
 """Of this process's environment, what decides how fast a problem's module is."""
@@ -109,8 +110,9 @@ def native() -> Inside:
 @lru_cache
 def python() -> Inside:
     """For answers that are a Python module: this interpreter, with torch imported once."""
-    folders = _interpreter()
+    folders = _interpreter() | _installed()
     shown = [(folder, folder) for folder in sorted(folders)]
+    start = _START.format(searched=["/judge", *_beside()])
     environment = {
         "OMP_NUM_THREADS": "1",
         "OMP_THREAD_LIMIT": "1",
@@ -121,7 +123,7 @@ def python() -> Inside:
     guest = (str(GUEST), "/judge/kernelwright/envs/guest")
     environment["TRITON_CACHE_DIR"] = "/scratch/triton"
     return Inside(
-        command=(sys.executable, "-I", "-B", "-c", _START, "/pyjail.so"),
+        command=(sys.executable, "-I", "-B", "-c", start, "/pyjail.so"),
         shown=(*shown, guest, (str(pyjail_path()), "/pyjail.so")),
         readable=("/judge", *sorted(folders)),
         hidden=_hidden(folders),
@@ -134,7 +136,7 @@ def python() -> Inside:
 def beside_torch() -> Inside:
     """The same as `native`, with PyTorch's own operators loaded once: for answers that may use
     them (native/torch/operators.cpp)."""
-    folders, plain = sorted(_interpreter()), native()
+    folders, plain = sorted(_interpreter() | _installed()), native()
     return replace(
         plain,
         shown=(
@@ -156,12 +158,12 @@ def reference() -> Inside:
     A problem may come from anywhere. What it says is right, it says about itself; but it can reach
     nothing else.
     """
-    folders = sorted(_interpreter() | _packages())
+    folders = sorted(_interpreter() | _packages() | _installed())
     pages = [str(HUGE_PAGES / name) for name in ("enabled", "hpage_pmd_size")]
     environment = {
         **_from_outside(),
         **KEPT_HEAP,
-        "PYTHONPATH": "/judge",
+        "PYTHONPATH": os.pathsep.join(["/judge", *_beside()]),
         "HOME": "/scratch",
         "USER": "judge",
         "KERNELWRIGHT_CACHE": "/scratch",
@@ -215,6 +217,22 @@ def _packages() -> set[str]:
     return {str(one) for one in found if one.is_dir() and one != SEARCHED}
 
 
+def _installed() -> set[str]:
+    """Folders besides the interpreter's own that packages are installed in (`*.dist-info`): an
+    environment laid over another by a .pth file, or a folder that PYTHONPATH names. A folder of
+    sources, which may be anybody's home, is none."""
+    return {one for one in (*_packages(), *_beside()) if _has_packages(one)}
+
+
+def _beside() -> list[str]:
+    """Those that PYTHONPATH names, which Python in here does not read."""
+    return [one for one in map(os.path.abspath, python_path()) if _has_packages(one)]
+
+
+def _has_packages(folder: str) -> bool:
+    return any(Path(folder).glob("*.dist-info"))
+
+
 def _triton_version() -> str:
     try:
         return version("triton")
@@ -223,9 +241,14 @@ def _triton_version() -> str:
 
 
 def _unshare() -> list[str]:
-    if os.geteuid() == 0:
-        return ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
-    return ["--unshare-user", "--unshare-all", "--disable-userns"]
+    of_root = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]
+    match namespaces():
+        case Namespaces.ROOT:
+            return of_root
+        case Namespaces.MAPPED:  # not --disable-userns: in a second one the jobs' user is missing
+            return ["--unshare-user", *of_root]
+        case Namespaces.USER:
+            return ["--unshare-user", "--unshare-all", "--disable-userns"]
 
 
 def _system() -> list[str]:

@@ -15,19 +15,20 @@ import os
 import select
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
+from kernelwright.envs.sandbox import bubblewrap, process_level
 from kernelwright.envs.sandbox.cgroup import Cgroup, children
 from kernelwright.envs.sandbox.limits import Limits
+from kernelwright.envs.sandbox.process_level import Place
+from kernelwright.envs.sandbox.rights import job_uid
 from kernelwright.envs.sandbox.rootfs import Inside
-from kernelwright.envs.sandbox.toolchain import bwrap_path
 
 START_LIMIT_S = 20.0
 KILL_LIMIT_S = 20.0
-MESSAGE_BYTES = 1 << 16
+MESSAGE_BYTES = 1 << 17
 """Longest description of a job (native/zygote.h); its words end in NUL."""
 MOST_DESCRIPTORS = 64
 """Of one job (native/zygote.h)."""
@@ -81,21 +82,31 @@ class Job:
 class Zygote:
     """One bubblewrap with a jail in it. It runs one job at a time; not thread-safe.
 
-    Its jobs together have the memory of a worker's control group, unless told otherwise.
+    Its jobs together have the memory of a worker's control group, unless told otherwise. At level
+    `process` there is no bubblewrap (process_level.py).
     """
 
-    def __init__(self, inside: Inside, *, bounded: bool = True) -> None:
+    def __init__(
+        self, inside: Inside, *, bounded: bool = True, namespaces: bool | None = None
+    ) -> None:
         self.inside = inside
+        self.place: Place | None = None
+        if namespaces is None:
+            namespaces = not process_level.is_chosen()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.cgroup = Cgroup() if bounded else None
         with theirs:
-            self.process = subprocess.Popen(
-                [bwrap_path(), *inside.arguments(), str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                env={},
-            )
+            try:
+                if namespaces:
+                    self.process = bubblewrap.start(inside, theirs.fileno())
+                    uid = job_uid()
+                    self._who = [f"uid={uid}"] if uid else []
+                    self._who += [f"readable={path}" for path in inside.readable]
+                else:
+                    self._start_without_namespaces(theirs.fileno())
+            except BaseException:
+                self.control.close()
+                raise
+        self.cgroup = Cgroup() if bounded else None
         try:
             self.hear("Z", START_LIMIT_S)
             self.jail = _youngest(self.process.pid)
@@ -103,6 +114,15 @@ class Zygote:
                 self.cgroup.take(self.process.pid)
         except BaseException:
             self.close()
+            raise
+
+    def _start_without_namespaces(self, control: int) -> None:
+        self.place = process_level.take_place()
+        try:
+            self.process = process_level.start(self.inside, self.place, control)
+            self._who = [*self.place.words(), *process_level.rules(self.inside)]
+        except BaseException:
+            self.place.remove()
             raise
 
     def start(
@@ -120,8 +140,7 @@ class Zygote:
         `files` are (name in /scratch, descriptor of what it holds). What the process prints goes to
         `log`; `channel` becomes its descriptor 3.
         """
-        words = [mode, *limits.words()]
-        words += [f"readable={path}" for path in self.inside.readable]
+        words = [mode, *limits.words(), *self._who]
         words += [f"file={name}" for name, _ in files] + [f"arg={word}" for word in command]
         message = "".join(f"{word}\0" for word in words).encode()
         if message.count(b"\0") != len(words) or len(message) > MESSAGE_BYTES:
@@ -169,8 +188,12 @@ class Zygote:
     def close(self) -> None:
         """Kills it with everything inside, and waits until it is gone."""
         self.control.close()
+        if self.place is not None:  # then its jobs do not end with it
+            self.place.end()
         self.process.kill()
         self.process.wait()
+        if self.place is not None:
+            self.place.remove()
         if self.cgroup is not None:
             self.cgroup.close()
 

@@ -1,12 +1,13 @@
 """The second baseline: how fast torch.compile makes a problem, timed as candidates are.
 
-A problem is measured once for each kind of core, compiler and torch, and then read from the cache.
-Measuring is done by a process of its own, pinned to a core that it has to itself meanwhile; its
-baseline is eager PyTorch, and the compiled module stands where a candidate would.
+Where a GPU runs the candidates, it runs both modules too. A problem is measured once for each kind
+of core and GPU, compiler and torch, and then read from the cache. Measuring is done by a process of
+its own, pinned to a core that it has to itself meanwhile, as it has the GPU; its baseline is eager
+PyTorch, and the compiled module stands where a candidate would.
 
     python -m kernelwright.envs.workers.compile_baseline CORE
 
-A problem comes as JSON on stdin, findings go to stdout.
+A question comes as JSON on stdin, findings go to stdout.
 """
 
 from __future__ import annotations
@@ -20,17 +21,19 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from queue import SimpleQueue
 
 from kernelwright.envs.candidate.process import ALONE, nothing_native
 from kernelwright.envs.codec import from_plain, to_json
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.hardware import Gpu, gpus
 from kernelwright.envs.locks import exclusive
-from kernelwright.envs.paths import SEARCHED, cache_folder, write_whole
+from kernelwright.envs.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.referee.resolution import RESOLVING_ROUNDS, resolved, steady
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import (
@@ -43,7 +46,7 @@ from kernelwright.envs.reference.client import (
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, toolchain_fingerprint
 from kernelwright.envs.sandbox.zygote import SandboxLostError
-from kernelwright.envs.types import Problem, Timing, content_hash
+from kernelwright.envs.types import Dialect, Problem, Timing, content_hash
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.envs.workers.pool import shared_cores
 
@@ -53,7 +56,10 @@ LIMIT_S = 600.0
 """For one problem, with the wait for a core that somebody else is measuring on."""
 LOOK_S = 0.2
 CLOCK = "a new process's empty round goes with each; the module is warm"
+DEVICE_CLOCK = "marks in the device's stream, before and after; the caches are cold"
 """What was kept by another clock is measured anew."""
+PROCESSES_PER_GPU = 2
+"""One measures on it, and the next makes its problem ready meanwhile."""
 NO_SPEED = "the module is too quick to be timed, or the machine did not keep still"
 LONGEST_REASON = 300
 
@@ -62,12 +68,15 @@ LONGEST_REASON = 300
 class CompiledBaseline:
     """What torch.compile made of a problem: its rounds beside eager ones, or why there are none.
 
-    In `timing` eager PyTorch is the baseline, and the compiled module the candidate.
+    In `timing` eager PyTorch is the baseline, and the compiled module the candidate. `environment`
+    is where they were timed, as an evaluation names it; older files have none, and were timed on a
+    core.
     """
 
     timing: Timing | None = None
     compile_s: float | None = None
     reason: str | None = None
+    environment: str = ""
 
     def __post_init__(self) -> None:
         if (self.timing is None) != (self.compile_s is None) or bool(self.reason) == bool(
@@ -76,69 +85,111 @@ class CompiledBaseline:
             raise ValueError("either it was compiled and timed, or there is a reason")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where one problem at a time is measured: on a GPU, or on the core itself."""
+
+    core: int
+    gpu: Gpu | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a process that measures is told."""
+
+    problem: Problem
+    gpu: Gpu | None
+
+
 def compiled_baselines(
-    problems: Sequence[Problem], on_done: Callable[[], None] | None = None
+    problems: Sequence[Problem], dialect: Dialect, on_done: Callable[[], None] | None = None
 ) -> list[CompiledBaseline]:
-    """The compiled baseline of each problem, in order; cores share what was never measured here.
+    """The compiled baseline of each problem, in order, from where candidates in this dialect run;
+    cores, or GPUs, share what was never measured here.
 
     `on_done` is called, from any thread, each time one is known.
     """
-    stop, free = threading.Event(), SimpleQueue[int]()
-    cores = shared_cores(0, 1)
-    for core in cores:
-        free.put(core)
+    stop, free = threading.Event(), SimpleQueue[Place]()
+    places = places_for(dialect)
+    for place in places:
+        free.put(place)
 
     def one(problem: Problem) -> CompiledBaseline:
-        found = _kept(problem)
+        found = _kept(problem, places[0].gpu)
         if found is None:
-            core = free.get()
-            found = _measured(problem, core, stop)
-            free.put(core)
+            place = free.get()
+            found = _measured(problem, place, stop)
+            free.put(place)
         if on_done:
             on_done()
         return found
 
-    with ThreadPoolExecutor(len(cores), thread_name_prefix="baselines") as threads:
+    with ThreadPoolExecutor(len(places), thread_name_prefix="baselines") as threads:
         try:
             return list(threads.map(one, problems))
         finally:
             stop.set()  # where we were interrupted, nothing is waited for
 
 
-def cache_file(problem: Problem) -> Path:
+def places_for(dialect: Dialect) -> list[Place]:
+    """Where this machine times candidates in this dialect. Of GPUs that differ, the first kind."""
+    cores = shared_cores(0, 1)
+    found = gpus() if DIALECTS[dialect].runs_on_gpu else ()
+    alike = [one for one in found if one.environment == found[0].environment]
+    pairs = zip(cores, alike * PROCESSES_PER_GPU, strict=False)
+    return [Place(core=core, gpu=gpu) for core, gpu in pairs] or [Place(core=one) for one in cores]
+
+
+def environment_of(gpu: Gpu | None) -> str:
+    """What evaluations call the place where they were timed."""
+    return gpu.environment if gpu else toolchain_fingerprint()
+
+
+def cache_file(problem: Problem, gpu: Gpu | None = None) -> Path:
     """Where a problem's baseline is kept: by all that decides it."""
-    here = (toolchain_fingerprint(), version("torch"), repr(PACE), CLOCK)
+    here = [toolchain_fingerprint(), version("torch"), repr(PACE)]
+    here += [gpu.environment, _triton_version(), DEVICE_CLOCK] if gpu else [CLOCK]
     return cache_folder() / "baselines" / f"{content_hash(problem.key, *here)}.json"
 
 
-def _kept(problem: Problem) -> CompiledBaseline | None:
+def _triton_version() -> str:
+    """Of what torch.compile writes kernels for a GPU with."""
     try:
-        return from_plain(CompiledBaseline, json.loads(cache_file(problem).read_text("utf-8")))
+        return version("triton")
+    except PackageNotFoundError:
+        return ""
+
+
+def _kept(problem: Problem, gpu: Gpu | None) -> CompiledBaseline | None:
+    try:
+        kept = json.loads(cache_file(problem, gpu).read_text("utf-8"))
+        # By the file's name it was timed here; an older one does not say so itself.
+        return replace(from_plain(CompiledBaseline, kept), environment=environment_of(gpu))
     except (FileNotFoundError, ValueError):  # none, or damaged
         return None
 
 
-def _measured(problem: Problem, core: int, stop: threading.Event) -> CompiledBaseline:
+def _measured(problem: Problem, place: Place, stop: threading.Event) -> CompiledBaseline:
     """Measures in a process of its own. Kept only where it was timed: a refusal may pass."""
-    found = _ask_process(problem, core, stop)
+    found = _ask_process(problem, place, stop)
     if found.timing:
-        write_whole(cache_file(problem), to_json(found) + "\n")
+        write_whole(cache_file(problem, place.gpu), to_json(found) + "\n")
     return found
 
 
-def _ask_process(problem: Problem, core: int, stop: threading.Event) -> CompiledBaseline:
-    ours = {"PYTHONPATH": str(SEARCHED), "OMP_NUM_THREADS": "1", "CXX": compiler_path()}
-    others = {name: one for name, one in os.environ.items() if not name.startswith("TORCH")}
+def _ask_process(problem: Problem, place: Place, stop: threading.Event) -> CompiledBaseline:
+    ours = own_environment(OMP_NUM_THREADS="1", CXX=compiler_path())
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "kernelwright.envs.workers.compile_baseline", str(core)],
+        [sys.executable, "-P", "-m", "kernelwright.envs.workers.compile_baseline", str(place.core)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**others, **ours},  # TORCH… changes what torch.compile does, or says
+        # TORCH… changes what torch.compile does, or says.
+        env={name: one for name, one in ours.items() if not name.startswith("TORCH")},
         process_group=0,  # with the group everything that it started ends too
     )
-    asked: str | None = to_json(problem)
+    asked: str | None = to_json(Question(problem=problem, gpu=place.gpu))
     ends = time.monotonic() + LIMIT_S
     try:
         while not stop.is_set() and time.monotonic() < ends:
@@ -163,33 +214,19 @@ def _answer(status: int, answer: str, printed: str) -> CompiledBaseline:
     return CompiledBaseline(reason=f"measuring ended with {status}: {last[:LONGEST_REASON]}")
 
 
-def measure(problem: Problem, core: int) -> CompiledBaseline:
-    """Compiles the timed case, and times it in turns with eager PyTorch on this core.
+def measure(problem: Problem, place: Place) -> CompiledBaseline:
+    """Compiles the timed case, and times it in turns with eager PyTorch: on the GPU, or this core.
 
-    By the clock of candidates, whose speeds are divided by this one: an empty round goes with each.
+    By the clock of candidates, whose speeds are divided by this one: marks in the device's stream,
+    or an empty round that goes with each.
     """
-    reference, sandboxes = ReferenceProcess(), Sandboxes()
+    gpu, sandboxes = place.gpu, Sandboxes()
+    reference = ReferenceProcess(gpu)
     try:
-        with exclusive(f"core-{core}"):
+        with exclusive(f"core-{place.core}"):
             loaded = reference.load(problem)
-            started = time.monotonic()
-            reference.aim(problem, loaded.timed, compiled=True)
-            compile_s = time.monotonic() - started
-            draws = Draws(reference, fresh_seed())
-            rounds = partial(_rounds, draws, loaded, sandboxes)
-            if not resolved(rounds(range(RESOLVING_ROUNDS), compiled=False)):
-                return CompiledBaseline(reason=NO_SPEED)
-
-            def ahead(numbers: range) -> None:
-                draws.ahead(loaded, numbers, numbers[:: PACE.block])
-
-            timing, drift = time_in_turns(
-                lambda numbers: [sum(one) for one in rounds(numbers, compiled=False)],
-                lambda numbers: [sum(one) for one in rounds(numbers, compiled=True)],
-                PACE,
-                ahead,
-            )
-            draws.close()
+            with exclusive(gpu.uuid) if gpu else nullcontext():
+                timing, compile_s = _timed(reference, loaded, sandboxes, on_device=gpu is not None)
     except (ReferenceFailedError, ReferenceGoneError) as error:
         reason = " ".join(str(error).split())[:LONGEST_REASON]
         return CompiledBaseline(reason=f"torch.compile: {reason}")
@@ -198,16 +235,52 @@ def measure(problem: Problem, core: int) -> CompiledBaseline:
     finally:
         reference.close()
         sandboxes.close()
-    if not steady(drift):
+    if timing is None:
         return CompiledBaseline(reason=NO_SPEED)
-    return CompiledBaseline(timing=timing, compile_s=round(compile_s, 3))
+    where = environment_of(gpu)
+    return CompiledBaseline(timing=timing, compile_s=round(compile_s, 3), environment=where)
+
+
+def _timed(
+    reference: ReferenceProcess, loaded: Loaded, sandboxes: Sandboxes, *, on_device: bool
+) -> tuple[Timing | None, float]:
+    """(the rounds of both modules, None where no speed can be told; seconds of compiling)."""
+    started = time.monotonic()
+    reference.aim(loaded.problem, loaded.timed, compiled=True, on_device=on_device)
+    compile_s = time.monotonic() - started
+    draws = Draws(reference, fresh_seed())
+    rounds = partial(_rounds, draws, loaded, sandboxes, on_device=on_device)
+    if not resolved(rounds(range(RESOLVING_ROUNDS), compiled=False)):
+        return None, compile_s
+
+    def ahead(numbers: range) -> None:
+        draws.ahead(loaded, numbers, () if on_device else numbers[:: PACE.block])
+
+    timing, drift = time_in_turns(
+        lambda numbers: [sum(one) for one in rounds(numbers, compiled=False)],
+        lambda numbers: [sum(one) for one in rounds(numbers, compiled=True)],
+        PACE,
+        ahead,
+    )
+    draws.close()
+    return timing if steady(drift) else None, compile_s
 
 
 def _rounds(
-    draws: Draws, loaded: Loaded, sandboxes: Sandboxes, numbers: range, *, compiled: bool
+    draws: Draws,
+    loaded: Loaded,
+    sandboxes: Sandboxes,
+    numbers: range,
+    *,
+    compiled: bool,
+    on_device: bool,
 ) -> list[tuple[int, int]]:
-    """Rounds of the timed case by the one module or the other, each with an empty one."""
-    draws.reference.aim(loaded.problem, loaded.timed, compiled=compiled)
+    """Rounds of the timed case by the one module or the other, each with what it costs besides: an
+    empty one, and nothing where a device tells how long its work took (as candidate/clock.py)."""
+    reference = draws.reference
+    reference.aim(loaded.problem, loaded.timed, compiled=compiled, on_device=on_device)
+    if on_device:
+        return [(one, 0) for one in draws.rounds_ns(reference, loaded, numbers)]
     nothing = nothing_native(sandboxes, ALONE, loaded.specs[loaded.timed])
     return draws.baseline_ns(loaded, numbers, nothing, huge=True, warm=True)
 
@@ -217,7 +290,8 @@ def main() -> None:
     os.sched_setaffinity(0, {core})
     answer = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a problem that prints is no answer
-    found = measure(from_plain(Problem, json.load(sys.stdin)), core)
+    asked = from_plain(Question, json.load(sys.stdin))
+    found = measure(asked.problem, Place(core=core, gpu=asked.gpu))
     with open(answer, "w", encoding="utf-8") as file:
         file.write(to_json(found) + "\n")
 

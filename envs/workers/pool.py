@@ -21,10 +21,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from kernelwright.envs.codec import from_plain, to_plain
-from kernelwright.envs.hardware import Gpu
-from kernelwright.envs.paths import SEARCHED
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.hardware import Gpu, gpus, shared_gpus
+from kernelwright.envs.paths import own_environment
+from kernelwright.envs.replay.device_memory import WORKERS_A_GPU
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
-from kernelwright.envs.types import Candidate, Evaluation, Problem
+from kernelwright.envs.sandbox.process_level import remove_places_of
+from kernelwright.envs.types import Candidate, Dialect, Evaluation, Precision, Problem
 from kernelwright.envs.workers.health import PROBLEM, fresh_seed, known_jobs
 
 ANSWER_LIMIT_BYTES = 16 << 20
@@ -39,6 +42,17 @@ def shared_cores(which: int, of: int) -> list[int]:
     """The cores of one of several processes: every core has one owner while there are enough."""
     cores = sorted(os.sched_getaffinity(0))
     return cores[which::of] or [cores[which % len(cores)]]
+
+
+def default_workers(dialect: Dialect | None = None, share: tuple[int, int] = (0, 1)) -> int:
+    """How many workers judge answers in a dialect (None: in any) for one of several processes: one
+    a core, but where a GPU replays them at most four a GPU. Each keeps a CUDA context there, and
+    more would only wait for the GPU."""
+    which, of = share
+    cores, ours = len(shared_cores(which, of)), len(shared_gpus(which, of))
+    if not ours or (dialect and not DIALECTS[dialect].runs_on_gpu):
+        return cores
+    return min(cores, WORKERS_A_GPU * ours, max(1, WORKERS_A_GPU * len(gpus()) // of))
 
 
 class JudgeError(RuntimeError):
@@ -56,10 +70,12 @@ class Worker:
     SILENCE_LIMIT_S = 40.0
     """One that says nothing for so long is lost; it beats every few seconds (worker.py)."""
 
-    def __init__(self, core: int, gpu: Gpu | None = None) -> None:
+    def __init__(
+        self, core: int, gpu: Gpu | None = None, precision: Precision = Precision.IEEE
+    ) -> None:
         self.core = core
         seen = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu else {}
-        dealt = [gpu.uuid] if gpu else []
+        dealt = [gpu.uuid, precision] if gpu else []
         self._channel, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
@@ -68,7 +84,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, **seen, "PYTHONPATH": str(SEARCHED), "OMP_NUM_THREADS": "1"},
+                env=own_environment(**seen, OMP_NUM_THREADS="1"),
                 process_group=0,  # Ctrl-C is for us; and with the group its helpers end too
             )
 
@@ -148,6 +164,7 @@ class Worker:
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
             remove_groups_of(self.process.pid)
+            remove_places_of(self.process.pid)
         self.hang_up()
 
 

@@ -4,7 +4,7 @@ Trusted, small (no torch), and pinned to one core together with everything it st
 baseline and candidate always compete for the same core and never with each other. While it works it
 sends an empty line every few seconds: a judge can tell slow from stopped.
 
-    python -m kernelwright.envs.workers.worker CORE SOCKET_FD [GPU]
+    python -m kernelwright.envs.workers.worker CORE SOCKET_FD [GPU PRECISION]
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from contextlib import contextmanager
 
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.codec import from_plain, to_plain
-from kernelwright.envs.hardware import DeviceLostError, gpus
+from kernelwright.envs.hardware import DeviceLostError, GpuError, gpus
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.reference.client import ReferenceGoneError
 from kernelwright.envs.sandbox.toolchain import toolchain_fingerprint
 from kernelwright.envs.sandbox.zygote import SandboxLostError
-from kernelwright.envs.types import Candidate, Problem
+from kernelwright.envs.types import Candidate, Precision, Problem
+from kernelwright.envs.workers.device_peaks import device_peaks
 from kernelwright.envs.workers.peaks import peaks
 
 BEAT_S = 5.0
@@ -70,10 +71,21 @@ def serve(channel: socket.socket, evaluator: Evaluator, core: int) -> None:
 def main(config: JudgingConfig | None = None) -> None:
     core, channel = int(sys.argv[1]), socket.socket(fileno=int(sys.argv[2]))
     os.sched_setaffinity(0, {core})
-    gpu = next(iter(gpus()), None)
-    if gpu is None and (dealt := sys.argv[3:]):  # else its answers would be emulated, unlike others
-        sys.exit(f"judge: the worker on core {core} does not find its GPU {dealt[0]}")
-    evaluator = Evaluator(config or JudgingConfig(), peaks(toolchain_fingerprint()), gpu)
+    dealt, precision = sys.argv[3:] or (None, Precision.IEEE)
+    try:
+        with beating(channel):  # a driver that was asleep answers after a while
+            gpu = next(iter(gpus()), None)
+    except GpuError as error:
+        sys.exit(f"judge: the worker on core {core} cannot begin: {error}")
+    if gpu is None and dealt:  # else its answers would be emulated, unlike others
+        sys.exit(f"judge: the worker on core {core} does not find its GPU {dealt}")
+    evaluator = Evaluator(
+        config or JudgingConfig(),
+        peaks(toolchain_fingerprint()),
+        gpu,
+        Precision(precision),
+        device_peaks,
+    )
     try:
         serve(channel, evaluator, core)
     except ConnectionError:  # the judge is gone: nobody is left to answer

@@ -9,6 +9,7 @@ from kernelwright.envs.dialects import NAMES
 
 DEFAULT, AUTO = "cpp", "auto"
 """`auto`: what a model writes by default, and for stored answers each file's own dialect."""
+PRECISION = "How float32 is multiplied on a GPU, on both sides; tf32 widens what is allowed."
 TORCH_ALLOWED = "PyTorch may compute a part of an answer, as KernelBench lets it."
 
 if TYPE_CHECKING:

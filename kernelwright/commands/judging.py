@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.commands.asked import DEFAULT, TORCH_ALLOWED, AskedDialect
-from kernelwright.commands.shared import FAILED, RunFolder, judging, told
-from kernelwright.envs.types import Verdict
+from kernelwright.commands.asked import DEFAULT, PRECISION, TORCH_ALLOWED, AskedDialect
+from kernelwright.commands.shared import FAILED, RunFolder, judging, refuse_tf32, told
+from kernelwright.envs.types import Precision, Verdict
 from kernelwright.verdicts import verdict_object, verdict_text
 
 app = typer.Typer()
@@ -41,6 +41,7 @@ def judge(
     ],
     dialect: Annotated[AskedDialect, typer.Option(help="What the answer is written in.")] = DEFAULT,
     torch_allowed: Annotated[bool, typer.Option("--torch-allowed", help=TORCH_ALLOWED)] = False,
+    precision: Annotated[Precision, typer.Option(help=PRECISION)] = Precision.IEEE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Judge one kernel: build it, check it, time it, all in a sandbox. Exit code 0 if correct."""
@@ -53,10 +54,11 @@ def judge(
         asked = load_problem(problem)
     with told(OSError, UnicodeDecodeError, about=answer):
         source = answer.read_text(encoding="utf-8")
+    refuse_tf32(precision, dialect)
     candidate = Candidate(
         problem_key=asked.key, dialect=dialect, source=source, torch_allowed=torch_allowed
     )
-    with judging(), open_judge(1) as the_judge:
+    with judging(), open_judge(1, precision=precision) as the_judge:
         evaluation = the_judge.evaluate(asked, candidate)
     if as_json:
         typer.echo(json.dumps(verdict_object(evaluation)))

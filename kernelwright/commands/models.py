@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelwright.commands.asked import AUTO, TORCH_ALLOWED, AskedDialectOrAuto, Rule
-from kernelwright.commands.shared import FAILED, RunFolder, judging, told
-from kernelwright.envs.types import Baseline, Dialect
+from kernelwright.commands.asked import AUTO, PRECISION, TORCH_ALLOWED, AskedDialectOrAuto, Rule
+from kernelwright.commands.shared import FAILED, MISUSED, RunFolder, judging, refuse_tf32, told
+from kernelwright.envs.types import Baseline, Dialect, Precision
 
 if TYPE_CHECKING:
     from kernelwright.data.suite import Suite
@@ -73,12 +74,13 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
         str | None, typer.Option(metavar="ADDRESS", help="Ray cluster that judges; auto: this one.")
     ] = None,
     torch_allowed: Annotated[bool, typer.Option("--torch-allowed", help=TORCH_ALLOWED)] = False,
+    precision: Annotated[Precision, typer.Option(help=PRECISION)] = Precision.IEEE,
     resume: Annotated[bool, typer.Option("--resume", help="Continue in the same folder.")] = False,
 ) -> None:
     """Measure a model, or answers that are stored, on a suite: correct rate, speed, a report."""
-    from functools import partial
-
+    from kernelwright.auto import sized
     from kernelwright.data.store import StoreError
+    from kernelwright.envs.hardware import gpus
     from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.evals.answers import AnswersError, Stored
     from kernelwright.evals.measure import EvalError, evaluate_model
@@ -89,14 +91,16 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     habits = _habits(model, asked, max_new_tokens)
     wanted = habits.dialect if model else asked
     _refuse(model, answers, baseline, wanted, torch_allowed=torch_allowed)
+    _refuse_precision(precision, baseline, wanted, ray)
     with told(ValueError):
-        chosen = _chosen(suite, problems, protocol)
-        settings = _settings(habits, samples, temperature)
-    folder, judges = out or _folder(answers, model), partial(open_judge, ray_address=ray)
+        chosen = _chosen(sized(suite, habits.dialect, [] if ray else gpus()), problems, protocol)
+        settings = _settings(habits, samples, temperature, precision)
+    folder = out or _folder(answers, model)
+    judges = partial(open_judge, ray_address=ray, precision=precision)
     how: Any = {"resume": resume, "judges": judges}
     with judging(), told(EvalError, ModelError, StoreError, AnswersError, OSError):
         if answers:
-            stored = Stored(answers, asked, torch_allowed)
+            stored = Stored(answers, asked, torch_allowed, precision)
             evaluate_answers(stored, chosen, folder, settings.versions, **how)
         elif model:
             evaluate_model(model, chosen, settings, folder, baseline=baseline, **how)
@@ -114,7 +118,9 @@ def _habits(model: str | None, asked: Dialect | None, max_new_tokens: int | None
     return Habits(found.dialect, max_new_tokens or found.max_new_tokens)
 
 
-def _settings(habits: Habits, samples: int, temperature: float) -> EvalSettings:
+def _settings(
+    habits: Habits, samples: int, temperature: float, precision: Precision
+) -> EvalSettings:
     from kernelwright.evals.run import EvalSettings
     from kernelwright.machine import versions
 
@@ -124,6 +130,7 @@ def _settings(habits: Habits, samples: int, temperature: float) -> EvalSettings:
         max_new_tokens=habits.max_new_tokens,
         temperature=temperature,
         versions=versions(),
+        precision=precision,
     )
 
 
@@ -153,6 +160,19 @@ def _refuse(
     if dialect and (why := not_judged_here(dialect)):
         typer.echo(why, err=True)
         raise typer.Exit(FAILED)
+
+
+def _refuse_precision(
+    precision: Precision, baseline: Baseline, dialect: Dialect | None, ray: str | None
+) -> None:
+    """Exits where nothing would be multiplied in TF32, or the second baseline would not."""
+    from kernelwright.rl.config import COMPILES_IN_IEEE
+
+    if precision is Precision.TF32 and baseline is Baseline.COMPILE:
+        typer.echo(COMPILES_IN_IEEE.replace("judge.precision", "--precision"), err=True)
+        raise typer.Exit(MISUSED)
+    if not ray:  # each node of a cluster sees to its own
+        refuse_tf32(precision, dialect)
 
 
 def _chosen(spec: str, first: int | None, protocol: Rule | None) -> Suite:

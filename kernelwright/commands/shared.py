@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from kernelwright.envs.types import Dialect, Precision
+
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as runs/NAME.")]
 
@@ -39,6 +41,15 @@ def told(
         unnamed = about is not None and str(about) not in line
         typer.echo(f"{about}: {line}" if unnamed else line, err=True)
         raise typer.Exit(code) from None
+
+
+def refuse_tf32(precision: Precision, dialect: Dialect | None) -> None:
+    """Exits where nothing would be multiplied in it."""
+    from kernelwright.preflight import no_tf32
+
+    if precision is Precision.TF32 and (why := no_tf32(dialect)):
+        typer.echo(f"--precision: {why}", err=True)
+        raise typer.Exit(FAILED)
 
 
 def one_line(error: Exception) -> str:

@@ -14,39 +14,54 @@ from typing import Any
 
 from scripts.on_gpu_stages.clock import TIMES, attempt, called, loaded
 from scripts.on_gpu_stages.context import StageContext
-from scripts.on_gpu_stages.stand_in import Device, device
-from scripts.on_gpu_stages.worker import ROOT
-from scripts.on_gpu_stages.workloads import Workload, workloads
+from scripts.on_gpu_stages.stand_in import Device, device, prepare
+from scripts.on_gpu_stages.worker import ROOT, STAND_IN
+from scripts.on_gpu_stages.workloads import Workload, compiled_ones
 
-CHOSEN = ("softmax_4096", "layernorm_4096", "100_adds")
 SCALE, REHEARSED = 2, 16
 """Sizes are halved in each dimension, for the core's sake."""
 END_S = 3.0
-ON_A_CORE = """
-import json, sys
-from kernelwright.envs.workers.compile_baseline import compiled_baselines
-from scripts.on_gpu_stages.compiled import chosen
-found = compiled_baselines([one.problem() for one in chosen(int(sys.argv[1]))])
-told = [round(one.timing.speedup.median, 2) if one.timing else one.reason[:50] for one in found]
-print(json.dumps(told))
-"""
 
 
 def run(context: StageContext) -> None:
     scale = REHEARSED if context.rehearsal else SCALE
-    here, known = device(context), chosen(scale)
-    with tempfile.TemporaryFile() as said:
-        core = begin_on_a_core(scale, said)
-        found = {one.name: on_device(one, here) for one in known}
-        for name, facts in found.items():
-            context.row(name, **facts)
-        ratios = end_on_a_core(context, core, said)
-    on_core = zip([one.name for one in known], ratios, strict=False)
-    context.row("on_a_core", **dict(on_core))
+    here, known = device(context), compiled_ones(scale)
+    core = Baselines(context, scale, "cpp")
+    for one in known:
+        context.row(one.name, **on_device(one, here))
+    prepare(context)
+    judge = Baselines(context, scale, "triton")
+    for what, baselines in (("by_the_judge", judge), ("on_a_core", core)):
+        names = (one.name for one in known)
+        context.row(what, **dict(zip(names, baselines.ended(context), strict=False)))
 
 
-def chosen(scale: int) -> list[Workload]:
-    return [one for one in workloads(scale) if one.name in CHOSEN]
+class Baselines:
+    """What `--baseline compile` finds for these problems, in a process of its own: on the GPU for
+    answers in Triton, on a core for those in C++."""
+
+    def __init__(self, context: StageContext, scale: int, dialect: str) -> None:
+        paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
+        words = [str(scale), dialect, *[STAND_IN] * context.rehearsal]
+        self.said = tempfile.TemporaryFile()  # noqa: SIM115  closed with this process
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "scripts.on_gpu_stages.baselines", *words],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            stdout=self.said,
+        )
+
+    def ended(self, context: StageContext) -> list[Any]:
+        """How many times as fast as eager each is, or why that is not known."""
+        try:
+            self.process.wait(max(0.1, context.left_s() - END_S))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return ["cut"]
+        self.said.seek(0)
+        lines = self.said.read().decode().splitlines()
+        return list(json.loads(lines[-1])) if self.process.returncode == 0 and lines else ["failed"]
 
 
 def on_device(one: Workload, here: Device) -> dict[str, Any]:
@@ -67,24 +82,3 @@ def on_device(one: Workload, here: Device) -> dict[str, Any]:
     with suppress(TypeError, ZeroDivisionError):
         facts["ratio"] = round(eager_us / compiled_us, 2)  # type: ignore[operator]
     return facts
-
-
-def begin_on_a_core(scale: int, said: Any) -> subprocess.Popen[bytes]:
-    """What `--baseline compile` measures where there is no GPU."""
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(paths)
-    words = [sys.executable, "-c", ON_A_CORE, str(scale)]
-    return subprocess.Popen(words, cwd=ROOT, env=environment, stdout=said)
-
-
-def end_on_a_core(context: StageContext, process: subprocess.Popen[bytes], said: Any) -> list[Any]:
-    try:
-        process.wait(max(0.1, context.left_s() - END_S))
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        return ["cut"] * len(CHOSEN)
-    said.seek(0)
-    lines = said.read().decode().splitlines()
-    return list(json.loads(lines[-1])) if process.returncode == 0 and lines else ["failed"]

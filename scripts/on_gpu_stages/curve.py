@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.machine import cores
+from kernelwright.rl.adapter_folder import find_adapter
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.smi import Peaks, watched
 from scripts.on_gpu_stages.stand_in import without_gpu
@@ -41,7 +42,9 @@ def run(context: StageContext) -> None:
     pace = pace_of(context)
     on_cores = not context.rehearsal and (pace or 0.0) < DEVICE_ENOUGH
     where = "cores" if on_cores else "device"
-    context.row("plan", judge=where, triton_a_minute=pace, adapter=str(adapter(context) or "new"))
+    context.row(
+        "plan", judge=where, triton_a_minute=pace, adapter="brought" if adapter(context) else "new"
+    )
     with tempfile.TemporaryDirectory() as folder:
         run_dir, memory = Path(folder) / "run", context.out / "memory.csv"
         memory.unlink(missing_ok=True)
@@ -54,7 +57,7 @@ def run(context: StageContext) -> None:
             most=context.share(ROWS),
         )
         with watched(memory) as peaks:
-            status = trained(context, words(context, run_dir, timed=not on_cores), fit, run_dir)
+            status = trained(context, words(context, run_dir, on_cores=on_cores), fit, run_dir)
         context.row("run", status=status, stages=stages(run_dir))
         tell(context, run_dir, peaks)
 
@@ -65,12 +68,11 @@ def adapter(context: StageContext) -> Path | None:
     return folder if (folder / "adapter_config.json").exists() else None
 
 
-def words(context: StageContext, run_dir: Path, *, timed: bool) -> list[str]:
+def words(context: StageContext, run_dir: Path, *, on_cores: bool) -> list[str]:
     """The recipe and what is changed of it."""
     group, brought = max(2, context.share(GROUP)), adapter(context)
-    tokens = context.share(TOKENS) * 2 if context.rehearsal else TOKENS
-    timed = timed and not context.rehearsal
-    changed = {
+    timed = not (on_cores or context.rehearsal)
+    changed: dict[str, Any] = {
         "name": "gpu",
         "run_dir": run_dir,
         "stages": "[grpo,eval]",
@@ -81,15 +83,16 @@ def words(context: StageContext, run_dir: Path, *, timed: bool) -> list[str]:
         "grpo.learning_rate": LEARNING_RATE,
         "grpo.trainer.warmup_steps": 1,
         "grpo.micro_batch_size": 2 * group,
-        "grpo.max_completion_length": tokens,
+        "grpo.max_completion_length": TOKENS,
         "judge.timed": str(timed).lower(),
-        "judge.workers": max(1, cores() - SPARE_CORES),
         "eval.before_problems": context.share(HELD_OUT),
         "eval.problems": context.share(HELD_OUT),
-        "eval.max_new_tokens": tokens,
+        "eval.max_new_tokens": TOKENS,
     }
-    if brought:
-        changed["model.adapter"] = brought
+    if on_cores:
+        changed["judge.workers"] = max(1, cores() - SPARE_CORES)
+    if found := find_adapter(str(brought)) if brought else None:
+        changed |= {"model.adapter": found.folder, "model.quantization": found.quantization}
     return [str(RECIPE), *(f"{name}={value}" for name, value in changed.items())]
 
 

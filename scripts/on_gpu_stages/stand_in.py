@@ -32,6 +32,9 @@ class Device(Protocol):
 
     torch_name: str
 
+    def computes(self, dtype: str) -> bool:
+        """Whether Triton is right in it there: its interpreter takes bfloat16 for whole numbers."""
+
     def do_bench_ns(self, call: Call) -> float:
         """The median of Triton's own benchmark."""
 
@@ -49,6 +52,9 @@ class Cuda:
     """A GPU."""
 
     torch_name = "cuda"
+
+    def computes(self, dtype: str) -> bool:
+        return True
 
     def do_bench_ns(self, call: Call) -> float:
         from triton.testing import do_bench
@@ -84,6 +90,9 @@ class Host:
     """A processor, in a rehearsal."""
 
     torch_name = "cpu"
+
+    def computes(self, dtype: str) -> bool:
+        return dtype != "bfloat16"
 
     def do_bench_ns(self, call: Call) -> float:
         return self.clock_ns(call, 3)
@@ -200,7 +209,9 @@ def install() -> None:
     """The stand-ins of this process: device code and the baseline's clock."""
     from kernelwright.envs.reference.client import ReferenceProcess
     from kernelwright.envs.replay import client
+    from kernelwright.envs.workers import device_peaks
     from tests import device_reference, ptx_device
 
     client.assembled = ptx_device.assembled
     ReferenceProcess.PROGRAM = device_reference.PROGRAM
+    device_peaks.PROGRAM = device_reference.program("measure")

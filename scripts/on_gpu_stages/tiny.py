@@ -23,7 +23,8 @@ from scripts.on_gpu_stages.worker import ROOT
 RECIPE = ROOT / "tests" / "fixtures" / "recipes" / "tiny.yaml"
 PAID_BY_HASH = ROOT / "tests" / "fixtures" / "paid_by_hash"
 WORDS = (
-    *("data.dialect=triton", "data.max_triples=4", "judge.timed=false", "eval.timed=false"),
+    *("data.dialect=triton", "data.max_triples=2", "judge.timed=false", "eval.timed=false"),
+    *("sft.epochs=2", "sft.batch_size=2", "sft.micro_batch_size=2"),
     *("grpo.steps=2", "grpo.group_size=4", "grpo.groups_per_step=2", "grpo.micro_batch_size=8"),
     *("eval.problems=1", "model.quantization=nf4"),
 )

@@ -139,3 +139,9 @@ def workloads(scale: int) -> list[Workload]:
         Workload("100_adds", hundred, chain, ((1 << 16) // area,)),
         Workload("add_256m", "x + 1.0", add, ((256 << 20) // area,), rounds=2),
     ]
+
+
+def compiled_ones(scale: int) -> list[Workload]:
+    """Those that torch.compile is tried on."""
+    chosen = ("softmax_4096", "layernorm_4096", "100_adds")
+    return [one for one in workloads(scale) if one.name in chosen]

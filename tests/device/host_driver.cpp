@@ -2,7 +2,9 @@
 //
 // A module is a shared library, a kernel is a function `int NAME(const unsigned* shape, void** arguments)` in it that
 // does the work of the whole grid and returns a CUresult; `shape` is the grid, the block, and bytes of dynamic shared
-// memory. A variable is `variable_NAME` and `bytes_NAME`. Nothing runs later than it is asked.
+// memory. A variable is `variable_NAME` and `bytes_NAME`, a kernel's local memory `local_NAME` bytes a thread. Nothing
+// runs later than it is asked. The device has HOST_DRIVER_TOTAL bytes (16 GiB); the file that HOST_DRIVER_FREE names says
+// how many of them others leave free, at this moment.
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdint.h>
@@ -12,9 +14,29 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <unordered_map>
+
 using Kernel = int (*)(const unsigned* grid, void** arguments);
 struct Config { unsigned grid[3], block[3], shared; void* stream; void* attributes; unsigned count; };
 static int fault;  // as of a real device: once there was one, nothing else succeeds
+static std::unordered_map<uint64_t, size_t> held;  // address -> bytes
+static std::unordered_map<void*, int> local_bytes;  // function -> bytes a thread
+static size_t held_bytes;
+
+static size_t total_bytes() {
+  const char* said = getenv("HOST_DRIVER_TOTAL");
+  return said ? strtoull(said, nullptr, 10) : size_t(16) << 30;
+}
+static size_t free_bytes() {  // for this process, of which it holds some
+  size_t found = total_bytes();
+  if (const char* path = getenv("HOST_DRIVER_FREE")) {
+    FILE* file = fopen(path, "r");
+    if (file && fscanf(file, "%zu", &found) != 1) found = 0;
+    if (file) fclose(file);
+  }
+  return std::min(found, total_bytes());
+}
 
 extern "C" {
 int cuInit(unsigned) { return getenv("HOST_DRIVER_FAILS") ? 999 : 0; }
@@ -40,8 +62,14 @@ int cuModuleLoadData(void** module, const void* code) {
 }
 int cuModuleGetFunction(void** function, void* module, const char* name) {
   *function = dlsym(module, name);
-  return *function ? 0 : 1;
+  if (!*function) return 1;
+  char symbol[4352];
+  snprintf(symbol, sizeof symbol, "local_%s", name);
+  const auto* local = static_cast<int*>(dlsym(module, symbol));
+  local_bytes[*function] = local ? *local : 0;
+  return 0;
 }
+int cuFuncGetAttribute(int* value, int, void* function) { *value = local_bytes[function]; return 0; }
 int cuModuleGetGlobal_v2(uint64_t* at, size_t* bytes, void* module, const char* name) {
   char symbol[4352];
   snprintf(symbol, sizeof symbol, "variable_%s", name);
@@ -57,13 +85,24 @@ int cuLaunchKernelEx(const Config* config, void* function, void** arguments, voi
   fault = fault ? fault : reinterpret_cast<Kernel>(function)(config->grid, arguments);
   return fault;
 }
-int cuMemAlloc_v2(uint64_t* at, size_t bytes) {
-  static int given;  // all but the first, which is ours, find no room on a device that is full
-  if (bytes > size_t(1) << 34 || (getenv("HOST_DRIVER_FULL") && given++)) return 2;
-  *at = reinterpret_cast<uint64_t>(malloc(bytes));
-  return *at ? 0 : 2;
+int cuMemGetInfo_v2(size_t* free, size_t* total) {
+  *total = total_bytes();
+  *free = free_bytes() - std::min(free_bytes(), held_bytes);
+  return 0;
 }
-int cuMemFree_v2(uint64_t at) { free(reinterpret_cast<void*>(at)); return 0; }
+int cuMemAlloc_v2(uint64_t* at, size_t bytes) {
+  if (held_bytes + bytes > free_bytes()) return 2;
+  *at = reinterpret_cast<uint64_t>(malloc(bytes));
+  if (!*at) return 2;
+  held[*at] = bytes, held_bytes += bytes;
+  return 0;
+}
+int cuMemFree_v2(uint64_t at) {
+  held_bytes -= held[at];
+  held.erase(at);
+  free(reinterpret_cast<void*>(at));
+  return 0;
+}
 int cuMemsetD8Async(uint64_t at, unsigned char value, size_t count, void*) { memset(reinterpret_cast<void*>(at), value, count); return fault; }
 int cuMemsetD32Async(uint64_t at, unsigned value, size_t count, void*) {
   for (size_t i = 0; i < count; ++i) reinterpret_cast<unsigned*>(at)[i] = value;

@@ -1,0 +1,93 @@
+"""The judge's share of a GPU's memory, and how it waits where others hold the rest.
+
+A trainer on the same GPU takes all that there is, and gives back what it does not use between its
+phases. That an answer or its problem finds no room meanwhile says nothing about either.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Callable
+from time import sleep
+from typing import TypeVar
+
+WORKERS_A_GPU = 4
+"""So many workers keep a GPU busy: kernels run on it one candidate at a time."""
+CONTEXT_BYTES = 640 << 20
+"""Of a process on a GPU: its CUDA context, and what is written to empty the L2 cache."""
+RESERVED_BYTES = (WORKERS_A_GPU + 1) * CONTEXT_BYTES
+"""What the judge itself takes of a GPU: the reference of each worker, and the process that replays.
+An answer may ask for the rest of the GPU, whoever else is on it."""
+
+PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0, *[30.0] * 9)
+"""Between tries: five minutes together."""
+SHORT = 5
+"""So many of these pauses after five minutes that were in vain, until there is room again."""
+
+_ALLOCATED = 2
+"""A flag of a section of an ELF file: memory is made for it where the file is loaded."""
+
+Found = TypeVar("Found")
+
+
+FULL_WORDS = (
+    "CUDA out of memory",
+    "CUDA error: out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+)
+"""What PyTorch says where it, or a library of CUDA's, finds no room on a GPU."""
+
+
+class DeviceFullError(RuntimeError):
+    """The GPU has no room now for what would fit on it: nothing that a candidate did."""
+
+
+def says_full(error: BaseException) -> bool:
+    """Whether PyTorch raised this because a GPU has no room."""
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in FULL_WORDS)
+
+
+def loaded_bytes(binary: bytes) -> int:
+    """What a binary's code and variables take once it is loaded; 0 of what is no ELF file."""
+    try:
+        (sections_at,) = struct.unpack_from("<Q", binary, 40)
+        section_bytes, count = struct.unpack_from("<HH", binary, 58)
+        heads = (
+            struct.unpack_from("<8xQ16xQ", binary, sections_at + section_bytes * number)
+            for number in range(count)
+        )
+        return sum(size for flags, size in heads if flags & _ALLOCATED)
+    except struct.error:
+        return 0
+
+
+class MemoryWait:
+    """Tries again while a GPU is full; of one worker, which says so once."""
+
+    def __init__(self) -> None:
+        self._gave_up = False
+        self._said = False
+
+    def run(self, work: Callable[[], Found]) -> Found:
+        """What `work` returns. Raises DeviceFullError where it finds no room in all that time."""
+        pauses_s = iter(PAUSES_S[:SHORT] if self._gave_up else PAUSES_S)
+        while True:
+            try:
+                found = work()
+            except DeviceFullError as error:
+                pause_s = next(pauses_s, None)
+                self._gave_up = pause_s is None
+                if pause_s is None:
+                    raise
+                self._say(error)
+            else:
+                self._gave_up = False
+                return found
+            sleep(pause_s)
+
+    def _say(self, error: DeviceFullError) -> None:
+        if not self._said:
+            self._said = True
+            print(f"judge: {error}; it waits for memory of the GPU", file=sys.stderr, flush=True)

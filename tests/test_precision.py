@@ -1,0 +1,254 @@
+"""How float32 is multiplied on a GPU: one policy for PyTorch's side and for answers, in every
+report. The device is a processor (ptx_device.py, device_reference.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.judge import Judge
+from kernelwright.envs.referee.tolerance import Array, Expected
+from kernelwright.envs.reference.client import Draws, ReferenceFailedError, ReferenceProcess
+from kernelwright.envs.reference.module import array_of, flatten, forward_float64
+from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.tf32 import rounded, tf32_outputs, with_tf32
+from kernelwright.envs.replay import client
+from kernelwright.envs.types import (
+    Candidate,
+    Case,
+    Dialect,
+    Evaluation,
+    Precision,
+    Problem,
+    Target,
+    Verdict,
+)
+from kernelwright.envs.workers.pool import JudgeError
+from tests import device_reference, ptx_device
+from tests.test_device import built
+
+pytestmark = pytest.mark.sandbox
+
+HERE = Path(__file__).parent
+FLAGS = (
+    "backends.cuda.matmul.fp32_precision",
+    "backends.cudnn.conv.fp32_precision",
+    "backends.cudnn.rnn.fp32_precision",
+    "backends.cuda.matmul.allow_tf32",
+    "backends.cudnn.allow_tf32",
+)
+MODULE = """import torch
+import torch.nn as nn
+import torch.nn.functional as F
+{first}
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {init}
+    def forward(self, {names}):
+        {before}
+        return {expression}
+def get_inputs():
+    return [{inputs}]
+"""
+NOTED = "with open({path!r}, 'a') as file: print(*[{flags}], file=file)"
+
+
+def problem(
+    expression: str, init: str = "pass", first: str = "", before: str = "pass", **inputs: str
+) -> Problem:
+    code = MODULE.format(
+        expression=expression,
+        init=init,
+        first=first,
+        before=before,
+        names=", ".join(inputs),
+        inputs=", ".join(inputs.values()),
+    )
+    return Problem(name="p", code=code, cases=(Case(name="only", sizes=()),))
+
+
+def played(one: Problem, precision: Precision, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round of the problem's module on a device."""
+    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
+    reference = ReferenceProcess(ptx_device.without_driver())
+    draws = Draws(reference, 1)
+    try:
+        loaded = reference.load(one, precision)
+        reference.aim(one, 0, on_device=True)
+        (took_ns,) = draws.rounds_ns(reference, loaded, [0])
+        assert took_ns > 0
+    finally:
+        draws.close()
+        reference.close()
+
+
+@pytest.mark.parametrize("precision", Precision)
+def test_on_a_device_every_product_of_the_baseline_has_the_judges_precision(
+    precision: Precision, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = tmp_path / "flags"
+    flags = ", ".join(f"torch.{one}" for one in FLAGS)
+    one = problem(
+        "F.conv1d(x, w)",
+        first=f"torch.backends.cuda.matmul.allow_tf32 = {precision is Precision.IEEE}",
+        before=NOTED.format(path=str(noted), flags=flags),
+        x="torch.randn(1, 4, 32)",
+        w="torch.randn(4, 4, 3)",
+    )
+    played(one, precision, monkeypatch)
+    last = noted.read_text(encoding="utf-8").splitlines()[-1].split()
+    assert last == [precision] * 3 + [str(precision is Precision.TF32)] * 2
+
+
+def test_a_module_that_sets_the_precision_while_it_runs_is_no_baseline_on_a_device(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    setting = "torch.backends.cudnn.allow_tf32 = True"
+    one = problem("x * 2", before=setting, x="torch.randn(8, 8)")
+    with pytest.raises(ReferenceFailedError, match="here it is ieee"):
+        played(one, Precision.IEEE, monkeypatch)
+
+
+def ready(one: Problem) -> Ready:
+    return prepare(one, one.cases[0])
+
+
+def passes(one: Ready, outputs: list[Array], seed: int) -> bool:
+    exact = [array_of(it) for it in flatten(forward_float64(*one.reference.draw(seed)))]
+    rows = zip(exact, one.tolerances, one.spreads, outputs, strict=True)
+    return all(Expected.of([it], *how).accepts(found) for it, *how, found in rows)
+
+
+MULTIPLIES = {
+    "matrix product": problem("x @ y", x="torch.randn(64, 256)", y="torch.randn(256, 64)"),
+    "linear": problem(
+        "torch.relu(self.f(x))", "self.f = nn.Linear(64, 64)", x="torch.rand(32, 64)"
+    ),
+    "convolution": problem("self.f(x)", "self.f = nn.Conv2d(4, 8, 3)", x="torch.randn(2, 4, 9, 9)"),
+    "recurrent": problem("self.f(x)[0]", "self.f = nn.LSTM(16, 16)", x="torch.randn(8, 4, 16)"),
+    "attention": problem(
+        "F.scaled_dot_product_attention(x, y, y)",
+        x="torch.randn(2, 32, 16)",
+        y="torch.randn(2, 32, 16)",
+    ),
+}
+
+
+@pytest.mark.parametrize("one", MULTIPLIES.values(), ids=MULTIPLIES)
+def test_operands_rounded_to_tf32_are_right_where_it_is_allowed_and_else_wrong(
+    one: Problem,
+) -> None:
+    ieee = ready(one)
+    tf32 = with_tf32(one, ieee)
+    for seed in range(100, 110):
+        for outputs in tf32_outputs(*ieee.reference.draw(seed)):
+            assert passes(tf32, outputs, seed)
+            assert not passes(ieee, outputs, seed)
+
+
+def test_where_nothing_is_multiplied_tf32_allows_nothing_more() -> None:
+    for expression in ("torch.softmax(x, 1)", "x.sum(1)", "x.argmax(1)"):
+        found = ready(problem(expression, x="torch.randn(32, 64)"))
+        assert with_tf32(problem(expression, x="torch.randn(32, 64)"), found) == found
+
+
+def test_a_problems_own_tolerance_is_not_widened() -> None:
+    one = MULTIPLIES["matrix product"]
+    given = replace(one, tolerance=ready(one).tolerances[0])
+    assert with_tf32(given, ready(given)).tolerances == [given.tolerance]
+
+
+@pytest.mark.parametrize("nearest", [False, True])
+def test_tf32_keeps_ten_bits_of_a_mantissa(nearest: bool) -> None:
+    values = torch.tensor([1 + 2**-10, 1 + 2**-11, 1 - 2**-13, -1 - 3 * 2**-11, float("inf"), 0.0])
+    cut = [1 + 2**-10, 1.0, 1 - 2**-11, -1 - 2**-10, float("inf"), 0.0]
+    to_nearest = [1 + 2**-10, 1 + 2**-10, 1.0, -1 - 2**-9, float("inf"), 0.0]
+    assert rounded(values, nearest=nearest).tolist() == (to_nearest if nearest else cut)
+    assert rounded(torch.tensor([float("nan")]), nearest=nearest).isnan().all()
+    half = values.double()
+    assert rounded(half, nearest=nearest) is half
+
+
+ROUNDED = """
+#include <stdint.h>
+static float tf(float given) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &given, 4);
+  bits &= 0xffffe000u;
+  __builtin_memcpy(&given, &bits, 4);
+  return given;
+}
+"""
+BODY = """
+  for (int64_t at = 0; at < n * m; ++at) {
+    float s = b[at % m];
+    for (int64_t l = 0; l < k; ++l) s += tf(x[at / m * k + l]) * tf(w[at % m * k + l]);
+    out[at] = s > 0 ? s * scale : 0;
+  }
+"""
+ON_DEVICE = f"""{ROUNDED}
+extern "C" int fused(const unsigned* grid, void** given) {{
+  const float *x = *(const float**)given[0], *w = *(const float**)given[1];
+  const float *b = *(const float**)given[2], scale = *(float*)given[7];
+  float* out = *(float**)given[3];
+  const int64_t n = *(int32_t*)given[4], k = *(int32_t*)given[5], m = *(int32_t*)given[6];
+  {BODY}
+  return 0;
+}}
+"""
+ON_CPU = f"""{ROUNDED}
+extern "C" void kernel(const float* x, const float* w, const float* b, float* out, int64_t n,
+                       int64_t k, int64_t m, int64_t, int64_t, int64_t, int64_t, double factor) {{
+  const float scale = factor;
+  {BODY}
+}}
+"""
+
+
+@pytest.fixture
+def evaluators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Evaluator]]:
+    """One of each precision, with a device whose only kernel multiplies in TF32."""
+    binary = built(tmp_path, ON_DEVICE)
+    monkeypatch.setattr(client, "assembled", lambda *_: binary)
+    gpu = ptx_device.device(tmp_path)
+    both = [Evaluator(JudgingConfig(), Target(name="here"), gpu, one) for one in Precision]
+    yield both
+    for one in both:
+        one.close()
+
+
+def judged(evaluators: list[Evaluator], dialect: Dialect, source: str) -> list[Evaluation]:
+    asked = load_problem(HERE / "dialects" / "problem.py")
+    candidate = Candidate(problem_key=asked.key, dialect=dialect, source=source)
+    return [one.judge(asked, candidate, timed=False, seed=1) for one in evaluators]
+
+
+def test_an_answer_that_multiplies_in_tf32_is_right_on_a_device_where_that_is_allowed(
+    evaluators: list[Evaluator],
+) -> None:
+    pytest.importorskip("triton", reason="triton is not installed")
+    source = (HERE / "dialects" / "triton.py").read_text(encoding="utf-8")
+    ieee, tf32 = judged(evaluators, "triton", source)
+    assert (ieee.verdict, ieee.reason) == (Verdict.WRONG, "mismatch"), ieee.log
+    assert (tf32.verdict, tf32.reason) == (Verdict.CORRECT, "ok"), tf32.log
+    assert [dict(one.facts)["tf32"] for one in (ieee, tf32)] == [0, 1]
+
+
+def test_on_a_cpu_beside_a_device_tf32_is_not_allowed(evaluators: list[Evaluator]) -> None:
+    for found in judged(evaluators, "cpp", ON_CPU):
+        assert (found.verdict, found.reason) == (Verdict.WRONG, "mismatch"), found.log
+        assert "tf32" not in dict(found.facts)
+    exact = ON_CPU.replace("bits &= 0xffffe000u;", "")
+    assert [one.verdict for one in judged(evaluators, "cpp", exact)] == [Verdict.CORRECT] * 2
+
+
+def test_without_a_gpu_tf32_is_refused() -> None:
+    with pytest.raises(JudgeError, match="there is none here"):
+        Judge(1, precision=Precision.TF32)
