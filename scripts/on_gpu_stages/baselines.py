@@ -1,0 +1,41 @@
+"""What `--baseline compile` finds for the problems of the stage `compiled`, as a JSON list on the
+standard output: ratios to eager PyTorch, or why there is none.
+
+    python -m scripts.on_gpu_stages.baselines SCALE DIALECT [rehearsal]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, islice
+
+from kernelwright.envs.sandbox.toolchain import compiler_path
+from kernelwright.envs.types import Problem
+from kernelwright.envs.workers.compile_baseline import Place, measure, places_for
+from scripts.on_gpu_stages.stand_in import install
+from scripts.on_gpu_stages.worker import STAND_IN
+from scripts.on_gpu_stages.workloads import compiled_ones
+
+
+def main() -> None:
+    scale, dialect, *more = sys.argv[1:]
+    os.environ |= {"CXX": compiler_path(), "OMP_NUM_THREADS": "1"}
+    problems = [one.problem() for one in compiled_ones(int(scale))]
+    places = list(islice(cycle(places_for(dialect)), len(problems)))
+    if STAND_IN in more and places[0].gpu:
+        install()
+    with ThreadPoolExecutor(len(problems)) as threads:
+        print(json.dumps(list(threads.map(told, problems, places))))
+
+
+def told(problem: Problem, place: Place) -> float | str:
+    os.sched_setaffinity(0, {place.core})  # this thread's, and what it starts
+    found = measure(problem, place)
+    return round(found.timing.speedup.median, 2) if found.timing else (found.reason or "")[:60]
+
+
+if __name__ == "__main__":
+    main()

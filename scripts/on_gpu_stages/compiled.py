@@ -1,0 +1,84 @@
+"""Stage `compiled`: what torch.compile is worth on the device, beside what it is worth on a core of
+this machine: the figure that a GPU's speedup must not be divided by."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from typing import Any
+
+from scripts.on_gpu_stages.clock import TIMES, attempt, called, loaded
+from scripts.on_gpu_stages.context import StageContext
+from scripts.on_gpu_stages.stand_in import Device, device, prepare
+from scripts.on_gpu_stages.worker import ROOT, STAND_IN
+from scripts.on_gpu_stages.workloads import Workload, compiled_ones
+
+SCALE, REHEARSED = 2, 16
+"""Sizes are halved in each dimension, for the core's sake."""
+END_S = 3.0
+
+
+def run(context: StageContext) -> None:
+    scale = REHEARSED if context.rehearsal else SCALE
+    here, known = device(context), compiled_ones(scale)
+    core = Baselines(context, scale, "cpp")
+    for one in known:
+        context.row(one.name, **on_device(one, here))
+    prepare(context)
+    judge = Baselines(context, scale, "triton")
+    for what, baselines in (("by_the_judge", judge), ("on_a_core", core)):
+        names = (one.name for one in known)
+        context.row(what, **dict(zip(names, baselines.ended(context), strict=False)))
+
+
+class Baselines:
+    """What `--baseline compile` finds for these problems, in a process of its own: on the GPU for
+    answers in Triton, on a core for those in C++."""
+
+    def __init__(self, context: StageContext, scale: int, dialect: str) -> None:
+        paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
+        words = [str(scale), dialect, *[STAND_IN] * context.rehearsal]
+        self.said = tempfile.TemporaryFile()  # noqa: SIM115  closed with this process
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "scripts.on_gpu_stages.baselines", *words],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            stdout=self.said,
+        )
+
+    def ended(self, context: StageContext) -> list[Any]:
+        """How many times as fast as eager each is, or why that is not known."""
+        try:
+            self.process.wait(max(0.1, context.left_s() - END_S))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return ["cut"]
+        self.said.seek(0)
+        lines = self.said.read().decode().splitlines()
+        return list(json.loads(lines[-1])) if self.process.returncode == 0 and lines else ["failed"]
+
+
+def on_device(one: Workload, here: Device) -> dict[str, Any]:
+    """Microseconds by the clock of the baseline, and how many times as fast compiled is."""
+    import torch
+
+    torch._inductor.config.compile_threads = 1  # others would be started first
+    model, given = loaded(one, here)
+    eager, compiled = called(model, given), called(torch.compile(model), given)
+    started = time.monotonic()
+    eager_us = attempt(lambda: here.clock_ns(eager, TIMES))
+    first = attempt(lambda: here.clock_ns(compiled, 1))
+    compile_s = round(time.monotonic() - started, 1)
+    if isinstance(first, str):
+        return {"eager_us": eager_us, "compiled": first}
+    compiled_us = attempt(lambda: here.clock_ns(compiled, TIMES))
+    facts = {"eager_us": eager_us, "compiled_us": compiled_us, "compile_s": compile_s}
+    with suppress(TypeError, ZeroDivisionError):
+        facts["ratio"] = round(eager_us / compiled_us, 2)  # type: ignore[operator]
+    return facts

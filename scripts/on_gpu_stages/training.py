@@ -1,0 +1,141 @@
+"""Trains a recipe as `accelerate launch` starts one, fitted to a stage's minutes.
+
+    accelerate launch ... -m scripts.on_gpu_stages.training RECIPE [KEY=VALUE]... [--resume]
+
+The exploits that training tries on its judge first are left to the stage `verdicts`: all of them
+take longer than a stage has. `ON_GPU_TRAINING` holds `Fit` as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelwright.launch import start
+from scripts.on_gpu_stages.worker import CORES, program
+
+VARIABLE = "ON_GPU_TRAINING"
+STEP_S, MEASURED_S = 1.15, 1.3
+"""A further step is taken to last so many times the last one, a second evaluation the first."""
+REPORT_S = 6.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """What is decided while the run goes: where answers are judged, how many, until when.
+
+    `ends` is by `time.monotonic`, which a machine's processes share; None is no limit.
+    """
+
+    on_cores: bool = False
+    """Whether answers are judged as on a machine without a GPU, though there is one."""
+    probed: bool = False
+    """Whether a step is tried before, as where a run may take what it takes."""
+    rows: int = 48
+    """Answers that are written side by side."""
+    ends: float | None = None
+    step_s: float = 40.0
+    """About how long judging a step's answers may take."""
+    fewest: int = 32
+    most: int = 512
+    """Answers of a step."""
+
+
+def launched(words: list[str], fit: Fit) -> tuple[list[str], dict[str, str]]:
+    """(command, environment) that train so."""
+    options = ["--quiet", "--num_processes=1", "--num_machines=1", "--mixed_precision=no"]
+    launcher = ["-m", "accelerate.commands.launch", *options, "--dynamo_backend=no"]
+    command = [sys.executable, *launcher, "-m", "scripts.on_gpu_stages.training", *words]
+    return command, {**os.environ, VARIABLE: json.dumps(asdict(fit)), "HF_HUB_OFFLINE": "1"}
+
+
+def main() -> None:
+    import kernelwright.budget
+    import kernelwright.preflight
+    import kernelwright.rl.decode
+    from kernelwright.envs.workers.pool import Worker
+
+    fit = Fit(**json.loads(os.environ.get(VARIABLE, "{}")))
+    kernelwright.preflight.fooled = lambda _: []
+    kernelwright.rl.decode.ROWS = fit.rows
+    if not fit.probed:
+        kernelwright.budget.budget = lambda recipe: kernelwright.budget.Budget(recipe=recipe)
+    if fit.on_cores:
+        Worker.PROGRAM = program(CORES)
+    if fit.ends is not None:
+        fit_steps(fit)
+    words = [word for word in sys.argv[1:] if word != "--resume"]
+    code = start(Path(words[0]), words[1:], resume="--resume" in sys.argv)
+    sys.exit(code)
+
+
+def fit_steps(fit: Fit) -> None:
+    """Each step has as many answers as are judged in its time, by the pace of those before GRPO;
+    no step is begun that would end too late for the measurement after it."""
+    from kernelwright.envs.judge import Judge
+    from kernelwright.rl import grpo
+    from kernelwright.train import Run
+
+    pace, judging, trainer, run_grpo = [0, 0.0], Judge.evaluate_many, grpo._trainer, Run.grpo
+
+    def evaluate_many(self: Any, jobs: Any, **options: Any) -> Any:
+        started = time.monotonic()
+        found = judging(self, jobs, **options)
+        pace[0] += len(found)
+        pace[1] += time.monotonic() - started
+        return found
+
+    def fitted(self: Run) -> None:
+        section = self.recipe.grpo
+        groups = groups_of(fit, pace[0], pace[1], section.group_size)
+        print(f"pace: {pace[0]} answers in {pace[1]:.0f} s; {groups} groups a step", flush=True)
+        grpo_section = section.model_copy(update={"groups_per_step": groups})
+        self.recipe = self.recipe.model_copy(update={"grpo": grpo_section})
+        run_grpo(self)
+
+    def stopping(recipe: Any, *words: Any) -> Any:
+        found = trainer(recipe, *words)
+        found.add_callback(stop_callback(fit, recipe.run_dir))
+        return found
+
+    Judge.evaluate_many = evaluate_many  # type: ignore[method-assign]
+    Run.grpo = fitted  # type: ignore[method-assign]
+    grpo._trainer = stopping
+
+
+def groups_of(fit: Fit, judged: int, judged_s: float, group_size: int) -> int:
+    """Groups of a step, an even number: two are trained on at a time."""
+    wanted = fit.step_s * judged / judged_s if judged_s else fit.fewest
+    return max(2, 2 * round(min(max(wanted, fit.fewest), fit.most) / group_size / 2))
+
+
+def stop_callback(fit: Fit, run_dir: Path) -> Any:
+    """Ends training where what has to come after another step would be late."""
+    from transformers import TrainerCallback
+
+    from kernelwright.run_folder import RunFolder
+
+    class Stop(TrainerCallback):  # type: ignore[misc]
+        began = 0.0
+
+        def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            self.began = time.monotonic()
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            now = time.monotonic()
+            before_s = RunFolder(run_dir).seconds().get("eval_before", 0.0)
+            after_s = MEASURED_S * before_s + REPORT_S
+            assert fit.ends is not None
+            if now + STEP_S * (now - self.began) + after_s > fit.ends:
+                control.should_training_stop = True
+
+    return Stop()
+
+
+if __name__ == "__main__":
+    main()
