@@ -92,6 +92,13 @@ def test_only_what_uses_no_gpu_goes_to_a_node_without_one_beside_others(
         assert [one.candidate.dialect for one in iter(turn, None) if one] == wanted
 
 
+def judge_thrice(judge: RayJudge, problem: Problem) -> None:
+    """The first may be lost on both nodes, before Ray knows of their end."""
+    for _ in range(3):
+        found = judge.evaluate(problem, errand(problem, "triton").candidate)
+        assert found.verdict is Verdict.UNJUDGED
+
+
 def test_a_cluster_that_loses_its_gpus_does_not_go_on_without(cluster: Any) -> None:
     """The last test: the cluster is smaller after it."""
     problem = the_problem()
@@ -99,8 +106,6 @@ def test_a_cluster_that_loses_its_gpus_does_not_go_on_without(cluster: Any) -> N
         for node in list(cluster.worker_nodes):
             cluster.remove_node(node, allow_graceful=False)
         with pytest.raises(JudgeError, match="no node of the Ray cluster with a GPU is left"):
-            for _ in range(3):  # the first may be lost on both nodes, before Ray knows of their end
-                found = judge.evaluate(problem, errand(problem, "triton").candidate)
-                assert found.verdict is Verdict.UNJUDGED
+            judge_thrice(judge, problem)
         cpp = judge.evaluate(problem, errand(problem, "cpp").candidate)
         assert cpp.verdict is Verdict.NO_KERNEL
