@@ -92,19 +92,20 @@ def test_only_what_uses_no_gpu_goes_to_a_node_without_one_beside_others(
         assert [one.candidate.dialect for one in iter(turn, None) if one] == wanted
 
 
+def judge_thrice(judge: RayJudge, problem: Problem) -> None:
+    """The first may be lost on both nodes, before Ray knows of their end."""
+    for _ in range(3):
+        found = judge.evaluate(problem, errand(problem, "triton").candidate)
+        assert found.verdict is Verdict.UNJUDGED
+
+
 def test_a_cluster_that_loses_its_gpus_does_not_go_on_without(cluster: Any) -> None:
     """The last test: the cluster is smaller after it."""
     problem = the_problem()
     with RayJudge(cluster.address, workers=1) as judge:
         for node in list(cluster.worker_nodes):
             cluster.remove_node(node, allow_graceful=False)
-
-        def judged_until_lost() -> None:
-            for _ in range(3):  # the first may be lost on both nodes, before Ray knows of their end
-                found = judge.evaluate(problem, errand(problem, "triton").candidate)
-                assert found.verdict is Verdict.UNJUDGED
-
         with pytest.raises(JudgeError, match="no node of the Ray cluster with a GPU is left"):
-            judged_until_lost()
+            judge_thrice(judge, problem)
         cpp = judge.evaluate(problem, errand(problem, "cpp").candidate)
         assert cpp.verdict is Verdict.NO_KERNEL
