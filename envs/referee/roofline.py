@@ -1,10 +1,10 @@
 """The shortest time in which a problem's work can be done: nothing honest is faster.
 
 Work is what the cleverest kernel cannot avoid (envs/reference/least_work.py), peaks are upper
-bounds (envs/workers/peaks.py), and everything that could overlap is taken to overlap. A kernel
-below `TOO_FAST` of this floor did not do the work, however right its output looks. The referee's
-clock also sees the round trip and its own copy, so only absurd durations fall below: the last line
-of defence, not the first.
+bounds (envs/workers/peaks.py, device_peaks.py), and everything that could overlap is taken to
+overlap. A kernel below `TOO_FAST` of this floor did not do the work, however right its output
+looks. The referee's clock also sees the round trip and its own copy, so only absurd durations fall
+below: the last line of defence, not the first.
 """
 
 from __future__ import annotations

@@ -68,11 +68,11 @@ def _for_this_margin(dtype: str, exact: Array, output: Array) -> Array:
     output of this type is allowed."""
     if dtype not in BASE:
         return output
-    wide: Any = output.astype(np.float64)
-    error: Any = wide - exact
-    allowed: Any = BASE[dtype] * np.abs(exact)
-    usual: Any = np.clip(error, -allowed, allowed)
-    found: Array = exact + usual + MARGIN / HEADROOM * (error - usual)
+    right = exact.astype(np.float64)
+    error = output.astype(np.float64) - right
+    most = BASE[dtype] * np.abs(right)
+    usual = np.clip(error, -most, most)
+    found: Array = right + usual + MARGIN / HEADROOM * (error - usual)
     return found
 
 
