@@ -323,7 +323,7 @@ def _on_gpu(state: dict[str, Any], arguments: list[Any]) -> tuple[dict[str, Any]
 
 def _drawn_on_gpu(reference: Reference, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
     model, state, arguments = reference.draw(seed)
-    return model.to("cuda"), *_on_gpu(state, arguments)
+    return model.to(DEVICE), *_on_gpu(state, arguments)
 
 
 def _count(shape: tuple[int, ...]) -> int:
