@@ -27,6 +27,8 @@ FOLDER = Path(__file__).with_name("exhibits")
 BROKEN = "broken"
 MISSING = ("no_triton", "no_nvcc")
 """Reasons for which this machine cannot try an answer of a dialect at all."""
+STOPPED_BEFORE = "no_device_code"
+"""With a GPU, what C++ in a Python answer does is not looked at: it is stopped for being C++."""
 
 
 class GalleryError(ValueError):
@@ -74,7 +76,8 @@ class Finding:
     @property
     def surprising(self) -> bool:
         found = (self.evaluation.verdict, self.evaluation.reason)
-        return not self.skipped and found != (self.exhibit.verdict, self.exhibit.reason)
+        expected = self.skipped or (self.stopped and self.evaluation.reason == STOPPED_BEFORE)
+        return not expected and found != (self.exhibit.verdict, self.exhibit.reason)
 
 
 @dataclass(frozen=True, slots=True)

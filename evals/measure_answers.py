@@ -14,8 +14,9 @@ from kernelwright.data.kernelbench import place
 from kernelwright.data.store import RecordStore, read_records
 from kernelwright.data.suite import Suite
 from kernelwright.envs.judge import BatchJudge
+from kernelwright.envs.referee.reasons import BESIDE_TORCH
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.types import Record, content_hash
+from kernelwright.envs.types import Record, Verdict, content_hash
 from kernelwright.evals.answers import STAGE, Answer, Stored, judge_answers, read_answers
 from kernelwright.evals.eval_results import write_eval_results
 from kernelwright.evals.kernelbench_protocol import FOLDER, read_opinions, second_opinions
@@ -81,10 +82,20 @@ def evaluate_answers(
         precision=stored.precision,
     )
     found = conclude(console, out_dir, facts, records)
+    if line := _without_speed(records):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     judged = [(answers[one.row], one.evaluation) for one in records]
     for path in write_eval_results(out_dir, judged):
         console.print(str(path), style="dim", soft_wrap=True)
     return found
+
+
+def _without_speed(records: Sequence[Record]) -> str:
+    """How many correct answers a GPU does not time because of PyTorch; empty where none."""
+    correct = (one.evaluation for one in records if one.evaluation.verdict is Verdict.CORRECT)
+    count = sum(BESIDE_TORCH in dict(one.facts) for one in correct)
+    why = "have no speed: PyTorch computes a part of them, which no GPU replays"
+    return f"{count} of the correct {why}" if count else ""
 
 
 def ask_kernelbench(

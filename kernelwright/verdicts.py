@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from kernelwright.envs.referee.reasons import fault
+from kernelwright.envs.referee.reasons import BESIDE_TORCH, fault
 from kernelwright.envs.replay.counters import counted
 from kernelwright.envs.types import Evaluation, Verdict
 
@@ -42,7 +42,11 @@ def verdict_line(evaluation: Evaluation) -> str:
 def not_resolved(evaluation: Evaluation) -> str:
     """Why a kernel that was timed has no speed; empty where it has one, or was not timed."""
     facts = dict(evaluation.facts)
-    if evaluation.timing or "module_ns" not in facts or evaluation.verdict is not Verdict.CORRECT:
+    if evaluation.timing or evaluation.verdict is not Verdict.CORRECT:
+        return ""
+    if BESIDE_TORCH in facts:
+        return "PyTorch computes a part of it, which no GPU replays"
+    if "module_ns" not in facts:
         return ""
     if "baseline_drift" in facts:
         return f"the module came to take {facts['baseline_drift']:.2f} times as long meanwhile"

@@ -6,22 +6,27 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.dialects.base import Built, failed
+from kernelwright.envs.hardware import Gpu, gpus
+from kernelwright.envs.locks import exclusive
 from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee.exit_codes import EMULATED_EXITS, EXITS
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
+from kernelwright.envs.replay.client import GpuCandidate
+from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.build import head
 from kernelwright.envs.sandbox.limits import RUN_LIMITS, TORCH_LIMITS, Limits
 from kernelwright.envs.sandbox.patience import patience
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.zygote import NOTHING, SandboxLostError
-from kernelwright.envs.types import Verdict
+from kernelwright.envs.types import Dialect, Verdict
 
 START_LIMIT_S = 10.0
 
@@ -96,6 +101,28 @@ def nothing_native(sandboxes: Sandboxes, place: Place, spec: CaseSpec) -> Iterat
             yield nothing
         finally:
             job.kill()
+
+
+@contextmanager
+def empty_steps(gpu: Gpu, sandboxes: Sandboxes) -> Iterator[Callable[[], int]]:
+    """How long a step without work takes this GPU, by the clock of candidates: measured at each
+    call, in nanoseconds. The GPU is ours alone while the block runs.
+
+    Raises DeviceLostError where it does not answer.
+    """
+    nothing = GpuReplay(trace=lambda *_: failed("no_code", ""), assembler="")
+    with exclusive(gpu.uuid):
+        device = GpuCandidate(nothing, gpu, sandboxes, START_LIMIT_S)
+        try:
+            device.ready()
+            yield device.empty_ns
+        finally:
+            device.close()
+
+
+def gpus_for(dialect: Dialect) -> tuple[Gpu, ...]:
+    """The GPUs that run answers in this dialect here; empty where they run on a core."""
+    return gpus() if DIALECTS[dialect].runs_on_gpu else ()
 
 
 class SandboxedCandidate(PrimedPeer):

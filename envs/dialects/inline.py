@@ -3,7 +3,7 @@
 The answer runs once to learn what it wants built; the sources are then built like any other, apart
 from running. Then `forward` runs on invented numbers, and what it asks of its libraries is a plan:
 functions of C++ that are called, or what such functions launch. Only that meets the inputs, in a
-process without Python.
+process without Python. Where there is a GPU all tensors are on it, and only launches count.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from kernelwright.envs.dialects.planned import (
     refused,
     weighed,
 )
-from kernelwright.envs.hardware import pretended_architecture
+from kernelwright.envs.hardware import gpus, pretended_architecture
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.replay.plan import Before, GpuReplay, Kernel, Plan, second_alone
 from kernelwright.envs.replay.steps import MOST_STEPS, Count, Place, Said, Strict
@@ -51,6 +51,10 @@ from kernelwright.envs.types import Candidate, Evaluation, Verdict
 RECORD_LIMIT_S, TRACE_LIMIT_S = 20.0, 60.0
 EXTENSIONS_AT_MOST = 32
 LOG_AT_MOST = 4096
+NO_DEVICE_CODE = (
+    "it gives load_inline no cuda_sources: with a GPU the tensors are there, and a function of C++ "
+    "cannot read them"
+)
 _Calls = TypeAdapter(Annotated[list[Extension], Field(max_length=EXTENSIONS_AT_MOST)])
 
 
@@ -80,14 +84,18 @@ class Inline:
     has_triples = False
 
     def lacking(self) -> str | None:
-        return None
+        return "nvcc" if gpus() and nvcc_path() is None else None
 
     def form(self, spec: CaseSpec) -> str:
+        kind, how, where = ("kernels", "", "")
+        if gpus():
+            kind, how = "CUDA kernels", " as `cuda_sources`"
+            where = " Inputs and parameters are on the GPU."
         return (
-            "`ModelNew` keeps the names and shapes of the parameters. All computing happens in "
-            "kernels of its own, given to torch.utils.cpp_extension.load_inline at import. CUDA "
-            "host code may use the runtime's launches, copies and attributes; its graphs, IPC and "
-            "libraries such as cuBLAS are not supported."
+            f"`ModelNew` keeps the names and shapes of the parameters. All computing happens in "
+            f"{kind} of its own, given to torch.utils.cpp_extension.load_inline{how} at import."
+            f"{where} CUDA host code may use the runtime's launches, copies and attributes; its "
+            "graphs, IPC and libraries such as cuBLAS are not supported."
         )
 
     def build(
@@ -101,6 +109,8 @@ class Inline:
             return wanted
         if not wanted:
             return failed("no_custom_kernel", "load_inline was never called", Verdict.CHEATED)
+        if gpus() and not any(one.cuda_sources for one in wanted):
+            return failed("no_device_code", NO_DEVICE_CODE)
         libraries = build_all(wanted, sandboxes)
         if isinstance(libraries, Evaluation):
             return libraries
@@ -217,7 +227,7 @@ def record(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> list[Extension]
     """What the answer gives to `load_inline` when it is imported, made, and called."""
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [str(pretended_architecture()) if "cuda_sources" in source else ""],
+        [str(pretended_architecture()) if gpus() or "cuda_sources" in source else ""],
         {"candidate.py": source, "layout.json": python_layout(spec)},
         mode="record",
         limits=RECORD_LIMITS,

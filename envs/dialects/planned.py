@@ -14,6 +14,7 @@ from kernelwright.envs.dialects.base import LIBRARY, Built, failed, shared_libra
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.ptx.parse import NotEmulatedError
 from kernelwright.envs.ptx.program import program
+from kernelwright.envs.referee.reasons import BESIDE_TORCH
 from kernelwright.envs.replay.assemble import NoCodeError
 from kernelwright.envs.replay.plan import Plan
 from kernelwright.envs.replay.tables import program_of_calls
@@ -33,6 +34,7 @@ where the PTX has one, and a product and a sum are two."""
 CALLING = ("-O1", "-std=gnu++17", "-shared", "-fPIC", "-w", "-ldl")
 """Of what calls functions in C++; they have flags of their own."""
 LIMIT_S = 60.0
+WITHOUT_SPEED = "PyTorch computes a part of it, so it ran on a CPU and has no speed"
 
 
 def plans_of(
@@ -49,11 +51,19 @@ def plans_of(
 
 
 def launched(built: Built, cases: Cases | Evaluation, sandboxes: Sandboxes) -> Built | Evaluation:
-    """The same answer, as this machine launches its kernels: on a GPU, or else played here."""
+    """The same answer, as this machine launches its kernels: on a GPU, or else played here. One of
+    which PyTorch computes a part is played here in any case: no GPU replays that."""
     if isinstance(cases, Evaluation):
         return cases
+    beside_torch = asks_torch(cases)
+    if beside_torch:
+        built = replace(built, on_device=None)
+    if beside_torch and gpus():
+        calls = sum(not one.is_own for one in cases[0][1].calls)
+        facts = (*built.facts, (BESIDE_TORCH, float(calls)))
+        built = replace(built, log=f"{built.log}{WITHOUT_SPEED}\n", facts=facts)
     built = weighed(built, cases, sandboxes)
-    return built if gpus() else _on_cpu(built, cases, sandboxes)
+    return built if gpus() and not beside_torch else _on_cpu(built, cases, sandboxes)
 
 
 def _on_cpu(built: Built, cases: Cases, sandboxes: Sandboxes) -> Built | Evaluation:

@@ -45,6 +45,7 @@ WORDS: dict[Side, dict[str, str]] = {
         "no_kernel_function": "it does not define the function that was asked for",
         "load_inline_misused": "it calls load_inline in a way that cannot be built",
         "no_code": "it has no code for this GPU",
+        "no_device_code": "it computes with C++ alone, and its tensors are on a GPU",
         "launch_misused": "it launches a kernel in a way that makes no sense",
         "not_loadable": "its library or its module could not be loaded",
         "out_of_memory": "it asked for more memory than there is for it",
@@ -88,6 +89,10 @@ WORDS: dict[Side, dict[str, str]] = {
     },
 }
 """What each reason says, by whose doing it is."""
+
+BESIDE_TORCH = "beside_torch"
+"""A fact of an answer of which PyTorch computes a part, on a machine with a GPU: how many calls of
+PyTorch's there are. It is played on a CPU, and has no speed."""
 
 FAMILIES = {
     UNSUPPORTED: (Side.LIMIT, "{} is not supported"),

@@ -28,13 +28,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from queue import SimpleQueue
 
-from kernelwright.envs.candidate.process import ALONE, nothing_native
+from kernelwright.envs.candidate.process import ALONE, empty_steps, gpus_for, nothing_native
 from kernelwright.envs.codec import from_plain, to_json
-from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.hardware import Gpu, gpus
+from kernelwright.envs.hardware import DeviceLostError, Gpu
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.referee.resolution import RESOLVING_ROUNDS, resolved, steady
+from kernelwright.envs.referee.rounds import CandidateFailedError
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import (
     Draws,
@@ -56,12 +56,15 @@ LIMIT_S = 600.0
 """For one problem, with the wait for a core that somebody else is measuring on."""
 LOOK_S = 0.2
 CLOCK = "a new process's empty round goes with each; the module is warm"
-DEVICE_CLOCK = "marks in the device's stream, before and after; the caches are cold"
+DEVICE_CLOCK = "marks in the device's stream, less an empty step; the replay's empty step added"
 """What was kept by another clock is measured anew."""
+PROGRAM = ("-m", "kernelwright.envs.workers.compile_baseline")
 PROCESSES_PER_GPU = 2
 """One measures on it, and the next makes its problem ready meanwhile."""
 NO_SPEED = "the module is too quick to be timed, or the machine did not keep still"
 LONGEST_REASON = 300
+EmptyStep = Callable[[], int]
+"""How long a step without work takes a GPU, in nanoseconds, measured anew at each call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +137,7 @@ def compiled_baselines(
 def places_for(dialect: Dialect) -> list[Place]:
     """Where this machine times candidates in this dialect. Of GPUs that differ, the first kind."""
     cores = shared_cores(0, 1)
-    found = gpus() if DIALECTS[dialect].runs_on_gpu else ()
+    found = gpus_for(dialect)
     alike = [one for one in found if one.environment == found[0].environment]
     pairs = zip(cores, alike * PROCESSES_PER_GPU, strict=False)
     return [Place(core=core, gpu=gpu) for core, gpu in pairs] or [Place(core=one) for one in cores]
@@ -180,7 +183,7 @@ def _measured(problem: Problem, place: Place, stop: threading.Event) -> Compiled
 def _ask_process(problem: Problem, place: Place, stop: threading.Event) -> CompiledBaseline:
     ours = own_environment(OMP_NUM_THREADS="1", CXX=compiler_path())
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "kernelwright.envs.workers.compile_baseline", str(place.core)],
+        [sys.executable, "-P", *PROGRAM, str(place.core)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -217,20 +220,20 @@ def _answer(status: int, answer: str, printed: str) -> CompiledBaseline:
 def measure(problem: Problem, place: Place) -> CompiledBaseline:
     """Compiles the timed case, and times it in turns with eager PyTorch: on the GPU, or this core.
 
-    By the clock of candidates, whose speeds are divided by this one: marks in the device's stream,
-    or an empty round that goes with each.
+    By the clock of candidates, whose speeds are divided by this one: an empty round, or an empty
+    step on the device, goes with each.
     """
     gpu, sandboxes = place.gpu, Sandboxes()
     reference = ReferenceProcess(gpu)
     try:
         with exclusive(f"core-{place.core}"):
             loaded = reference.load(problem)
-            with exclusive(gpu.uuid) if gpu else nullcontext():
-                timing, compile_s = _timed(reference, loaded, sandboxes, on_device=gpu is not None)
+            with empty_steps(gpu, sandboxes) if gpu else nullcontext() as empty_ns:
+                timing, compile_s = _timed(reference, loaded, sandboxes, empty_ns)
     except (ReferenceFailedError, ReferenceGoneError) as error:
         reason = " ".join(str(error).split())[:LONGEST_REASON]
         return CompiledBaseline(reason=f"torch.compile: {reason}")
-    except SandboxLostError as error:
+    except (SandboxLostError, DeviceLostError, CandidateFailedError) as error:
         return CompiledBaseline(reason=str(error))
     finally:
         reference.close()
@@ -242,19 +245,19 @@ def measure(problem: Problem, place: Place) -> CompiledBaseline:
 
 
 def _timed(
-    reference: ReferenceProcess, loaded: Loaded, sandboxes: Sandboxes, *, on_device: bool
+    reference: ReferenceProcess, loaded: Loaded, sandboxes: Sandboxes, empty_ns: EmptyStep | None
 ) -> tuple[Timing | None, float]:
     """(the rounds of both modules, None where no speed can be told; seconds of compiling)."""
     started = time.monotonic()
-    reference.aim(loaded.problem, loaded.timed, compiled=True, on_device=on_device)
+    reference.aim(loaded.problem, loaded.timed, compiled=True, on_device=empty_ns is not None)
     compile_s = time.monotonic() - started
     draws = Draws(reference, fresh_seed())
-    rounds = partial(_rounds, draws, loaded, sandboxes, on_device=on_device)
+    rounds = partial(_rounds, draws, loaded, sandboxes, empty_ns)
     if not resolved(rounds(range(RESOLVING_ROUNDS), compiled=False)):
         return None, compile_s
 
     def ahead(numbers: range) -> None:
-        draws.ahead(loaded, numbers, () if on_device else numbers[:: PACE.block])
+        draws.ahead(loaded, numbers, () if empty_ns else numbers[:: PACE.block])
 
     timing, drift = time_in_turns(
         lambda numbers: [sum(one) for one in rounds(numbers, compiled=False)],
@@ -270,17 +273,18 @@ def _rounds(
     draws: Draws,
     loaded: Loaded,
     sandboxes: Sandboxes,
+    empty_ns: EmptyStep | None,
     numbers: range,
     *,
     compiled: bool,
-    on_device: bool,
 ) -> list[tuple[int, int]]:
-    """Rounds of the timed case by the one module or the other, each with what it costs besides: an
-    empty one, and nothing where a device tells how long its work took (as candidate/clock.py)."""
-    reference = draws.reference
+    """Rounds of the timed case by the one module or the other, each with an empty one: on the
+    device or here, as a candidate's baseline (candidate/clock.py)."""
+    on_device, reference = empty_ns is not None, draws.reference
     reference.aim(loaded.problem, loaded.timed, compiled=compiled, on_device=on_device)
-    if on_device:
-        return [(one, 0) for one in draws.rounds_ns(reference, loaded, numbers)]
+    if empty_ns:
+        module_ns = draws.rounds_ns(reference, loaded, numbers)
+        return [(one, empty_ns()) for one in module_ns]
     nothing = nothing_native(sandboxes, ALONE, loaded.specs[loaded.timed])
     return draws.baseline_ns(loaded, numbers, nothing, huge=True, warm=True)
 
