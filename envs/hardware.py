@@ -19,6 +19,10 @@ QUERY = (
     "--format=csv,noheader,nounits",
 )
 FIELDS = 5
+WORKERS_A_GPU = 4
+"""So many workers keep a GPU busy: kernels run on it one candidate at a time."""
+MEMORY_WAIT_S = 300.0
+"""So long the judge waits for a GPU's memory that others hold."""
 
 
 class DeviceLostError(RuntimeError):

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from time import sleep
 from typing import TypeVar
 
-WORKERS_A_GPU = 4
-"""So many workers keep a GPU busy: kernels run on it one candidate at a time."""
+from kernelwright.envs.hardware import WORKERS_A_GPU
+
 CONTEXT_BYTES = 640 << 20
 """Of a process on a GPU: its CUDA context, and what is written to empty the L2 cache."""
 RESERVED_BYTES = (WORKERS_A_GPU + 1) * CONTEXT_BYTES
@@ -21,7 +21,7 @@ RESERVED_BYTES = (WORKERS_A_GPU + 1) * CONTEXT_BYTES
 An answer may ask for the rest of the GPU, whoever else is on it."""
 
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0, *[30.0] * 9)
-"""Between tries: five minutes together."""
+"""Between tries: `MEMORY_WAIT_S` together."""
 SHORT = 5
 """So many of these pauses after five minutes that were in vain, until there is room again."""
 

@@ -21,9 +21,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from kernelwright.envs.codec import from_plain, to_plain
-from kernelwright.envs.hardware import Gpu, gpus, shared_gpus
+from kernelwright.envs.hardware import MEMORY_WAIT_S, WORKERS_A_GPU, Gpu, gpus, shared_gpus
 from kernelwright.envs.paths import SEARCHED
-from kernelwright.envs.replay.device_memory import PAUSES_S, WORKERS_A_GPU
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem
 from kernelwright.envs.workers.health import PROBLEM, fresh_seed, known_jobs
@@ -137,7 +136,7 @@ class Worker:
         ends = began + HEALTH_LIMIT_S
         for candidate, verdict in known_jobs():
             if candidate.dialect not in HOST_ONLY:
-                ends += sum(PAUSES_S)
+                ends += MEMORY_WAIT_S
             try:
                 found = self.ask(PROBLEM, candidate, timed=False, seed=fresh_seed(), ends=ends)
             except TimeoutError:
