@@ -51,6 +51,8 @@ STATE = (
 """What it is asked for records: all that decides a duration and may be set by whoever owns it."""
 WORKERS_A_GPU = 4
 """So many workers keep a GPU busy: kernels run on it one candidate at a time."""
+MEMORY_WAIT_S = 300.0
+"""So long the judge waits for a GPU's memory that others hold."""
 OLDEST_JUDGED = 80
 """Answers are compiled for this architecture or a later one (A100; not T4 or V100)."""
 SLICED = (

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -31,6 +31,9 @@ DECODING_STEPS = 12
 PROMPT_TOKENS = 256
 ANSWERS = 4
 """Answers of the training pass; more take longer and no more memory (`rl/fast_pass.py`)."""
+
+LAUNCHED = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+"""What torchrun and accelerate tell each process."""
 
 
 class ProbeError(RuntimeError):
@@ -82,7 +85,7 @@ def probe(recipe: Recipe) -> Probe:
         input=recipe.model_dump_json(),
         capture_output=True,
         text=True,
-        env=own_environment(),
+        env=_alone(own_environment()),
         check=False,
     )
     if done.returncode < 0:
@@ -96,6 +99,16 @@ def probe(recipe: Recipe) -> Probe:
     found = Probe(**said)
     write_whole(kept, json.dumps(asdict(found)))
     return found
+
+
+def _alone(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without what a launcher says of its processes, which the probe is none of: its trainers
+    would join them."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name not in LAUNCHED and not name.startswith("TORCHELASTIC_")
+    }
 
 
 def _key(recipe: Recipe) -> str:

@@ -17,7 +17,7 @@ from kernelwright.envs import candidate
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.dialects.base import Built
-from kernelwright.envs.hardware import WORKERS_A_GPU
+from kernelwright.envs.hardware import MEMORY_WAIT_S, WORKERS_A_GPU
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.replay import client, device_memory
 from kernelwright.envs.replay.device_memory import (
@@ -245,7 +245,7 @@ def test_who_waited_in_vain_waits_less_until_there_is_room(
     slept.clear()
     with pytest.raises(DeviceFullError):
         wait.run(full)
-    assert sum(slept) == sum(device_memory.PAUSES_S) <= 300
+    assert sum(slept) == MEMORY_WAIT_S
 
 
 def test_a_new_worker_is_not_ill_because_the_gpu_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +267,7 @@ def test_a_new_worker_is_not_ill_because_the_gpu_is_full(monkeypatch: pytest.Mon
     monkeypatch.setattr(health, "nvcc_path", lambda: "nvcc")
     assert Waiting().illness() is None
     assert len(left_s) == 4
-    assert left_s[2] > sum(device_memory.PAUSES_S), "it is given the time to wait"
+    assert left_s[2] > MEMORY_WAIT_S, "it is given the time to wait"
 
 
 def test_what_is_no_binary_takes_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import load_tokenizer
-from kernelwright.rl.probe import ProbeFullError
+from kernelwright.rl.probe import ProbeFullError, _alone
 from kernelwright.rl.probe_gpu import Meter, _small, longest_example, measure_on
 from tests.tiny_model import save_tiny
 
@@ -87,6 +88,16 @@ def test_a_part_has_the_most_memory_that_it_took_on_a_gpu(monkeypatch: pytest.Mo
             peaks |= {"allocated": took, "reserved": 10 + took}
     assert meter.peak_bytes == {"sampling": 5, "sft": 3}
     assert meter.reserved_bytes == 15
+
+
+def test_a_probe_is_none_of_the_processes_of_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    assert os.environ.items() - _alone(os.environ).items() >= {
+        ("WORLD_SIZE", "1"),
+        ("TORCHELASTIC_RUN_ID", "none"),
+    }
+    assert "PATH" in _alone(os.environ)
 
 
 def test_a_part_that_finds_no_room_is_named_and_any_other_error_is_itself() -> None:

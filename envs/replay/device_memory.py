@@ -21,7 +21,7 @@ RESERVED_BYTES = (WORKERS_A_GPU + 1) * CONTEXT_BYTES
 An answer may ask for the rest of the GPU, whoever else is on it."""
 
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0, *[30.0] * 9)
-"""Between tries: five minutes together."""
+"""Between tries: `MEMORY_WAIT_S` together."""
 SHORT = 5
 """So many of these pauses after five minutes that were in vain, until there is room again."""
 

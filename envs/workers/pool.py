@@ -22,9 +22,8 @@ from contextlib import contextmanager, suppress
 
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.hardware import WORKERS_A_GPU, Gpu, gpus, shared_gpus
+from kernelwright.envs.hardware import MEMORY_WAIT_S, WORKERS_A_GPU, Gpu, gpus, shared_gpus
 from kernelwright.envs.paths import own_environment
-from kernelwright.envs.replay.device_memory import PAUSES_S
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
 from kernelwright.envs.sandbox.process_level import remove_places_of
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Precision, Problem
@@ -142,7 +141,7 @@ class Worker:
         ends = began + HEALTH_LIMIT_S
         for candidate, verdict in known_jobs():
             if uses_gpu(candidate.dialect):
-                ends += sum(PAUSES_S)
+                ends += MEMORY_WAIT_S
             try:
                 found = self.ask(PROBLEM, candidate, timed=False, seed=fresh_seed(), ends=ends)
             except TimeoutError:
