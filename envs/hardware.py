@@ -49,6 +49,8 @@ STATE = (
     "persistence_mode",
 )
 """What it is asked for records: all that decides a duration and may be set by whoever owns it."""
+WORKERS_A_GPU = 4
+"""So many workers keep a GPU busy: kernels run on it one candidate at a time."""
 OLDEST_JUDGED = 80
 """Answers are compiled for this architecture or a later one (A100; not T4 or V100)."""
 SLICED = (

@@ -9,6 +9,7 @@ from typing import Any
 
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.types import Dialect
+from kernelwright.envs.workers.pool import uses_gpu
 from kernelwright.rl.config import DataSection
 from kernelwright.yaml_tree import KeyPath, Tree, merge
 
@@ -21,8 +22,6 @@ BY_GPU_GB = (
 )
 """Memory of a GPU from which a model can be trained there in NF4, in GB: the largest that fits."""
 WITHOUT_GPU = "smollm2-135m"
-ON_HOST = ("cpp",)
-"""Dialects whose answers run on a CPU also where there is a GPU."""
 SUITES = ("train_suite", "sft_suite", "held_out_suite")
 
 
@@ -45,7 +44,7 @@ def settle(tree: Tree, gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[Tree, list[s
             left = [one for one in stages if one != "sft"]
             found[STAGES] = left, f"examples in {dialect} are for models that write none ({why})"
     tree = _merged(tree, found)
-    suites = _suites(tree.values, gpus)
+    suites = _suites(tree.values, judging)
     tree, found = _merged(tree, suites), found | suites
     return tree, [f"{'.'.join(path)}: {value} ({why})" for path, (value, why) in found.items()]
 
@@ -53,7 +52,7 @@ def settle(tree: Tree, gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[Tree, list[s
 def sized(suite: str, dialect: Dialect, gpus: Sequence[Gpu]) -> str:
     """The suite's spec; of the starter suite with GPU sizes, where answers are timed on one of
     these and the spec says no sizes itself."""
-    on_device = gpus and dialect not in ON_HOST
+    on_device = gpus and uses_gpu(dialect)
     return f"{suite}?sizes=gpu" if on_device and re.fullmatch(r"starter(:\w+)?", suite) else suite
 
 

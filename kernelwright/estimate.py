@@ -7,11 +7,10 @@ import re
 
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.data.triples import triples_of
-from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.replay.device_memory import CONTEXT_BYTES
 from kernelwright.envs.types import Baseline
-from kernelwright.envs.workers.pool import default_workers
+from kernelwright.envs.workers.pool import default_workers, uses_gpu
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.trainer_options import this_process
 
@@ -51,7 +50,7 @@ def judge_device_bytes(recipe: Recipe) -> int:
     """Memory that the judge takes of each GPU beside the policy: a CUDA context and what empties
     the L2 cache for each worker there, and for what replays. 0 where no answer is replayed."""
     dialect, section = recipe.data.dialect, recipe.judge
-    if not gpus() or not DIALECTS[dialect].runs_on_gpu or section.ray_address:
+    if not gpus() or not uses_gpu(dialect) or section.ray_address:
         return 0
     workers = section.workers or default_workers(dialect)
     return (math.ceil(workers / len(gpus())) + 1) * CONTEXT_BYTES

@@ -115,10 +115,10 @@ def _gpu(recipe: Recipe) -> list[str]:
     if not visible_gpus():
         return []
     gpu, grpo = visible_gpus()[0], recipe.grpo
-    data, sections = recipe.data.model_dump_json(), (recipe.sft.trainer, grpo.trainer)
-    known = (gpu.name, gpu.driver, gpu.memory_bytes, data, sections, grpo.rows_per_group)
-    known = (*known, grpo.oversampled_groups, recipe.eval.model_dump_json())
-    return [repr(known)]
+    card = (gpu.name, gpu.driver, gpu.memory_bytes)
+    rows = (grpo.rows_per_group, grpo.oversampled_groups, recipe.sft.trainer, grpo.trainer)
+    asked = (recipe.data.model_dump_json(), recipe.eval.model_dump_json())
+    return [repr((card, rows, asked))]
 
 
 def _processor() -> list[str]:

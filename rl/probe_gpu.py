@@ -241,7 +241,7 @@ def _trained_token_s(
     rollouts = Rollouts(
         method=start_method(grpo.method, RunView(seed=0, store=store)),
         tasks={task.problem.key: task for task in tasks},
-        player_at=lambda *_: LongestAnswers(recipe, prompt_ids),  # type: ignore[arg-type, return-value]
+        player_at=lambda *_: LongestAnswers(recipe, prompt_ids),  # type: ignore[arg-type]
         store=store,
         rows_per_group=grpo.rows_per_group,
         oversampled=0,

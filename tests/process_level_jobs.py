@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from kernelwright.envs.sandbox import process_level
+from kernelwright.envs.sandbox import process_files, process_level
 from kernelwright.envs.sandbox.limits import BUILD_LIMITS
 from kernelwright.envs.sandbox.rootfs import native
 from kernelwright.envs.sandbox.zygote import Job, Zygote
@@ -58,7 +58,7 @@ def neighbours(first: Zygote, second: Zygote) -> dict[str, str]:
     job, log = begin(first, "echo secret > mine; sleep 600")
     while not (first.place.folder / "mine").exists():
         pass
-    there = process_level.BASE / "scratch" / str(first.place.uid)
+    there = process_files.BASE / "scratch" / str(first.place.uid)
     victim = max(
         int(one) for one in os.listdir("/proc") if one.isdigit() and _uid(one) == first.place.uid
     )
@@ -130,7 +130,7 @@ def killed() -> str:
         before = process_level._lives(uid)
         judge.kill()
     process_level.remove_places_of(judge.pid)
-    folder = process_level.BASE / "scratch" / str(uid)
+    folder = process_files.BASE / "scratch" / str(uid)
     return f"{before} {process_level._lives(uid)} {folder.exists()}"
 
 

@@ -7,6 +7,7 @@ import struct
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -16,19 +17,21 @@ from kernelwright.envs import candidate
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.hardware import WORKERS_A_GPU
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.replay import client, device_memory
 from kernelwright.envs.replay.device_memory import (
     CONTEXT_BYTES,
     RESERVED_BYTES,
-    WORKERS_A_GPU,
     DeviceFullError,
     MemoryWait,
     loaded_bytes,
 )
 from kernelwright.envs.replay.plan import GpuReplay, Plan
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
-from tests import ptx_device
+from kernelwright.envs.workers import health
+from kernelwright.envs.workers.pool import Worker
+from tests import nouns, ptx_device
 from tests.test_device import OUT, code, kernel, launch
 
 pytestmark = pytest.mark.sandbox
@@ -243,6 +246,28 @@ def test_who_waited_in_vain_waits_less_until_there_is_room(
     with pytest.raises(DeviceFullError):
         wait.run(full)
     assert sum(slept) == sum(device_memory.PAUSES_S) <= 300
+
+
+def test_a_new_worker_is_not_ill_because_the_gpu_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Waiting(Worker):
+        """A worker that judges rightly, but finds no room on the GPU."""
+
+        def __init__(self) -> None:
+            pass
+
+        def ask(self, _: Problem, asked: Candidate, *, ends: float, **__: Any) -> Evaluation:
+            left_s.append(ends - monotonic())
+            if asked.dialect == "cuda":
+                return Evaluation(verdict=Verdict.UNJUDGED, reason="device_full")
+            right = health.KNOWN[len(left_s) - 1][1]
+            return nouns.verdict(right)
+
+    left_s: list[float] = []
+    monkeypatch.setattr(health, "gpus", lambda: (object(),))
+    monkeypatch.setattr(health, "nvcc_path", lambda: "nvcc")
+    assert Waiting().illness() is None
+    assert len(left_s) == 4
+    assert left_s[2] > sum(device_memory.PAUSES_S), "it is given the time to wait"
 
 
 def test_what_is_no_binary_takes_nothing() -> None:

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from pydantic import ValidationError
+from typer.testing import CliRunner
 
+from kernelwright.cli import app
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.judge import Judge
@@ -29,7 +32,10 @@ from kernelwright.envs.types import (
     Target,
     Verdict,
 )
-from kernelwright.envs.workers.pool import JudgeError
+from kernelwright.envs.workers.pool import JudgeError, Worker
+from kernelwright.rl.config import JudgeSection, Recipe
+from kernelwright.rl.trainer_options import Process
+from kernelwright.train import judge_of
 from tests import device_reference, ptx_device
 from tests.test_device import built
 
@@ -252,3 +258,45 @@ def test_on_a_cpu_beside_a_device_tf32_is_not_allowed(evaluators: list[Evaluator
 def test_without_a_gpu_tf32_is_refused() -> None:
     with pytest.raises(JudgeError, match="there is none here"):
         Judge(1, precision=Precision.TF32)
+
+
+def test_a_recipes_precision_reaches_the_judge() -> None:
+    section = JudgeSection(precision=Precision.TF32)
+    with pytest.raises(JudgeError, match="there is none here"):
+        judge_of(section, Process(rank=0, world=1))
+
+
+def test_the_judges_precision_reaches_its_workers_with_their_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = tmp_path / "words"
+    program = f"import sys; print(*sys.argv[3:], file=open({str(noted)!r}, 'w'))"
+    monkeypatch.setattr(Worker, "PROGRAM", ("-c", program))
+    monkeypatch.setattr("kernelwright.envs.judge.shared_gpus", lambda *_: (device,))
+    device = ptx_device.without_driver()
+    with Judge(1, precision=Precision.TF32) as judge:
+        (worker,) = judge._pool._hired
+        worker.process.wait(60)
+    assert noted.read_text(encoding="utf-8").split() == [device.uuid, "tf32"]
+
+
+def test_commands_refuse_tf32_in_one_line_where_nothing_runs_on_a_gpu(tmp_path: Path) -> None:
+    answer = tmp_path / "answer.cpp"
+    answer.write_text(ON_CPU, encoding="utf-8")
+    files = [str(HERE / "dialects" / "problem.py"), str(answer)]
+    model = ["smollm2-135m", "--suite", "starter:held_out", "--dialect"]
+    for words, why in (
+        (["judge", *files], "cpp answers run on a CPU"),
+        (["judge", *files, "--dialect", "triton"], "there is none here"),
+        (["eval", *model, "cpp"], "cpp answers run on a CPU"),
+    ):
+        found = CliRunner().invoke(app, [*words, "--precision", "tf32"])
+        assert found.exit_code == 1
+        (line,) = found.output.splitlines()
+        assert why in line
+
+
+def test_a_compiled_baseline_is_not_held_against_tf32() -> None:
+    judge = {"precision": "tf32"}
+    with pytest.raises(ValidationError, match="measured with IEEE float32"):
+        Recipe.model_validate({"name": "r", "judge": judge, "eval": {"baseline": "compile"}})

@@ -28,6 +28,7 @@ FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
         (["model.name=some/giant-900b"], "its weights need at least"),
         (["model.name=smollm2-135n"], "model.name: no model 'smollm2-135n'"),
         (["data.train_suite=nonsense"], "data.train_suite: no suite 'nonsense'"),
+        (["judge.precision=tf32"], "judge.precision: tf32 is how a GPU multiplies, and cpp"),
     ],
 )
 def test_preflight_gives_one_sentence_for_each_reason(overrides: list[str], words: str) -> None:

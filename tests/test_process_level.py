@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from kernelwright.data.gallery import FOLDER
-from kernelwright.envs.sandbox import process_level
+from kernelwright.envs.sandbox import process_files
 from kernelwright.envs.sandbox.process_level import CHOICE, LEVEL, NOT_HELD
 from kernelwright.envs.sandbox.rootfs import Inside
 
@@ -27,6 +27,24 @@ RIGHTS = ["setpriv", "--bounding-set=-all,+" + DOCKERS.replace(" ", ",+")]
 HONEST = FOLDER / "exploits" / "honest.cpp"
 PROBLEM = FOLDER / "exploits" / "problem.py"
 REQUIRE = "from kernelwright.envs.sandbox.levels import require_level; print(require_level('{}'))"
+
+GALLERY = """
+import json
+from kernelwright.data.gallery import exploits, judge_exhibits
+from kernelwright.envs.judge import Judge
+chosen = [
+    one for one in exploits()
+    if one.family in ("escaping", "forging", "stealing") and one.candidate.dialect == "cpp"
+]
+with Judge(minimum_sandbox="process") as judge:
+    found = judge_exhibits(judge, chosen).findings
+print(json.dumps({
+    one.exhibit.name: [
+        [one.evaluation.verdict, one.evaluation.reason], [one.exhibit.verdict, one.exhibit.reason]
+    ]
+    for one in found
+}))
+"""
 
 
 @lru_cache
@@ -113,6 +131,14 @@ class TestContained:
         assert [one["verdict"] for one in found] == ["correct", "wrong"]
         assert {one["sandbox_level"] for one in found} == {"process"}
 
+    def test_no_exploit_gets_more_than_in_the_other_sandboxes(self, tmp_path: Path) -> None:
+        """One that kills all of its user's processes ends itself, where it would only be wrong."""
+        done = run(tmp_path, "-c", GALLERY, allowed=False)
+        found = json.loads(done.stdout)
+        assert found.pop("kills_its_neighbours")[0] == ["crashed", "signal_9"]
+        other = {name: got for name, (got, due) in found.items() if got != due}
+        assert (len(found) > 20, other) == (True, {})
+
     def test_doctor_says_what_it_does_not_hold(self, tmp_path: Path) -> None:
         done = run(tmp_path, "-m", "kernelwright", "doctor", "--json")
         (line,) = (one for one in json.loads(done.stdout) if one["name"] == "sandbox")
@@ -140,7 +166,7 @@ class TestContained:
 
     def test_a_job_has_a_user_and_a_folder_of_its_own(self, told: dict[str, Any]) -> None:
         uid = told["neighbours"]["user"]
-        folder = process_level.BASE / "scratch" / uid
+        folder = process_files.BASE / "scratch" / uid
         assert told["neighbours"]["own"].split() == ["0", "x", str(folder), uid]
 
     @pytest.mark.parametrize("what", ["daemon", "runaway", "deep", "closed"])
@@ -182,7 +208,7 @@ def test_around_a_hidden_folder_the_others_are_named_each(tmp_path: Path) -> Non
         readable=(str(tmp_path),),
         hidden=(str(tmp_path / "packages" / "ours"),),
     )
-    words = [one for one in process_level.rules(inside) if str(tmp_path) in one]
+    words = [one for one in process_files.rules(inside) if str(tmp_path) in one]
     assert sorted(words) == [
         f"listed={tmp_path}",
         f"readable={tmp_path}/bin",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from kernelwright.envs.hardware import gpu_of
 from kernelwright.envs.remote.ray_judge import Batch, Errand, RayJudge
 from kernelwright.envs.remote.ray_nodes import Node
-from kernelwright.envs.types import Candidate, Dialect, Problem
+from kernelwright.envs.types import Candidate, Dialect, Problem, Verdict
+from kernelwright.envs.workers.pool import JudgeError
 from kernelwright.preflight import unprepared
 from kernelwright.recipe import resolve
 from scripts.kernels import the_problem
@@ -21,6 +23,7 @@ from tests.fake_nvidia_smi import H100, on_path, write_nvidia_smi
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'kernelwright[ray]'")
 pytestmark = [pytest.mark.sandbox, pytest.mark.filterwarnings("default")]  # Ray's own
 
+DIALECTS = ("triton", "cpp", "inline", "cuda")
 BASE = Path(__file__).with_name("fixtures") / "recipes" / "base.yaml"
 A100 = {**H100, "uuid": "GPU-a", "name": "NVIDIA A100-SXM4-80GB", "compute_cap": "8.0"}
 
@@ -75,15 +78,33 @@ def errand(problem: Problem, dialect: Dialect) -> Errand:
     return Errand(problem, Candidate(problem_key=problem.key, dialect=dialect, source=""))
 
 
-def test_only_what_uses_no_gpu_goes_to_a_node_without_one_beside_others() -> None:
+@pytest.mark.parametrize(("with_gpus", "taken"), [(True, ["cpp"]), (False, list(DIALECTS))])
+def test_only_what_uses_no_gpu_goes_to_a_node_without_one_beside_others(
+    with_gpus: bool, taken: list[Dialect]
+) -> None:
     bare, fast = (Node(name, (0, 1), None, None, environment=name) for name in ("bare", "fast"))
     fast.devices = [{"name": "NVIDIA H100"}]
+    problem, environments = the_problem(), {"bare", "fast"}
+    waiting = deque(errand(problem, one) for one in DIALECTS)
+    batch = Batch(timed=True, seed=1, ends=0.0, waiting=waiting)
+    for node, wanted in ((bare, taken), (fast, [one for one in DIALECTS if one not in taken])):
+        turn = partial(batch.next_for, node, environments, with_gpus=with_gpus)
+        assert [one.candidate.dialect for one in iter(turn, None) if one] == wanted
+
+
+def test_a_cluster_that_loses_its_gpus_does_not_go_on_without(cluster: Any) -> None:
+    """The last test: the cluster is smaller after it."""
     problem = the_problem()
-    for nodes, taken in (([bare, fast], ["cpp"]), ([bare], ["triton", "cpp", "inline"])):
-        waiting = deque(errand(problem, one) for one in ("triton", "cpp", "inline"))
-        batch = Batch(timed=True, seed=1, ends=0.0, waiting=waiting)
-        found = iter(lambda: batch.next_for(bare, nodes), None)  # noqa: B023
-        assert [one.candidate.dialect for one in found] == taken
-        left = iter(lambda: batch.next_for(fast, nodes), None)  # noqa: B023
-        assert not [*left] or len(nodes) == 2
-        assert not batch.waiting
+    with RayJudge(cluster.address, workers=1) as judge:
+        for node in list(cluster.worker_nodes):
+            cluster.remove_node(node, allow_graceful=False)
+
+        def judged_until_lost() -> None:
+            for _ in range(3):  # the first may be lost on both nodes, before Ray knows of their end
+                found = judge.evaluate(problem, errand(problem, "triton").candidate)
+                assert found.verdict is Verdict.UNJUDGED
+
+        with pytest.raises(JudgeError, match="no node of the Ray cluster with a GPU is left"):
+            judged_until_lost()
+        cpp = judge.evaluate(problem, errand(problem, "cpp").candidate)
+        assert cpp.verdict is Verdict.NO_KERNEL

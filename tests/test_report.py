@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from kernelwright.envs.types import (
     CaseCheck,
     Check,
     Evaluation,
+    Precision,
     Record,
     Reward,
     Timing,
@@ -180,6 +182,18 @@ def test_summary_of_a_run_that_measured_nothing_has_no_sides(tmp_path: Path) -> 
     summary = json.loads(write_summary(tmp_path, FACTS).read_text())
     assert (summary["records"], summary["held_out"], summary["gains"]) == (0, {}, {})
     assert "not measured" in write_report(tmp_path).read_text()
+
+
+@pytest.mark.parametrize("precision", Precision)
+def test_summary_and_page_say_how_float32_was_multiplied(
+    precision: Precision, tmp_path: Path
+) -> None:
+    folder = run_folder(tmp_path)
+    assert "float32: IEEE</span>" in write_report(folder).read_text(encoding="utf-8")
+    write_summary(folder, replace(FACTS, precision=precision))
+    assert json.loads((folder / "summary.json").read_text())["precision"] == precision
+    said = {"ieee": "float32: IEEE", "tf32": "float32: TF32 allowed"}[precision]
+    assert said in write_report(folder).read_text(encoding="utf-8")
 
 
 def test_page_shows_rates_curves_and_kernels(tmp_path: Path) -> None:

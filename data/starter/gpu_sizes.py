@@ -16,12 +16,13 @@ from kernelwright.envs.types import Case, Problem, Role
 Sizes = tuple[tuple[str, int], ...]
 
 MOVED_BYTES = 128 << 20
-"""What a timed case reads and writes, at most, but for results of one number a row; at least half
-of it, where it is no product. So it lasts 20 to 45 us at 3 TB/s: several times what a launch costs.
-"""
+"""What a timed case reads and writes, at most, but for results of one number a row. Where it is no
+product it is a quarter of that at least, for most a half: 20 to 45 us at 3 TB/s, several times what
+a launch costs."""
 MOST_ELEMENTS = 1 << 24
-"""Of an input, and of all outputs: they are drawn and expected in float64 on one core, which takes
-0.2 to 0.6 s."""
+"""Of an input, and of all floats of the outputs: one core draws them, and expects them in float64,
+in 0.2 to 0.5 s. Half as many where an output is no float: what nearly equal values could decide
+otherwise is then computed as well, three times."""
 COLUMNS, INDEXED_COLUMNS, ROWS_STEP = 2048, 128, 1024
 """The second where an output says which column is the largest. Of 2048 sines four or more are often
 within rounding of each other, and a right kernel named one that nobody expected in one or two rows
@@ -64,5 +65,6 @@ def gpu_sizes(blueprint: Blueprint) -> Sizes:
     written = [kind for kind, dims in outputs if dims == 2]
     read = [one.c_type for one in blueprint.inputs if one.shape == ("R", "C")]
     row_bytes = columns * sum(ITEM_BYTES[kind] for kind in (*read, *written))
-    rows = min(MOVED_BYTES // row_bytes, MOST_ELEMENTS // (columns * max(1, len(written))))
+    most = MOST_ELEMENTS if {*blueprint.output_types} == {"float"} else MOST_ELEMENTS // 2
+    rows = min(MOVED_BYTES // row_bytes, most // (columns * max(1, written.count("float"))))
     return (("R", rows // ROWS_STEP * ROWS_STEP), ("C", columns))

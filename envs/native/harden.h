@@ -100,10 +100,10 @@ constexpr uint32_t kDenied[] = {
     SYS_syslog,        kCreateRuleset,       kAddRule,              kRestrictSelf,
 };
 // What an ipc namespace of its own would make harmless: queues and shared memory of the System's and
-// POSIX's kind that others have made.
+// POSIX's kind that others have made. And what Landlock does not know before its third version.
 constexpr uint32_t kDeniedWithoutNamespaces[] = {
     SYS_shmat, SYS_shmctl, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_semop, SYS_semtimedop, SYS_semctl,
-    SYS_mq_open, SYS_mq_unlink,
+    SYS_mq_open, SYS_mq_unlink, SYS_truncate,
 };
 // System calls by which a kernel could leave a mark that the process of another candidate sees, or
 // that outlives it: attributes, times, modes and locks of files that are shown to both, what of them

@@ -267,7 +267,7 @@ class ReferenceServer:
 
 def give_back_device() -> None:
     """Gives freed memory of the GPU back, which PyTorch keeps else; it makes no CUDA context."""
-    if torch.cuda.is_initialized():
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.empty_cache()
 
 

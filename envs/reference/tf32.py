@@ -68,9 +68,10 @@ def _for_this_margin(dtype: str, exact: Array, output: Array) -> Array:
     output of this type is allowed."""
     if dtype not in BASE:
         return output
-    error: Array = output.astype(np.float64) - exact
-    allowed: Array = BASE[dtype] * np.abs(exact)
-    usual: Array = np.clip(error, -allowed, allowed)
+    wide: Any = output.astype(np.float64)
+    error: Any = wide - exact
+    allowed: Any = BASE[dtype] * np.abs(exact)
+    usual: Any = np.clip(error, -allowed, allowed)
     found: Array = exact + usual + MARGIN / HEADROOM * (error - usual)
     return found
 

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernelwright.envs.codec import from_plain, to_plain
-from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import CANDIDATE_LIMIT_S, TRIES, BatchJudge, unjudged
 from kernelwright.envs.remote.ray_nodes import Fleet, Node, last_line
 from kernelwright.envs.sandbox.levels import LEVELS
 from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem
 from kernelwright.envs.workers.health import fresh_seed
+from kernelwright.envs.workers.pool import JudgeError, uses_gpu
 
 LOOK_S = 1.0
 """So often deadlines are looked at."""
@@ -58,12 +58,15 @@ class Batch:
     done: dict[str, Evaluation] = field(default_factory=dict)
     on_done: Callable[[], None] | None = None
 
-    def next_for(self, node: Node, nodes: Sequence[Node]) -> Errand | None:
+    @property
+    def waits_for_gpu(self) -> bool:
+        """Whether some of what waits is judged on GPUs where there are any."""
+        return any(uses_gpu(one.candidate.dialect) for one in self.waiting)
+
+    def next_for(self, node: Node, environments: set[str], *, with_gpus: bool) -> Errand | None:
         """The first candidate that this node may judge; its problem stays in that environment."""
-        environments = {one.environment for one in nodes}
-        with_gpus = any(one.devices for one in nodes)
         for errand in self.waiting:
-            on_gpu = with_gpus and DIALECTS[errand.candidate.dialect].runs_on_gpu
+            on_gpu = with_gpus and uses_gpu(errand.candidate.dialect)
             if on_gpu and not node.devices:
                 continue
             place = errand.problem.key, on_gpu
@@ -84,7 +87,7 @@ class Batch:
 class RayJudge(BatchJudge):
     """The same methods as `Judge`; `address` is Ray's: `auto` is the cluster of this machine.
 
-    `workers` is how many each node has; None: one a core. `share` is (which, of how many) where
+    `workers` is how many each node has; None: as `Judge`. `share` is (which, of how many) where
     several processes share the cluster: nodes, or cores of a node, are then one process's alone.
     """
 
@@ -114,6 +117,7 @@ class RayJudge(BatchJudge):
         }
         self._fleet = Fleet(ray, settings, share)
         self._fleet.meet()
+        self._had_gpus = bool(self.devices())
         self.level = min((one.level for one in self._fleet.up()), key=LEVELS.index)
         self.workers = sum(one.workers for one in self._fleet.up())
 
@@ -128,7 +132,7 @@ class RayJudge(BatchJudge):
         """One evaluation for each job, in order. Identical candidates are judged once.
 
         `seed` as in `Judge`. Nodes that joined the cluster since the last batch judge too. Raises
-        JudgeError where no node is left.
+        JudgeError where no node is left, or none with a GPU of those that there were.
         """
         distinct = {candidate.key: Errand(problem, candidate) for problem, candidate in jobs}
         limit_s = math.inf if self.batch_limit_s is None else self.batch_limit_s
@@ -162,10 +166,16 @@ class RayJudge(BatchJudge):
     def _send(self, batch: Batch) -> None:
         """As many candidates as the nodes have workers, and one more each to be ready for them."""
         nodes = self._fleet.up()
+        environments = {one.environment for one in nodes}
+        has_gpus = any(one.devices for one in nodes)
+        self._had_gpus = self._had_gpus or has_gpus
+        lost = self._had_gpus and not has_gpus and not self._fleet.starting()
+        if lost and batch.waits_for_gpu:  # another would emulate it, and find no speed
+            raise JudgeError("no node of the Ray cluster with a GPU is left")
         busy = Counter(one.node for one in batch.under_way.values())
         for node in sorted(nodes, key=lambda one: busy[one] - one.workers):
             for _ in range(node.workers + 1 - busy[node]):
-                errand = batch.next_for(node, nodes)
+                errand = batch.next_for(node, environments, with_gpus=self._had_gpus)
                 if errand is not None:
                     self._send_one(batch, errand, node)
 

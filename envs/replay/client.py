@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.hardware import DeviceLostError, Gpu
 from kernelwright.envs.memfd import memfd
-from kernelwright.envs.paths import own_environment
 from kernelwright.envs.referee.exit_codes import DEVICE_FULL, DEVICE_LOST, REPLAY_EXITS
 from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, offsets
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
@@ -55,7 +54,7 @@ class GpuCandidate(RoundPeer):
                 stdout=self.log_file,
                 stderr=self.log_file,
                 pass_fds=[theirs.fileno()],
-                env=own_environment(CUDA_VISIBLE_DEVICES=gpu.uuid),
+                env={**os.environ, "CUDA_VISIBLE_DEVICES": gpu.uuid},
             )
 
     def ready(self) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from time import sleep
 from typing import TypeVar
 
-WORKERS_A_GPU = 4
-"""So many workers keep a GPU busy: kernels run on it one candidate at a time."""
+from kernelwright.envs.hardware import WORKERS_A_GPU
+
 CONTEXT_BYTES = 640 << 20
 """Of a process on a GPU: its CUDA context, and what is written to empty the L2 cache."""
 RESERVED_BYTES = (WORKERS_A_GPU + 1) * CONTEXT_BYTES

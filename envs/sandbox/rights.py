@@ -13,10 +13,19 @@ from pathlib import Path
 
 FIRST_UID = 100_000
 """Where the judge is root, a worker's jobs run as this user plus the worker's process id."""
-CAPABILITIES = {"SETGID": 6, "SETUID": 7, "SETPCAP": 8, "SYS_ADMIN": 21, "SETFCAP": 31}
+CAPABILITIES = {
+    "CHOWN": 0,
+    "DAC_OVERRIDE": 1,
+    "KILL": 5,
+    "SETGID": 6,
+    "SETUID": 7,
+    "SETPCAP": 8,
+    "SYS_ADMIN": 21,
+    "SETFCAP": 31,
+}
 """Those that the sandbox needs in some way, with the kernel's number."""
-OF_ROOT, TO_MAP = ("SETUID", "SETGID", "SETPCAP"), ("SETUID", "SETGID", "SETFCAP")
-"""Needed to start jobs as another user: beside CAP_SYS_ADMIN, and without it."""
+OF_ROOT, TO_MAP = ("SETUID", "SETGID", "SETPCAP", "KILL"), ("SETUID", "SETGID", "SETFCAP")
+"""Needed to start and end jobs of another user: beside CAP_SYS_ADMIN, and without it."""
 
 
 class Namespaces(Enum):

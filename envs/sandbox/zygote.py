@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from kernelwright.envs.sandbox import bubblewrap, process_level
+from kernelwright.envs.sandbox import bubblewrap, process_files, process_level
 from kernelwright.envs.sandbox.cgroup import Cgroup, children
 from kernelwright.envs.sandbox.limits import Limits
 from kernelwright.envs.sandbox.process_level import Place
@@ -120,7 +120,7 @@ class Zygote:
         self.place = process_level.take_place()
         try:
             self.process = process_level.start(self.inside, self.place, control)
-            self._who = [*self.place.words(), *process_level.rules(self.inside)]
+            self._who = [*self.place.words(), *process_files.rules(self.inside)]
         except BaseException:
             self.place.remove()
             raise

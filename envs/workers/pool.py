@@ -22,9 +22,9 @@ from contextlib import contextmanager, suppress
 
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.hardware import Gpu, gpus, shared_gpus
+from kernelwright.envs.hardware import WORKERS_A_GPU, Gpu, gpus, shared_gpus
 from kernelwright.envs.paths import own_environment
-from kernelwright.envs.replay.device_memory import WORKERS_A_GPU
+from kernelwright.envs.replay.device_memory import PAUSES_S
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
 from kernelwright.envs.sandbox.process_level import remove_places_of
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Precision, Problem
@@ -44,13 +44,18 @@ def shared_cores(which: int, of: int) -> list[int]:
     return cores[which::of] or [cores[which % len(cores)]]
 
 
+def uses_gpu(dialect: Dialect) -> bool:
+    """Whether a GPU, where there is one, runs the answers in this dialect."""
+    return DIALECTS[dialect].runs_on_gpu
+
+
 def default_workers(dialect: Dialect | None = None, share: tuple[int, int] = (0, 1)) -> int:
     """How many workers judge answers in a dialect (None: in any) for one of several processes: one
     a core, but where a GPU replays them at most four a GPU. Each keeps a CUDA context there, and
     more would only wait for the GPU."""
     which, of = share
     cores, ours = len(shared_cores(which, of)), len(shared_gpus(which, of))
-    if not ours or (dialect and not DIALECTS[dialect].runs_on_gpu):
+    if not ours or (dialect and not uses_gpu(dialect)):
         return cores
     return min(cores, WORKERS_A_GPU * ours, max(1, WORKERS_A_GPU * len(gpus()) // of))
 
@@ -133,14 +138,19 @@ class Worker:
 
     def illness(self) -> str | None:
         """What is wrong with it; None where it judges known kernels rightly."""
-        ends = time.monotonic() + HEALTH_LIMIT_S
+        began = time.monotonic()
+        ends = began + HEALTH_LIMIT_S
         for candidate, verdict in known_jobs():
+            if uses_gpu(candidate.dialect):
+                ends += sum(PAUSES_S)
             try:
                 found = self.ask(PROBLEM, candidate, timed=False, seed=fresh_seed(), ends=ends)
             except TimeoutError:
-                return f"no verdict on a tiny kernel within {HEALTH_LIMIT_S:.0f} s"
+                return f"no verdict on a tiny kernel within {ends - began:.0f} s"
             except WorkerLostError as error:
                 return str(error)
+            if found.reason == "device_full":
+                continue  # a trainer has the GPU's memory: that is no illness
             if found.verdict is not verdict:
                 return f"a kernel that is {verdict} was called {found.verdict}: {found.log[:500]}"
         return None

@@ -78,9 +78,7 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     resume: Annotated[bool, typer.Option("--resume", help="Continue in the same folder.")] = False,
 ) -> None:
     """Measure a model, or answers that are stored, on a suite: correct rate, speed, a report."""
-    from kernelwright.auto import sized
     from kernelwright.data.store import StoreError
-    from kernelwright.envs.hardware import gpus
     from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.evals.answers import AnswersError, Stored
     from kernelwright.evals.measure import EvalError, evaluate_model
@@ -93,7 +91,7 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     _refuse(model, answers, baseline, wanted, torch_allowed=torch_allowed)
     _refuse_precision(precision, baseline, wanted, ray)
     with told(ValueError):
-        chosen = _chosen(sized(suite, habits.dialect, [] if ray else gpus()), problems, protocol)
+        chosen = _chosen(_sized(suite, habits.dialect, ray), problems, protocol)
         settings = _settings(habits, samples, temperature, precision)
     folder = out or _folder(answers, model)
     judges = partial(open_judge, ray_address=ray, precision=precision)
@@ -107,6 +105,14 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
         if protocol:
             ask_kernelbench(folder, chosen, judges)
         show_levels(folder, chosen)
+
+
+def _sized(suite: str, dialect: Dialect, ray: str | None) -> str:
+    """The suite at the sizes that answers in this dialect are timed at here."""
+    from kernelwright.auto import sized
+    from kernelwright.envs.hardware import gpus
+
+    return sized(suite, dialect, [] if ray else gpus())
 
 
 def _habits(model: str | None, asked: Dialect | None, max_new_tokens: int | None) -> Habits:

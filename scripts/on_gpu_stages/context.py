@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import time
+import traceback
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 REHEARSAL_SHARE = 8
 """A rehearsal on a CPU does so much less of what is counted."""
+
+ERROR_LETTERS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +33,18 @@ class StageContext:
         """Writes one finding at once: a stage that is cut has said what it knew."""
         with self.rows.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"what": what, **facts}) + "\n")
+
+    def attempt(self, findings: Mapping[str, Callable[[], Mapping[str, object]]]) -> list[str]:
+        """A row for each finding, with what was raised where it failed; the names of those."""
+        failed = []
+        for what, find in findings.items():
+            try:
+                self.row(what, **find())
+            except Exception as error:  # noqa: BLE001  the others are worth knowing
+                self.row(what, error=f"{type(error).__name__}: {error}"[:ERROR_LETTERS])
+                traceback.print_exc()
+                failed.append(what)
+        return failed
 
     def left_s(self) -> float:
         """Seconds until the runner cuts this stage."""
