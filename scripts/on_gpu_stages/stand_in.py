@@ -190,7 +190,6 @@ def prepare(context: StageContext) -> None:
         for name in ("PATH", "LD_LIBRARY_PATH"):
             os.environ[name] = f"{folder}{os.pathsep}{os.environ.get(name, '')}"
         os.environ[READY] = str(folder)
-        gpus.cache_clear()
     install()
 
 
