@@ -188,9 +188,8 @@ class ReferenceServer:
                 run(model, *_on_gpu(state, arguments))  # what cannot run there is refused here
                 require_precision(self.precision)
             if compiled:
-                compile_module(
-                    model, partial(_drawn_on_gpu, reference) if on_device else reference.draw
-                )
+                drawn = partial(_drawn_on_gpu, reference, self.precision)
+                compile_module(model, drawn if on_device else reference.draw)
             self.aims[place] = Aimed(model, list(state), spec, in_place)
         if on_device:
             self.device_clock = self.device_clock or DeviceClock()
@@ -372,8 +371,11 @@ def _on_gpu(state: dict[str, Any], arguments: list[Any]) -> tuple[dict[str, Any]
     return {name: one.to(DEVICE) for name, one in state.items()}, moved
 
 
-def _drawn_on_gpu(reference: Reference, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
+def _drawn_on_gpu(
+    reference: Reference, precision: Precision, seed: int
+) -> tuple[Any, dict[str, Any], list[Any]]:
     model, state, arguments = reference.draw(seed)
+    set_precision(precision)  # the model that was made may have set its own
     return model.to(DEVICE), *_on_gpu(state, arguments)
 
 
