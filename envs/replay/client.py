@@ -93,8 +93,10 @@ class GpuCandidate(RoundPeer):
             why = head(self.log_file.fileno()).strip()
             return DeviceFullError(f"{self.gpu.name} has no room now: {why}")
         if status not in REPLAY_EXITS:
-            why = head(self.log_file.fileno()) if status == DEVICE_LOST else f"status {status}"
-            return DeviceLostError(f"{self.gpu.name}: {why}")
+            said = head(self.log_file.fileno()).strip()
+            if status != DEVICE_LOST:  # a mistake of ours, or a driver that lacks a function
+                said = f"status {status} {said.rpartition(chr(10))[2]}".strip()
+            return DeviceLostError(f"{self.gpu.name}: {said}")
         verdict, reason = REPLAY_EXITS[status]
         return CandidateFailedError(reason, verdict)
 

@@ -34,10 +34,13 @@ Found = TypeVar("Found")
 FULL_WORDS = (
     "CUDA out of memory",
     "CUDA error: out of memory",
+    "CUDA driver error: out of memory",
+    "Triton Error [CUDA]: out of memory",
     "CUBLAS_STATUS_ALLOC_FAILED",
     "CUDNN_STATUS_ALLOC_FAILED",
 )
-"""What PyTorch says where it, or a library of CUDA's, finds no room on a GPU."""
+"""What PyTorch says where it, or a library that it calls, finds no room on a GPU: the driver error
+is of segments that grow in place, Triton's of what torch.compile made."""
 
 
 class DeviceFullError(RuntimeError):
