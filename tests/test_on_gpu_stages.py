@@ -10,13 +10,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from kernelwright.envs import hardware
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Verdict
+from kernelwright.recipe import resolve
 from scripts.on_gpu_stages import curve, tiny
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.evaluate import chosen
 from scripts.on_gpu_stages.spans import Spans, totals
 from scripts.on_gpu_stages.training import Fit, groups_of
 from scripts.on_gpu_stages.verdicts import Asked, alone_a_minute, in_turns, judged_as, pace_of
+from tests.fake_nvidia_smi import on_path, write_nvidia_smi
 
 
 def test_a_span_counts_its_own_seconds_and_not_those_of_spans_inside_it() -> None:
@@ -109,3 +112,20 @@ def test_problems_of_the_stored_answers_have_one_in_triton_and_one_in_cuda() -> 
     found = chosen(8)
     assert len({problem for problem, _ in found}) == 8
     assert all([one.parent.name for one in each] == ["triton", "inline_cuda"] for _, each in found)
+
+
+def test_a_curve_that_is_timed_on_a_gpu_has_the_sizes_of_a_cpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_nvidia_smi(tmp_path)
+    monkeypatch.setenv("PATH", on_path(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    hardware._listed_once.cache_clear()
+    try:
+        context = StageContext(rows=tmp_path / "r", out=tmp_path, carried=tmp_path, limit_s=1.0)
+        recipe, *changed = curve.words(context, tmp_path / "run", on_cores=False)
+        data = resolve(Path(recipe), changed).recipe.data
+    finally:
+        hardware._listed_once.cache_clear()
+    suites = (data.sft_suite, data.train_suite, data.held_out_suite)
+    assert suites == tuple(f"starter:{one}?sizes=cpu" for one in ("sft", "rl", "held_out"))

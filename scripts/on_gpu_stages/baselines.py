@@ -1,5 +1,5 @@
-"""What `--baseline compile` finds for the problems of the stage `compiled`, as a JSON list on the
-standard output: ratios to eager PyTorch, or why there is none.
+"""What `--baseline compile` finds for the problems of the stage `compiled`, each as a line of JSON on
+the standard output as soon as it is known: its ratio to eager PyTorch, or why there is none.
 
     python -m scripts.on_gpu_stages.baselines SCALE DIALECT [rehearsal]
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, islice
 
@@ -24,11 +25,25 @@ def main() -> None:
     scale, dialect, *more = sys.argv[1:]
     os.environ |= {"CXX": compiler_path(), "OMP_NUM_THREADS": "1"}
     problems = [one.problem() for one in compiled_ones(int(scale))]
-    places = list(islice(cycle(places_for(dialect)), len(problems)))
+    places = places_of(dialect, len(problems))
     if STAND_IN in more and places[0].gpu:
         install()
+    lock = threading.Lock()
+
+    def tell(problem: Problem, place: Place) -> None:
+        found = {problem.name: told(problem, place)}
+        with lock:
+            print(json.dumps(found), flush=True)
+
     with ThreadPoolExecutor(len(problems)) as threads:
-        print(json.dumps(list(threads.map(told, problems, places))))
+        list(threads.map(tell, problems, places))
+
+
+def places_of(dialect: str, count: int) -> list[Place]:
+    """So many places. Cores alone are taken from the last: on the first ones a GPU's are measured
+    at the same time, and each core is one measurement's."""
+    found = places_for(dialect)
+    return list(islice(cycle(found if found[0].gpu else reversed(found)), count))
 
 
 def told(problem: Problem, place: Place) -> float | str:

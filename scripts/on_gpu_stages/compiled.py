@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from typing import Any
+from typing import IO, Any
 
 from scripts.on_gpu_stages.clock import TIMES, attempt, called, loaded
 from scripts.on_gpu_stages.context import StageContext
@@ -32,8 +32,8 @@ def run(context: StageContext) -> None:
     prepare(context)
     judge = Baselines(context, scale, "triton")
     for what, baselines in (("by_the_judge", judge), ("on_a_core", core)):
-        names = (one.name for one in known)
-        context.row(what, **dict(zip(names, baselines.ended(context), strict=False)))
+        found = baselines.ended(context)
+        context.row(what, **{one.name: found.get(one.name, "not in time") for one in known})
 
 
 class Baselines:
@@ -51,17 +51,26 @@ class Baselines:
             stdout=self.said,
         )
 
-    def ended(self, context: StageContext) -> list[Any]:
-        """How many times as fast as eager each is, or why that is not known."""
+    def ended(self, context: StageContext) -> dict[str, Any]:
+        """Problem → how many times as fast as eager it is, or why that is not known; without those
+        that were not measured in time."""
         try:
             self.process.wait(max(0.1, context.left_s() - END_S))
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            return ["cut"]
-        self.said.seek(0)
-        lines = self.said.read().decode().splitlines()
-        return list(json.loads(lines[-1])) if self.process.returncode == 0 and lines else ["failed"]
+        return known_lines(self.said)
+
+
+def known_lines(file: IO[bytes]) -> dict[str, Any]:
+    """What whole lines of JSON say together."""
+    file.seek(0)
+    found: dict[str, Any] = {}
+    for line in file.read().decode(errors="replace").splitlines():
+        with suppress(ValueError):
+            row = json.loads(line)
+            found |= row if isinstance(row, dict) else {}
+    return found
 
 
 def on_device(one: Workload, here: Device) -> dict[str, Any]:

@@ -31,6 +31,9 @@ on a machine without a GPU: else a step of hundreds would take longer than the s
 GROUP, TOKENS, HELD_OUT, ROWS, MOST_STEPS = 16, 560, 48, 512, 400
 LEARNING_RATE = 2e-4
 """Twice the recipe's: a step has many times its answers, and there are few of them."""
+SPLITS = (("sft", "sft"), ("train", "rl"), ("held_out", "held_out"))
+"""The recipe's suites. A timed answer at a GPU's sizes takes half a minute of a core, and a step of
+hundreds longer than the stage."""
 SPARE_CORES = 2
 """Left to who samples, which starts its kernels from Python."""
 END_S, LOOK_S, COPY_S = 6.0, 0.5, 10.0
@@ -89,6 +92,8 @@ def words(context: StageContext, run_dir: Path, *, on_cores: bool) -> list[str]:
         "eval.problems": context.share(HELD_OUT),
         "eval.max_new_tokens": TOKENS,
     }
+    if timed:
+        changed |= {f"data.{name}_suite": f"starter:{split}?sizes=cpu" for name, split in SPLITS}
     if on_cores:
         changed["judge.workers"] = max(1, cores() - SPARE_CORES)
     if found := find_adapter(str(brought)) if brought else None:

@@ -181,7 +181,8 @@ def _triton() -> Facts:
 
     tools = triton_tools()
     ptxas = sorted(one.name for one in tools.glob("ptxas*")) if tools else []
-    return {"version": triton.__version__, "ptxas": ptxas}
+    header = Path(sysconfig.get_path("include"), "Python.h")  # Triton builds its launcher with it
+    return {"version": triton.__version__, "ptxas": ptxas, "python_h": header.exists()}
 
 
 def _doctor(context: StageContext) -> list[str]:

@@ -36,8 +36,9 @@ def run(context: StageContext) -> None:
     with tempfile.TemporaryDirectory() as folder, watched() as peaks:
         work = Path(folder)
         model = saved_model(work / "model")
-        fit = Fit(probed=not context.rehearsal)
-        whole, cut = begun(work, "whole", model, fit), begun(work, "cut", model, fit)
+        fit = Fit()  # one of the two is probed: the other is to be killed and to go on in time
+        whole = begun(work, "whole", model, Fit(probed=not context.rehearsal))
+        cut = begun(work, "cut", model, fit)
         killed = kill_in_grpo(context, cut, work / "cut")
         context.row("killed", step=killed, status=ended(context, cut))
         resumed = begun(work, "cut", model, fit, "--resume")

@@ -1,0 +1,55 @@
+"""Figures of scripts/on_gpu_stages that a machine with a GPU would get wrong, on stand-ins."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from kernelwright.envs.reference.client import ReferenceProcess
+from scripts.on_gpu_stages import baselines, compiled, driver, setup
+from scripts.on_gpu_stages.context import StageContext
+from tests import ptx_device
+from tests.test_device_memory import REFERENCE
+
+
+@pytest.mark.sandbox
+def test_the_memory_of_a_reference_is_read_once_it_has_a_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = tmp_path / "said"
+    said.touch()
+    monkeypatch.setattr(ReferenceProcess, "PROGRAM", ("-c", REFERENCE, str(said)))
+    monkeypatch.setattr(driver, "_used_mb", lambda: 100 * said.read_text().count("context"))
+    context = StageContext(
+        rows=tmp_path / "r", out=tmp_path, carried=tmp_path, limit_s=60.0, rehearsal=True
+    )
+    found = driver._memory(context, ptx_device.device(tmp_path))
+    assert (found["idle_mb"], found["reference_mb"]) == (0, 100)
+
+
+def test_a_baseline_that_was_measured_in_time_is_known_where_others_were_not() -> None:
+    with tempfile.TemporaryFile() as file:
+        file.write(b'{"softmax": 1.5}\na problem that prints\n7\n{"norm": "no speed"}\n{"add')
+        assert compiled.known_lines(file) == {"softmax": 1.5, "norm": "no speed"}
+
+
+def test_baselines_on_cores_begin_with_the_last_core() -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    assert [one.core for one in baselines.places_of("cpp", len(cores))] == cores[::-1]
+
+
+def test_an_import_that_failed_while_packages_were_replaced_is_tried_once_more() -> None:
+    first: Future[tuple[float, str]] = Future()
+    first.set_exception(subprocess.CalledProcessError(1, "python"))
+    assert setup.imported(first) > 0
+
+
+def test_packages_go_into_a_python_that_its_system_manages() -> None:
+    code = "import os; print(os.environ['PIP_BREAK_SYSTEM_PACKAGES'])"
+    assert setup.command([sys.executable, "-c", code]) == "1"
