@@ -29,6 +29,7 @@ from kernelwright.rl.memory import give_back
 from kernelwright.rl.methods.base import Ask, Example, Row, RunView
 from kernelwright.rl.methods.find import method_options, start_method
 from kernelwright.rl.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
+from kernelwright.rl.weights import ModelError
 
 LONGEST = 8
 """Prompts of so many of the problems with most code are read, to find the longest."""
@@ -55,8 +56,8 @@ class Meter:
         try:
             yield
             self.finish()
-        except RuntimeError as error:
-            if says_full(error):
+        except (RuntimeError, ModelError) as error:
+            if says_full(error.__cause__ if isinstance(error, ModelError) else error):
                 raise ProbeFullError(name) from None
             raise
         if on_gpu:

@@ -1,4 +1,4 @@
-"""What a machine with a GPU says where something is wrong with it, and what the judge makes of it."""
+"""What a GPU and its libraries say where something is wrong, and what the judge makes of it."""
 
 from __future__ import annotations
 

@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from kernelwright.rl.config import Recipe
-from kernelwright.rl.models import load_tokenizer
+from kernelwright.rl.models import errors_in_one_line, load_tokenizer
 from kernelwright.rl.probe import ProbeFullError, _alone
 from kernelwright.rl.probe_gpu import Meter, _small, longest_example, measure_on
+from kernelwright.rl.weights import ModelError
 from tests.tiny_model import save_tiny
 
 pytestmark = [pytest.mark.model, pytest.mark.sandbox]
@@ -106,3 +107,12 @@ def test_a_part_that_finds_no_room_is_named_and_any_other_error_is_itself() -> N
     assert full.value.part == "grpo"
     with pytest.raises(RuntimeError, match="shapes"), Meter("cpu").part("grpo"):
         raise RuntimeError("shapes do not fit")
+
+
+def test_weights_that_find_no_room_on_a_gpu_are_too_much_for_sampling() -> None:
+    with pytest.raises(ProbeFullError) as error, Meter("cpu").part("sampling"):
+        with errors_in_one_line("a model"):
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+    assert error.value.part == "sampling"
+    with pytest.raises(ModelError), Meter("cpu").part("sampling"), errors_in_one_line("a model"):
+        raise RuntimeError("a file is damaged")

@@ -47,7 +47,7 @@ class DeviceFullError(RuntimeError):
     """The GPU has no room now for what would fit on it: nothing that a candidate did."""
 
 
-def says_full(error: BaseException) -> bool:
+def says_full(error: BaseException | None) -> bool:
     """Whether PyTorch raised this because a GPU has no room."""
     return isinstance(error, RuntimeError) and any(words in str(error) for words in FULL_WORDS)
 
