@@ -6,7 +6,9 @@ import json
 import sys
 import time
 
-from kernelwright.data.triples import template_triples
+from kernelwright.data.starter.suite import USUAL
+from kernelwright.data.triples import Triple, template_triples
+from kernelwright.envs.hardware import gpus
 from kernelwright.envs.judge import judge_completions
 from kernelwright.envs.paths import cache_folder, write_whole
 from kernelwright.envs.remote.open_judge import open_judge
@@ -16,12 +18,14 @@ from kernelwright.envs.sandbox.toolchain import (
     toolchain_fingerprint,
 )
 from kernelwright.envs.types import Task, content_hash
-from kernelwright.envs.workers.pool import JudgeError, default_workers
+from kernelwright.envs.workers.pool import JudgeError, default_workers, uses_gpu
 from kernelwright.machine import cores
 from kernelwright.rl.config import Recipe
 
 EXAMPLES = 6
 """For each worker, of which the first is not counted: it starts what the others find running."""
+LARGE_EXAMPLES = 2
+"""The same of those at a GPU's sizes, each of which takes some half a minute of a core."""
 
 
 def judged_s(recipe: Recipe) -> float | None:
@@ -34,12 +38,13 @@ def judged_s(recipe: Recipe) -> float | None:
     if section.ray_address:
         return None
     workers = section.workers or default_workers(dialect)
-    known = (dialect, section.timed, workers, cores(), code_version(), toolchain_fingerprint())
+    known = [dialect, section.timed, workers, cores(), code_version(), toolchain_fingerprint()]
+    known += _device(recipe)
     kept = cache_folder() / "judge_pace" / f"{content_hash(*map(str, known))}.json"
     if kept.exists():
         return float(json.loads(kept.read_text(encoding="utf-8")))
-    triples = [one for one in template_triples(dialect=dialect) if one.variant == 0]
-    count = workers * EXAMPLES
+    triples = examples(recipe)
+    count = workers * (EXAMPLES if _sizes(recipe) == USUAL else LARGE_EXAMPLES)
     if len(triples) < count:
         return None
     print(f"{count} examples are judged, to tell the minutes of judging", file=sys.stderr)
@@ -47,7 +52,7 @@ def judged_s(recipe: Recipe) -> float | None:
     tasks = [Task(problem=one.problem, dialect=dialect) for one in spread]
     texts = [one.completion() for one in spread]
     try:
-        with open_judge(workers, section.minimum_sandbox) as judge:
+        with open_judge(workers, section.minimum_sandbox, precision=section.precision) as judge:
             judge_completions(judge, tasks[:workers], texts[:workers], timed=section.timed)
             started = time.monotonic()
             judge_completions(judge, tasks[workers:], texts[workers:], timed=section.timed)
@@ -56,3 +61,20 @@ def judged_s(recipe: Recipe) -> float | None:
         return None
     write_whole(kept, json.dumps(found))
     return found
+
+
+def examples(recipe: Recipe) -> list[Triple]:
+    """The first example to each problem, at the sizes that the recipe trains on."""
+    every = template_triples(dialect=recipe.data.dialect, sizes=_sizes(recipe))
+    return [one for one in every if one.variant == 0]
+
+
+def _sizes(recipe: Recipe) -> str:
+    return "gpu" if recipe.data.train_suite.endswith("?sizes=gpu") else USUAL
+
+
+def _device(recipe: Recipe) -> list[str]:
+    """What decides the pace besides where answers are judged on a GPU; empty elsewhere."""
+    if not uses_gpu(recipe.data.dialect) or not gpus():
+        return []
+    return [gpus()[0].environment, recipe.judge.precision, _sizes(recipe)]

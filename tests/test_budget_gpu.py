@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,17 +14,20 @@ import pytest
 import kernelwright.budget
 import kernelwright.estimate
 import kernelwright.preflight
+from kernelwright import judge_pace
 from kernelwright.budget import Budget
 from kernelwright.budget import budget as measured_budget
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.replay.device_memory import CONTEXT_BYTES
 from kernelwright.estimate import estimates, judge_device_bytes
+from kernelwright.judge_pace import examples, judged_s
 from kernelwright.launch import _set_allocator
 from kernelwright.preflight import preflight
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.probe import Probe, ProbeFullError
 
 GB = 1 << 30
+GPU_SIZES = "starter:rl?sizes=gpu"
 GPU = Gpu(uuid="a", name="RTX 4090", driver="1", architecture=89, memory_bytes=24 * GB)
 PARTS = {"sampling": 8 * GB, "grpo": 12 * GB, "sft": 10 * GB}
 PROBE = Probe(
@@ -39,9 +44,11 @@ PROBE = Probe(
 @pytest.fixture(autouse=True)
 def _this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """16 cores, 60 GB free, one GPU of 24 GB."""
-    for module in (kernelwright.budget, kernelwright.estimate, kernelwright.preflight):
+    for module in (kernelwright.estimate, kernelwright.preflight):
         monkeypatch.setattr(module, "gpus", lambda: (GPU,))
-    monkeypatch.setattr("kernelwright.envs.hardware.gpus", lambda: (GPU,))
+    for module in (kernelwright.budget, kernelwright.preflight):
+        monkeypatch.setattr(module, "visible_gpus", lambda: (GPU,))
+    monkeypatch.setattr("kernelwright.envs.hardware.visible_gpus", lambda: (GPU,))
     monkeypatch.setattr("kernelwright.envs.workers.pool.gpus", lambda: (GPU,))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
     monkeypatch.setattr(kernelwright.budget, "available_bytes", lambda: 60 * GB)
@@ -162,5 +169,36 @@ def test_memory_of_a_gpu_grows_in_place_unless_the_user_chose_otherwise(
     asked = recipe(model=model, grpo={"generation": "vllm"})
     assert after() == [None, None]
     asked = recipe()
-    monkeypatch.setattr("kernelwright.envs.hardware.gpus", tuple)
+    monkeypatch.setattr("kernelwright.envs.hardware.visible_gpus", tuple)
     assert after() == [None, None]
+
+
+def test_the_judges_pace_is_that_of_the_sizes_which_are_trained_on() -> None:
+    usual, large = (
+        {one.problem.name: dict(one.problem.timed_case().sizes) for one in examples(asked)}
+        for asked in (recipe(), recipe(data={"dialect": "triton", "train_suite": GPU_SIZES}))
+    )
+    assert usual.keys() == large.keys()
+    assert all(math.prod(large[name].values()) > math.prod(usual[name].values()) for name in usual)
+
+
+def test_a_pace_that_was_measured_without_this_gpu_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is judged here: what is kept is read, or no judge starts."""
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+    monkeypatch.setattr(judge_pace, "gpus", lambda: (GPU,))
+    monkeypatch.setattr(judge_pace, "default_workers", lambda _: 1)
+    asked: list[Path] = []
+    monkeypatch.setattr(Path, "exists", lambda path: bool(asked.append(path)))
+    monkeypatch.setattr(judge_pace, "examples", lambda _: [])
+    other = replace(GPU, driver="2")
+    for one in (recipe(), recipe("cpp")):
+        for gpu in (GPU, other):
+            monkeypatch.setattr(judge_pace, "gpus", lambda gpu=gpu: (gpu,))
+            assert judged_s(one) is None
+    triton, triton_elsewhere, cpp, cpp_elsewhere = (
+        one for one in asked if "judge_pace" in str(one)
+    )
+    assert triton != triton_elsewhere
+    assert cpp == cpp_elsewhere

@@ -110,9 +110,9 @@ def test_a_part_that_finds_no_room_is_named_and_any_other_error_is_itself() -> N
 
 
 def test_weights_that_find_no_room_on_a_gpu_are_too_much_for_sampling() -> None:
-    with pytest.raises(ProbeFullError) as error, Meter("cpu").part("sampling"):
-        with errors_in_one_line("a model"):
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+    sampling, loading = Meter("cpu").part("sampling"), errors_in_one_line("a model")
+    with pytest.raises(ProbeFullError) as error, sampling, loading:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
     assert error.value.part == "sampling"
     with pytest.raises(ModelError), Meter("cpu").part("sampling"), errors_in_one_line("a model"):
         raise RuntimeError("a file is damaged")
