@@ -122,6 +122,20 @@ def test_a_module_that_sets_the_precision_while_it_runs_is_no_baseline_on_a_devi
         played(one, Precision.IEEE, monkeypatch)
 
 
+@pytest.mark.parametrize("chosen", ["high", "medium"])
+def test_a_module_may_read_what_it_chose_by_the_oldest_setting(
+    chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyTorch raises where that and the newer settings of a GPU, or of oneDNN, do not agree."""
+    one = problem(
+        "x @ x",
+        first=f"torch.set_float32_matmul_precision({chosen!r})",
+        before="torch.get_float32_matmul_precision()",
+        x="torch.randn(8, 8)",
+    )
+    played(one, Precision.IEEE, monkeypatch)
+
+
 def ready(one: Problem) -> Ready:
     return prepare(one, one.cases[0])
 

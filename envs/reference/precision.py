@@ -17,11 +17,12 @@ from kernelwright.envs.types import Precision
 def set_precision(wanted: Precision) -> None:
     """Matrix products, convolutions and recurrent layers of this process multiply so from now on.
 
-    PyTorch has two settings for the same. The older one is set first: then both agree, and a module
-    may read either, which raises where they do not.
+    PyTorch has two settings for the same. The older ones are set first: then both agree, and a
+    module may read either, which raises where they do not. One of the older sets oneDNN's, too.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a release may call the older one deprecated
+        torch.set_float32_matmul_precision("highest")
         torch.backends.cuda.matmul.allow_tf32 = wanted is Precision.TF32
         torch.backends.cudnn.allow_tf32 = wanted is Precision.TF32
     for one in _settings():
