@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.envs.reference.client import ReferenceProcess
-from scripts.on_gpu_stages import baselines, compiled, driver, setup
+from scripts.on_gpu_stages import baselines, compiled, driver, driver_probes, setup
 from scripts.on_gpu_stages.context import StageContext
 from tests import ptx_device
 from tests.test_device_memory import REFERENCE
@@ -53,3 +53,23 @@ def test_an_import_that_failed_while_packages_were_replaced_is_tried_once_more()
 def test_packages_go_into_a_python_that_its_system_manages() -> None:
     code = "import os; print(os.environ['PIP_BREAK_SYSTEM_PACKAGES'])"
     assert setup.command([sys.executable, "-c", code]) == "1"
+
+
+def test_an_endless_kernel_is_assembled_before_it_is_said_to_be_ready(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who waits for that kills it a second later: by then it has to run."""
+    said: list[str] = []
+
+    class Device:
+        """A driver that does nothing, and notes what was said when it was asked to launch."""
+
+        def allocate(self, size_bytes: int) -> int:
+            return 0
+
+        def __getattr__(self, name: str) -> object:
+            return lambda *_: said.append(f"{name} {capsys.readouterr().out.strip()}".strip())
+
+    monkeypatch.setattr(driver_probes, "_code", lambda *_: b"")
+    driver_probes.spin(Device(), False)  # type: ignore[arg-type]
+    assert said[-3:] == ["prepared", "launch ready", "wait"]

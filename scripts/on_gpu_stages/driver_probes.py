@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from kernelwright.envs.replay.driver import Driver, DriverError
+from kernelwright.envs.replay.driver import Driver, DriverError, PreparedLaunch
 from kernelwright.envs.replay.flush import FLUSH_FACTOR, FLUSHES
 
 HEAD = ".version 7.8\n.target sm_80\n.address_size 64\n"
@@ -87,8 +87,9 @@ def spin(driver: Driver, rehearsal: bool) -> dict[str, object]:
     flag = driver.allocate(4)
     driver.fill(flag, b"\0", 4)
     driver.wait()
-    print("ready", flush=True)
-    _launch(driver, SPIN, "spin", flag, rehearsal)
+    launch = _prepared(driver, SPIN, "spin", flag, rehearsal)
+    print("ready", flush=True)  # not before: who waits kills it soon, and it has to run by then
+    driver.launch(launch)
     driver.wait()
     return {}
 
@@ -188,9 +189,15 @@ def _host_us(driver: Driver, work: Callable[[], object], count: int) -> float:
 def _launch(
     driver: Driver, ptx: str, name: str, address: int, rehearsal: bool, grid: int = 1
 ) -> None:
+    driver.launch(_prepared(driver, ptx, name, address, rehearsal, grid))
+
+
+def _prepared(
+    driver: Driver, ptx: str, name: str, address: int, rehearsal: bool, grid: int = 1
+) -> PreparedLaunch:
     function = driver.function(driver.module(_code(ptx, rehearsal)), name, 0)
     argument = address.to_bytes(8, "little")
-    driver.launch(driver.prepared(function, (grid, 1, 1), (256, 1, 1), 0, 1, [argument]))
+    return driver.prepared(function, (grid, 1, 1), (256, 1, 1), 0, 1, [argument])
 
 
 def _code(ptx: str, rehearsal: bool) -> bytes:
