@@ -24,8 +24,8 @@ from kernelwright.rl.config import Recipe
 
 EXAMPLES = 6
 """For each worker, of which the first is not counted: it starts what the others find running."""
-LARGE_EXAMPLES = 2
-"""The same of those at a GPU's sizes, each of which takes some half a minute of a core."""
+DEVICE_EXAMPLES = 2
+"""The same on a GPU, where they take turns: some seconds each, or half a minute if it is timed."""
 
 
 def judged_s(recipe: Recipe) -> float | None:
@@ -44,7 +44,7 @@ def judged_s(recipe: Recipe) -> float | None:
     if kept.exists():
         return float(json.loads(kept.read_text(encoding="utf-8")))
     triples = examples(recipe)
-    count = workers * (EXAMPLES if _sizes(recipe) == USUAL else LARGE_EXAMPLES)
+    count = workers * (DEVICE_EXAMPLES if _device(recipe) else EXAMPLES)
     if len(triples) < count:
         return None
     print(f"{count} examples are judged, to tell the minutes of judging", file=sys.stderr)

@@ -11,11 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright import judge_pace
 from kernelwright.envs.reference.client import ReferenceProcess
+from kernelwright.rl.config import Recipe
 from scripts.on_gpu_stages import baselines, compiled, driver, driver_probes, setup
 from scripts.on_gpu_stages.context import StageContext
+from scripts.on_gpu_stages.training import Fit, budget_of
 from tests import ptx_device
 from tests.test_device_memory import REFERENCE
+from tests.tiny_model import save_tiny
 
 
 @pytest.mark.sandbox
@@ -73,3 +77,18 @@ def test_an_endless_kernel_is_assembled_before_it_is_said_to_be_ready(
     monkeypatch.setattr(driver_probes, "_code", lambda *_: b"")
     driver_probes.spin(Device(), False)  # type: ignore[arg-type]
     assert said[-3:] == ["prepared", "launch ready", "wait"]
+
+
+def test_a_stage_that_tries_a_step_does_not_measure_the_pace_of_the_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That would be as many answers as a GPU judges in minutes."""
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+    monkeypatch.setattr(judge_pace, "open_judge", lambda *_, **__: pytest.fail("it judges"))
+    steps = {"batch_size": 1, "micro_batch_size": 1, "max_length": 64}
+    tiny = {"name": str(save_tiny(tmp_path / "model")), "lora": {"rank": 4}}
+    recipe = Recipe.model_validate({"name": "a", "model": tiny, "sft": steps, "stages": ["sft"]})
+    found = budget_of(Fit(probed=True))(recipe)
+    assert found.seconds is not None, found.reason
+    assert not found.judged
+    assert budget_of(Fit())(recipe).seconds is None

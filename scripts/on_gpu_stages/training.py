@@ -12,11 +12,15 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kernelwright.budget import Budget, budget
 from kernelwright.launch import start
+from kernelwright.rl.config import Recipe
 from scripts.on_gpu_stages.worker import CORES, program
 
 VARIABLE = "ON_GPU_TRAINING"
@@ -35,7 +39,7 @@ class Fit:
     on_cores: bool = False
     """Whether answers are judged as on a machine without a GPU, though there is one."""
     probed: bool = False
-    """Whether a step is tried before, as where a run may take what it takes."""
+    """Whether a step is tried before."""
     rows: int = 48
     """Answers that are written side by side."""
     ends: float | None = None
@@ -63,8 +67,7 @@ def main() -> None:
     fit = Fit(**json.loads(os.environ.get(VARIABLE, "{}")))
     kernelwright.preflight.fooled = lambda _: []
     kernelwright.rl.decode.ROWS = fit.rows
-    if not fit.probed:
-        kernelwright.budget.budget = lambda recipe: kernelwright.budget.Budget(recipe=recipe)
+    kernelwright.budget.budget = budget_of(fit)
     if fit.on_cores:
         Worker.PROGRAM = program(CORES)
     if fit.ends is not None:
@@ -72,6 +75,14 @@ def main() -> None:
     words = [word for word in sys.argv[1:] if word != "--resume"]
     code = start(Path(words[0]), words[1:], resume="--resume" in sys.argv)
     sys.exit(code)
+
+
+def budget_of(fit: Fit) -> Callable[[Recipe], Budget]:
+    """What a run takes, without the pace of the judge: to measure that takes longer than a stage
+    has. Nothing is tried where it is not to be."""
+    if fit.probed:
+        return partial(budget, pace=lambda _: None)
+    return lambda recipe: Budget(recipe=recipe)
 
 
 def fit_steps(fit: Fit) -> None:
