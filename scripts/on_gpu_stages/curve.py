@@ -29,6 +29,7 @@ DEVICE_ENOUGH = 90.0
 """Answers a minute: where the judge on the device does fewer, answers are judged on the cores, as
 on a machine without a GPU: else a step of hundreds would take longer than the stage."""
 GROUP, TOKENS, HELD_OUT, ROWS, MOST_STEPS = 16, 560, 48, 512, 400
+REHEARSED_TOKENS = 160
 LEARNING_RATE = 2e-4
 """Twice the recipe's: a step has many times its answers, and there are few of them."""
 SPLITS = (("sft", "sft"), ("train", "rl"), ("held_out", "held_out"))
@@ -63,6 +64,8 @@ def run(context: StageContext) -> None:
             status = trained(context, words(context, run_dir, on_cores=on_cores), fit, run_dir)
         context.row("run", status=status, stages=stages(run_dir))
         tell(context, run_dir, peaks)
+        if not of_stage(run_dir, "eval_after"):
+            raise SystemExit("the run ended before it was measured again: there is no curve")
 
 
 def adapter(context: StageContext) -> Path | None:
@@ -75,6 +78,7 @@ def words(context: StageContext, run_dir: Path, *, on_cores: bool) -> list[str]:
     """The recipe and what is changed of it."""
     group, brought = max(2, context.share(GROUP)), adapter(context)
     timed = not (on_cores or context.rehearsal)
+    tokens = REHEARSED_TOKENS if context.rehearsal else TOKENS
     changed: dict[str, Any] = {
         "name": "gpu",
         "run_dir": run_dir,
@@ -86,11 +90,11 @@ def words(context: StageContext, run_dir: Path, *, on_cores: bool) -> list[str]:
         "grpo.learning_rate": LEARNING_RATE,
         "grpo.trainer.warmup_steps": 1,
         "grpo.micro_batch_size": 2 * group,
-        "grpo.max_completion_length": TOKENS,
+        "grpo.max_completion_length": tokens,
         "judge.timed": str(timed).lower(),
         "eval.before_problems": context.share(HELD_OUT),
         "eval.problems": context.share(HELD_OUT),
-        "eval.max_new_tokens": TOKENS,
+        "eval.max_new_tokens": tokens,
     }
     if timed:
         changed |= {f"data.{name}_suite": f"starter:{split}?sizes=cpu" for name, split in SPLITS}
@@ -133,13 +137,16 @@ def stages(run_dir: Path) -> str:
 def tell(context: StageContext, run_dir: Path, peaks: Peaks) -> None:
     records = lines(run_dir / "records.jsonl")
     for stage in ("eval_before", "eval_after"):
-        some = [one for one in records if one["stage"] == stage]
-        context.row(stage, **verdicts(some))
+        context.row(stage, **verdicts(of_stage(run_dir, stage)))
     for row in lines(run_dir / "metrics.jsonl"):
         if row.get("stage") == "grpo" and "seconds/train" in row:
             some = [r for r in records if r["stage"] == "grpo" and r["step"] == row["step"] - 1]
             context.row(f"step_{row['step']}", **step_facts(row, some))
     context.row("peak_mib", **peaks.most)
+
+
+def of_stage(run_dir: Path, stage: str) -> list[dict[str, Any]]:
+    return [one for one in lines(run_dir / "records.jsonl") if one["stage"] == stage]
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
