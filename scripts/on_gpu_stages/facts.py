@@ -181,7 +181,8 @@ def _triton() -> Facts:
 
     tools = triton_tools()
     ptxas = sorted(one.name for one in tools.glob("ptxas*")) if tools else []
-    header = Path(sysconfig.get_path("include"), "Python.h")  # Triton builds its launcher with it
+    # Triton builds its launcher with it, from where it lies for packages of the system, too.
+    header = Path(sysconfig.get_path("include", "posix_prefix"), "Python.h")
     return {"version": triton.__version__, "ptxas": ptxas, "python_h": header.exists()}
 
 
