@@ -27,6 +27,7 @@ from kernelwright.envs.referee.exit_codes import (
     ILLEGAL_ADDRESS,
     INPUTS_CHANGED,
     LAUNCH_FAILED,
+    NO_PLAN,
     OUT_OF_BOUNDS,
     OUT_OF_MEMORY,
 )
@@ -211,7 +212,7 @@ def serve(channel: socket.socket, replayer: Replayer) -> None:
         maps = [_map(one, writable=number == 1) for number, one in enumerate(files)]
         kind, said = message[:1], b""
         if kind == b"P":
-            replayer.prepare(json.loads(maps[0][:]))
+            _prepare(replayer, maps[0][:])
         elif kind == b"E":
             said = replayer.empty_ns().to_bytes(NS_BYTES, "little")
         else:
@@ -219,6 +220,14 @@ def serve(channel: socket.socket, replayer: Replayer) -> None:
         for one in maps:
             one.close()
         channel.send(kind + message[1 : 1 + NONCE_BYTES] + said)
+
+
+def _prepare(replayer: Replayer, message: bytes) -> None:
+    """A plan was written beside an answer: that it makes no sense is no fault of the device's."""
+    try:
+        replayer.prepare(json.loads(message))
+    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+        leave(NO_PLAN, f"{type(error).__name__}: {error}")
 
 
 def _map(descriptor: int, *, writable: bool) -> mmap.mmap:
