@@ -195,6 +195,15 @@ def test_what_would_not_fit_on_the_empty_device_is_out_of_memory_whoever_is_ther
     assert "it asks for" in found.log
 
 
+def test_many_buffers_that_fit_only_without_the_drivers_pages_are_out_of_memory(
+    judged: Callable[..., Evaluation], free: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOST_DRIVER_TOTAL", str(RESERVED_BYTES + ROOM))
+    odd = (1 << 20) + 1
+    found = judged({"buffers": {f"new.{n}": odd for n in range(ROOM // 2 // odd + 8)}})
+    assert outcome(found) == (Verdict.CRASHED, "out_of_memory"), found.log
+
+
 def test_a_problem_larger_than_the_device_is_unjudged_at_once(
     judged: Callable[..., Evaluation], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,7 +32,7 @@ from kernelwright.envs.referee.exit_codes import (
     OUT_OF_MEMORY,
 )
 from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, POISON
-from kernelwright.envs.replay.device_memory import RESERVED_BYTES, loaded_bytes
+from kernelwright.envs.replay.device_memory import RESERVED_BYTES, loaded_bytes, taken_bytes
 from kernelwright.envs.replay.driver import OUT_OF_MEMORY as CUDA_OUT_OF_MEMORY
 from kernelwright.envs.replay.driver import Driver, DriverError
 from kernelwright.envs.replay.flush import FLUSH_FACTOR, FLUSHES
@@ -199,8 +199,8 @@ class Replayer:
 
 
 def _size_bytes(sizes: dict[str, int]) -> int:
-    """Of regions with their guards."""
-    return sum(size + GUARD_BYTES for size in sizes.values())
+    """Of regions with their guards, as the driver takes memory for them."""
+    return sum(taken_bytes(size + GUARD_BYTES) for size in sizes.values())
 
 
 def serve(channel: socket.socket, replayer: Replayer) -> None:
