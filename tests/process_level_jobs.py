@@ -10,13 +10,15 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
 from kernelwright.envs.sandbox import process_files, process_level
+from kernelwright.envs.sandbox import zygote as zygotes
 from kernelwright.envs.sandbox.limits import BUILD_LIMITS
 from kernelwright.envs.sandbox.rootfs import native
-from kernelwright.envs.sandbox.zygote import Job, Zygote
+from kernelwright.envs.sandbox.zygote import Job, SandboxLostError, Zygote
 
 DEEP = (
     "mkdir -p $(printf 'a/%.0s' $(seq 1500)) && cd a/a && mkdir -p $(printf 'b/%.0s' $(seq 1500))"
@@ -100,6 +102,29 @@ def leavings(zygote: Zygote) -> dict[str, str]:
     return told
 
 
+def marks(zygote: Zygote) -> str:
+    """What the next job finds of what one did to its folder itself."""
+    run(zygote, "touch -a -d @1 .; chmod 0 .")
+    try:
+        return run(zygote, "stat -c %a . && [ $(stat -c %X .) -gt 1 ] && echo x > x && cat x")
+    except SandboxLostError as error:
+        return str(error)
+
+
+def many(zygote: Zygote) -> str:
+    """What becomes of a job whose files take longer to remove than one is waited for."""
+    assert zygote.place
+    usual, zygotes.KILL_LIMIT_S = zygotes.KILL_LIMIT_S, 0.01
+    try:
+        said = run(zygote, "seq 60000 | xargs touch")
+    except SandboxLostError as error:
+        said = str(error)
+        zygote.hear("X", usual)
+    finally:
+        zygotes.KILL_LIMIT_S = usual
+    return f"{said} {os.listdir(zygote.place.folder)}"
+
+
 def hidden() -> dict[str, str]:
     with tempfile.TemporaryDirectory(dir="/work" if Path("/work").exists() else "/") as made:
         folder = Path(made).resolve()
@@ -127,7 +152,9 @@ def killed() -> str:
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as judge:
         assert judge.stdout
         uid = int(judge.stdout.readline())
-        before = process_level._lives(uid)
+        ends = time.monotonic() + 20
+        while not (before := process_level._lives(uid)) and time.monotonic() < ends:
+            time.sleep(0.01)  # it is the judge's own until it has become that user
         judge.kill()
     process_level.remove_places_of(judge.pid)
     folder = process_files.BASE / "scratch" / str(uid)
@@ -145,6 +172,8 @@ def _uid(process_id: str) -> int | None:
 def main() -> None:
     first, second = Zygote(native()), Zygote(native())
     told = {"neighbours": neighbours(first, second), "leavings": leavings(first)}
+    told["leavings"]["marks"] = marks(first)
+    told["leavings"]["many"] = many(first)
     places = [one.place.folder for one in (first, second) if one.place]
     first.close()
     second.close()

@@ -195,6 +195,26 @@ def test_what_would_not_fit_on_the_empty_device_is_out_of_memory_whoever_is_ther
     assert "it asks for" in found.log
 
 
+def test_many_buffers_that_fit_only_without_the_drivers_pages_are_out_of_memory(
+    judged: Callable[..., Evaluation], free: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOST_DRIVER_TOTAL", str(RESERVED_BYTES + ROOM))
+    odd = (1 << 20) + 1
+    found = judged({"buffers": {f"new.{n}": odd for n in range(ROOM // 2 // odd + 8)}})
+    assert outcome(found) == (Verdict.CRASHED, "out_of_memory"), found.log
+
+
+def test_an_answer_that_leaves_no_room_for_the_module_is_out_of_memory(
+    judged: Callable[..., Evaluation], free: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would be waited for, and unjudged, while nobody but the answer is there."""
+    monkeypatch.setenv("HOST_DRIVER_TOTAL", str(RESERVED_BYTES + ROOM))
+    free.write_text(str(2 * ROOM))
+    tensors = 4 * (64 * 128 + 32 * 128 + 32 + 64 * 32)
+    found = judged({"buffers": {f"new.{n}": ROOM // 2 - tensors for n in range(2)}})
+    assert outcome(found) == (Verdict.CRASHED, "out_of_memory"), found.log
+
+
 def test_a_problem_larger_than_the_device_is_unjudged_at_once(
     judged: Callable[..., Evaluation], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.envs.paths import SEARCHED, own_environment
+from kernelwright.envs.paths import PACKAGE, SEARCHED, own_environment
 from kernelwright.envs.sandbox import rootfs
 
 pytestmark = pytest.mark.sandbox
@@ -76,3 +76,18 @@ def test_an_answer_sees_folders_of_packages_and_no_folder_of_sources(
         shown = {here for here, _ in made.__wrapped__().shown}
         assert str(installed) in shown
         assert str(sources) not in shown
+
+
+def test_an_answer_sees_what_is_installed_beside_us_and_nothing_of_us(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `pip install --target` puts it; a checkout's folder is one of sources."""
+    (tmp_path / "thing-1.0.dist-info").mkdir()
+    (tmp_path / PACKAGE.name).mkdir()
+    monkeypatch.setattr(rootfs, "SEARCHED", tmp_path)
+    for made in (rootfs.python, rootfs.beside_torch, rootfs.reference):
+        inside = made.__wrapped__()
+        assert str(tmp_path) in {here for here, _ in inside.shown}
+        assert str(tmp_path / PACKAGE.name) in inside.hidden
+    monkeypatch.setattr(rootfs, "SEARCHED", Path(sysconfig.get_path("purelib")))
+    assert rootfs._beside() == []

@@ -175,6 +175,16 @@ class TestContained:
     ) -> None:
         assert told["leavings"][what] == "False []"
 
+    def test_what_a_job_did_to_its_folder_neither_keeps_out_nor_reaches_the_next(
+        self, told: dict[str, Any]
+    ) -> None:
+        assert told["leavings"]["marks"].split() == ["0", "700", "x"]
+
+    def test_a_job_with_so_many_files_that_removing_them_takes_long_is_no_loss_of_the_sandbox(
+        self, told: dict[str, Any]
+    ) -> None:
+        assert told["leavings"]["many"] == "0 []"
+
     def test_nothing_is_left_of_a_sandbox_that_was_closed(self, told: dict[str, Any]) -> None:
         assert told["left"] == []
 

@@ -212,6 +212,7 @@ class Evaluator:
         idle between rounds, so one of them plays every part."""
         if timed:
             self.clock.work(session.loaded)
+        on_device.trace(session.loaded.specs[0], gpu.architecture)  # before others have to wait
         with exclusive(gpu.uuid):
             limit_s = self.config.round_limit_s
             device = session.device = GpuCandidate(on_device, gpu, self.sandboxes, limit_s)
@@ -226,9 +227,18 @@ class Evaluator:
             return replace(evaluation, log=session.built.log + log, facts=facts)
 
     def _play(self, session: Session, part: Callable[[AnyCandidate], None]) -> None:
-        """Plays a part with a fresh process of the candidate, which is gone afterwards."""
+        """Plays a part with a fresh process of the candidate, which is gone afterwards; on a GPU
+        with the one that replays. There only the GPU's time is the candidate's."""
         if session.device is not None:
-            return part(session.device)
+            before_ns = session.device.spent_ns
+            part(session.device)
+            session.spent_s += (session.device.spent_ns - before_ns) / 1e9
+        else:
+            self._play_sandboxed(session, part)
+        if session.spent_s > self.config.candidate_limit_s * patience():
+            raise CandidateFailedError("candidate_limit", Verdict.TIMED_OUT)
+
+    def _play_sandboxed(self, session: Session, part: Callable[[AnyCandidate], None]) -> None:
         limit_s = self.config.round_limit_s * (EMULATED_TAKES if session.built.emulated else 1)
         started = time.monotonic()
         player = SandboxedCandidate(session.built, self.sandboxes, limit_s)
@@ -241,8 +251,6 @@ class Evaluator:
                 session.counts, log = split_counters(log)
             session.log = session.built.log + log
             session.spent_s += time.monotonic() - started
-        if session.spent_s > self.config.candidate_limit_s * patience():
-            raise CandidateFailedError("candidate_limit", Verdict.TIMED_OUT)
 
     def _check(self, session: Session, player: AnyCandidate) -> None:
         """Rounds over all cases in turn; raises at the first output that is not right.

@@ -122,7 +122,7 @@ class Inline:
                 return idle(plan)
         cases = list(zip(specs, plans, strict=True))
         if any(one.kernels for one in libraries):
-            return _with_device_code(candidate, libraries, cases, sandboxes)
+            return _with_device_code(libraries, cases, sandboxes)
         return _on_host(libraries, cases, sandboxes)
 
 
@@ -138,13 +138,13 @@ def _on_host(
 
 
 def _with_device_code(
-    candidate: Candidate, libraries: Sequence[Library], cases: Cases, sandboxes: Sandboxes
+    libraries: Sequence[Library], cases: Cases, sandboxes: Sandboxes
 ) -> Built | Evaluation:
     """What can be said about it without a device, how it gets onto one, and how it runs here."""
+    plans = list(cases)
 
-    def trace(case: CaseSpec, _: int) -> Plan | Evaluation:
-        found = traced(candidate, libraries, [case], sandboxes)
-        return found if isinstance(found, Evaluation) else found[0]
+    def trace(case: CaseSpec, _: int) -> Plan:
+        return next(plan for spec, plan in plans if spec == case)
 
     plan = cases[0][1]
     launches = ("launches", float(len(plan.launches)))

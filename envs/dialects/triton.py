@@ -92,12 +92,26 @@ class Triton:
             playable=False,
             facts=(("launches", float(len(plans[0].launches))), *plans[0].facts()),
             timed=False,
-            on_device=GpuReplay(
-                trace=lambda case, architecture: trace(candidate, case, sandboxes, architecture),
-                assembler=assembler(),
-            ),
+            on_device=_on_device(candidate, specs, sandboxes, {ARCHITECTURE: plans}),
         )
         return launched(built, list(zip(specs, plans, strict=True)), sandboxes)
+
+
+def _on_device(
+    candidate: Candidate,
+    specs: Sequence[CaseSpec],
+    sandboxes: Sandboxes,
+    known: dict[int, list[Plan] | Evaluation],
+) -> GpuReplay:
+    """All cases are traced together, once for an architecture: within the limits of one run."""
+
+    def trace(case: CaseSpec, architecture: int) -> Plan | Evaluation:
+        if architecture not in known:
+            known[architecture] = traced(candidate, specs, sandboxes, architecture)
+        found = known[architecture]
+        return found if isinstance(found, Evaluation) else found[specs.index(case)]
+
+    return GpuReplay(trace=trace, assembler=assembler())
 
 
 def traced(

@@ -56,13 +56,26 @@ inline void empty_folder(const std::string& path) {
   }
 }
 
-// Before a job: what it leaves behind comes to this process, and its folder is empty.
+// Another folder in its place, empty: what a job did to its own (mode, attributes, lists of access)
+// would tell the next one something, or keep it out.
+inline void renew_folder(const Limits& limits) {
+  empty_folder(limits.folder);
+  const size_t name = limits.folder.rfind('/') + 1;
+  const std::string made = limits.folder.substr(0, name) + "new-" + limits.folder.substr(name);
+  rmdir(made.c_str());  // of one that was killed here
+  if (mkdir(made.c_str(), 0700) || chown(made.c_str(), limits.uid, limits.uid) ||
+      rename(made.c_str(), limits.folder.c_str()) || chdir(limits.folder.c_str())) {
+    die(kNoSandbox, made.c_str());
+  }
+}
+
+// Before a job: what it leaves behind comes to this process, and its folder is new.
 inline void prepare_process_level(const Limits& limits) {
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)) {
     die(kNoSandbox, "subreaper");
   }
   kill_all(limits.uid, limits.killer);
-  empty_folder(limits.folder);
+  renew_folder(limits);
 }
 
 // After it: none of its processes lives, and nothing that it wrote is left.

@@ -47,6 +47,9 @@ ILLEGAL_ADDRESS, LAUNCH_FAILED, INPUTS_CHANGED, OUT_OF_BOUNDS = 81, 82, 83, 84
 DEVICE_FULL = 85
 """Others hold the device's memory: what was asked for would fit without them."""
 DEVICE_TOO_SMALL = 86
+NO_PLAN = 87
+"""What is to run makes no sense to the process that replays: beside an answer anything is written
+down."""
 
 REPLAY_EXITS = {
     OUT_OF_MEMORY: (Verdict.CRASHED, "out_of_memory"),
@@ -55,4 +58,5 @@ REPLAY_EXITS = {
     INPUTS_CHANGED: (Verdict.WRONG, "inputs_changed"),
     OUT_OF_BOUNDS: (Verdict.WRONG, "out_of_bounds"),
     DEVICE_TOO_SMALL: (Verdict.UNJUDGED, "device_too_small"),
+    NO_PLAN: (Verdict.BUILD_FAILED, f"{UNSUPPORTED}plan"),
 }

@@ -45,6 +45,8 @@ class GpuCandidate(RoundPeer):
         super().__init__(mine, round_limit_s)
         self.on_device, self.gpu, self.sandboxes = on_device, gpu, sandboxes
         self.primed: CaseSpec | None = None
+        self.spent_ns = 0
+        """Of the device's time, in all rounds."""
         self.said = ""
         self.log_file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
         with theirs:
@@ -77,6 +79,11 @@ class GpuCandidate(RoundPeer):
             os.close(descriptor)
         self.expect(message)
         self.primed = spec
+
+    def _duration_ns(self, wall_ns: int, said: bytes) -> int:
+        took_ns = super()._duration_ns(wall_ns, said)
+        self.spent_ns += took_ns
+        return took_ns
 
     def empty_ns(self) -> int:
         """How long a step without work takes the device, by the clock of rounds."""
@@ -125,7 +132,7 @@ class GpuCandidate(RoundPeer):
             return replay_message(plan, spec, {code: self._binary(plan, code) for code in codes})
         except NoCodeError as error:
             self._fail("no_code", Verdict.BUILD_FAILED, str(error))
-        except ValueError as error:
+        except (LookupError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
             self._fail("launch_misused", Verdict.CHEATED, str(error))
 
     def _binary(self, plan: Plan, code: str) -> bytes:

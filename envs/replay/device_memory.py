@@ -25,6 +25,8 @@ PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0, *[30.0] * 9)
 SHORT = 5
 """So many of these pauses after five minutes that were in vain, until there is room again."""
 
+PAGE_BYTES, SMALL_BYTES = 2 << 20, 512
+"""Of a GPU's memory, as its driver gives it: whole pages, and parts of one to what is small."""
 _ALLOCATED = 2
 """A flag of a section of an ELF file: memory is made for it where the file is loaded."""
 
@@ -50,6 +52,17 @@ class DeviceFullError(RuntimeError):
 def says_full(error: BaseException | None) -> bool:
     """Whether PyTorch raised this because a GPU has no room."""
     return isinstance(error, RuntimeError) and any(words in str(error) for words in FULL_WORDS)
+
+
+def taken_bytes(size_bytes: int) -> int:
+    """What a driver takes at most for an allocation of so many: pages of 2 MB, of which small ones
+    share some. Else many odd sizes that no GPU has room for would seem to fit.
+
+    >>> taken_bytes(1), taken_bytes((1 << 20) + 1) >> 20
+    (512, 2)
+    """
+    unit = SMALL_BYTES if size_bytes <= PAGE_BYTES // 2 else PAGE_BYTES
+    return -(-size_bytes // unit) * unit
 
 
 def loaded_bytes(binary: bytes) -> int:

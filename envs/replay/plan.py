@@ -104,10 +104,13 @@ class Plan(Strict):
         return [one for one in self.steps if isinstance(one, Call)]
 
     def contents(self) -> dict[str, bytes]:
-        """What is in buffers before the call. Raises ValueError where that is more than fits."""
+        """What is in buffers before the call. Raises ValueError where that is more than fits, or
+        in no buffer."""
         found = {}
+        if others := self.constants.keys() - self.buffers.keys():
+            raise ValueError(f"constants in no buffer: {sorted(others)[:5]}")
         for name, packed in self.constants.items():
-            size_bytes = self.buffers.get(name, 0)
+            size_bytes = self.buffers[name]
             reader = zlib.decompressobj()
             try:
                 found[name] = reader.decompress(base64.b64decode(packed), size_bytes + 1)

@@ -27,11 +27,12 @@ from kernelwright.envs.referee.exit_codes import (
     ILLEGAL_ADDRESS,
     INPUTS_CHANGED,
     LAUNCH_FAILED,
+    NO_PLAN,
     OUT_OF_BOUNDS,
     OUT_OF_MEMORY,
 )
 from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, POISON
-from kernelwright.envs.replay.device_memory import RESERVED_BYTES, loaded_bytes
+from kernelwright.envs.replay.device_memory import RESERVED_BYTES, loaded_bytes, taken_bytes
 from kernelwright.envs.replay.driver import OUT_OF_MEMORY as CUDA_OUT_OF_MEMORY
 from kernelwright.envs.replay.driver import Driver, DriverError
 from kernelwright.envs.replay.flush import FLUSH_FACTOR, FLUSHES
@@ -107,8 +108,9 @@ class Replayer:
         """Leaves where this would not fit on the device if nobody else were on it.
 
         So an answer's verdict does not depend on who is: what fits and finds no room is waited for.
+        The problem's tensors are there twice: its own module is timed in turns with the answer.
         """
-        ours = _size_bytes(told["regions"])
+        ours = 2 * _size_bytes(told["regions"])
         needed = ours + _size_bytes(told["buffers"]) + self.code_bytes + self.local_bytes
         there = f"of the device's memory {self.most_bytes >> 20} MB are for an answer"
         if ours > self.most_bytes:
@@ -198,8 +200,8 @@ class Replayer:
 
 
 def _size_bytes(sizes: dict[str, int]) -> int:
-    """Of regions with their guards."""
-    return sum(size + GUARD_BYTES for size in sizes.values())
+    """Of regions with their guards, as the driver takes memory for them."""
+    return sum(taken_bytes(size + GUARD_BYTES) for size in sizes.values())
 
 
 def serve(channel: socket.socket, replayer: Replayer) -> None:
@@ -211,7 +213,7 @@ def serve(channel: socket.socket, replayer: Replayer) -> None:
         maps = [_map(one, writable=number == 1) for number, one in enumerate(files)]
         kind, said = message[:1], b""
         if kind == b"P":
-            replayer.prepare(json.loads(maps[0][:]))
+            _prepare(replayer, maps[0][:])
         elif kind == b"E":
             said = replayer.empty_ns().to_bytes(NS_BYTES, "little")
         else:
@@ -219,6 +221,14 @@ def serve(channel: socket.socket, replayer: Replayer) -> None:
         for one in maps:
             one.close()
         channel.send(kind + message[1 : 1 + NONCE_BYTES] + said)
+
+
+def _prepare(replayer: Replayer, message: bytes) -> None:
+    """A plan was written beside an answer: that it makes no sense is no fault of the device's."""
+    try:
+        replayer.prepare(json.loads(message))
+    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+        leave(NO_PLAN, f"{type(error).__name__}: {error}")
 
 
 def _map(descriptor: int, *, writable: bool) -> mmap.mmap:

@@ -99,14 +99,14 @@ def take_place() -> Place:
 
 def remove_places_of(process_id: int) -> None:
     """Ends and removes what a process that was killed could not."""
-    for folder in (BASE / "scratch").glob("*"):
+    for folder in (BASE / "scratch").glob("[0-9]*"):
         if (int(folder.name) - FIRST_USER) // USERS_OF_A_PROCESS == process_id:
             Place(uid=int(folder.name), folder=folder).remove()
 
 
 def sweep() -> None:
     """Removes what processes left that are gone."""
-    for folder in (BASE / "scratch").glob("*"):
+    for folder in (BASE / "scratch").glob("[0-9]*"):
         owner = (int(folder.name) - FIRST_USER) // USERS_OF_A_PROCESS
         if not Path("/proc", str(owner)).exists():
             remove_places_of(owner)

@@ -225,8 +225,10 @@ def _installed() -> set[str]:
 
 
 def _beside() -> list[str]:
-    """Those that PYTHONPATH names, which Python in here does not read."""
-    return [one for one in map(os.path.abspath, python_path()) if _has_packages(one)]
+    """Those that PYTHONPATH names, which Python in here does not read. We may be installed in one
+    ourselves, beside all that we need."""
+    named = [] if str(SEARCHED) in _interpreter() else [str(SEARCHED)]
+    return [one for one in map(os.path.abspath, (*named, *python_path())) if _has_packages(one)]
 
 
 def _has_packages(folder: str) -> bool:

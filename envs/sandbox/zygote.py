@@ -15,6 +15,7 @@ import os
 import select
 import signal
 import socket
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -28,6 +29,9 @@ from kernelwright.envs.sandbox.rootfs import Inside
 
 START_LIMIT_S = 20.0
 KILL_LIMIT_S = 20.0
+REMOVING_TAKES = 4
+"""So many times as long as a job has written files may it take to remove them, where it has no
+disk in memory of its own; as long as that it takes at most, as seen."""
 MESSAGE_BYTES = 1 << 17
 """Longest description of a job (native/zygote.h); its words end in NUL."""
 MOST_DESCRIPTORS = 64
@@ -51,6 +55,7 @@ class Job:
         self._zygote, self._pidfd = zygote, pidfd
         self._status: int | None = None
         self._kills_before = kills_before
+        self._started = time.monotonic()
 
     def wait(self, seconds: float) -> int | None:
         """Its exit status (128 + N where signal N ended it, `OUT_OF_MEMORY` where that was for the
@@ -69,7 +74,10 @@ class Job:
         return self._reap()
 
     def _reap(self) -> int:
-        self._status, _ = self._zygote.hear("X", KILL_LIMIT_S)
+        limit_s = KILL_LIMIT_S
+        if self._zygote.place is not None:
+            limit_s += REMOVING_TAKES * (time.monotonic() - self._started)
+        self._status, _ = self._zygote.hear("X", limit_s)
         os.close(self._pidfd)
         killed = self._status == 128 + signal.SIGKILL
         if killed and self._zygote.memory_kills() > self._kills_before:

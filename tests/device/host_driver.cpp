@@ -91,10 +91,11 @@ int cuMemGetInfo_v2(size_t* free, size_t* total) {
   return 0;
 }
 int cuMemAlloc_v2(uint64_t* at, size_t bytes) {
-  if (held_bytes + bytes > free_bytes()) return 2;
+  const size_t page = size_t(2) << 20, taken = bytes <= page / 2 ? bytes : (bytes + page - 1) / page * page;
+  if (held_bytes + taken > free_bytes()) return 2;
   *at = reinterpret_cast<uint64_t>(malloc(bytes));
   if (!*at) return 2;
-  held[*at] = bytes, held_bytes += bytes;
+  held[*at] = taken, held_bytes += taken;
   return 0;
 }
 int cuMemFree_v2(uint64_t at) {

@@ -1,0 +1,152 @@
+"""With a GPU a failure of an answer's is its own: it ends no process of ours that is then missed,
+and takes nobody's time. On the stand-in driver of test_device.py."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs import candidate
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.dialects import cuda, planned, triton
+from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.reference.client import ReferenceProcess
+from kernelwright.envs.replay import client
+from kernelwright.envs.replay.plan import GpuReplay, Plan
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
+from tests import device_reference, ptx_device
+from tests.test_device import OUT, code, kernel, launch
+
+pytestmark = pytest.mark.sandbox
+FOLDER = Path(__file__).parent / "dialects"
+TRITON = (FOLDER / "triton.py").read_text()
+FORGED = """
+import json, os
+if os.path.exists("/scratch/layouts.json"):
+    launch = {"kernel": "k", "code": "a", "grid": [1] * 3, "block": [1] * 3, "shared_bytes": 0,
+              "arguments": []}
+    head = ".version 7.0\\n.target sm_80\\n.address_size 64\\n"
+    kernel = {"name": "k", "code": "a", "target": "sm_80", "info": "",
+              "ptx": head + ".visible .entry k()\\n{\\nret;\\n}\\n"}
+    plan = {"steps": [launch], "buffers": {"new.0": 8192}, "constants": {}, "left_out": None,
+            "outputs": [{"tensor": "new.0", "offset": 0}],
+            "before": {"inputs": {}, "steps": 0, "buffers": 0, "left_out": None}}
+    CHANGE
+    count = len(json.load(open("/scratch/layouts.json")))
+    os.write(3, json.dumps({"plans": [plan] * count, "kernels": [kernel]}).encode())
+    os._exit(0)
+"""
+CHANGES = {
+    "as it could be": ("pass", (Verdict.WRONG, "mismatch")),
+    "constants in no buffer": (
+        'plan["constants"] = {"none": "eJwDAAAAAAE="}',
+        (Verdict.CHEATED, "launch_misused"),
+    ),
+    "constants in a tensor": (
+        'plan["constants"] = {"x": "eJwDAAAAAAE="}',
+        (Verdict.CHEATED, "launch_misused"),
+    ),
+}
+
+
+@pytest.fixture
+def evaluator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
+    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
+    gpu = ptx_device.device(tmp_path, architecture=86)
+    for module in (planned, cuda):
+        monkeypatch.setattr(module, "gpus", lambda: (gpu,))
+    one = Evaluator(JudgingConfig(), Target(name="here"), gpu)
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problem(FOLDER / "problem.py")
+
+
+def judged(
+    evaluator: Evaluator, problem: Problem, dialect: str, source: str, *, timed: bool = False
+) -> Evaluation:
+    asked = Candidate(problem_key=problem.key, dialect=dialect, source=source)
+    return evaluator.judge(problem, asked, timed=timed, seed=1)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_plan_that_an_answer_wrote_itself_ends_in_a_verdict_on_a_gpu_too(
+    name: str, evaluator: Evaluator, problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("triton", reason="triton is not installed")
+    monkeypatch.setattr(client, "assembled", ptx_device.assembled)
+    change, outcome = CHANGES[name]
+    found = judged(evaluator, problem, "triton", FORGED.replace("CHANGE", change) + TRITON)
+    assert (found.verdict, found.reason) == outcome, found.log
+
+
+def all_answers_are(monkeypatch: pytest.MonkeyPatch, binary: bytes) -> None:
+    """From now on answers in CUDA are this code, whatever they say."""
+
+    def plan(spec: CaseSpec, _: int) -> Plan:
+        one, scale = launch(spec, OUT), struct.pack("<f", dict(spec.scalars)["scale"]).hex()
+        one = one.model_copy(update={"arguments": [*one.arguments[:-1], scale]})
+        return Plan(steps=[one], buffers={}, kernels=[kernel("sm_80")])
+
+    class Planned:
+        def build(self, *_: object) -> Built:
+            return Built(files=(), on_device=GpuReplay(trace=plan, assembler=""))
+
+    monkeypatch.setattr(client, "assembled", lambda *_: binary)
+    monkeypatch.setattr(candidate.evaluator, "DIALECTS", {"cuda": Planned()})
+
+
+def test_what_the_process_that_replays_makes_no_sense_of_is_no_loss_of_the_device(
+    evaluator: Evaluator, problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_answers_are(monkeypatch, code(tmp_path))
+    message = client.replay_message
+    monkeypatch.setattr(client, "replay_message", lambda *some: {**message(*some), "steps": [{}]})
+    found = judged(evaluator, problem, "cuda", "x")
+    assert (found.verdict, found.reason) == (Verdict.BUILD_FAILED, "unsupported:plan")
+    assert "KeyError" in found.log
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_rounds_on_a_gpu_add_up_as_elsewhere(
+    timed: bool,
+    evaluator: Evaluator,
+    problem: Problem,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who takes nearly as long as a round may would keep the GPU from all others, until they and
+    it are out of the judge's time."""
+    slow = "for (volatile long i = 0; i < 20000000; ++i) {}"
+    all_answers_are(monkeypatch, code(tmp_path, rest=slow))
+    evaluator.config = replace(evaluator.config, candidate_limit_s=0.01)
+    found = judged(evaluator, problem, "cuda", "x", timed=timed)
+    assert (found.verdict, found.reason) == (Verdict.TIMED_OUT, "candidate_limit"), found.log
+
+
+def test_all_cases_of_an_answer_in_triton_are_traced_in_one_run(
+    evaluator: Evaluator, problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is slow to import is so once, and within one limit."""
+    pytest.importorskip("triton", reason="triton is not installed")
+    monkeypatch.setattr(client, "assembled", ptx_device.assembled)
+    modes: list[str] = []
+    compile_once = triton.compile_once
+
+    def counted(*given: object, **options: object) -> object:
+        modes.append(str(options["mode"]))
+        return compile_once(*given, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(triton, "compile_once", counted)
+    found = judged(evaluator, problem, "triton", TRITON)
+    assert found.verdict is Verdict.CORRECT, found.log
+    assert modes == ["trace", "trace"]  # for all architectures, and for this one
