@@ -38,3 +38,13 @@ def test_a_helper_built_for_one_environment_is_not_taken_in_another(
     assert mine == again
     assert b"/mine/torch/lib" in mine.read_bytes()
     assert b"/theirs/torch/lib" in theirs.read_bytes()
+
+
+def test_a_torch_that_was_built_for_cuda_is_known_by_its_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toolchain, "package_folder", lambda name: tmp_path)
+    assert not toolchain.is_torch_for_cuda()
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libtorch_cuda.so").touch()
+    assert toolchain.is_torch_for_cuda()

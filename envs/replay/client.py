@@ -77,7 +77,7 @@ class GpuCandidate(RoundPeer):
             self.send(message, [descriptor])
         finally:
             os.close(descriptor)
-        self.expect(message)
+        self.expect(message, limit_s=START_LIMIT_S)  # loading code is no round of the answer's
         self.primed = spec
 
     def _duration_ns(self, wall_ns: int, said: bytes) -> int:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from kernelwright.envs.sandbox.toolchain import is_torch_for_cuda
+
 CGROUP_MEMORY_BYTES = 4 << 30
 """Memory of all of a worker's jobs together, scratch folders and shared memory included."""
 CGROUP_PROCESSES = 256
@@ -71,12 +73,15 @@ TRITON_LIMITS = Limits(
     starts=Starts.PROCESSES,
 )
 """A module run once, with Triton's compilers for each of its kernels."""
+TORCH_BYTES = (4 << 30) + (2 << 30) * is_torch_for_cuda()
+"""Address space of a process with PyTorch, which alone maps one gigabyte, and three where it was
+built for CUDA (2.11.0+cu130: 3.16)."""
 RUN_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=16 << 20, processes=128, cpu_seconds=120)
 """A native kernel, all of its rounds; a thread for each row of a batch of 64 is honest."""
-TORCH_LIMITS = replace(RUN_LIMITS, memory_bytes=4 << 30)
-"""The same beside PyTorch, which alone maps a gigabyte."""
-TRACE_LIMITS = replace(TRITON_LIMITS, memory_bytes=4 << 30, processes=128)
+TORCH_LIMITS = replace(RUN_LIMITS, memory_bytes=TORCH_BYTES)
+"""The same beside PyTorch."""
+TRACE_LIMITS = replace(TRITON_LIMITS, memory_bytes=TORCH_BYTES, processes=128)
 """A Python answer's host code, run once to learn what it asks for, each case in a process of its
-own; torch alone maps a gigabyte."""
+own."""
 RECORD_LIMITS = replace(TRACE_LIMITS, file_bytes=1 << 20, starts=Starts.THREADS)
 """A Python answer's module, run once to learn which extensions it builds."""

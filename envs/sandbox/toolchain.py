@@ -74,6 +74,12 @@ def package_folder(name: str) -> Path | None:
     return Path(spec.submodule_search_locations[0])
 
 
+def is_torch_for_cuda() -> bool:
+    """Whether the PyTorch that is installed was built for CUDA, found without importing it."""
+    torch = package_folder("torch")
+    return torch is not None and (torch / "lib" / "libtorch_cuda.so").exists()
+
+
 @lru_cache
 def nvcc_path() -> str | None:
     """NVIDIA's CUDA compiler: the system's if there is one, else its wheels'; None without any."""
