@@ -63,12 +63,17 @@ import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
-once = load_inline(name="own", functions=["once"], cpp_sources="""
+own = load_inline(name="own", functions=["once", "most"], cpp_sources="""
 #include <torch/extension.h>
+void most(torch::Tensor x) {
+  float* at = x.data_ptr<float>();
+  for (int64_t i = 0; i < x.numel(); ++i) at[i] = at[i] > 0 ? at[i] : 0;
+}
 void once(torch::Tensor x) {
   for (int64_t i = 0; i < x.numel(); ++i) x.data_ptr<float>()[i] *= 1.0f;
 }
-""").once
+""")
+once, most = own.once, own.most
 
 def on(kernel, x):
     kernel(x)
@@ -152,3 +157,18 @@ def test_a_kernel_in_what_pytorch_made_is_one_where_it_makes_a_difference(
     source = TRITON.replace("BODY", body)
     found = judged(judge, expression, "triton", source, allowed=allowed)
     assert found.verdict is Verdict.CORRECT, f"{found.reason} {found.log}"
+
+
+@pytest.mark.parametrize("where_timed", [True, False])
+@pytest.mark.parametrize("dialect", ["triton", "inline"])
+def test_a_kernel_counts_where_it_is_timed(judge: Judge, dialect: str, where_timed: bool) -> None:
+    """In another case PyTorch alone may do, as where sizes are odd; and a kernel there alone has
+    no speed."""
+    kernel = {"triton": "return on(clamp, x.clone())", "inline": "return on(most, x.clone())"}
+    own = kernel[dialect]
+    test = f"(x.shape[0] == 48) is {where_timed}"
+    body = f"if {test}: {own}\n        return on(once, torch.relu(x))"
+    source = {"triton": TRITON, "inline": INLINE}[dialect].replace("BODY", body)
+    found = judged(judge, "torch.relu(x)", dialect, source, allowed=True)
+    right = (Verdict.CORRECT, "ok") if where_timed else (Verdict.CHEATED, "idle_kernel")
+    assert (found.verdict, found.reason) == right, found.log

@@ -154,18 +154,28 @@ class Evaluator:
         return replace(evaluation, facts=(*built.facts, *evaluation.facts))
 
     def _played(
-        self, key: str, loaded: Loaded, built: Built, seed: int, *, timed: bool
+        self,
+        key: str,
+        loaded: Loaded,
+        built: Built,
+        seed: int,
+        *,
+        timed: bool,
+        only_timed: bool = False,
     ) -> Evaluation:
         """The evaluation of what was built: on the GPU, or in a process of its own, where float32
-        is IEEE's."""
-        return self.memory.run(lambda: self._played_once(key, loaded, built, seed, timed=timed))
+        is IEEE's. `only_timed`: on the timed case alone."""
+        return self.memory.run(
+            lambda: self._played_once(key, loaded, built, seed, timed, only_timed)
+        )
 
     def _played_once(
-        self, key: str, loaded: Loaded, built: Built, seed: int, *, timed: bool
+        self, key: str, loaded: Loaded, built: Built, seed: int, timed: bool, only_timed: bool
     ) -> Evaluation:
         gpu = self.gpu if built.on_device else None
         loaded = self._load(loaded.problem, self.precision if gpu else Precision.IEEE)
         session = Session(key, loaded, built, self._draws(seed), [], built.log)
+        session.only_timed = only_timed
         if built.on_device and gpu:
             return self._replay(session, built.on_device, gpu, timed)
         if not built.playable:
@@ -174,11 +184,13 @@ class Evaluator:
         return self._run(session, timed and built.timed)
 
     def _needs_no_kernel(self, key: str, loaded: Loaded, built: Built, seed: int) -> bool:
-        """Whether it is as right without what the answer wrote itself."""
+        """Whether it is as right without what the answer wrote itself, where it is timed: what it
+        computes in other cases is not what has a speed."""
         rest = built.without() if built.without else None
         if rest is None or isinstance(rest, Evaluation):
             return False
-        return self._played(key, loaded, rest, seed, timed=False).verdict is Verdict.CORRECT
+        played = self._played(key, loaded, rest, seed, timed=False, only_timed=True)
+        return played.verdict is Verdict.CORRECT
 
     def _load(self, problem: Problem, precision: Precision) -> Loaded:
         known = self.loaded
@@ -258,9 +270,12 @@ class Evaluator:
         One more, of the timed case and at a place that nobody can foresee, has inputs that no other
         candidate of the batch gets: whoever has another's answers by heart is wrong there.
         """
-        cases = len(session.loaded.cases)
-        count = max(self.config.check_rounds, cases)
-        rounds: list[tuple[int, int | None]] = [(n % cases, n // cases) for n in range(count)]
+        cases = range(len(session.loaded.cases))
+        if session.only_timed:
+            cases = range(session.loaded.timed, session.loaded.timed + 1)
+        count = max(self.config.check_rounds, len(cases))
+        places = (divmod(number, len(cases)) for number in range(count))
+        rounds: list[tuple[int, int | None]] = [(cases[case], again) for again, case in places]
         rounds.insert(session.draws.seed % (count + 1), (session.loaded.timed, None))
         for case, number in rounds:
             self._round(session, player, case, number)

@@ -28,6 +28,8 @@ class Session:
     """By its processes."""
     warm: bool = False
     """Whether each new process of it plays more rounds before the first that is timed."""
+    only_timed: bool = False
+    """Whether no other case is checked."""
     device: GpuCandidate | None = None
     """Where it runs on a GPU: the process that replays it, from the first round to the last."""
 
