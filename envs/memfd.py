@@ -13,8 +13,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import math
 import mmap
 import os
+import select
+import socket
 import time
 import weakref
 from functools import lru_cache
@@ -142,3 +145,13 @@ def _map(address: int | None, size: int, protection: int, how: int, descriptor: 
     if found == _FAILED:
         raise OSError(ctypes.get_errno(), "mmap")
     return found
+
+
+def readable(channel: socket.socket, seconds: float) -> bool:
+    """Whether there is something to read, or the end, before so many seconds have passed.
+
+    Kept draws are descriptors, of which a process may have more than the 1024 that `select` knows.
+    """
+    watched = select.poll()
+    watched.register(channel, select.POLLIN)
+    return bool(watched.poll(max(0, math.ceil(1000 * seconds))))

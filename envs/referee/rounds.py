@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import select
 import socket
 import time
 from array import array
@@ -23,7 +22,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.memfd import FIXED_SIZE, huge_file, memfd, own_copy, seal
+from kernelwright.envs.memfd import FIXED_SIZE, huge_file, memfd, own_copy, readable, seal
 from kernelwright.envs.referee.layout import (
     NONCE_BYTES,
     NS_BYTES,
@@ -208,7 +207,7 @@ class RoundPeer:
 
         Anything else is not an answer. It is waited for as long as for a round, or `limit_s`.
         """
-        if not select.select([self.channel], [], [], limit_s or self.round_limit_s)[0]:
+        if not readable(self.channel, limit_s or self.round_limit_s):
             raise self.failed("wall_limit", Verdict.TIMED_OUT)
         try:
             # Longer than any answer: what is longer still is cut to 64, and refused by its length.

@@ -12,7 +12,6 @@ jobs can learn from sharing a machine (caches, load); a GPU, which no job may op
 from __future__ import annotations
 
 import os
-import select
 import signal
 import socket
 import time
@@ -20,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
+from kernelwright.envs.memfd import readable
 from kernelwright.envs.sandbox import bubblewrap, process_files, process_level
 from kernelwright.envs.sandbox.cgroup import Cgroup, children
 from kernelwright.envs.sandbox.limits import Limits
@@ -60,7 +60,7 @@ class Job:
     def wait(self, seconds: float) -> int | None:
         """Its exit status (128 + N where signal N ended it, `OUT_OF_MEMORY` where that was for the
         sandbox's memory, which it had used up); None where it had to be killed."""
-        if select.select([self._zygote.control], [], [], seconds)[0]:
+        if readable(self._zygote.control, seconds):
             return self._reap()
         self.kill()
         return None
@@ -186,7 +186,7 @@ class Zygote:
 
     def hear(self, expected: str, seconds: float) -> tuple[int, list[int]]:
         """(value, descriptors) of the zygote's next message, which has to be of this kind."""
-        if not select.select([self.control], [], [], seconds)[0]:
+        if not readable(self.control, seconds):
             raise SandboxLostError(f"the sandbox did not answer within {seconds:.0f} s")
         message, files, _, _ = socket.recv_fds(self.control, 64, 1)
         if message[:1] != expected.encode():
