@@ -110,13 +110,13 @@ class Judge(BatchJudge):
         hire: Callable[[int], Worker] | None = None,
     ) -> None:
         self.level = require_level(minimum_sandbox)
-        if precision is Precision.TF32 and not shared_gpus(*share):
+        self._gpus = shared_gpus(*share)
+        if precision is Precision.TF32 and not self._gpus:
             raise JudgeError(NEEDS_A_GPU)
         self.candidate_limit_s = candidate_limit_s
         self.batch_limit_s = batch_limit_s
         cores = shared_cores(*share)
         self.workers = workers or default_workers(share=share)
-        self._gpus = shared_gpus(*share)
         dealt = dict(zip(cores, cycle(self._gpus or (None,)), strict=False))
         hire = hire or (lambda core: Worker(core, dealt[core], precision))
         self._pool = Pool([cores[number % len(cores)] for number in range(self.workers)], hire)

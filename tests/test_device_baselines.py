@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.envs.candidate import process
 from kernelwright.envs.codec import to_json
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.reference.client import ReferenceProcess
@@ -68,7 +67,7 @@ def gpu(tmp_path_factory: pytest.TempPathFactory) -> Gpu:
 @pytest.fixture
 def with_gpu(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> Gpu:
     """This machine has it."""
-    monkeypatch.setattr(process, "gpus", lambda: (gpu,))
+    monkeypatch.setattr(compile_baseline, "gpus", lambda: (gpu,))
     program = MEASURES.format(root=str(device_reference.ROOT))
     monkeypatch.setattr(compile_baseline, "PROGRAM", ("-c", program))
     return gpu
@@ -85,7 +84,7 @@ def test_where_candidates_run_on_a_gpu_torch_compile_does_and_elsewhere_on_a_cor
 def test_of_gpus_that_differ_one_kind_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     twin = replace(OTHER, uuid="GPU-2")
     unlike = replace(OTHER, uuid="GPU-3", name="A100")
-    monkeypatch.setattr(process, "gpus", lambda: (OTHER, unlike, twin))
+    monkeypatch.setattr(compile_baseline, "gpus", lambda: (OTHER, unlike, twin))
     monkeypatch.setattr(compile_baseline, "shared_cores", lambda *_: list(range(64)))
     found = places_for("triton")
     assert [one.gpu for one in found] == [OTHER, twin, OTHER, twin]

@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import Built, failed
-from kernelwright.envs.hardware import Gpu, gpus
+from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee.exit_codes import EMULATED_EXITS, EXITS
@@ -26,7 +25,7 @@ from kernelwright.envs.sandbox.limits import RUN_LIMITS, TORCH_LIMITS, Limits
 from kernelwright.envs.sandbox.patience import patience
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.zygote import NOTHING, SandboxLostError
-from kernelwright.envs.types import Dialect, Verdict
+from kernelwright.envs.types import Verdict
 
 START_LIMIT_S = 10.0
 
@@ -118,11 +117,6 @@ def empty_steps(gpu: Gpu, sandboxes: Sandboxes) -> Iterator[Callable[[], int]]:
             yield device.empty_ns
         finally:
             device.close()
-
-
-def gpus_for(dialect: Dialect) -> tuple[Gpu, ...]:
-    """The GPUs that run answers in this dialect here; empty where they run on a core."""
-    return gpus() if DIALECTS[dialect].runs_on_gpu else ()
 
 
 class SandboxedCandidate(PrimedPeer):

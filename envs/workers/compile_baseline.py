@@ -28,9 +28,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from queue import SimpleQueue
 
-from kernelwright.envs.candidate.process import ALONE, empty_steps, gpus_for, nothing_native
+from kernelwright.envs.candidate.process import ALONE, empty_steps, nothing_native
 from kernelwright.envs.codec import from_plain, to_json
-from kernelwright.envs.hardware import DeviceLostError, Gpu
+from kernelwright.envs.hardware import DeviceLostError, Gpu, gpus
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.referee.resolution import RESOLVING_ROUNDS, resolved, steady
@@ -48,7 +48,7 @@ from kernelwright.envs.sandbox.toolchain import compiler_path, toolchain_fingerp
 from kernelwright.envs.sandbox.zygote import SandboxLostError
 from kernelwright.envs.types import Dialect, Problem, Timing, content_hash
 from kernelwright.envs.workers.health import fresh_seed
-from kernelwright.envs.workers.pool import shared_cores
+from kernelwright.envs.workers.pool import shared_cores, uses_gpu
 
 PACE = Pace(most_blocks=60, budget_s=5.0)
 """The judge's, with more patience: one measurement is held against every candidate from then on."""
@@ -137,7 +137,7 @@ def compiled_baselines(
 def places_for(dialect: Dialect) -> list[Place]:
     """Where this machine times candidates in this dialect. Of GPUs that differ, the first kind."""
     cores = shared_cores(0, 1)
-    found = gpus_for(dialect)
+    found = gpus() if uses_gpu(dialect) else ()
     alike = [one for one in found if one.environment == found[0].environment]
     pairs = zip(cores, alike * PROCESSES_PER_GPU, strict=False)
     return [Place(core=core, gpu=gpu) for core, gpu in pairs] or [Place(core=one) for one in cores]
