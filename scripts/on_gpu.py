@@ -59,19 +59,19 @@ class Stage:
 
 # Within a call in the order of value per second: what comes last is left out first.
 STAGES = (
-    Stage("setup", "a", 30, 90, ()),
-    Stage("facts", "a", 12, 40),
-    Stage("tests", "a", 40, 100),
+    Stage("setup", "a", 14, 90, ()),
+    Stage("facts", "a", 19, 40),
+    Stage("tests", "a", 20, 100),
     Stage("driver", "a", 12, 40),
-    Stage("verdicts", "a", 80, 90),
-    Stage("clock", "a", 35, 60),
-    Stage("twins", "a", 45, 50),
-    Stage("tiny", "a", 40, 110),  # the last of its call: it may take what is left
-    Stage("weights", "b", 12, 40),
-    Stage("curve", "b", 255, 285, ("setup", "weights")),
+    Stage("verdicts", "a", 73, 90),
+    Stage("clock", "a", 44, 60),
+    Stage("twins", "a", 42, 50),
+    Stage("tiny", "a", 85, 110),  # the last of its call: it may take what is left
+    Stage("weights", "b", 22, 40),
+    Stage("curve", "b", 205, 225, ("setup", "weights")),
     Stage("checkers", "b", 8, 20),
-    Stage("compiled", "b", 30, 45),
-    Stage("evaluate", "b", 40, 60),
+    Stage("compiled", "b", 41, 60),
+    Stage("evaluate", "b", 94, 130),
 )
 
 
