@@ -1,13 +1,15 @@
 """May a problem enter a suite? Only if every trivial answer fails on it.
 
 A problem that accepts zeros, or the output for other inputs, pays for kernels that compute nothing.
+One that does not tell its module from a mutant of it (mutants.py) pays for kernels that leave
+something out: it keeps the kinds of values that tell them apart, or it is refused.
 Run on the problem's own module, which says what is right; no candidate is involved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,13 @@ from kernelwright.envs.reference.module import (
     forward,
     forward_float64,
     load_reference,
+)
+from kernelwright.envs.reference.mutant_search import (
+    MutantRow,
+    fewest,
+    judge_mutants,
+    try_kinds,
+    without_kept,
 )
 from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.types import Problem, content_hash
@@ -42,6 +51,12 @@ class Admission:
     failed: str = ""
     rules: str = ""
     """By which rules it was checked (`rules` of data/suite_check.py)."""
+    kept: tuple[str, ...] = ()
+    """Kinds of values that the problem is checked on besides, for its mutants to fail."""
+    mutants: int = 0
+    """How many mutants of its module were tried, less those that compute the same."""
+    fates: tuple[MutantRow, ...] = field(default=(), compare=False)
+    """What came of each of them; not written to a file."""
 
     @property
     def admitted(self) -> bool:
@@ -49,7 +64,12 @@ class Admission:
 
 
 def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
-    """The battery on the timed case. `dropped` are codes of the problem less one operation."""
+    """The battery on the timed case, and what tells the module from its mutants.
+
+    `dropped` are codes of the problem less one operation. A mutant that nothing tells apart is
+    among what it accepts, as `alive:KIND@PLACE`.
+    """
+    problem = without_kept(problem)
     ready = prepare(problem, problem.timed_case())
     drawn = ready.reference.draw(1)
     expected = _arrays(forward_float64(*drawn))
@@ -59,8 +79,17 @@ def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
         tried.append(name)
         if _passes(answer, expected, kinds, ready):
             accepted.append(name)
+    fates = judge_mutants(problem, ready)
+    try_kinds(problem, fates)
+    alive = [f"alive:{one.mutant.name}" for one in fates if one.alive]
     return Admission(
-        problem=problem.name, key=problem.key, tried=tuple(tried), accepted=tuple(accepted)
+        problem=problem.name,
+        key=problem.key,
+        tried=tuple(tried),
+        accepted=(*accepted, *alive),
+        kept=fewest(fates),
+        mutants=sum(not one.equivalent for one in fates),
+        fates=tuple(map(MutantRow.of, fates)),
     )
 
 
