@@ -112,7 +112,7 @@ def rounded(value: Any, bits: int) -> Any:
 
 def low_precision(call: Call, places: tuple[int, ...]) -> Iterator[Fault]:
     """With these arguments rounded, below the precision that they come in."""
-    first = call.args[places[0]] if len(call.args) > places[0] else None
+    first: Any = call.args[places[0]] if len(call.args) > places[0] else None
     if not is_tensor(first) or str(first.dtype) not in LESS_BITS:
         return
     for bits in LESS_BITS[str(first.dtype)]:

@@ -253,18 +253,53 @@ def loss(call: Call) -> Iterator[Fault]:
 
 
 Rule = Callable[[Call], Iterator[Fault]]
-LOSSES = """
-    mse_loss l1_loss smooth_l1_loss huber_loss kl_div cross_entropy nll_loss binary_cross_entropy
-    binary_cross_entropy_with_logits
-""".split()
-REDUCTIONS = """
-    sum nansum mean nanmean prod amax amin norm var std logsumexp argmax argmin any all median
-""".split()
-NEGATIVE = "leaky_relu elu selu celu gelu silu mish softplus prelu".split()
-BRANCHES = """
-    relu relu6 hardtanh threshold abs masked_fill tril triu nan_to_num roll flip addcmul addcdiv
-    round floor
-""".split()
+LOSSES = [
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "kl_div",
+    "cross_entropy",
+    "nll_loss",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+]
+REDUCTIONS = [
+    "sum",
+    "nansum",
+    "mean",
+    "nanmean",
+    "prod",
+    "amax",
+    "amin",
+    "norm",
+    "var",
+    "std",
+    "logsumexp",
+    "argmax",
+    "argmin",
+    "any",
+    "all",
+    "median",
+]
+NEGATIVE = ["leaky_relu", "elu", "selu", "celu", "gelu", "silu", "mish", "softplus", "prelu"]
+BRANCHES = [
+    "relu",
+    "relu6",
+    "hardtanh",
+    "threshold",
+    "abs",
+    "masked_fill",
+    "tril",
+    "triu",
+    "nan_to_num",
+    "roll",
+    "flip",
+    "addcmul",
+    "addcdiv",
+    "round",
+    "floor",
+]
 
 
 def extremum_or_binary(call: Call) -> Iterator[Fault]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from kernelwright.envs.referee.tolerance import Array, Expected
 from kernelwright.envs.reference.derive_tolerance import NUDGE, nudge
-from kernelwright.envs.reference.distributions import judged_cases
+from kernelwright.envs.reference.distributions import AS_MADE, GIVEN, judged_cases
 from kernelwright.envs.reference.module import array_of, flatten, forward, forward_float64
 from kernelwright.envs.reference.mutants import Drawn, Mutant, mutants_of
 from kernelwright.envs.reference.prepare import Ready, prepare
@@ -164,10 +164,10 @@ def fewest(fates: Sequence[Fate]) -> tuple[str, ...]:
 
 
 def _try_kind(problem: Problem, kind: str, fates: Sequence[Fate]) -> None:
-    """Notes of the living what this kind would kill. A kind that the module cannot bear, so that a
-    gentler one comes in its place, is no kind of its own."""
+    """Notes of the living what this kind would kill. A kind that the module cannot bear, so that
+    its case has the usual values, is none."""
     ready = prepare(problem, kept_case(problem, kind), first=False)
-    if ready.reference.case.distribution != kind:
+    if ready.reference.case.distribution in (AS_MADE, GIVEN):
         return
     judged = Judged.of(ready)
     for fate in fates:
