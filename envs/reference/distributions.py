@@ -7,10 +7,11 @@ branch for small values where all of them are small.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kernelwright.envs.reference import value_kinds as kinds
 from kernelwright.envs.types import Case, Problem, Role
 
 SPREAD = 0.3
@@ -26,6 +27,7 @@ SAMPLE = 1024
 LONG = 8
 """Rows of so many values are in order by chance once in forty thousand times."""
 LARGER, TWICE, OTHER_NUMBER = 8.0, 2.0, 1.25
+IMPULSE = 256.0
 FEW_SHARE = 1e-4
 """At most so many of the values, where all others are as the problem draws them; four of a small
 tensor."""
@@ -39,7 +41,8 @@ class Distribution:
     `few`: only so few of them that no sample of the values shows it; `each`: all of them, and no
     rows. `states`: what a kernel could take for a constant is drawn: parameters, buffers
     (`drawn_states`), and arguments that are one number over and over. `numbers`: so are those that
-    are no tensors. `gentler` is what a module is asked that cannot bear this.
+    are no tensors. `kind`: what is changed instead, of `CHANGES` (envs/reference/value_kinds.py).
+    `gentler` is what a module is asked that cannot bear this.
     """
 
     factor: float = 1.0
@@ -49,6 +52,7 @@ class Distribution:
     each: bool = False
     states: bool = True
     numbers: bool = False
+    kind: str = ""
     gentler: str = "given"
 
     def changed(self, value: Any) -> Any:
@@ -59,9 +63,11 @@ class Distribution:
             return thinned(value) if self.special and not (self.few or self.each) else value
         if self.states and value.numel() > 1 and is_constant(value):
             return drawn(value)
-        same = (self.factor, self.offset, self.special) == (1.0, 0.0, ())
+        same = (self.factor, self.offset, self.special, self.kind) == (1.0, 0.0, (), "")
         if same or is_mask(value):
             return value
+        if self.kind:
+            return in_order_of(value, kinds.CHANGES[self.kind](value, self.factor))
         if self.few:
             return in_order_of(value, with_few(value, self._moved))
         moved = self._moved(value.reshape(-1)).view_as(value) if self.each else self._moved(value)
@@ -81,6 +87,25 @@ FEW = {
     f"{OTHERS}, positive": Distribution(LARGER, special=POSITIVE, gentler="a few twice as large"),
     "a few twice as large": Distribution(TWICE),
 }
+KINDS = {
+    kinds.CLUSTERED: Distribution(
+        LARGER, kind=kinds.CLUSTERED, gentler=f"{kinds.CLUSTERED}, twice as large"
+    ),
+    f"{kinds.CLUSTERED}, twice as large": Distribution(TWICE, kind=kinds.CLUSTERED),
+    kinds.IMPULSE: Distribution(IMPULSE, kind=kinds.IMPULSE, gentler=f"{kinds.IMPULSE}, smaller"),
+    f"{kinds.IMPULSE}, smaller": Distribution(LARGER, kind=kinds.IMPULSE),
+    kinds.LONG_MEMORY: Distribution(
+        LARGER, kind=kinds.LONG_MEMORY, gentler=f"{kinds.LONG_MEMORY}, smaller"
+    ),
+    f"{kinds.LONG_MEMORY}, smaller": Distribution(TWICE, kind=kinds.LONG_MEMORY),
+    kinds.NEAR_BOUNDARY: Distribution(
+        LARGER, kind=kinds.NEAR_BOUNDARY, gentler=f"{kinds.NEAR_BOUNDARY}, within range"
+    ),
+    f"{kinds.NEAR_BOUNDARY}, within range": Distribution(kind="within_range"),
+    kinds.NEAR_DEGENERATE: Distribution(kind=kinds.NEAR_DEGENERATE),
+    kinds.ALL_DEGENERATE: Distribution(kind=kinds.ALL_DEGENERATE),
+}
+"""What only shows on few inputs (envs/reference/value_kinds.py)."""
 DISTRIBUTIONS = {
     AS_MADE: Distribution(states=False),
     GIVEN: Distribution(),
@@ -91,6 +116,7 @@ DISTRIBUTIONS = {
     "special": Distribution(special=SPECIAL, gentler="special, none negative"),
     "special, none negative": Distribution(special=NOT_NEGATIVE, gentler="special, positive"),
     "special, positive": Distribution(special=POSITIVE),
+    **KINDS,
     **{name: replace(one, few=True) for name, one in FEW.items()},
     **{f"each: {name}": replace(one, each=True) for name, one in FEW.items()},
 }
@@ -110,20 +136,27 @@ def from_the_hardest(name: str) -> list[str]:
     return found
 
 
-def judged_cases(problem: Problem) -> tuple[Case, ...]:
-    """The problem's cases, and one more: the timed sizes with other values than are timed.
+def judged_cases(problem: Problem, applicable: Sequence[str] = ()) -> tuple[Case, ...]:
+    """The problem's cases, and more: the timed sizes with other values than are timed.
 
     A kernel can tell by its sizes that it is timed, and by a sample of its values: while all of
     them were others here, 64 told, and what was left out where they lay in [0, 1) was five times as
     fast and `correct`. So only a few are, at places that nobody knows who has not read all.
-    Who judges by another's rule (`AS_MADE`) asks for nothing more.
+    `applicable` are the kinds of values that the module's graph can show: a case for each, but for
+    a problem whose own cases name some already. Who judges by another's rule (`AS_MADE`) asks for
+    nothing more.
     """
     timed = problem.timed_case()
     if timed.distribution == AS_MADE:
         return problem.cases
-    name = f"{timed.name}, other values"
-    other = replace(timed, name=name, distribution=OTHERS, role=Role.HELD_OUT)
-    return (*problem.cases, other)
+    names = [("other values", OTHERS)]
+    if not any(one.distribution in KINDS for one in problem.cases):
+        names += [(kind, kind) for kind in applicable]
+    more = (
+        replace(timed, name=f"{timed.name}, {name}", distribution=kind, role=Role.HELD_OUT)
+        for name, kind in names
+    )
+    return (*problem.cases, *more)
 
 
 def is_float(value: Any) -> bool:
