@@ -40,7 +40,8 @@ CHECK_LIMIT_S = 1800.0
 
 
 DECIDING = (
-    *("admission", "derive_tolerance", "distributions", "prepare"),
+    *("admission", "applicable_kinds", "derive_tolerance", "distributions", "prepare"),
+    *("structure", "value_kinds", "regions", "strong_states"),
     *("mutant_calls", "mutant_layers", "mutant_loops", "mutant_search", "mutants"),
 )
 """Modules of envs/reference that decide an admission."""
@@ -58,6 +59,7 @@ def rules() -> str:
     """
     folder = Path(str(admission.__file__)).parent
     files = [Path(str(tolerance.__file__)), *(folder / f"{name}.py" for name in DECIDING)]
+    files = [one for one in files if one.exists()]
     return content_hash(*(_code(file.read_text("utf-8")) for file in files))
 
 

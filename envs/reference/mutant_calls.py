@@ -110,12 +110,17 @@ def rounded(value: Any, bits: int) -> Any:
     return torch.ldexp((mantissa * 2**bits).round() / 2**bits, exponent)
 
 
-def low_precision(call: Call, places: tuple[int, ...]) -> Iterator[Fault]:
-    """With these arguments rounded, below the precision that they come in."""
+def low_precision(
+    call: Call, places: tuple[int, ...], most_bits: int = TF32_BITS
+) -> Iterator[Fault]:
+    """With these arguments rounded, below the precision that they come in; for float32 to the bits
+    of TF32 and of bfloat16, or to no more than `most_bits`."""
     first: Any = call.args[places[0]] if len(call.args) > places[0] else None
     if not is_tensor(first) or str(first.dtype) not in LESS_BITS:
         return
     for bits in LESS_BITS[str(first.dtype)]:
+        if bits > most_bits and str(first.dtype) == "torch.float32":
+            continue
 
         def change(one: Call, bits: int = bits) -> Any:
             for place in places:
@@ -302,7 +307,7 @@ def reduction(call: Call) -> Iterator[Fault]:
 
         yield kind, change
     if name_of(call.function) in SUMS:
-        yield from low_precision(call, (0,))
+        yield from low_precision(call, (0,), BF16_BITS)
 
 
 SUMS = ("sum", "nansum", "mean", "norm", "var", "std", "logsumexp", "cumsum")
@@ -334,7 +339,7 @@ def cumulative(call: Call) -> Iterator[Fault]:
                 return in_two(one, 0, dim, one.args[0].shape[dim] // share)
 
             yield "dropped_step", change
-        yield from low_precision(call, (0,))
+        yield from low_precision(call, (0,), BF16_BITS)
 
 
 STEPS = (2, 8)

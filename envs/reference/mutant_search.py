@@ -13,11 +13,19 @@ from typing import Any
 import numpy as np
 
 from kernelwright.envs.referee.tolerance import Array, Expected
+from kernelwright.envs.reference.applicable_kinds import kinds_of
 from kernelwright.envs.reference.derive_tolerance import NUDGE, nudge
 from kernelwright.envs.reference.distributions import AS_MADE, GIVEN, judged_cases
-from kernelwright.envs.reference.module import array_of, flatten, forward, forward_float64
+from kernelwright.envs.reference.module import (
+    array_of,
+    flatten,
+    forward,
+    forward_float64,
+    load_reference,
+)
 from kernelwright.envs.reference.mutants import Drawn, Mutant, mutants_of
 from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.value_kinds import VALUE_KINDS
 from kernelwright.envs.types import Case, Problem, Role
 
 SEEDS = (2, 3)
@@ -128,8 +136,8 @@ def try_kinds(problem: Problem, fates: Sequence[Fate]) -> None:
 
 def kinds_to_try(problem: Problem) -> tuple[str, ...]:
     """Kinds of values at the timed size, those that its module can show first."""
-    del problem
-    return OTHER_KINDS
+    reference = load_reference(problem, replace(problem.timed_case(), distribution=AS_MADE))
+    return tuple(dict.fromkeys((*kinds_of(reference), *VALUE_KINDS, *OTHER_KINDS)))
 
 
 def kept_case(problem: Problem, kind: str) -> Case:
