@@ -19,7 +19,16 @@ from typing import Any
 
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.referee import tolerance
-from kernelwright.envs.reference import admission, derive_tolerance, distributions, prepare
+from kernelwright.envs.reference import (
+    admission,
+    bearable_redraws,
+    derive_tolerance,
+    distributions,
+    prepare,
+    redraws,
+    structure,
+    unread,
+)
 from kernelwright.envs.reference.admission import Admission
 from kernelwright.envs.reference.asked import module_process
 from kernelwright.envs.reference.client import (
@@ -48,7 +57,17 @@ def rules() -> str:
 
     Of the code without comments, docstrings and imports: words can be mended, and modules moved.
     """
-    deciding = (admission, derive_tolerance, distributions, prepare, tolerance)
+    deciding = (
+        admission,
+        bearable_redraws,
+        derive_tolerance,
+        distributions,
+        prepare,
+        redraws,
+        structure,
+        tolerance,
+        unread,
+    )
     files = (Path(str(one.__file__)) for one in deciding)
     return content_hash(*(_code(file.read_text("utf-8")) for file in files))
 
@@ -125,7 +144,9 @@ def read_admissions(path: Path) -> dict[str, Admission]:
 
 def _row(found: Admission) -> dict[str, Any]:
     plain: dict[str, Any] = to_plain(found)
-    return {name: value for name, value in plain.items() if name != "failed" or value}
+    return {
+        name: value for name, value in plain.items() if name not in ("failed", "fixed") or value
+    }
 
 
 def _tuples(row: dict[str, Any]) -> dict[str, Any]:
