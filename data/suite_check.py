@@ -41,10 +41,15 @@ CHECK_LIMIT_S = 1800.0
 
 DECIDING = (
     *("admission", "applicable_kinds", "derive_tolerance", "distributions", "prepare"),
-    *("structure", "value_kinds", "regions", "strong_states"),
+    *("bearable_redraws", "redraws", "structure", "unread"),
+    *("value_kinds", "regions", "strong_states"),
     *("mutant_calls", "mutant_layers", "mutant_loops", "mutant_search", "mutants"),
 )
 """Modules of envs/reference that decide an admission."""
+
+
+OFTEN_EMPTY = ("failed", "fixed", "kept")
+"""Fields of an admission that are written only where there is something in them."""
 
 
 class StaleAdmissionError(ValueError):
@@ -136,7 +141,7 @@ def read_admissions(path: Path) -> dict[str, Admission]:
 def _row(found: Admission) -> dict[str, Any]:
     plain: dict[str, Any] = to_plain(found)
     del plain["fates"]
-    return {name: value for name, value in plain.items() if name not in ("failed", "kept") or value}
+    return {name: value for name, value in plain.items() if name not in OFTEN_EMPTY or value}
 
 
 def _tuples(row: dict[str, Any]) -> dict[str, Any]:

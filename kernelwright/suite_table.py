@@ -28,6 +28,11 @@ def checked(jobs: Sequence[Job]) -> Iterator[Admission]:
         for one in check_many(jobs):
             if one.failed:
                 print(f"{one.problem}: {one.failed}", file=sys.stderr)
+            for name in one.fixed:
+                print(
+                    f"{one.problem}: {name} decides the outputs' shapes: never another value",
+                    file=sys.stderr,
+                )
             on_done()
             yield one
 

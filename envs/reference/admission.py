@@ -28,13 +28,15 @@ from kernelwright.envs.reference.mutant_search import (
     MutantRow,
     fewest,
     judge_mutants,
-    try_kinds,
     without_kept,
 )
 from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.unread import never_changing
 from kernelwright.envs.types import Problem, content_hash
 
 Answer = tuple[str, list[Array]]
+FIRST_SEED, ROUNDS = 1, 6
+"""What passes on the first draw is tried on so many, where arguments are redrawn in each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,8 @@ class Admission:
     tried: tuple[str, ...]
     accepted: tuple[str, ...]
     failed: str = ""
+    fixed: tuple[str, ...] = ()
+    """Numbers that are the same in all cases, as the outputs' shapes hang on them."""
     rules: str = ""
     """By which rules it was checked (`rules` of data/suite_check.py)."""
     kept: tuple[str, ...] = ()
@@ -71,26 +75,42 @@ def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
     """
     problem = without_kept(problem)
     ready = prepare(problem, problem.timed_case())
-    drawn = ready.reference.draw(1)
-    expected = _arrays(forward_float64(*drawn))
-    kinds = [one.dtype for one in _arrays(forward(*drawn))]
-    tried, accepted = [], []
-    for name, answer in _battery(problem, ready.reference, drawn, expected, dropped):
-        tried.append(name)
-        if _passes(answer, expected, kinds, ready):
-            accepted.append(name)
-    fates = judge_mutants(problem, ready)
-    try_kinds(problem, fates)
-    alive = [f"alive:{one.mutant.name}" for one in fates if one.alive]
+    tried, accepted = _tried(problem, ready, dropped, FIRST_SEED)
+    for seed in range(FIRST_SEED + 1, FIRST_SEED + ROUNDS if ready.reference.redrawn else 0):
+        if accepted:  # one that is right where a flag is not set is none where it is
+            again = _tried(problem, ready, dropped, seed)[1]
+            accepted = [name for name in accepted if name in again]
+    unread, fixed = never_changing(problem, ready)
+    fates = judge_mutants(problem, ready, unread)
     return Admission(
         problem=problem.name,
         key=problem.key,
-        tried=tuple(tried),
-        accepted=(*accepted, *alive),
+        tried=(*tried, "unread"),
+        accepted=(
+            *accepted,
+            *(f"unread:{name}" for name in unread),
+            *(f"alive:{one.mutant.name}" for one in fates if one.alive),
+        ),
+        fixed=tuple(fixed),
         kept=fewest(fates),
         mutants=sum(not one.equivalent for one in fates),
         fates=tuple(map(MutantRow.of, fates)),
     )
+
+
+def _tried(
+    problem: Problem, ready: Ready, dropped: Sequence[str], seed: int
+) -> tuple[list[str], list[str]]:
+    """(names of the trivial answers, of those that pass), on one draw."""
+    drawn = ready.reference.draw(seed)
+    expected = _arrays(forward_float64(*drawn))
+    kinds = [one.dtype for one in _arrays(forward(*drawn))]
+    tried, accepted = [], []
+    for name, answer in _battery(problem, ready.reference, drawn, expected, dropped, seed):
+        tried.append(name)
+        if _passes(answer, expected, kinds, ready):
+            accepted.append(name)
+    return tried, accepted
 
 
 def fingerprint(problem: Problem) -> str:
@@ -111,26 +131,28 @@ def _battery(
     drawn: tuple[Any, dict[str, Any], list[Any]],
     expected: list[Array],
     dropped: Sequence[str],
+    seed: int,
 ) -> Iterable[Answer]:
     import torch
 
     model, state, arguments = drawn
     yield "zeros", [np.zeros_like(one) for one in expected]
-    others = _arrays(forward_float64(*reference.draw(2)))
+    others = _arrays(forward_float64(*reference.draw(seed + 1)))
     yield "constant", [np.full_like(one, one.mean()) for one in others]
     tensors = [array_of(one) for one in arguments if isinstance(one, torch.Tensor)]
     for number, tensor in enumerate(tensors):
         yield f"input_{number}", [_fit(tensor, one) for one in expected]
     yield "other_inputs", others
     if state:
-        other = reference.draw(2)[1]
+        other = reference.draw(seed + 1)[1]
         yield "other_weights", _arrays(forward_float64(model, other, arguments))
     rounded = [_to_bfloat16(one) for one in arguments]
     if any(one is not kept for one, kept in zip(rounded, arguments, strict=True)):
         yield "bfloat16_inputs", _arrays(forward_float64(model, state, rounded))
     for number, code in enumerate(dropped):
         smaller = load_reference(replace(problem, code=code), reference.case)
-        yield f"dropped_{number}", _arrays(forward_float64(*smaller.draw(1)))
+        smaller = replace(smaller, held=reference.held, redrawn=reference.redrawn)
+        yield f"dropped_{number}", _arrays(forward_float64(*smaller.draw(seed)))
 
 
 def _to_bfloat16(value: Any) -> Any:

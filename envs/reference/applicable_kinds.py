@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kernelwright.envs.reference.distributions import AS_MADE, KINDS
+from kernelwright.envs.reference.distributions import AS_MADE, KINDS, is_float
 from kernelwright.envs.reference.module import (
     PROBLEM_FILE,
     Reference,
     copies,
-    is_float,
     load_reference,
 )
 from kernelwright.envs.reference.value_kinds import (

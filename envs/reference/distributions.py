@@ -26,7 +26,7 @@ SAMPLE = 1024
 """Values that a tensor begins with, most of which show already that it is no mask."""
 LONG = 8
 """Rows of so many values are in order by chance once in forty thousand times."""
-LARGER, TWICE, OTHER_NUMBER = 8.0, 2.0, 1.25
+LARGER, TWICE = 8.0, 2.0
 IMPULSE = 256.0
 FEW_SHARE = 1e-4
 """At most so many of the values, where all others are as the problem draws them; four of a small
@@ -40,9 +40,9 @@ class Distribution:
 
     `few`: only so few of them that no sample of the values shows it; `each`: all of them, and no
     rows. `states`: what a kernel could take for a constant is drawn: parameters, buffers
-    (`drawn_states`), and arguments that are one number over and over. `numbers`: so are those that
-    are no tensors. `kind`: what is changed instead, of `CHANGES` (envs/reference/value_kinds.py).
-    `gentler` is what a module is asked that cannot bear this.
+    (`drawn_states`), and arguments that are one number over and over. `kind`: what is changed
+    instead, of `CHANGES` (envs/reference/value_kinds.py). `gentler` is what a module is asked that
+    cannot bear this. Arguments of another kind are drawn by envs/reference/structure.py.
     """
 
     factor: float = 1.0
@@ -51,16 +51,13 @@ class Distribution:
     few: bool = False
     each: bool = False
     states: bool = True
-    numbers: bool = False
     kind: str = ""
     gentler: str = "given"
 
     def changed(self, value: Any) -> Any:
         """An argument of `forward` as this distribution has it; what is no value, as it is."""
-        if isinstance(value, float):
-            return value * OTHER_NUMBER if self.numbers else value
         if not is_float(value):
-            return thinned(value) if self.special and not (self.few or self.each) else value
+            return value
         if self.states and value.numel() > 1 and is_constant(value):
             return drawn(value)
         same = (self.factor, self.offset, self.special, self.kind) == (1.0, 0.0, (), "")
@@ -109,8 +106,7 @@ KINDS = {
 DISTRIBUTIONS = {
     AS_MADE: Distribution(states=False),
     GIVEN: Distribution(),
-    "scaled": Distribution(LARGER, numbers=True, gentler="scaled, numbers as given"),
-    "scaled, numbers as given": Distribution(LARGER),
+    "scaled": Distribution(LARGER),
     "shifted": Distribution(offset=-1.5),
     "near_zero": Distribution(factor=0.1),
     "special": Distribution(special=SPECIAL, gentler="special, none negative"),
@@ -128,7 +124,7 @@ def from_the_hardest(name: str) -> list[str]:
     """A distribution and those that ask for less, down to what the problem draws.
 
     >>> from_the_hardest("scaled")
-    ['scaled', 'scaled, numbers as given', 'given']
+    ['scaled', 'given']
     """
     found = [name]
     while found[-1] not in (GIVEN, AS_MADE):
@@ -198,22 +194,6 @@ def is_sorted(value: Any) -> bool:
         return False
     ascending = value[..., :-1] <= value[..., 1:]
     return bool(ascending[..., :2].all()) and bool(ascending.all())
-
-
-def thinned(value: Any) -> Any:
-    """Flags that are all set, or counts that are all the same, with some of them off, or lower, one
-    at least: a mask that lets everything through, lengths of which none is short."""
-    import torch
-
-    if not isinstance(value, torch.Tensor) or value.numel() < 2 or not is_constant(value):
-        return value
-    largest = int(value.reshape(-1)[0])
-    some = torch.rand(value.shape) < ZEROED_SHARE
-    some.view(-1)[torch.randint(some.numel(), ())] = True
-    if value.dtype == torch.bool:
-        return value & ~some
-    lower = torch.randint(1, max(2, largest), value.shape, dtype=value.dtype)
-    return torch.where(some, lower.clamp(max=largest), value)
 
 
 def with_special(value: Any, special: tuple[float, ...] = SPECIAL) -> Any:

@@ -27,6 +27,7 @@ from kernelwright.envs.reference.distributions import (
     is_float,
 )
 from kernelwright.envs.reference.settings import replaced, settings
+from kernelwright.envs.reference.structure import NOTHING, Redrawn
 from kernelwright.envs.types import Case, Problem
 
 EXACT_INT = 1 << 53
@@ -69,12 +70,14 @@ class Reference:
     """One case of a problem, loaded: the module, and how to draw its inputs.
 
     `held`: names of states, and numbers of arguments, that keep the values that they are made with.
+    `redrawn`: arguments that are the same whenever they are made, and are drawn here.
     """
 
     case: Case
     namespace: dict[str, Any]
     names: tuple[str, ...]
     held: frozenset[str | int] = frozenset()
+    redrawn: Redrawn = NOTHING
 
     def draw(self, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
         """(module, its state by name, forward's arguments), all fresh from `seed`."""
@@ -83,9 +86,10 @@ class Reference:
         torch.manual_seed(seed)
         model = self.namespace["Model"](*self.init()).eval()
         distribution = DISTRIBUTIONS[self.case.distribution]
+        made = self.redrawn.changed(self.namespace["get_inputs"](), seed)
         arguments = [
             one if number in self.held else distribution.changed(one)
-            for number, one in enumerate(self.namespace["get_inputs"]())
+            for number, one in enumerate(made)
         ]
         arguments = [
             one.contiguous() if isinstance(one, torch.Tensor) else _in_float32(one)
@@ -97,6 +101,13 @@ class Reference:
             parameters = dict(model.named_parameters(remove_duplicate=False))
             state = drawn_states(state, parameters) | kept
         return model, state, arguments
+
+    def made(self, seed: int) -> list[Any]:
+        """What `get_inputs` makes, of another seed than `draw` has it, as it is."""
+        import torch
+
+        torch.manual_seed(seed)
+        return list(self.namespace["get_inputs"]())
 
     def init(self) -> list[Any]:
         """What the module is made with."""

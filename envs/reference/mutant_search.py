@@ -6,7 +6,7 @@ mutant there and nowhere else. Everything follows from stored seeds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,15 +46,16 @@ class Judged:
 
     ready: Ready
     first: Drawn
+    """Of the timed case: what mutants with a constant know."""
     draws: list[tuple[Drawn, list[Expected]]]
 
     @classmethod
-    def of(cls, ready: Ready) -> Judged:
+    def of(cls, ready: Ready, first: Drawn | None = None) -> Judged:
         draws = []
         for seed in SEEDS:
             drawn = ready.reference.draw(seed)
             draws.append((drawn, _expected(drawn, ready)))
-        return cls(ready, ready.reference.draw(1), draws)
+        return cls(ready, first or ready.reference.draw(1), draws)
 
     def looks(self, mutant: Mutant) -> Iterator[tuple[list[Array], list[Expected]]]:
         """(what the mutant gives, what is expected) of each draw. Raises what the mutant raises."""
@@ -72,15 +73,15 @@ class Fate:
     """The case on which it is wrong; empty while it lives."""
     differs: bool = False
     """Whether any draw showed a number that is not the module's own."""
-    varies: bool = True
-    """Whether what it takes for a constant was ever anything else."""
+    unread: bool = False
+    """Whether what it takes for a constant is read, and the same in every draw."""
     kinds: list[str] = field(default_factory=list)
     """Kinds of values that would kill it, of those that were tried."""
 
     @property
     def equivalent(self) -> bool:
         """Whether it is the module in other words: no draw of any kind tells them apart."""
-        return not (self.killed_by or self.kinds or self.differs) and self.varies
+        return not (self.killed_by or self.kinds or self.differs or self.unread)
 
     @property
     def alive(self) -> bool:
@@ -104,34 +105,36 @@ class MutantRow:
         return cls(one.kind, one.place, fate.killed_by, tuple(fate.kinds), fate.equivalent)
 
 
-def judge_mutants(problem: Problem, timed: Ready | None = None) -> list[Fate]:
-    """Each mutant that runs, judged on the problem's cases of the timed size.
+def judge_mutants(
+    problem: Problem, timed: Ready | None = None, unread: Collection[str] = ()
+) -> list[Fate]:
+    """Each mutant that runs, judged on the problem's cases of the timed size, then while it lives
+    on further kinds of values at that size, until each that can be killed has one.
 
-    `timed`: the timed case where it is ready already.
+    `timed`: the timed case where it is ready already. `unread`: arguments and states that no draw
+    changes.
     """
-    size = problem.timed_case()
-    fates: list[Fate] | None = None
-    for case in judged_cases(problem):
-        if case.sizes != size.sizes:
-            continue
-        known = timed is not None and case == size
-        judged = Judged.of(timed if known and timed else prepare(problem, case, first=False))
-        if fates is None:
-            fates = _that_run(mutants_of(problem, judged.ready.reference), judged)
-        for fate in fates:
-            if not fate.killed_by and _is_killed(fate, judged):
-                fate.killed_by = case.name
-    return fates or []
+    case = problem.timed_case()
+    judged = Judged.of(timed or prepare(problem, case, first=False))
+    first = judged.first
+    fates = _that_run(mutants_of(problem, judged.ready.reference), judged)
+    for fate in fates:
+        fate.unread = fate.mutant.kind.startswith("constant") and fate.mutant.place in unread
+        fate.killed_by = case.name if _is_killed(fate, judged) else ""
+    for other in judged_cases(problem):
+        if other.sizes == case.sizes and other != case:
+            judged = Judged.of(prepare(problem, other, first=False), first)
+            for fate in _living(fates):
+                fate.killed_by = other.name if _is_killed(fate, judged) else ""
+    for kind in kinds_to_try(problem) if _living(fates) else ():
+        if all(one.kinds for one in _living(fates)):
+            break
+        _try_kind(problem, kind, fates, first)
+    return fates
 
 
-def try_kinds(problem: Problem, fates: Sequence[Fate]) -> None:
-    """Notes of those that live by which kinds of values they would be killed. Once each has one,
-    no other kind is tried."""
-    for kind in kinds_to_try(problem):
-        left = [one for one in fates if not one.killed_by]
-        if all(one.kinds for one in left):
-            return
-        _try_kind(problem, kind, fates)
+def _living(fates: Sequence[Fate]) -> list[Fate]:
+    return [one for one in fates if not one.killed_by]
 
 
 def kinds_to_try(problem: Problem) -> tuple[str, ...]:
@@ -171,15 +174,15 @@ def fewest(fates: Sequence[Fate]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _try_kind(problem: Problem, kind: str, fates: Sequence[Fate]) -> None:
+def _try_kind(problem: Problem, kind: str, fates: Sequence[Fate], first: Drawn) -> None:
     """Notes of the living what this kind would kill. A kind that the module cannot bear, so that
     its case has the usual values, is none."""
     ready = prepare(problem, kept_case(problem, kind), first=False)
     if ready.reference.case.distribution in (AS_MADE, GIVEN):
         return
-    judged = Judged.of(ready)
-    for fate in fates:
-        if not fate.killed_by and _is_killed(fate, judged):
+    judged = Judged.of(ready, first)
+    for fate in _living(fates):
+        if _is_killed(fate, judged):
             fate.kinds.append(kind)
 
 
@@ -193,13 +196,12 @@ def _that_run(mutants: Sequence[Mutant], judged: Judged) -> list[Fate]:
             continue
         shapes = [one.shape for one in output]
         if shapes == [one.choices[0].shape for one in expected]:
-            found.append(Fate(mutant, varies=False))
+            found.append(Fate(mutant))
     return found
 
 
 def _is_killed(fate: Fate, judged: Judged) -> bool:
     """Whether a draw shows that it is wrong; what raises here is wrong, too."""
-    fate.varies |= _varies(fate.mutant, judged)
     try:
         for output, expected in judged.looks(fate.mutant):
             for got, one in zip(output, expected, strict=True):
@@ -209,20 +211,6 @@ def _is_killed(fate: Fate, judged: Judged) -> bool:
     except Exception:  # noqa: BLE001  anything: the problem's own code ran
         return True
     return False
-
-
-def _varies(mutant: Mutant, judged: Judged) -> bool:
-    """Whether what the mutant takes for a constant is another value in some draw."""
-    if mutant.constant is None:
-        return True
-    one = mutant.constant(judged.first)
-    return any(not _equal(one, mutant.constant(drawn)) for drawn, _ in judged.draws)
-
-
-def _equal(one: Any, other: Any) -> bool:
-    if hasattr(one, "shape"):
-        return bool(one.shape == other.shape and (one == other).all())
-    return bool(one == other)
 
 
 def _accepts(expected: Expected, got: Array) -> bool:

@@ -31,7 +31,8 @@ from kernelwright.envs.types import Problem
 Drawn = tuple[Any, dict[str, Any], list[Any]]
 """A module, its state, its arguments."""
 Way = Callable[[Reference, Drawn, Drawn], list[Any]]
-"""The outputs of a mutant in float64, for the reference's case, the first draw and this one."""
+"""The outputs of a mutant in float64: for the reference of a case, the first draw of the timed case,
+and this draw."""
 Site = tuple[str, tuple[tuple[str, int, str], ...]]
 """A function, and from where it is called: for each frame its code, the place in it, and whose
 method it is."""
@@ -50,8 +51,6 @@ class Mutant:
     place: str
     """What it is left out of: a function with its line, an argument, a state, the output."""
     way: Way
-    constant: Callable[[Drawn], Any] | None = None
-    """Of a draw, what it takes for a constant."""
 
     @property
     def name(self) -> str:
@@ -92,7 +91,7 @@ def _of_arguments(reference: Reference, drawn: Drawn) -> Iterator[Mutant]:
     _, state, arguments = drawn
     for number, one in enumerate(arguments):
         name = reference.names[number] if number < len(reference.names) else str(number)
-        yield Mutant("constant_argument", name, _constant_argument(number), _argument(number))
+        yield Mutant("constant_argument", name, _constant_argument(number))
         if is_tensor(one):
             for axis in range(one.dim()):
                 for kind, share in (("dropped_block", QUARTER), ("dropped_tail", TAIL)):
@@ -100,15 +99,7 @@ def _of_arguments(reference: Reference, drawn: Drawn) -> Iterator[Mutant]:
                         way = _without_end(number, axis, share)
                         yield Mutant(kind, f"{name} axis {axis}", way)
     for name in state:
-        yield Mutant("constant_state", name, _constant_state(name), _state(name))
-
-
-def _argument(number: int) -> Callable[[Drawn], Any]:
-    return lambda drawn: drawn[2][number]
-
-
-def _state(name: str) -> Callable[[Drawn], Any]:
-    return lambda drawn: drawn[1][name]
+        yield Mutant("constant_state", name, _constant_state(name))
 
 
 def _constant_argument(number: int) -> Way:
