@@ -17,6 +17,7 @@ from kernelwright.envs.reference.applicable_kinds import kinds_of
 from kernelwright.envs.reference.derive_tolerance import NUDGE, nudge
 from kernelwright.envs.reference.distributions import AS_MADE, GIVEN, judged_cases
 from kernelwright.envs.reference.module import (
+    Reference,
     array_of,
     flatten,
     forward,
@@ -127,9 +128,9 @@ def judge_mutants(
             for fate in _living(fates):
                 fate.killed_by = other.name if _is_killed(fate, judged) else ""
     for kind in kinds_to_try(problem) if _living(fates) else ():
-        if all(one.kinds for one in _living(fates)):
-            break
-        _try_kind(problem, kind, fates, first)
+        left = [one for one in _living(fates) if not one.kinds]
+        if any(_shows(one.mutant, judged.ready.reference, kind, first) for one in left):
+            _try_kind(problem, kind, fates, first)
     return fates
 
 
@@ -184,6 +185,19 @@ def _try_kind(problem: Problem, kind: str, fates: Sequence[Fate], first: Drawn) 
     for fate in _living(fates):
         if _is_killed(fate, judged):
             fate.kinds.append(kind)
+
+
+def _shows(mutant: Mutant, reference: Reference, kind: str, first: Drawn) -> bool:
+    """Whether another number comes out of a draw of this kind, right or not: that is known soon."""
+    reference = replace(reference, case=replace(reference.case, distribution=kind))
+    drawn = reference.draw(SEEDS[0])
+    try:
+        exact = [array_of(one) for one in flatten(forward_float64(*drawn))]
+        found = [array_of(one) for one in mutant.way(reference, first, drawn)]
+    except Exception:  # noqa: BLE001  anything: the problem's own code ran
+        return True
+    pairs = zip(exact, found, strict=True)
+    return any(not np.array_equal(one, it, equal_nan=True) for one, it in pairs)
 
 
 def _that_run(mutants: Sequence[Mutant], judged: Judged) -> list[Fate]:

@@ -31,8 +31,8 @@ from kernelwright.envs.types import Problem
 Drawn = tuple[Any, dict[str, Any], list[Any]]
 """A module, its state, its arguments."""
 Way = Callable[[Reference, Drawn, Drawn], list[Any]]
-"""The outputs of a mutant in float64: for the reference of a case, the first draw of the timed case,
-and this draw."""
+"""The outputs of a mutant in float64: for the reference of a case, the timed case's first draw, and
+this draw."""
 Site = tuple[str, tuple[tuple[str, int, str], ...]]
 """A function, and from where it is called: for each frame its code, the place in it, and whose
 method it is."""
