@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.envs.reference.module import flatten, forward_float64, load_reference
-from kernelwright.envs.reference.mutant_search import Fate, judge_mutants
 from kernelwright.envs.reference.mutants import MOST, Mutant, mutants_of
 from kernelwright.envs.types import Case, Problem, Role
 
@@ -59,12 +56,6 @@ def output(one: Problem, mutant: Mutant, seed: int = 2) -> list[torch.Tensor]:
 
 def own(one: Problem, seed: int = 2) -> list[torch.Tensor]:
     return flatten(forward_float64(*load_reference(one, one.timed_case()).draw(seed)))
-
-
-def named(fates: list[Fate], kind: str) -> Iterator[Fate]:
-    found = [one for one in fates if one.mutant.kind == kind]
-    assert found, kind
-    yield from found
 
 
 LAYERS = {
@@ -182,36 +173,3 @@ def test_what_works_in_place_has_mutants_that_do() -> None:
     found = [output(one, mutant)[0] for mutant in alone]
     assert torch.equal(found[0], x.relu())
     assert torch.equal(found[1], x * x)
-
-
-def test_a_module_that_computes_the_same_is_no_mutant() -> None:
-    one = problem("return torch.relu(torch.abs(x))")
-    fates = judge_mutants(one)
-    (relu,) = [it for it in named(fates, "dropped_branch") if "relu" in it.mutant.place]
-    assert relu.equivalent
-    assert not relu.alive
-
-
-def test_an_argument_that_no_draw_changes_is_alive_and_not_equivalent() -> None:
-    same = problem("return x * scale", names="x, scale", inputs="torch.randn(N, C), 3")
-    fates = {it.mutant.place: it for it in named(judge_mutants(same), "constant_argument")}
-    assert fates["x"].killed_by == "time"
-    assert fates["scale"].killed_by or not fates["scale"].equivalent
-
-
-def test_an_argument_that_nothing_reads_is_no_mutant() -> None:
-    inputs = "torch.randn(N, C), torch.randn(N)"
-    unread = problem("return x * 2", names="x, y", inputs=inputs)
-    fates = {it.mutant.place: it for it in named(judge_mutants(unread), "constant_argument")}
-    assert fates["y"].equivalent
-
-
-def test_statistics_of_half_a_row_are_killed() -> None:
-    fates = judge_mutants(problem("return F.layer_norm(x, (C,))"))
-    assert all(it.killed_by for it in named(fates, "dropped_block"))
-
-
-def test_every_mutant_is_the_same_in_every_process() -> None:
-    one = problem("return self.layer(x)", "self.layer = nn.LSTM(C, 8)")
-    first = [(it.mutant.name, it.killed_by) for it in judge_mutants(one)]
-    assert first == [(it.mutant.name, it.killed_by) for it in judge_mutants(one)]

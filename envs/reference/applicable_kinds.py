@@ -138,7 +138,12 @@ def _watched(model: Any, state: dict[str, Any], arguments: list[Any]) -> Seen:
     seen = Seen()
     seen.recurrent = any(isinstance(one, torch.nn.RNNBase) for one in model.modules())
 
-    class Watch(TorchDispatchMode):
+    class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            """No: it would import torch's compiler, which takes longer than all the rest."""
+            return False
+
         def __torch_dispatch__(
             self, function: Any, _: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
@@ -147,7 +152,7 @@ def _watched(model: Any, state: dict[str, Any], arguments: list[Any]) -> Seen:
             seen.operation(name, (*args, *(kwargs or {}).values()), result)
             return result
 
-    with torch.no_grad(), Watch():  # no_grad: inference mode hides what an operation is made of
+    with torch.no_grad(), Watch():  # type: ignore[no-untyped-call]  # inference mode hides parts
         torch.func.functional_call(model, state, tuple(arguments), tie_weights=False)
     return seen
 

@@ -134,6 +134,11 @@ def _uses(reference: Reference) -> tuple[bool, bool]:
     seen: set[str] = set()
 
     class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            """No: it would import torch's compiler, which takes longer than all the rest."""
+            return False
+
         def __torch_dispatch__(
             self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
         ) -> Any:
