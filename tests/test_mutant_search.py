@@ -22,7 +22,7 @@ from kernelwright.envs.types import Problem, Role
 from tests.test_mutants import problem
 
 NORM = problem("return F.layer_norm(x, (C,))")
-SEQUENCE = "torch.randn(4, 256, 6)"
+SEQUENCE = "torch.randn(4, 64, 6)"
 
 
 def fates(one: Problem, kind: str) -> list[Fate]:

@@ -89,7 +89,7 @@ def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
         accepted=(
             *accepted,
             *(f"unread:{name}" for name in unread),
-            *(f"alive:{one.mutant.name}" for one in fates if one.alive),
+            *(f"alive:{one.mutant.name}" for one in fates if one.alive and not one.is_tolerated),
         ),
         fixed=tuple(fixed),
         kept=fewest(fates),

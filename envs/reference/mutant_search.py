@@ -41,6 +41,11 @@ OTHER_KINDS = ("special", "scaled", "near_zero", "shifted")
 """What other cases have at other sizes."""
 
 
+WITHIN_TOLERANCE = ("low_precision", "biased")
+"""Kinds that leave nothing out: how far off such a mutant is, at the end of a deep module, may be
+less than is allowed. They are searched for and counted, and no reason to refuse a problem."""
+
+
 @dataclass(slots=True)
 class Judged:
     """A case with what its draws expect."""
@@ -89,6 +94,11 @@ class Fate:
         """Whether it is another function, and nothing tells it from the module."""
         return not (self.killed_by or self.kinds or self.equivalent)
 
+    @property
+    def is_tolerated(self) -> bool:
+        """Whether a problem may be admitted although it lives."""
+        return self.mutant.kind in WITHIN_TOLERANCE
+
 
 @dataclass(frozen=True, slots=True)
 class MutantRow:
@@ -110,7 +120,7 @@ def judge_mutants(
     problem: Problem, timed: Ready | None = None, unread: Collection[str] = ()
 ) -> list[Fate]:
     """Each mutant that runs, judged on the problem's cases of the timed size, then while it lives
-    on further kinds of values at that size, until each that can be killed has one.
+    on further kinds of values at that size, until all that are no matter of tolerance have one.
 
     `timed`: the timed case where it is ready already. `unread`: arguments and states that no draw
     changes.
@@ -128,7 +138,7 @@ def judge_mutants(
             for fate in _living(fates):
                 fate.killed_by = other.name if _is_killed(fate, judged) else ""
     for kind in kinds_to_try(problem) if _living(fates) else ():
-        left = [one for one in _living(fates) if not one.kinds]
+        left = [one for one in _living(fates) if not one.kinds and not one.is_tolerated]
         if any(_shows(one.mutant, judged.ready.reference, kind, first) for one in left):
             _try_kind(problem, kind, fates, first)
     return fates

@@ -37,8 +37,11 @@ Site = tuple[str, tuple[tuple[str, int, str], ...]]
 """A function, and from where it is called: for each frame its code, the place in it, and whose
 method it is."""
 
-MOST = 96
+MOST, FEWEST = 96, 24
 """Mutants of a problem: of a deep module, the same call of many layers would be most of them."""
+SMALL_ELEMENTS = 1 << 22
+"""Of states, arguments and outputs, up to which there are MOST mutants; of twice as large ones half
+as many, down to FEWEST."""
 QUARTER, TAIL = 4, 64
 DEEPEST = 64
 
@@ -58,7 +61,7 @@ class Mutant:
 
 
 def mutants_of(problem: Problem, reference: Reference) -> list[Mutant]:
-    """All of them, up to MOST; of equal ones in many layers those of the first."""
+    """All of them, up to a number; of equal ones in many layers those of the first."""
     drawn = reference.draw(1)
     found = [*_of_arguments(reference, drawn), *_of_loops(problem, reference)]
     found += [*_of_calls(drawn), *_of_outputs(drawn)]
@@ -68,8 +71,14 @@ def mutants_of(problem: Problem, reference: Reference) -> list[Mutant]:
         alike = f"{one.kind}@{one.place.partition(' line ')[0]}"
         ranked.append((seen[alike], len(ranked), one))
         seen[alike] += 1
-    chosen = sorted(ranked, key=lambda one: one[:2])[:MOST]
+    chosen = sorted(ranked, key=lambda one: one[:2])[: _most(drawn)]
     return _named([one for _, _, one in sorted(chosen, key=lambda one: one[1])])
+
+
+def _most(drawn: Drawn) -> int:
+    given = [*drawn[1].values(), *drawn[2], *flatten(forward(*drawn))]
+    elements = sum(one.numel() for one in given if is_tensor(one))
+    return max(FEWEST, min(MOST, MOST * SMALL_ELEMENTS // max(1, elements)))
 
 
 def _named(mutants: list[Mutant]) -> list[Mutant]:
