@@ -77,7 +77,7 @@ def mutants_of(problem: Problem, reference: Reference) -> list[Mutant]:
 
 def _most(drawn: Drawn) -> int:
     given = [*drawn[1].values(), *drawn[2], *flatten(forward(*drawn))]
-    elements = sum(one.numel() for one in given if is_tensor(one))
+    elements = sum(int(one.numel()) for one in given if is_tensor(one))
     return max(FEWEST, min(MOST, MOST * SMALL_ELEMENTS // max(1, elements)))
 
 
