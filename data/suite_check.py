@@ -19,7 +19,16 @@ from typing import Any
 
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.referee import tolerance
-from kernelwright.envs.reference import admission, derive_tolerance, distributions, prepare
+from kernelwright.envs.reference import (
+    admission,
+    applicable_kinds,
+    derive_tolerance,
+    distributions,
+    prepare,
+    regions,
+    strong_states,
+    value_kinds,
+)
 from kernelwright.envs.reference.admission import Admission
 from kernelwright.envs.reference.asked import module_process
 from kernelwright.envs.reference.client import (
@@ -48,7 +57,8 @@ def rules() -> str:
 
     Of the code without comments, docstrings and imports: words can be mended, and modules moved.
     """
-    deciding = (admission, derive_tolerance, distributions, prepare, tolerance)
+    kinds = (applicable_kinds, regions, strong_states, value_kinds)
+    deciding = (admission, derive_tolerance, distributions, prepare, tolerance, *kinds)
     files = (Path(str(one.__file__)) for one in deciding)
     return content_hash(*(_code(file.read_text("utf-8")) for file in files))
 

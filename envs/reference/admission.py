@@ -23,6 +23,7 @@ from kernelwright.envs.reference.module import (
     load_reference,
 )
 from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.regions import dead_inputs
 from kernelwright.envs.types import Problem, content_hash
 
 Answer = tuple[str, list[Array]]
@@ -49,7 +50,8 @@ class Admission:
 
 
 def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
-    """The battery on the timed case. `dropped` are codes of the problem less one operation."""
+    """The battery on the timed case, and whether every region of its inputs matters (`dead:x` where
+    one does not). `dropped` are codes of the problem less one operation."""
     ready = prepare(problem, problem.timed_case())
     drawn = ready.reference.draw(1)
     expected = _arrays(forward_float64(*drawn))
@@ -59,6 +61,9 @@ def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
         tried.append(name)
         if _passes(answer, expected, kinds, ready):
             accepted.append(name)
+    tried.append("dead_regions")
+    dead = dead_inputs(ready.reference, ready.tolerances, ready.spreads)
+    accepted += [f"dead:{name}" for name in dead]
     return Admission(
         problem=problem.name, key=problem.key, tried=tuple(tried), accepted=tuple(accepted)
     )

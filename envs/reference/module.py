@@ -27,6 +27,8 @@ from kernelwright.envs.reference.distributions import (
     is_float,
 )
 from kernelwright.envs.reference.settings import replaced, settings
+from kernelwright.envs.reference.strong_states import strengthened
+from kernelwright.envs.reference.value_kinds import DEGENERATE, degenerate_states
 from kernelwright.envs.types import Case, Problem
 
 EXACT_INT = 1 << 53
@@ -69,12 +71,16 @@ class Reference:
     """One case of a problem, loaded: the module, and how to draw its inputs.
 
     `held`: names of states, and numbers of arguments, that keep the values that they are made with.
+    `strong`: changes of the state (`STRENGTHENINGS`) under which all that it is given matters, over
+    so many `steps`.
     """
 
     case: Case
     namespace: dict[str, Any]
     names: tuple[str, ...]
     held: frozenset[str | int] = frozenset()
+    strong: tuple[str, ...] = ()
+    steps: int = 0
 
     def draw(self, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
         """(module, its state by name, forward's arguments), all fresh from `seed`."""
@@ -95,7 +101,11 @@ class Reference:
         if distribution.states:
             kept = {name: one for name, one in state.items() if name in self.held}
             parameters = dict(model.named_parameters(remove_duplicate=False))
+            made = {name: None if name in parameters else one for name, one in state.items()}
             state = drawn_states(state, parameters) | kept
+            state = strengthened(model, state, arguments, self.strong, self.steps) | kept
+            if distribution.kind in DEGENERATE:
+                state = degenerate_states(state, made) | kept
         return model, state, arguments
 
     def init(self) -> list[Any]:
