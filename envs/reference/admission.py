@@ -31,6 +31,7 @@ from kernelwright.envs.reference.mutant_search import (
     without_kept,
 )
 from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.regions import dead_inputs
 from kernelwright.envs.reference.unread import never_changing
 from kernelwright.envs.types import Problem, content_hash
 
@@ -70,8 +71,9 @@ class Admission:
 def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
     """The battery on the timed case, and what tells the module from its mutants.
 
-    `dropped` are codes of the problem less one operation. A mutant that nothing tells apart is
-    among what it accepts, as `alive:KIND@PLACE`.
+    `dropped` are codes of the problem less one operation. Among what it accepts are mutants that
+    nothing tells apart (`alive:KIND@PLACE`), inputs a region of which does not matter (`dead:x`)
+    and arguments that no draw changes (`unread:x`).
     """
     problem = without_kept(problem)
     ready = prepare(problem, problem.timed_case())
@@ -80,14 +82,16 @@ def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
         if accepted:  # one that is right where a flag is not set is none where it is
             again = _tried(problem, ready, dropped, seed)[1]
             accepted = [name for name in accepted if name in again]
+    dead = dead_inputs(ready.reference, ready.tolerances, ready.spreads)
     unread, fixed = never_changing(problem, ready)
     fates = judge_mutants(problem, ready, unread)
     return Admission(
         problem=problem.name,
         key=problem.key,
-        tried=(*tried, "unread"),
+        tried=(*tried, "dead_regions", "unread"),
         accepted=(
             *accepted,
+            *(f"dead:{name}" for name in dead),
             *(f"unread:{name}" for name in unread),
             *(f"alive:{one.mutant.name}" for one in fates if one.alive and not one.is_tolerated),
         ),

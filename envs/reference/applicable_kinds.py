@@ -11,6 +11,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from types import FrameType
 from typing import Any
 
 from kernelwright.envs.reference.distributions import AS_MADE, KINDS, is_float
@@ -38,6 +40,7 @@ SAMPLED = 64
 """Of a sum of fewer numbers nobody leaves out some."""
 LONG_PRODUCT = 4096
 """The same for matrix products and convolutions in float32, whose sums forgive less."""
+CONTAINER = "torch/nn/modules/container.py"
 LOOP = 6
 """What runs so often is a loop."""
 
@@ -75,12 +78,23 @@ class Seen:
     recurrent: bool = False
     steps: Counter[tuple[str, int, int]] = field(default_factory=Counter)
     """How often an operation ran at a place of the module's own code."""
+    taken: dict[tuple[tuple[int, ...], int], set[Any]] = field(default_factory=dict)
+    """Which places of a tensor were taken one by one, by its shape and the axis."""
+    lengths: set[int] = field(default_factory=set)
+    """Steps that a recurrent layer went over."""
+    states: int = 0
+    """Parameters and buffers: a loop with as many is one over layers."""
 
     def operation(self, name: str, given: Any, result: Any) -> None:
         """One operation of PyTorch, with all that it was given."""
         tensors = [one for one in _tensors(given) if is_float(one)]
         self.recurrent |= name in KNOWN[RECURRENT]
         self.scans |= name in KNOWN[SCANS]
+        if name in ("select", "slice") and len(given) > 2 and hasattr(given[0], "shape"):
+            self.taken.setdefault((tuple(given[0].shape), given[1]), set()).add(given[2])
+        if name == "unbind":
+            axis = given[1] if len(given) > 1 else 0
+            self.lengths |= {len(result)} if len(result) >= LOOP or axis else set()
         if tensors and _epsilons(name, given):
             self.epsilons.add(max(one.numel() for one in tensors) == 1)
         if name in KNOWN[REDUCTIONS] | KNOWN[PRODUCTS] and tensors:
@@ -89,11 +103,20 @@ class Seen:
         if where is not None:
             self.steps[(name, *where)] += 1
 
+    def steps_of(self, arguments: list[Any]) -> int:
+        """How many steps of its arguments a recurrent module goes over; 0 where it is none."""
+        over_steps, _ = self.loops()
+        if not (over_steps or self.recurrent):
+            return 0
+        long = {shape[axis] for (shape, axis), one in self.taken.items() if len(one) >= LOOP}
+        sizes = {count for one in arguments if is_float(one) for count in one.shape}
+        return max(sizes & (long | self.lengths), default=0)
+
     def loops(self) -> tuple[bool, bool]:
         """(there is one over the steps of a tensor, there is another one)."""
         often = [one for one, count in self.steps.items() if count >= LOOP]
         reads = any(name in KNOWN[READS_A_STEP] for name, _, _ in often)
-        return reads, bool(often) and not reads
+        return reads, bool(often) and not reads and self.states < LOOP
 
     def kinds(self) -> Iterator[str]:
         """What it can show, what shows most first."""
@@ -117,26 +140,38 @@ def applicable_kinds(problem: Problem) -> tuple[str, ...]:
     if timed.distribution == AS_MADE or any(one.distribution in KINDS for one in problem.cases):
         return ()
     try:
-        reference = load_reference(problem, replace(timed, distribution=AS_MADE))
-        return kinds_of(reference)[:MOST_KINDS]
+        return tuple(seen_of(problem).kinds())[:MOST_KINDS]
     except (Exception, SystemExit):  # noqa: BLE001  the problem's own code ran; its cases say it
         return ()
 
 
-def kinds_of(reference: Reference) -> tuple[str, ...]:
-    """All kinds that the module's graph can show. Raises what the module raises."""
+@lru_cache(maxsize=4)
+def seen_of(problem: Problem) -> Seen:
+    """What a run of its timed case does. Raises what the module raises."""
+    timed = replace(problem.timed_case(), distribution=AS_MADE)
+    return watched(load_reference(problem, timed))
+
+
+def watched(reference: Reference) -> Seen:
+    """What one run of the module does. Raises what the module raises."""
     model, state, arguments = reference.draw(0)
     if not any(is_float(one) for one in arguments):
-        return ()
-    return tuple(_watched(model, *copies(state, arguments)).kinds())
+        return Seen()
+    return _watched(model, *copies(state, arguments))
 
 
 def _watched(model: Any, state: dict[str, Any], arguments: list[Any]) -> Seen:
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    seen = Seen()
-    seen.recurrent = any(isinstance(one, torch.nn.RNNBase) for one in model.modules())
+    seen = Seen(states=len(state))
+    layers = [one for one in model.modules() if isinstance(one, torch.nn.RNNBase)]
+    seen.recurrent = bool(layers)
+
+    def before(layer: Any, given: Any) -> None:
+        seen.lengths.add(given[0].shape[-2 if layer.batch_first else 0])
+
+    hooks = [one.register_forward_pre_hook(before) for one in layers]
 
     class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         @classmethod
@@ -152,8 +187,11 @@ def _watched(model: Any, state: dict[str, Any], arguments: list[Any]) -> Seen:
             seen.operation(name, (*args, *(kwargs or {}).values()), result)
             return result
 
-    with torch.no_grad(), Watch():  # type: ignore[no-untyped-call]  # inference mode hides parts
+    watch: Any = Watch
+    with torch.no_grad(), watch():  # no_grad: inference mode hides what an operation is made of
         torch.func.functional_call(model, state, tuple(arguments), tie_weights=False)
+    for hook in hooks:
+        hook.remove()
     return seen
 
 
@@ -181,13 +219,12 @@ def _epsilons(name: str, given: Iterable[Any]) -> bool:
 
 
 def _place() -> tuple[int, int] | None:
-    """(line, instruction) of the problem's own code that is running, the innermost."""
-    frame = sys._getframe(2)
-    while frame is not None:
+    """(line, instruction) of the problem's own code that is running, the innermost; None in a
+    container's loop over its layers."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not frame.f_code.co_filename.endswith(CONTAINER):
         if PROBLEM_FILE.fullmatch(frame.f_code.co_filename):
             return frame.f_lineno, frame.f_lasti
-        if frame.f_back is None:
-            return None
         frame = frame.f_back
     return None
 

@@ -26,6 +26,8 @@ SAMPLE = 1024
 """Values that a tensor begins with, most of which show already that it is no mask."""
 LONG = 8
 """Rows of so many values are in order by chance once in forty thousand times."""
+LEAST_SHARE = 0.5
+"""A constant between this and 1 is a share of something that may grow without end above 1."""
 LARGER, TWICE = 8.0, 2.0
 IMPULSE = 256.0
 FEW_SHARE = 1e-4
@@ -252,13 +254,17 @@ def drawn_states(state: dict[str, Any], parameters: Collection[str]) -> dict[str
 
 
 def drawn(tensor: Any) -> Any:
-    """A constant becomes values of the size of one; what is positive stays so (a variance)."""
+    """A constant becomes values of the size of one; what is positive stays so (a variance), and so
+    does what is between 0 and 1 (a decay)."""
     import torch
 
     if not is_float(tensor) or tensor.numel() == 0 or not tensor.isfinite().all():
         return tensor
     noise = torch.randn(tensor.shape) * SPREAD
-    if is_constant(tensor):
+    constant = is_constant(tensor)
+    if (tensor > LEAST_SHARE * constant).all() and (tensor < 1).all():  # a decay: never above 1
+        return (tensor.double().logit() + noise).sigmoid().to(tensor.dtype)
+    if constant:
         sign = tensor.reshape(-1)[0].sign()
         return (noise if sign == 0 else sign * noise.exp()).to(tensor.dtype)
     if (tensor >= 0).all() and (tensor > 0).any():

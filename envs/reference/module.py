@@ -27,7 +27,9 @@ from kernelwright.envs.reference.distributions import (
     is_float,
 )
 from kernelwright.envs.reference.settings import replaced, settings
+from kernelwright.envs.reference.strong_states import strengthened
 from kernelwright.envs.reference.structure import NOTHING, Redrawn
+from kernelwright.envs.reference.value_kinds import DEGENERATE, degenerate_states
 from kernelwright.envs.types import Case, Problem
 
 EXACT_INT = 1 << 53
@@ -71,6 +73,8 @@ class Reference:
 
     `held`: names of states, and numbers of arguments, that keep the values that they are made with.
     `redrawn`: arguments that are the same whenever they are made, and are drawn here.
+    `strong`: changes of the state (`STRENGTHENINGS`) under which all that it is given matters, over
+    so many `steps`.
     """
 
     case: Case
@@ -78,6 +82,8 @@ class Reference:
     names: tuple[str, ...]
     held: frozenset[str | int] = frozenset()
     redrawn: Redrawn = NOTHING
+    strong: tuple[str, ...] = ()
+    steps: int = 0
 
     def draw(self, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
         """(module, its state by name, forward's arguments), all fresh from `seed`."""
@@ -99,7 +105,11 @@ class Reference:
         if distribution.states:
             kept = {name: one for name, one in state.items() if name in self.held}
             parameters = dict(model.named_parameters(remove_duplicate=False))
+            buffers = {name: None if name in parameters else one for name, one in state.items()}
             state = drawn_states(state, parameters) | kept
+            state = strengthened(model, state, arguments, self.strong, self.steps) | kept
+            if distribution.kind in DEGENERATE:
+                state = degenerate_states(state, buffers) | kept
         return model, state, arguments
 
     def made(self, seed: int) -> list[Any]:

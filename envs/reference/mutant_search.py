@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernelwright.envs.referee.tolerance import Array, Expected
-from kernelwright.envs.reference.applicable_kinds import kinds_of
+from kernelwright.envs.reference.applicable_kinds import seen_of
 from kernelwright.envs.reference.derive_tolerance import NUDGE, nudge
 from kernelwright.envs.reference.distributions import AS_MADE, GIVEN, judged_cases
 from kernelwright.envs.reference.module import (
@@ -22,7 +22,6 @@ from kernelwright.envs.reference.module import (
     flatten,
     forward,
     forward_float64,
-    load_reference,
 )
 from kernelwright.envs.reference.mutants import Drawn, Mutant, mutants_of
 from kernelwright.envs.reference.prepare import Ready, prepare
@@ -150,8 +149,7 @@ def _living(fates: Sequence[Fate]) -> list[Fate]:
 
 def kinds_to_try(problem: Problem) -> tuple[str, ...]:
     """Kinds of values at the timed size, those that its module can show first."""
-    reference = load_reference(problem, replace(problem.timed_case(), distribution=AS_MADE))
-    return tuple(dict.fromkeys((*kinds_of(reference), *VALUE_KINDS, *OTHER_KINDS)))
+    return tuple(dict.fromkeys((*seen_of(problem).kinds(), *VALUE_KINDS, *OTHER_KINDS)))
 
 
 def kept_case(problem: Problem, kind: str) -> Case:

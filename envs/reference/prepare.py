@@ -38,6 +38,7 @@ from kernelwright.envs.reference.module import (
     load_reference,
     refuse_random,
 )
+from kernelwright.envs.reference.regions import strengthenings
 from kernelwright.envs.types import Case, Problem, Tolerance
 
 Way = Callable[[Any, dict[str, Any], list[Any]], Any]
@@ -74,7 +75,7 @@ def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
             refuse_hidden_state(_with(reference, AS_MADE))
         others = case.name != problem.timed_case().name
         reference = replace(reference, redrawn=find_redraws(reference, numbers=others))
-    for changed in _changed(reference):
+    for changed in _changed(reference, *strengthenings(problem)):
         if not _leaves_ties(changed, spec) and _is_bearable(changed):
             try:
                 return _ready(problem, changed, spec)
@@ -88,9 +89,15 @@ def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
     return _ready(problem, _with(as_made, AS_MADE), spec)
 
 
-def _changed(reference: Reference) -> Iterator[Reference]:
-    """With other values, the hardest first; then the same without those that cannot be drawn."""
+def _changed(reference: Reference, strong: tuple[str, ...], steps: int) -> Iterator[Reference]:
+    """With other values, the hardest first; then the same without those that cannot be drawn.
+
+    Before each of them the same with states under which all that it is given matters.
+    """
     names = from_the_hardest(reference.case.distribution)
+    if strong:
+        stronger = replace(reference, strong=strong, steps=steps)
+        yield from (_with(stronger, name) for name in names)
     yield from (_with(reference, name) for name in names)
     held = _unbearable(_with(reference, GIVEN))
     if held:

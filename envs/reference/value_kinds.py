@@ -15,13 +15,13 @@ from typing import Any
 CLUSTERED, IMPULSE, LONG_MEMORY = "clustered", "impulse", "long_memory"
 NEAR_BOUNDARY, NEAR_DEGENERATE = "near_boundary", "near_degenerate"
 ALL_DEGENERATE = "near_degenerate, all"
+DEGENERATE = (NEAR_DEGENERATE, ALL_DEGENERATE)
 VALUE_KINDS = (
     CLUSTERED,
     IMPULSE,
     LONG_MEMORY,
     NEAR_BOUNDARY,
-    NEAR_DEGENERATE,
-    ALL_DEGENERATE,
+    *DEGENERATE,
 )
 """Names of distributions. `near_degenerate, all` is for sums over a whole tensor, which has no
 other rows."""
@@ -129,6 +129,27 @@ def long_memory(value: Any, factor: float) -> Any:
         return (part.double() + (-step if number % 2 else step)).to(part.dtype)
 
     return _some_slices(value, moved, {0, max(0, value.dim() - 1)})
+
+
+def degenerate_states(state: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
+    """What was made positive everywhere and is no parameter (a running variance) is small at some
+    places; offsets that were drawn are small everywhere, else no sum of small values is.
+
+    `made`: buffers as they were made, and None for parameters.
+    """
+    import torch
+
+    def smaller(name: str, value: Any) -> Any:
+        if not value.is_floating_point() or value.dim() != 1 or len(value) < 2:
+            return value
+        buffer = made[name]
+        if buffer is not None and bool((buffer > 0).all()):
+            sizes = torch.tensor(SMALL[:3], dtype=value.dtype)
+            some = torch.rand(value.shape) < 0.25
+            return torch.where(some, value * sizes[torch.randint(3, value.shape)], value)
+        return value * SMALL[2] if buffer is None and name.endswith("bias") else value
+
+    return {name: smaller(name, one) for name, one in state.items()}
 
 
 def _some_slices(value: Any, moved: Callable[[Any, int], Any], axes: set[int] | None = None) -> Any:
