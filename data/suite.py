@@ -9,8 +9,9 @@ from urllib.parse import parse_qsl
 from kernelwright.data.fit import Fitted, fit, parse_bytes
 from kernelwright.data.kernelbench import Choice, load_folder
 from kernelwright.data.starter.suite import SPLITS, dropped_operations, load_starter
-from kernelwright.data.suite_check import Job, is_admitted, read_admissions
+from kernelwright.data.suite_check import Job, as_admitted, read_admissions
 from kernelwright.envs.hardware import memory_bytes
+from kernelwright.envs.reference.mutant_search import without_kept
 from kernelwright.envs.types import Problem
 
 OPTIONS = {
@@ -70,7 +71,7 @@ def load_suite(spec: str) -> Suite:
 def jobs_of(suite: Suite) -> list[Job]:
     """What there is to check of a suite: each problem, with the operations it can do without."""
     dropped = dropped_operations()
-    return [(problem, dropped.get(problem.key, ())) for problem in suite.problems]
+    return [(problem, dropped.get(without_kept(problem).key, ())) for problem in suite.problems]
 
 
 def _options(kind: str, query: str) -> dict[str, str]:
@@ -94,5 +95,5 @@ def _kernelbench(folder: str, admission: str = "", memory: str = "", **options: 
     if not admission:
         return fitted
     admissions = read_admissions(Path(admission))
-    admitted = tuple(one for one in fitted.problems if is_admitted(one, admissions))
-    return replace(fitted, problems=admitted)
+    admitted = (as_admitted(one, admissions) for one in fitted.problems)
+    return replace(fitted, problems=tuple(one for one in admitted if one is not None))

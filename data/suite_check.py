@@ -19,7 +19,7 @@ from typing import Any
 
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.referee import tolerance
-from kernelwright.envs.reference import admission, derive_tolerance, distributions, prepare
+from kernelwright.envs.reference import admission
 from kernelwright.envs.reference.admission import Admission
 from kernelwright.envs.reference.asked import module_process
 from kernelwright.envs.reference.client import (
@@ -27,6 +27,7 @@ from kernelwright.envs.reference.client import (
     ReferenceGoneError,
     ReferenceProcess,
 )
+from kernelwright.envs.reference.mutant_search import with_kept, without_kept
 from kernelwright.envs.types import Problem, content_hash
 
 Job = tuple[Problem, Sequence[str]]
@@ -34,8 +35,21 @@ Job = tuple[Problem, Sequence[str]]
 
 PROBLEMS_PER_PROCESS = 16
 """Starting a process takes as long as checking about so many small problems."""
-CHECK_LIMIT_S = 600.0
+CHECK_LIMIT_S = 1800.0
 """After so long a problem counts as one that does not end."""
+
+
+DECIDING = (
+    *("admission", "applicable_kinds", "derive_tolerance", "distributions", "prepare"),
+    *("bearable_redraws", "redraws", "structure", "unread"),
+    *("value_kinds", "regions", "strong_states"),
+    *("mutant_calls", "mutant_layers", "mutant_loops", "mutant_search", "mutants"),
+)
+"""Modules of envs/reference that decide an admission."""
+
+
+OFTEN_EMPTY = ("failed", "fixed", "kept")
+"""Fields of an admission that are written only where there is something in them."""
 
 
 class StaleAdmissionError(ValueError):
@@ -44,12 +58,13 @@ class StaleAdmissionError(ValueError):
 
 @cache
 def rules() -> str:
-    """What decides an admission, as a hash: how tolerances are made and held, and the battery.
+    """What decides an admission, as a hash: how tolerances are made and held, the battery, mutants.
 
     Of the code without comments, docstrings and imports: words can be mended, and modules moved.
     """
-    deciding = (admission, derive_tolerance, distributions, prepare, tolerance)
-    files = (Path(str(one.__file__)) for one in deciding)
+    folder = Path(str(admission.__file__)).parent
+    files = [Path(str(tolerance.__file__)), *(folder / f"{name}.py" for name in DECIDING)]
+    files = [one for one in files if one.exists()]
     return content_hash(*(_code(file.read_text("utf-8")) for file in files))
 
 
@@ -100,8 +115,8 @@ def write_admissions(path: Path, admissions: Sequence[Admission]) -> None:
     path.write_text("[\n" + ",\n".join(rows) + "\n]\n", encoding="utf-8")
 
 
-def is_admitted(problem: Problem, admissions: dict[str, Admission]) -> bool:
-    """Whether every trivial answer failed on it.
+def as_admitted(problem: Problem, admissions: dict[str, Admission]) -> Problem | None:
+    """The problem with the cases that its admission keeps; None where it was refused.
 
     Raises StaleAdmissionError if none was tried on it as it is, by the rules as they are.
     """
@@ -113,7 +128,7 @@ def is_admitted(problem: Problem, admissions: dict[str, Admission]) -> bool:
             f"{problem.name} was checked with other tolerances or other trivial answers than "
             "today's: check it again"
         )
-    return found.admitted
+    return with_kept(problem, found.kept) if found.admitted else None
 
 
 def read_admissions(path: Path) -> dict[str, Admission]:
@@ -125,7 +140,8 @@ def read_admissions(path: Path) -> dict[str, Admission]:
 
 def _row(found: Admission) -> dict[str, Any]:
     plain: dict[str, Any] = to_plain(found)
-    return {name: value for name, value in plain.items() if name != "failed" or value}
+    del plain["fates"]
+    return {name: value for name, value in plain.items() if name not in OFTEN_EMPTY or value}
 
 
 def _tuples(row: dict[str, Any]) -> dict[str, Any]:
@@ -152,4 +168,5 @@ def _check_in(processes: SimpleQueue[ReferenceProcess | None], job: Job) -> tupl
 
 def _failed(problem: Problem, why: str) -> Admission:
     line = " ".join(why.split())[:300]
-    return Admission(problem=problem.name, key=problem.key, tried=(), accepted=(), failed=line)
+    key = without_kept(problem).key
+    return Admission(problem=problem.name, key=key, tried=(), accepted=(), failed=line)

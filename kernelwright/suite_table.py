@@ -28,6 +28,11 @@ def checked(jobs: Sequence[Job]) -> Iterator[Admission]:
         for one in check_many(jobs):
             if one.failed:
                 print(f"{one.problem}: {one.failed}", file=sys.stderr)
+            for name in one.fixed:
+                print(
+                    f"{one.problem}: {name} decides the outputs' shapes: never another value",
+                    file=sys.stderr,
+                )
             on_done()
             yield one
 
@@ -35,12 +40,14 @@ def checked(jobs: Sequence[Job]) -> Iterator[Admission]:
 def print_table(found: Sequence[Admission]) -> None:
     """A table on a terminal, one plain line per problem elsewhere; then the count."""
     console = Console()
-    table = Table("problem", "tried", "accepts")
+    table = Table("problem", "tried", "mutants", "accepts", "keeps")
     for one in found:
         accepts = ", ".join(one.accepted) or ("could not be tried" if one.failed else "nothing")
-        table.add_row(one.problem, str(len(one.tried)), accepts)
+        keeps = ", ".join(one.kept)
+        table.add_row(one.problem, str(len(one.tried)), str(one.mutants), accepts, keeps)
         if not console.is_terminal:
             line = f"{one.problem} · {len(one.tried)} tried · accepts {accepts}"
+            line += f" · keeps {keeps}" if keeps else ""
             plain = f"{one.problem} · {accepts}" if one.failed else line
             console.print(plain, soft_wrap=True, highlight=False, markup=False)
     if console.is_terminal:

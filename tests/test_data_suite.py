@@ -14,6 +14,7 @@ from kernelwright.data.starter.families import blueprints
 from kernelwright.data.starter.suite import ADMISSION_FILE
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.envs.reference.admission import check_problem
+from kernelwright.envs.reference.mutant_search import without_kept
 from kernelwright.envs.types import Case, Problem, Role
 
 TRAIN = load_suite("starter:train").problems
@@ -100,7 +101,14 @@ def test_loading_the_suite_imports_no_torch() -> None:
 def test_only_admitted_problems_are_loaded() -> None:
     rows = json.loads(ADMISSION_FILE.read_text())
     admitted = {row["key"] for row in rows if not row["accepted"]}
-    assert {problem.key for problem in (*TRAIN, *HELD_OUT)} == admitted
+    assert {without_kept(problem).key for problem in (*TRAIN, *HELD_OUT)} == admitted
+
+
+def test_every_problem_has_the_cases_that_its_admission_keeps() -> None:
+    kept = {row["problem"]: row.get("kept", []) for row in json.loads(ADMISSION_FILE.read_text())}
+    for problem in (*TRAIN, *HELD_OUT):
+        more = problem.cases[len(without_kept(problem).cases) :]
+        assert [one.distribution for one in more] == kept[problem.name]
 
 
 def test_every_problem_was_tried_with_zeros_other_inputs_and_lower_precision() -> None:
@@ -143,6 +151,9 @@ def test_admission_is_of_one_content_only() -> None:
 
 @pytest.mark.parametrize("category", sorted({one.category for one in HELD_OUT}))
 def test_admission_of_a_sample_is_the_committed_one(category: str) -> None:
-    rows = {row["key"]: row for row in json.loads(ADMISSION_FILE.read_text())}
+    rows = {row["problem"]: row for row in json.loads(ADMISSION_FILE.read_text())}
     problem = next(one for one in HELD_OUT if one.category == category)
-    assert check_problem(problem).accepted == tuple(rows[problem.key]["accepted"])
+    found, row = check_problem(problem), rows[problem.name]
+    assert found.accepted == tuple(row["accepted"])
+    assert found.kept == tuple(row.get("kept", ()))
+    assert found.mutants == row["mutants"]

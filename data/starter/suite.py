@@ -10,8 +10,9 @@ from kernelwright.data.starter.blueprint import Blueprint
 from kernelwright.data.starter.families import blueprints
 from kernelwright.data.starter.gpu_sizes import gpu_problem
 from kernelwright.data.starter.split import half_of, is_held_out
-from kernelwright.data.suite_check import is_admitted, read_admissions
+from kernelwright.data.suite_check import as_admitted, read_admissions
 from kernelwright.envs.reference.asked import ours
+from kernelwright.envs.reference.mutant_search import with_kept
 from kernelwright.envs.types import Problem
 
 ADMISSION_FILE = Path(__file__).with_name("admission.json")
@@ -30,13 +31,18 @@ USUAL = "cpu"
 def admitted(sizes: str = USUAL) -> tuple[tuple[Blueprint, Problem], ...]:
     """(blueprint, problem) of every admitted family, timed on these sizes: one of SIZES.
 
-    A problem is admitted at the usual sizes, on which it is checked at all others.
+    A problem is admitted at the usual sizes, on which it is checked at all others. Each has the
+    cases that its admission keeps, at the sizes that it is timed on.
     Raises StaleAdmissionError if a problem is not the one that was checked: `python -m
     scripts.admit` checks all of them again.
     """
     admissions = read_admissions(ADMISSION_FILE)
-    chosen = [one for one in blueprints() if is_admitted(one.problem(), admissions)]
-    found = tuple((blueprint, SIZES[sizes](blueprint)) for blueprint in chosen)
+    rows = [(one, as_admitted(one.problem(), admissions)) for one in blueprints()]
+    found = tuple(
+        (blueprint, with_kept(SIZES[sizes](blueprint), admissions[problem.name].kept))
+        for blueprint, problem in rows
+        if problem is not None
+    )
     ours(problem for _, problem in found)
     return found
 

@@ -1,13 +1,15 @@
 """May a problem enter a suite? Only if every trivial answer fails on it.
 
 A problem that accepts zeros, or the output for other inputs, pays for kernels that compute nothing.
+One that does not tell its module from a mutant of it (mutants.py) pays for kernels that leave
+something out: it keeps the kinds of values that tell them apart, or it is refused.
 Run on the problem's own module, which says what is right; no candidate is involved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,10 +24,20 @@ from kernelwright.envs.reference.module import (
     forward_float64,
     load_reference,
 )
+from kernelwright.envs.reference.mutant_search import (
+    MutantRow,
+    fewest,
+    judge_mutants,
+    without_kept,
+)
 from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.regions import dead_inputs
+from kernelwright.envs.reference.unread import never_changing
 from kernelwright.envs.types import Problem, content_hash
 
 Answer = tuple[str, list[Array]]
+FIRST_SEED, ROUNDS = 1, 6
+"""What passes on the first draw is tried on so many, where arguments are redrawn in each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +52,16 @@ class Admission:
     tried: tuple[str, ...]
     accepted: tuple[str, ...]
     failed: str = ""
+    fixed: tuple[str, ...] = ()
+    """Numbers that are the same in all cases, as the outputs' shapes hang on them."""
     rules: str = ""
     """By which rules it was checked (`rules` of data/suite_check.py)."""
+    kept: tuple[str, ...] = ()
+    """Kinds of values that the problem is checked on besides, for its mutants to fail."""
+    mutants: int = 0
+    """How many mutants of its module were tried, less those that compute the same."""
+    fates: tuple[MutantRow, ...] = field(default=(), compare=False)
+    """What came of each of them; not written to a file."""
 
     @property
     def admitted(self) -> bool:
@@ -49,19 +69,52 @@ class Admission:
 
 
 def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
-    """The battery on the timed case. `dropped` are codes of the problem less one operation."""
+    """The battery on the timed case, and what tells the module from its mutants.
+
+    `dropped` are codes of the problem less one operation. Among what it accepts are mutants that
+    nothing tells apart (`alive:KIND@PLACE`), inputs a region of which does not matter (`dead:x`)
+    and arguments that no draw changes (`unread:x`).
+    """
+    problem = without_kept(problem)
     ready = prepare(problem, problem.timed_case())
-    drawn = ready.reference.draw(1)
+    tried, accepted = _tried(problem, ready, dropped, FIRST_SEED)
+    for seed in range(FIRST_SEED + 1, FIRST_SEED + ROUNDS if ready.reference.redrawn else 0):
+        if accepted:  # one that is right where a flag is not set is none where it is
+            again = _tried(problem, ready, dropped, seed)[1]
+            accepted = [name for name in accepted if name in again]
+    dead = dead_inputs(ready.reference, ready.tolerances, ready.spreads)
+    unread, fixed = never_changing(problem, ready)
+    fates = judge_mutants(problem, ready, unread)
+    return Admission(
+        problem=problem.name,
+        key=problem.key,
+        tried=(*tried, "dead_regions", "unread"),
+        accepted=(
+            *accepted,
+            *(f"dead:{name}" for name in dead),
+            *(f"unread:{name}" for name in unread),
+            *(f"alive:{one.mutant.name}" for one in fates if one.alive and not one.is_tolerated),
+        ),
+        fixed=tuple(fixed),
+        kept=fewest(fates),
+        mutants=sum(not one.equivalent for one in fates),
+        fates=tuple(map(MutantRow.of, fates)),
+    )
+
+
+def _tried(
+    problem: Problem, ready: Ready, dropped: Sequence[str], seed: int
+) -> tuple[list[str], list[str]]:
+    """(names of the trivial answers, of those that pass), on one draw."""
+    drawn = ready.reference.draw(seed)
     expected = _arrays(forward_float64(*drawn))
     kinds = [one.dtype for one in _arrays(forward(*drawn))]
     tried, accepted = [], []
-    for name, answer in _battery(problem, ready.reference, drawn, expected, dropped):
+    for name, answer in _battery(problem, ready.reference, drawn, expected, dropped, seed):
         tried.append(name)
         if _passes(answer, expected, kinds, ready):
             accepted.append(name)
-    return Admission(
-        problem=problem.name, key=problem.key, tried=tuple(tried), accepted=tuple(accepted)
-    )
+    return tried, accepted
 
 
 def fingerprint(problem: Problem) -> str:
@@ -82,26 +135,28 @@ def _battery(
     drawn: tuple[Any, dict[str, Any], list[Any]],
     expected: list[Array],
     dropped: Sequence[str],
+    seed: int,
 ) -> Iterable[Answer]:
     import torch
 
     model, state, arguments = drawn
     yield "zeros", [np.zeros_like(one) for one in expected]
-    others = _arrays(forward_float64(*reference.draw(2)))
+    others = _arrays(forward_float64(*reference.draw(seed + 1)))
     yield "constant", [np.full_like(one, one.mean()) for one in others]
     tensors = [array_of(one) for one in arguments if isinstance(one, torch.Tensor)]
     for number, tensor in enumerate(tensors):
         yield f"input_{number}", [_fit(tensor, one) for one in expected]
     yield "other_inputs", others
     if state:
-        other = reference.draw(2)[1]
+        other = reference.draw(seed + 1)[1]
         yield "other_weights", _arrays(forward_float64(model, other, arguments))
     rounded = [_to_bfloat16(one) for one in arguments]
     if any(one is not kept for one, kept in zip(rounded, arguments, strict=True)):
         yield "bfloat16_inputs", _arrays(forward_float64(model, state, rounded))
     for number, code in enumerate(dropped):
         smaller = load_reference(replace(problem, code=code), reference.case)
-        yield f"dropped_{number}", _arrays(forward_float64(*smaller.draw(1)))
+        smaller = replace(smaller, held=reference.held, redrawn=reference.redrawn)
+        yield f"dropped_{number}", _arrays(forward_float64(*smaller.draw(seed)))
 
 
 def _to_bfloat16(value: Any) -> Any:

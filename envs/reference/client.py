@@ -31,7 +31,6 @@ from kernelwright.envs.referee.roofline import Work
 from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.tolerance import Array, Expected
 from kernelwright.envs.reference.admission import Admission
-from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.reference.module import Shapes
 from kernelwright.envs.reference.on_meta import OnMeta
 from kernelwright.envs.replay.device_memory import DeviceFullError
@@ -64,8 +63,8 @@ class ReferenceGoneError(RuntimeError):
 
 @dataclass(frozen=True)
 class Loaded:
-    """A problem as the reference process knows it; one entry a case, of which it has one more than
-    the problem names: the timed sizes with other values, beside which nothing is told apart."""
+    """A problem as the reference process knows it; one entry a case, of which it has more than the
+    problem names (`judged_cases`): the timed sizes with other values, which nothing else tells."""
 
     problem: Problem
     cases: tuple[Case, ...]
@@ -90,7 +89,8 @@ class Loaded:
     @property
     def other(self) -> int:
         """The case with the timed sizes and other values; the timed one where there is none."""
-        return len(self.cases) - 1 if len(self.cases) > len(self.problem.cases) else self.timed
+        own = len(self.problem.cases)
+        return own if len(self.cases) > own else self.timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +292,7 @@ class ReferenceProcess(RoundPeer):
         answer, _ = self.ask(request)
         tolerances = [[Tolerance(**one) for one in case] for case in answer["tolerances"]]
         specs = [_spec(one) for one in answer["specs"]]
-        cases = judged_cases(problem)
+        cases = tuple(from_plain(Case, one) for one in answer["cases"])
         return Loaded(problem, cases, specs, tolerances, answer["spreads"], precision)
 
     def draw(self, loaded: Loaded, case: int, seed: int) -> Draw:

@@ -7,10 +7,11 @@ branch for small values where all of them are small.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kernelwright.envs.reference import value_kinds as kinds
 from kernelwright.envs.types import Case, Problem, Role
 
 SPREAD = 0.3
@@ -25,7 +26,10 @@ SAMPLE = 1024
 """Values that a tensor begins with, most of which show already that it is no mask."""
 LONG = 8
 """Rows of so many values are in order by chance once in forty thousand times."""
-LARGER, TWICE, OTHER_NUMBER = 8.0, 2.0, 1.25
+LEAST_SHARE = 0.5
+"""A constant between this and 1 is a share of something that may grow without end above 1."""
+LARGER, TWICE = 8.0, 2.0
+IMPULSE = 256.0
 FEW_SHARE = 1e-4
 """At most so many of the values, where all others are as the problem draws them; four of a small
 tensor."""
@@ -38,8 +42,9 @@ class Distribution:
 
     `few`: only so few of them that no sample of the values shows it; `each`: all of them, and no
     rows. `states`: what a kernel could take for a constant is drawn: parameters, buffers
-    (`drawn_states`), and arguments that are one number over and over. `numbers`: so are those that
-    are no tensors. `gentler` is what a module is asked that cannot bear this.
+    (`drawn_states`), and arguments that are one number over and over. `kind`: what is changed
+    instead, of `CHANGES` (envs/reference/value_kinds.py). `gentler` is what a module is asked that
+    cannot bear this. Arguments of another kind are drawn by envs/reference/structure.py.
     """
 
     factor: float = 1.0
@@ -48,20 +53,20 @@ class Distribution:
     few: bool = False
     each: bool = False
     states: bool = True
-    numbers: bool = False
+    kind: str = ""
     gentler: str = "given"
 
     def changed(self, value: Any) -> Any:
         """An argument of `forward` as this distribution has it; what is no value, as it is."""
-        if isinstance(value, float):
-            return value * OTHER_NUMBER if self.numbers else value
         if not is_float(value):
-            return thinned(value) if self.special and not (self.few or self.each) else value
+            return value
         if self.states and value.numel() > 1 and is_constant(value):
             return drawn(value)
-        same = (self.factor, self.offset, self.special) == (1.0, 0.0, ())
+        same = (self.factor, self.offset, self.special, self.kind) == (1.0, 0.0, (), "")
         if same or is_mask(value):
             return value
+        if self.kind:
+            return in_order_of(value, kinds.CHANGES[self.kind](value, self.factor))
         if self.few:
             return in_order_of(value, with_few(value, self._moved))
         moved = self._moved(value.reshape(-1)).view_as(value) if self.each else self._moved(value)
@@ -81,16 +86,35 @@ FEW = {
     f"{OTHERS}, positive": Distribution(LARGER, special=POSITIVE, gentler="a few twice as large"),
     "a few twice as large": Distribution(TWICE),
 }
+KINDS = {
+    kinds.CLUSTERED: Distribution(
+        LARGER, kind=kinds.CLUSTERED, gentler=f"{kinds.CLUSTERED}, twice as large"
+    ),
+    f"{kinds.CLUSTERED}, twice as large": Distribution(TWICE, kind=kinds.CLUSTERED),
+    kinds.IMPULSE: Distribution(IMPULSE, kind=kinds.IMPULSE, gentler=f"{kinds.IMPULSE}, smaller"),
+    f"{kinds.IMPULSE}, smaller": Distribution(LARGER, kind=kinds.IMPULSE),
+    kinds.LONG_MEMORY: Distribution(
+        LARGER, kind=kinds.LONG_MEMORY, gentler=f"{kinds.LONG_MEMORY}, smaller"
+    ),
+    f"{kinds.LONG_MEMORY}, smaller": Distribution(TWICE, kind=kinds.LONG_MEMORY),
+    kinds.NEAR_BOUNDARY: Distribution(
+        LARGER, kind=kinds.NEAR_BOUNDARY, gentler=f"{kinds.NEAR_BOUNDARY}, within range"
+    ),
+    f"{kinds.NEAR_BOUNDARY}, within range": Distribution(kind="within_range"),
+    kinds.NEAR_DEGENERATE: Distribution(kind=kinds.NEAR_DEGENERATE),
+    kinds.ALL_DEGENERATE: Distribution(kind=kinds.ALL_DEGENERATE),
+}
+"""What only shows on few inputs (envs/reference/value_kinds.py)."""
 DISTRIBUTIONS = {
     AS_MADE: Distribution(states=False),
     GIVEN: Distribution(),
-    "scaled": Distribution(LARGER, numbers=True, gentler="scaled, numbers as given"),
-    "scaled, numbers as given": Distribution(LARGER),
+    "scaled": Distribution(LARGER),
     "shifted": Distribution(offset=-1.5),
     "near_zero": Distribution(factor=0.1),
     "special": Distribution(special=SPECIAL, gentler="special, none negative"),
     "special, none negative": Distribution(special=NOT_NEGATIVE, gentler="special, positive"),
     "special, positive": Distribution(special=POSITIVE),
+    **KINDS,
     **{name: replace(one, few=True) for name, one in FEW.items()},
     **{f"each: {name}": replace(one, each=True) for name, one in FEW.items()},
 }
@@ -102,7 +126,7 @@ def from_the_hardest(name: str) -> list[str]:
     """A distribution and those that ask for less, down to what the problem draws.
 
     >>> from_the_hardest("scaled")
-    ['scaled', 'scaled, numbers as given', 'given']
+    ['scaled', 'given']
     """
     found = [name]
     while found[-1] not in (GIVEN, AS_MADE):
@@ -110,20 +134,27 @@ def from_the_hardest(name: str) -> list[str]:
     return found
 
 
-def judged_cases(problem: Problem) -> tuple[Case, ...]:
-    """The problem's cases, and one more: the timed sizes with other values than are timed.
+def judged_cases(problem: Problem, applicable: Sequence[str] = ()) -> tuple[Case, ...]:
+    """The problem's cases, and more: the timed sizes with other values than are timed.
 
     A kernel can tell by its sizes that it is timed, and by a sample of its values: while all of
     them were others here, 64 told, and what was left out where they lay in [0, 1) was five times as
     fast and `correct`. So only a few are, at places that nobody knows who has not read all.
-    Who judges by another's rule (`AS_MADE`) asks for nothing more.
+    `applicable` are the kinds of values that the module's graph can show: a case for each, but for
+    a problem whose own cases name some already. Who judges by another's rule (`AS_MADE`) asks for
+    nothing more.
     """
     timed = problem.timed_case()
     if timed.distribution == AS_MADE:
         return problem.cases
-    name = f"{timed.name}, other values"
-    other = replace(timed, name=name, distribution=OTHERS, role=Role.HELD_OUT)
-    return (*problem.cases, other)
+    names = [("other values", OTHERS)]
+    if not any(one.distribution in KINDS for one in problem.cases):
+        names += [(kind, kind) for kind in applicable]
+    more = (
+        replace(timed, name=f"{timed.name}, {name}", distribution=kind, role=Role.HELD_OUT)
+        for name, kind in names
+    )
+    return (*problem.cases, *more)
 
 
 def is_float(value: Any) -> bool:
@@ -165,22 +196,6 @@ def is_sorted(value: Any) -> bool:
         return False
     ascending = value[..., :-1] <= value[..., 1:]
     return bool(ascending[..., :2].all()) and bool(ascending.all())
-
-
-def thinned(value: Any) -> Any:
-    """Flags that are all set, or counts that are all the same, with some of them off, or lower, one
-    at least: a mask that lets everything through, lengths of which none is short."""
-    import torch
-
-    if not isinstance(value, torch.Tensor) or value.numel() < 2 or not is_constant(value):
-        return value
-    largest = int(value.reshape(-1)[0])
-    some = torch.rand(value.shape) < ZEROED_SHARE
-    some.view(-1)[torch.randint(some.numel(), ())] = True
-    if value.dtype == torch.bool:
-        return value & ~some
-    lower = torch.randint(1, max(2, largest), value.shape, dtype=value.dtype)
-    return torch.where(some, lower.clamp(max=largest), value)
 
 
 def with_special(value: Any, special: tuple[float, ...] = SPECIAL) -> Any:
@@ -239,13 +254,17 @@ def drawn_states(state: dict[str, Any], parameters: Collection[str]) -> dict[str
 
 
 def drawn(tensor: Any) -> Any:
-    """A constant becomes values of the size of one; what is positive stays so (a variance)."""
+    """A constant becomes values of the size of one; what is positive stays so (a variance), and so
+    does what is between 0 and 1 (a decay)."""
     import torch
 
     if not is_float(tensor) or tensor.numel() == 0 or not tensor.isfinite().all():
         return tensor
     noise = torch.randn(tensor.shape) * SPREAD
-    if is_constant(tensor):
+    constant = is_constant(tensor)
+    if (tensor > LEAST_SHARE * constant).all() and (tensor < 1).all():  # a decay: never above 1
+        return (tensor.double().logit() + noise).sigmoid().to(tensor.dtype)
+    if constant:
         sign = tensor.reshape(-1)[0].sign()
         return (noise if sign == 0 else sign * noise.exp()).to(tensor.dtype)
     if (tensor >= 0).all() and (tensor > 0).any():

@@ -27,6 +27,9 @@ from kernelwright.envs.reference.distributions import (
     is_float,
 )
 from kernelwright.envs.reference.settings import replaced, settings
+from kernelwright.envs.reference.strong_states import strengthened
+from kernelwright.envs.reference.structure import NOTHING, Redrawn
+from kernelwright.envs.reference.value_kinds import DEGENERATE, degenerate_states
 from kernelwright.envs.types import Case, Problem
 
 EXACT_INT = 1 << 53
@@ -69,12 +72,18 @@ class Reference:
     """One case of a problem, loaded: the module, and how to draw its inputs.
 
     `held`: names of states, and numbers of arguments, that keep the values that they are made with.
+    `redrawn`: arguments that are the same whenever they are made, and are drawn here.
+    `strong`: changes of the state (`STRENGTHENINGS`) under which all that it is given matters, over
+    so many `steps`.
     """
 
     case: Case
     namespace: dict[str, Any]
     names: tuple[str, ...]
     held: frozenset[str | int] = frozenset()
+    redrawn: Redrawn = NOTHING
+    strong: tuple[str, ...] = ()
+    steps: int = 0
 
     def draw(self, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
         """(module, its state by name, forward's arguments), all fresh from `seed`."""
@@ -83,9 +92,10 @@ class Reference:
         torch.manual_seed(seed)
         model = self.namespace["Model"](*self.init()).eval()
         distribution = DISTRIBUTIONS[self.case.distribution]
+        made = self.redrawn.changed(self.namespace["get_inputs"](), seed)
         arguments = [
             one if number in self.held else distribution.changed(one)
-            for number, one in enumerate(self.namespace["get_inputs"]())
+            for number, one in enumerate(made)
         ]
         arguments = [
             one.contiguous() if isinstance(one, torch.Tensor) else _in_float32(one)
@@ -95,8 +105,19 @@ class Reference:
         if distribution.states:
             kept = {name: one for name, one in state.items() if name in self.held}
             parameters = dict(model.named_parameters(remove_duplicate=False))
+            buffers = {name: None if name in parameters else one for name, one in state.items()}
             state = drawn_states(state, parameters) | kept
+            state = strengthened(model, state, arguments, self.strong, self.steps) | kept
+            if distribution.kind in DEGENERATE:
+                state = degenerate_states(state, buffers) | kept
         return model, state, arguments
+
+    def made(self, seed: int) -> list[Any]:
+        """What `get_inputs` makes, of another seed than `draw` has it, as it is."""
+        import torch
+
+        torch.manual_seed(seed)
+        return list(self.namespace["get_inputs"]())
 
     def init(self) -> list[Any]:
         """What the module is made with."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.referee.layout import NUMPY_TYPES
+from kernelwright.envs.reference.bearable_redraws import find_redraws
 from kernelwright.envs.reference.derive_tolerance import NoiseError, case_tolerances, output_spreads
 from kernelwright.envs.reference.distributions import (
     AS_MADE,
@@ -26,6 +27,7 @@ from kernelwright.envs.reference.distributions import (
     from_the_hardest,
     is_float,
 )
+from kernelwright.envs.reference.hidden_state import refuse_hidden_state
 from kernelwright.envs.reference.module import (
     ProblemError,
     Reference,
@@ -36,6 +38,7 @@ from kernelwright.envs.reference.module import (
     load_reference,
     refuse_random,
 )
+from kernelwright.envs.reference.regions import strengthenings
 from kernelwright.envs.types import Case, Problem, Tolerance
 
 Way = Callable[[Any, dict[str, Any], list[Any]], Any]
@@ -66,18 +69,35 @@ def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
     _comparable(spec)
     if first:
         refuse_random(_with(reference, AS_MADE))
-    for changed in _changed(reference):
+    as_made = reference
+    if case.distribution != AS_MADE:
+        if first:
+            refuse_hidden_state(_with(reference, AS_MADE))
+        others = case.name != problem.timed_case().name
+        reference = replace(reference, redrawn=find_redraws(reference, numbers=others))
+    for changed in _changed(reference, *strengthenings(problem)):
         if not _leaves_ties(changed, spec) and _is_bearable(changed):
             try:
                 return _ready(problem, changed, spec)
             except NoiseError:
                 pass
-    return _ready(problem, _with(reference, AS_MADE), spec)
+    if reference.redrawn:
+        try:
+            return _ready(problem, _with(reference, AS_MADE), spec)
+        except NoiseError:
+            pass
+    return _ready(problem, _with(as_made, AS_MADE), spec)
 
 
-def _changed(reference: Reference) -> Iterator[Reference]:
-    """With other values, the hardest first; then the same without those that cannot be drawn."""
+def _changed(reference: Reference, strong: tuple[str, ...], steps: int) -> Iterator[Reference]:
+    """With other values, the hardest first; then the same without those that cannot be drawn.
+
+    Before each of them the same with states under which all that it is given matters.
+    """
     names = from_the_hardest(reference.case.distribution)
+    if strong:
+        stronger = replace(reference, strong=strong, steps=steps)
+        yield from (_with(stronger, name) for name in names)
     yield from (_with(reference, name) for name in names)
     held = _unbearable(_with(reference, GIVEN))
     if held:
@@ -102,7 +122,7 @@ def _with(reference: Reference, distribution: str) -> Reference:
 
 
 def _ready(problem: Problem, reference: Reference, spec: CaseSpec) -> Ready:
-    if DISTRIBUTIONS[reference.case.distribution].numbers:
+    if reference.redrawn.numbers:
         spec = reference.spec()
     spreads = output_spreads(reference, spec.outputs)
     return Ready(reference, spec, case_tolerances(problem, reference, spec, spreads), spreads)

@@ -39,6 +39,7 @@ from kernelwright.envs.referee.layout import (
 )
 from kernelwright.envs.referee.tolerance import Array, Expected, overflowed
 from kernelwright.envs.reference.admission import check_problem, fingerprint
+from kernelwright.envs.reference.applicable_kinds import applicable_kinds
 from kernelwright.envs.reference.derive_tolerance import NUDGE, nudge
 from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.reference.heap import Heap
@@ -134,7 +135,7 @@ class ReferenceServer:
     def load(
         self, problem: dict[str, Any], precision: str = Precision.IEEE
     ) -> tuple[dict[str, Any], list[int]]:
-        """The spec and the tolerances of every case. Rounds on a GPU have this precision."""
+        """The cases, and the spec and tolerances of each. Rounds on a GPU have this precision."""
         self.precision = Precision(precision)
         self.loaded.clear()
         self.aims.clear()
@@ -142,13 +143,14 @@ class ReferenceServer:
         self.heap.give_back()  # what the problem before it needed
         give_back_device()
         noun = from_plain(Problem, problem)
-        cases = judged_cases(noun)
+        cases = judged_cases(noun, applicable_kinds(noun))
         ready = [prepare(noun, case, first=number == 0) for number, case in enumerate(cases)]
         if self.precision is Precision.TF32:
             ready = [with_tf32(noun, one) for one in ready]
         self.loaded = {noun.key: ready}
         self.heap.give_back()  # what preparing it needed: its rounds need less
         plain = {
+            "cases": [to_plain(one) for one in cases],
             "specs": [to_plain(one.spec) for one in ready],
             "tolerances": [to_plain(one.tolerances) for one in ready],
             "spreads": [one.spreads for one in ready],

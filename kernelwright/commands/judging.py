@@ -114,7 +114,10 @@ def check(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
-    """Try trivial answers on every problem. Exit code 1 if one is accepted, or cannot be tried."""
+    """Try trivial answers on every problem, and mutants of its module.
+
+    Exit code 1 if one is accepted, or a problem cannot be tried.
+    """
     from kernelwright.data.suite import jobs_of, load_suite
     from kernelwright.data.suite_check import write_admissions
     from kernelwright.envs.codec import to_plain

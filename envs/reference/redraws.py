@@ -1,0 +1,271 @@
+"""Redraws: other values for an argument that mean the same kind of thing, by their names.
+
+Each keeps the dtype, the shape, the range and what a kernel may rely on (that no index comes twice,
+that offsets ascend and end where they did, that every row of a mask lets something through), and
+varies the rest, by PyTorch's generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kernelwright.envs.reference.distributions import (
+    drawn,
+    in_order_of,
+    is_constant,
+    is_symmetric,
+)
+
+SHARES = (0.1, 0.9)
+"""Between these lies the share of a row of a mask that is set."""
+LARGEST_TABLE = 1 << 24
+"""Values up to which a table of other names for them is made."""
+
+Redraw = Callable[[Any], Any]
+
+
+def _along(value: Any) -> int:
+    """The last dimension along which it varies."""
+    for dim in reversed(range(value.dim())):
+        if bool((value != value.narrow(dim, 0, 1)).any()):
+            return dim
+    return int(value.dim()) - 1
+
+
+def lines_of(value: Any) -> Any:
+    """Its lines along that dimension, as the last."""
+    return value.movedim(_along(value), -1)
+
+
+def _on_lines(redraw: Redraw) -> Redraw:
+    """The redraw of lines, as one of tensors."""
+
+    def changed(value: Any) -> Any:
+        return redraw(lines_of(value)).movedim(-1, _along(value)).contiguous().to(value.dtype)
+
+    return changed
+
+
+def ascends(lines: Any) -> bool:
+    """Whether each line is in ascending order."""
+    return bool((lines[..., :-1] <= lines[..., 1:]).all())
+
+
+def _order(shape: Any) -> Any:
+    """A permutation for each line of this shape."""
+    import torch
+
+    return torch.rand(shape).argsort(dim=-1)
+
+
+def shuffled(lines: Any) -> Any:
+    """Each line in an order of its own: the same values, as often."""
+    return lines.gather(-1, _order(lines.shape))
+
+
+def _within(value: Any) -> Any:
+    """Any integers between the least and the largest, of each line along the longest dimension."""
+    import torch
+
+    dim = max(range(value.dim()), key=lambda one: int(value.shape[one]))
+    low, high = value.amin(dim, keepdim=True).long(), value.amax(dim, keepdim=True).long()
+    share = torch.rand(value.shape, dtype=torch.float64)
+    return (low + (share * (high - low + 1)).long()).to(value.dtype)
+
+
+def _relabelled(value: Any) -> Any:
+    """Other integers for those there are, of each line along the longer dimension: what was the
+    same stays the same."""
+    import torch
+
+    lines = value if value.shape[0] <= value.shape[1] else value.mT
+    found = []
+    for line in lines.long():
+        low, high = int(line.min()), int(line.max())
+        if high - low >= LARGEST_TABLE:
+            return value
+        found.append(torch.randperm(high - low + 1)[line - low] + low)
+    changed = torch.stack(found)
+    changed = changed[:, torch.randperm(changed.shape[1])]
+    return (
+        (changed if value.shape[0] <= value.shape[1] else changed.mT).contiguous().to(value.dtype)
+    )
+
+
+def _ascending(count: Any, low: Any, high: Any, strict: bool) -> Any:
+    """Sorted lines of this shape between `low` and `high`, both of them allowed, of one each."""
+    import torch
+
+    places = torch.arange(count[-1]) if strict else torch.zeros(count[-1], dtype=torch.int64)
+    room = (high - low - places[-1]).clamp(min=0) if count[-1] else high - low
+    share = torch.rand(count, dtype=torch.float64).sort(dim=-1).values
+    return low + (share * (room + 1)).long() + places
+
+
+def _is_strict(lines: Any) -> bool:
+    return bool((lines.diff(dim=-1) > 0).all())
+
+
+def _sorted(lines: Any) -> Any:
+    """Each line ascends between its ends as given; no value comes twice where none did."""
+    low, high = lines[..., :1].long(), lines[..., -1:].long()
+    return _ascending(lines.shape, low, high, _is_strict(lines))
+
+
+def _offsets(lines: Any) -> Any:
+    """The same with both ends kept."""
+    import torch
+
+    strict = int(_is_strict(lines))
+    low, high = lines[..., :1].long() + strict, lines[..., -1:].long() - strict
+    inner = _ascending((*lines.shape[:-1], lines.shape[-1] - 2), low, high, bool(strict))
+    return torch.cat([lines[..., :1].long(), inner, lines[..., -1:].long()], dim=-1)
+
+
+def _starts(lines: Any) -> Any:
+    """Offsets without their end, which lies one step behind the last."""
+    import torch
+
+    end = lines[..., -1:] * 2 - lines[..., -2:-1]
+    return _offsets(torch.cat([lines, end], dim=-1))[..., :-1]
+
+
+def _segments(lines: Any) -> Any:
+    """Ascending ids, each there at least once, as often as chance has it."""
+    import torch
+
+    ids = (lines[..., -1:] - lines[..., :1]).long()
+    rank = _order((*lines.shape[:-1], lines.shape[-1] - 1)).argsort(dim=-1)
+    steps = (rank < ids).long().cumsum(dim=-1)
+    return lines[..., :1].long() + torch.cat([torch.zeros_like(steps[..., :1]), steps], dim=-1)
+
+
+def _counts(value: Any) -> Any:
+    """Numbers of one or more with the same sum."""
+    import torch
+
+    total = int(value.sum())
+    ends = torch.tensor([0, total])
+    cuts = _ascending((value.numel() - 1,), ends[:1] + 1, ends[1:] - 1, strict=True)
+    return torch.cat([ends[:1], cuts, ends[1:]]).diff().reshape(value.shape).to(value.dtype)
+
+
+def _smaller(value: Any) -> Any:
+    """A constant becomes numbers from one, or minus one, up to it."""
+    import torch
+
+    number = int(value.reshape(-1)[0])
+    sign = 1 if number > 0 else -1
+    return (torch.randint(1, abs(number) + 1, value.shape) * sign).to(value.dtype)
+
+
+def _smaller_but_one(value: Any) -> Any:
+    import torch
+
+    found = _smaller(value).reshape(-1)
+    found[int(torch.randint(len(found), ()))] = value.reshape(-1)[0]
+    return found.reshape(value.shape)
+
+
+def _two_values(value: Any) -> tuple[Any, Any]:
+    """The lower and the higher of a tensor with two values; 0 and 1 of one without."""
+    low, high = value.min(), value.max()
+    return (low, high) if bool(low != high) else (value.new_tensor(0), value.new_tensor(1))
+
+
+def _flags(value: Any) -> Any:
+    """Any of the two values anywhere; a row has at least one of each that it had, a diagonal of one
+    value stays, and a symmetric matrix is symmetric."""
+    import torch
+
+    low, high = _two_values(value)
+    given = value == high
+    if value.numel() == 1:
+        return torch.where(torch.rand(value.shape) < 0.5, high, low)
+    dim = max(dim for dim, size in enumerate(value.shape) if size > 1)
+    lines = given.movedim(dim, -1)
+    share = torch.rand((*lines.shape[:-1], 1)) * (SHARES[1] - SHARES[0]) + SHARES[0]
+    found = torch.rand(lines.shape) < share
+    order = _order(lines.shape)
+    found.scatter_(-1, order[..., :1], found.gather(-1, order[..., :1]) | lines.any(-1, True))
+    last = found.gather(-1, order[..., -1:]) & lines.all(-1, True)
+    found.scatter_(-1, order[..., -1:], last)
+    found = found.movedim(-1, dim)
+    if value.dim() > 1 and value.shape[-1] == value.shape[-2]:
+        found = _as_matrices(given, found)
+    return torch.where(found, high, low).contiguous()
+
+
+def _as_matrices(given: Any, found: Any) -> Any:
+    """With the diagonal where that is of one value, and symmetric where those given are."""
+    diagonal = given.diagonal(dim1=-2, dim2=-1)
+    if not is_constant(given) and is_symmetric(given):
+        found = found.triu() | found.triu(1).mT
+    if bool((diagonal == diagonal[..., :1]).all()):
+        found.diagonal(dim1=-2, dim2=-1).copy_(diagonal)
+    return found
+
+
+def _one_flag(value: Any) -> Any:
+    """A single one of the other value."""
+    import torch
+
+    low, high = _two_values(value)
+    found = value.clone().reshape(-1)
+    place = int(torch.randint(len(found), ()))
+    found[place] = low if bool(found[place] == high) else high
+    return found.reshape(value.shape)
+
+
+def _one_hot(value: Any) -> Any:
+    """The place of the higher value in each row anew."""
+    import torch
+
+    low, high = _two_values(value)
+    places = torch.randint(value.shape[-1], (*value.shape[:-1], 1))
+    found = torch.zeros(value.shape, dtype=torch.bool).scatter_(-1, places, True)
+    return torch.where(found, high, low)
+
+
+def _rows_shuffled(value: Any) -> Any:
+    """The rows of each matrix in another order."""
+    if value.dim() < 2:
+        return shuffled(value)
+    order = _order((*value.shape[:-2], value.shape[-2]))
+    return value.gather(-2, order.unsqueeze(-1).expand(value.shape))
+
+
+def _moved(value: Any) -> Any:
+    """Floats within a share of what they are; which of them are infinite is drawn as flags are."""
+    import torch
+
+    finite = value.isfinite()
+    if is_constant(value):
+        return drawn(value)
+    if not bool(finite.any()) or value.isnan().any():
+        return value
+    if bool(finite.all()):
+        return in_order_of(value, drawn(value))
+    filled = torch.where(finite, value, value[finite].mean())
+    hidden = _flags(~finite)
+    return torch.where(hidden, value[~finite][0], drawn(filled))
+
+
+REDRAWS: dict[str, Redraw] = {
+    "shuffled": _on_lines(shuffled),
+    "within": _within,
+    "relabelled": _relabelled,
+    "sorted": _on_lines(_sorted),
+    "offsets": _on_lines(_offsets),
+    "starts": _on_lines(_starts),
+    "segments": _on_lines(_segments),
+    "counts": _counts,
+    "smaller": _smaller,
+    "smaller, one as given": _smaller_but_one,
+    "flags": _flags,
+    "one flag": _one_flag,
+    "one-hot": _one_hot,
+    "rows shuffled": _rows_shuffled,
+    "moved": _moved,
+}

@@ -1,0 +1,211 @@
+"""Kinds of values that show what a kernel leaves out: places and sizes are drawn, the rest is as
+the problem draws it.
+
+A sum that is sampled, a recurrence cut to its last steps, an epsilon or an iteration left out show
+on few inputs only. Each kind changes a small share of a tensor, so that no small sample of it tells
+that it was changed; each draw has every change of its kind, so that one draw's tolerance holds for
+all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+CLUSTERED, IMPULSE, LONG_MEMORY = "clustered", "impulse", "long_memory"
+NEAR_BOUNDARY, NEAR_DEGENERATE = "near_boundary", "near_degenerate"
+ALL_DEGENERATE = "near_degenerate, all"
+DEGENERATE = (NEAR_DEGENERATE, ALL_DEGENERATE)
+VALUE_KINDS = (
+    CLUSTERED,
+    IMPULSE,
+    LONG_MEMORY,
+    NEAR_BOUNDARY,
+    *DEGENERATE,
+)
+"""Names of distributions. `near_degenerate, all` is for sums over a whole tensor, which has no
+other rows."""
+
+BLOCK_SHARE, FLAT_BLOCK_SHARE = 32, 256
+"""One in so many places along an axis is in a block; in a tensor with a single axis."""
+PLACES = ("first", "last", "any", "any")
+"""Where blocks lie along each axis."""
+VECTORS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
+"""Kernels take so many elements at a time; what is left over lies at the end."""
+
+SMALL = (2.0**-8, 2.0**-10, 2.0**-13, 2.0**-20, 2.0**-44)
+"""Of these sizes the variance of a row is near 1e-5, 1e-6, 1e-8, 1e-12, and its norm near 1e-12."""
+SMALLEST_OF_HALF = 2.0**-10
+"""Smaller values lose their digits in float16."""
+
+IMPULSES = 2
+"""For each axis."""
+EARLY_SHARE = 16
+"""One in so many places along an axis is early."""
+
+
+def clustered(value: Any, factor: float) -> Any:
+    """The mass of the sums lies in blocks: some first, some last, some at any place of each axis.
+
+    A block's values are larger by `factor` and have one sign, which is positive where all are.
+    """
+    import torch
+
+    found, signed = _copy(value), bool((value < 0).any())
+    share = BLOCK_SHARE if value.dim() > 1 else FLAT_BLOCK_SHARE
+    for axis in _long_axes(value):
+        for place in PLACES:
+            box = tuple(
+                _block(count, place if one == axis else "any", share)
+                for one, count in enumerate(value.shape)
+            )
+            moved = value[box].abs() * factor
+            negative = signed and bool(torch.rand(()) < 0.5)
+            found[box] = -moved if negative else moved
+    return found
+
+
+def impulse(value: Any, factor: float) -> Any:
+    """Single values are larger than usual ones by `factor`, early along one axis each."""
+    import torch
+
+    found, signed = _copy(value), bool((value < 0).any())
+    size = value.double().square().mean().sqrt() * factor
+    for axis in _long_axes(value):
+        for _ in range(IMPULSES):
+            place = [int(torch.randint(count, ())) for count in value.shape]
+            place[axis] = int(torch.randint(max(1, value.shape[axis] // EARLY_SHARE), ()))
+            negative = signed and bool(torch.rand(()) < 0.5)
+            found[tuple(place)] = -size if negative else size
+    return found
+
+
+def near_degenerate(value: Any, factor: float) -> Any:
+    """Some slices along each axis are so small that an epsilon shows."""
+    return _some_slices(value, lambda part, number: part * (factor * _small(part, number)))
+
+
+def all_degenerate(value: Any, factor: float) -> Any:
+    """The whole tensor is."""
+    import torch
+
+    return value * (factor * _small(value, int(torch.randint(len(SMALL), ()))))
+
+
+def near_boundary(value: Any, factor: float) -> Any:
+    """Some slices along each axis are larger by `factor` and more, some near one, some near 0."""
+    import torch
+
+    def moved(part: Any, number: int) -> Any:
+        near_one = part.sign() * (1 - torch.rand_like(part) * 2.0**-8)
+        return [near_one, part * factor, part * (2 * factor), part / 64][number % 4]
+
+    return _some_slices(value, moved)
+
+
+def within_range(value: Any, _: float) -> Any:
+    """Some slices along each axis are near the ends of the range that the values have."""
+    import torch
+
+    low, high = value.min(), value.max()
+
+    def moved(part: Any, number: int) -> Any:
+        inward = (high - low) * 2.0**-8 * torch.rand_like(part)
+        return high - inward if number % 2 else low + inward
+
+    return _some_slices(value, moved)
+
+
+def long_memory(value: Any, factor: float) -> Any:
+    """Some slices along the first and the last axis are moved up by `factor` of their deviations,
+    some down: gates stay open, or shut. Values that are never negative come near the largest."""
+    signed = bool((value < 0).any())
+    step = value.double().square().mean().sqrt() * factor
+    high = value.max()
+
+    def moved(part: Any, number: int) -> Any:
+        if not signed:
+            return high - (high - part) / (8 * factor)
+        return (part.double() + (-step if number % 2 else step)).to(part.dtype)
+
+    return _some_slices(value, moved, {0, max(0, value.dim() - 1)})
+
+
+def degenerate_states(state: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
+    """What was made positive everywhere and is no parameter (a running variance) is small at some
+    places; offsets that were drawn are small everywhere, else no sum of small values is.
+
+    `made`: buffers as they were made, and None for parameters.
+    """
+    import torch
+
+    def smaller(name: str, value: Any) -> Any:
+        if not value.is_floating_point() or value.dim() != 1 or len(value) < 2:
+            return value
+        buffer = made[name]
+        if buffer is not None and bool((buffer > 0).all()):
+            sizes = torch.tensor(SMALL[:3], dtype=value.dtype)
+            some = torch.rand(value.shape) < 0.25
+            return torch.where(some, value * sizes[torch.randint(3, value.shape)], value)
+        return value * SMALL[2] if buffer is None and name.endswith("bias") else value
+
+    return {name: smaller(name, one) for name, one in state.items()}
+
+
+def _some_slices(value: Any, moved: Callable[[Any, int], Any], axes: set[int] | None = None) -> Any:
+    """The values with some slices along each axis changed: `moved` is told their numbers."""
+    import torch
+
+    found = _copy(value)
+    for axis in _long_axes(value):
+        count = value.shape[axis]
+        if axes is not None and axis not in axes:
+            continue
+        chosen = torch.randperm(count)[: max(1, min(count // 4, len(SMALL) + count // 64))]
+        first = int(torch.randint(len(SMALL), ()))
+        for number, index in enumerate(chosen.tolist()):
+            part = value.select(axis, index)
+            found.select(axis, index).copy_(moved(part, first + number))
+    return found
+
+
+def _small(part: Any, number: int) -> float:
+    """One of the small sizes that this type of float can hold."""
+    small = SMALL[number % len(SMALL)]
+    return max(small, SMALLEST_OF_HALF) if str(part.dtype) == "torch.float16" else small
+
+
+def _block(count: int, place: str, share: int) -> slice:
+    """Some places in a row, of `count`: at an end, or anywhere."""
+    import torch
+
+    length = max(1, count // share)
+    if place == "first":
+        return slice(0, length)
+    if place == "last":
+        left = count % VECTORS[int(torch.randint(len(VECTORS), ()))]
+        return slice(count - (left if 0 < left <= length else length), count)
+    start = int(torch.randint(count - length + 1, ()))
+    return slice(start, start + length)
+
+
+def _long_axes(value: Any) -> list[int]:
+    return [axis for axis, count in enumerate(value.shape) if count > 1 and value.numel()]
+
+
+def _copy(value: Any) -> Any:
+    import torch
+
+    return value.clone(memory_format=torch.contiguous_format)
+
+
+CHANGES: dict[str, Callable[[Any, float], Any]] = {
+    CLUSTERED: clustered,
+    IMPULSE: impulse,
+    LONG_MEMORY: long_memory,
+    NEAR_BOUNDARY: near_boundary,
+    "within_range": within_range,
+    NEAR_DEGENERATE: near_degenerate,
+    ALL_DEGENERATE: all_degenerate,
+}
+"""Each takes the values and a factor, and gives new values."""
