@@ -26,12 +26,10 @@
 
 namespace closed {
 
-constexpr int kMostGiven = 64, kMostNumbered = 1024;
+constexpr int kMostGiven = 64;
 struct Given { char path[128]; int descriptor; };
 inline Given given[kMostGiven];
 inline int given_count;
-// By descriptor: which opening it is of. The loader takes two files of one number for the same library.
-inline unsigned long numbers[kMostNumbered], last_number;
 
 #if defined(__x86_64__)
 constexpr uint32_t kOwnCalls[] = {SYS_poll, SYS_select, SYS_time, SYS_dup2, SYS_getrlimit, SYS_arch_prctl /* for AMX */};
@@ -69,30 +67,31 @@ constexpr uint32_t kEmulated[] = {SYS_openat, SYS_fstat, SYS_newfstatat, SYS_sys
 constexpr uint32_t kPaths[] = {SYS_faccessat, SYS_readlinkat, SYS_statx, SYS_statfs, SYS_getcwd,
                                437 /* openat2 */, 439 /* faccessat2 */};
 
-inline const Given* find(const char* path) {
-  for (int i = 0; i < given_count; ++i)
+inline Given* find(const char* path) {
+  for (int i = 0; i < given_count && *path; ++i)
     if (!strcmp(given[i].path, path)) return given + i;
   return nullptr;
 }
 
+// Once: whoever opens it gets the very descriptor that was given.
 inline long opened(const char* path, long flags) {
-  const Given* const found = find(path);
+  Given* const found = find(path);
   if (!found) return -ENOENT;
   if ((flags & O_ACCMODE) != O_RDONLY) return -EACCES;
-  lseek(found->descriptor, 0, SEEK_SET);
-  const int descriptor = fcntl(found->descriptor, F_DUPFD_CLOEXEC, 4);
-  if (descriptor >= 0 && descriptor < kMostNumbered) numbers[descriptor] = ++last_number;
-  return descriptor < 0 ? -errno : descriptor;
+  found->path[0] = 0;
+  return lseek(found->descriptor, 0, SEEK_SET) ? -errno : found->descriptor;
 }
 
-// Numbers of our own: the kernel counts the files of all processes together.
+// With numbers of our own, a new one for each look: the kernel counts the files of all processes together, and the
+// loader takes two files of one number for the same library.
 inline long described(int descriptor, struct stat* what) {
+  static unsigned long last_number;
   if (fcntl(descriptor, F_GETFD) < 0) return -EBADF;
   *what = {};
   const off_t at = lseek(descriptor, 0, SEEK_CUR), end = at < 0 ? 0 : lseek(descriptor, 0, SEEK_END);
   if (at >= 0) lseek(descriptor, at, SEEK_SET);
   what->st_dev = 1;
-  what->st_ino = descriptor < kMostNumbered && numbers[descriptor] ? numbers[descriptor] : kMostNumbered + descriptor;
+  what->st_ino = ++last_number;
   what->st_mode = S_IFREG | 0500;
   what->st_nlink = 1;
   what->st_blksize = 4096;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <string>
 #include <vector>
 
 // Besides those of this program itself; what a machine does not have its compiler does not link with.
