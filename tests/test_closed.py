@@ -54,7 +54,8 @@ static bool is_answered(long number) {{
 #ifdef SYS_open
   if (number == SYS_open) return true;
 #endif
-  for (long one : {{SYS_openat, SYS_fstat, SYS_newfstatat, SYS_sysinfo, SYS_fcntl, SYS_prlimit64}})
+  for (long one : {{SYS_openat, SYS_fstat, SYS_newfstatat, SYS_sysinfo, SYS_fcntl, SYS_prlimit64,
+                    SYS_madvise, SYS_clone}})
     if (one == number) return true;
   return false;
 }}
