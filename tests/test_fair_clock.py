@@ -81,7 +81,7 @@ def test_no_candidate_lives_while_the_baseline_is_timed(monkeypatch: pytest.Monk
     problem = load_problem(EXPLOITS / "problem.py")
     evaluator = Evaluator(JudgingConfig(), Target(name="test"))
     evaluator.reference.close()
-    watched = WatchedReference(evaluator.sandboxes.of(Runtime.NATIVE))
+    watched = WatchedReference(evaluator.sandboxes.of(Runtime.ALONE))
     evaluator.reference = evaluator.clock.reference = evaluator.draws.reference = watched
     candidate = Candidate(problem_key=problem.key, dialect="cpp", source=HONEST)
     found = evaluator.judge(problem, candidate, timed=True, seed=1)
@@ -105,7 +105,7 @@ def test_empty_rounds_have_a_process_in_the_candidates_sandbox_for_whose_end_nob
     problem = load_problem(EXPLOITS / "problem.py")
     loaded = evaluator.reference.load(problem)
     draws = Draws(evaluator.reference, 1)
-    zygote = evaluator.sandboxes.of(Runtime.NATIVE).process.pid
+    zygote = evaluator.sandboxes.of(Runtime.ALONE).process.pid
     alone = living_below(zygote)
     with nothing_native(evaluator.sandboxes, ALONE, loaded.specs[loaded.timed]) as nothing:
         playing = living_below(zygote) - alone
@@ -140,6 +140,7 @@ def test_where_an_empty_round_cannot_start_nothing_is_left_open(
     evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = evaluator.reference.load(load_problem(EXPLOITS / "problem.py"))
+    evaluator.sandboxes.of(Runtime.ALONE)
     gc.collect()
     before = set(os.listdir("/proc/self/fd"))
 

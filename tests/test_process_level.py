@@ -34,7 +34,9 @@ from kernelwright.data.gallery import exploits, judge_exhibits
 from kernelwright.envs.judge import Judge
 chosen = [
     one for one in exploits()
-    if one.family in ("escaping", "forging", "stealing") and one.candidate.dialect == "cpp"
+    if one.family in (
+        "escaping", "forging", "stealing", "leaving_marks", "loading_libraries"
+    ) and one.candidate.dialect == "cpp"
 ]
 with Judge(minimum_sandbox="process") as judge:
     found = judge_exhibits(judge, chosen).findings

@@ -73,6 +73,22 @@ def test_another_version_that_is_installed_is_not_seen(
     assert seen.split() == [f"{packages}:", "kernelwright", f"{installed}:"]
 
 
+@pytest.mark.parametrize(
+    "made", [rootfs.native, rootfs.python, rootfs.reference, rootfs.beside_torch]
+)
+def test_neither_the_folder_nor_the_name_of_who_started_us_is_seen(
+    monkeypatch: pytest.MonkeyPatch, made: Callable[[], Inside]
+) -> None:
+    monkeypatch.chdir("/usr/lib")  # a folder that is there inside, too
+    monkeypatch.setenv("SECRET", "/usr/lib")
+    inside = replace(made(), command=("/bin/sh", "-c", "env; pwd -P; uname -n"))
+    words = [bwrap_path(), *inside.arguments()]
+    seen = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert "PWD=/" in seen
+    assert not [one for one in seen if "/usr/lib" in one]
+    assert seen[-2:] == ["/", "sandbox"]
+
+
 def test_where_the_host_allows_no_core_files_at_all_there_is_a_sandbox_all_the_same() -> None:
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"

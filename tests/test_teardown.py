@@ -34,7 +34,7 @@ extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
 
 def test_nothing_of_a_candidate_lives_once_it_is_closed() -> None:
     sandboxes = Sandboxes()
-    zygote = sandboxes.of(Runtime.NATIVE)
+    zygote = sandboxes.of(Runtime.ALONE)
     alone = living_below(zygote.process.pid)
     candidate = Candidate(problem_key="", dialect="cpp", source=SLOW_TO_DIE)
     built = DIALECTS["cpp"].build(candidate, [SPEC], sandboxes)

@@ -38,7 +38,7 @@ class Place:
     limits: Limits
 
 
-ALONE = Place(Runtime.NATIVE, RUN_LIMITS)
+ALONE = Place(Runtime.ALONE, RUN_LIMITS)
 BESIDE_TORCH = Place(Runtime.TORCH, TORCH_LIMITS)
 
 

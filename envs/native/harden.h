@@ -15,12 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sched.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,9 +28,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <iterator>
 #include <string>
 #include <vector>
+
+#include "filter.h"
 
 enum ExitCode { kBadUse = 64, kNoKernel = 65, kNoSandbox = 66, kOutOfMemory = 67, kMapFailed = 68 };
 
@@ -50,6 +46,7 @@ struct Limits {
   uint64_t memory_bytes = 0, file_bytes = 0, processes = 0, cpu_seconds = 0, scratch_bytes = 0;
   uint32_t uid = 0;       // 0: stay who we are
   Starts starts = Starts::kThreads;
+  bool closed = false;    // nothing can be opened by a path: closed.h
   std::vector<std::string> readable;  // folders that may be opened, besides the system's
   // Where no namespaces can be had (envs/sandbox/process_level.py): the job's folder, the user that
   // ends its processes, and folders of which only the names may be read. `readable` is then all.
@@ -59,18 +56,12 @@ struct Limits {
 };
 
 #if defined(__x86_64__)
-constexpr uint32_t kArch = AUDIT_ARCH_X86_64;
-constexpr uint32_t kForeignBit = 0x40000000;  // x32 system calls
 constexpr uint32_t kStarts[] = {SYS_fork, SYS_vfork, SYS_execve, SYS_execveat};
 constexpr uint32_t kOldMarks[] = {SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes,
                                   SYS_futimesat, SYS_inotify_init, SYS_pipe, SYS_mknod};
 #elif defined(__aarch64__)
-constexpr uint32_t kArch = AUDIT_ARCH_AARCH64;
-constexpr uint32_t kForeignBit = 0xffffffff;
 constexpr uint32_t kStarts[] = {SYS_execve, SYS_execveat};
 constexpr uint32_t kOldMarks[] = {SYS_fchmod};
-#else
-#error "the sandbox knows x86-64 and aarch64"
 #endif
 
 // Landlock by number: the headers of a machine are often older than its kernel.
@@ -132,100 +123,36 @@ constexpr uint32_t kMarks[] = {
 constexpr uint32_t kMarksOfFcntl[] = {F_SETLK, F_SETLKW, 37, 38, 1024, 1026,
                                       1036 /* F_SET_RW_HINT */, 1038 /* F_SET_FILE_RW_HINT */};
 constexpr uint32_t kMarksOfMadvise[] = {9 /* MADV_REMOVE */};
-constexpr uint32_t kNewNamespaces = 0x7e020080;  // CLONE_NEW{USER,NS,PID,NET,IPC,UTS,CGROUP,TIME}
 constexpr uint32_t kUnshares[] = {2, 6};         // CLOSE_RANGE_UNSHARE, alone or with CLOEXEC
-constexpr uint32_t kTerminalInput = 0x5412;      // TIOCSTI
+constexpr uint32_t kTerminalInput[] = {0x5412};  // TIOCSTI
 
 inline void filter_system_calls(const Limits& limits) {
   const bool processes = limits.starts == Starts::kProcesses;
-  std::vector<sock_filter> code;
-  // 32 bits, of an argument the low half: all that the kernel reads of clone's flags and of
-  // ioctl's command.
-  const auto load = [&](uint32_t offset) { code.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)); };
-  const auto give = [&](uint32_t action) { code.push_back(BPF_STMT(BPF_RET | BPF_K, action)); };
-  const auto refuse = [&](uint32_t error) { give(SECCOMP_RET_ERRNO | error); };
-  // Distances of jumps are counted in instructions: `skip` is the length of what answers a match.
-  const auto unless_equal_skip = [&](uint32_t value, uint8_t skip) {
-    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip));
-  };
-  const auto unless_any_skip = [&](uint32_t bits, uint8_t skip) {
-    code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, skip));
-  };
+  constexpr uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM;
+  Filter filter;
   const auto refuse_by_argument = [&](uint32_t number, int argument, const auto& values) {
-    unless_equal_skip(number, 2 + 2 * std::size(values));
-    load(offsetof(seccomp_data, args) + argument * sizeof(uint64_t));
-    for (uint32_t value : values) {
-      unless_equal_skip(value, 1);
-      refuse(EPERM);
-    }
-    give(SECCOMP_RET_ALLOW);
+    filter.by_argument(number, argument, values, kRefuse, SECCOMP_RET_ALLOW);
   };
-  load(offsetof(seccomp_data, arch));
-  code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArch, 1, 0));
-  give(SECCOMP_RET_KILL_PROCESS);
-  load(offsetof(seccomp_data, nr));
-  code.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kForeignBit, 0, 1));
-  give(SECCOMP_RET_KILL_PROCESS);
-  for (uint32_t number : kDenied) {
-    unless_equal_skip(number, 1);
-    refuse(EPERM);
-  }
-  for (uint32_t number : kDeniedWithoutNamespaces) {
-    if (limits.folder.empty()) break;
-    unless_equal_skip(number, 1);
-    refuse(EPERM);
-  }
-  for (uint32_t number : kStarts) {
-    if (processes) break;
-    unless_equal_skip(number, 1);
-    refuse(EPERM);
-  }
+  filter.give_each(kDenied, kRefuse);
+  if (!limits.folder.empty()) filter.give_each(kDeniedWithoutNamespaces, kRefuse);
   if (!processes) {
-    for (uint32_t number : kMarks) {
-      unless_equal_skip(number, 1);
-      refuse(EPERM);
-    }
-    for (uint32_t number : kOldMarks) {
-      unless_equal_skip(number, 1);
-      refuse(EPERM);
-    }
+    filter.give_each(kStarts, kRefuse);
+    filter.give_each(kMarks, kRefuse);
+    filter.give_each(kOldMarks, kRefuse);
     refuse_by_argument(SYS_fcntl, 1, kMarksOfFcntl);
     refuse_by_argument(SYS_madvise, 2, kMarksOfMadvise);
     refuse_by_argument(SYS_close_range, 2, kUnshares);
   }
-  // Shared memory without a name. Once its owner has let its pages go (MADV_DONTNEED) they count to no
-  // process, and where they are too much the kernel ends others: the zygote.
-  unless_equal_skip(SYS_mmap, 5);
-  load(offsetof(seccomp_data, args[3]));
-  unless_any_skip(MAP_ANONYMOUS, 2);
-  unless_any_skip(MAP_SHARED, 1);
-  refuse(EPERM);
-  give(SECCOMP_RET_ALLOW);
+  filter.refuse_shared_memory();
   refuse_by_argument(SYS_prctl, 0, kFiltersOfPrctl);
   refuse_by_argument(SYS_setsockopt, 2, kFiltersOfSockets);
-  unless_equal_skip(SYS_clone3, 1);
-  refuse(ENOSYS);  // a filter sees registers only: its flags are behind a pointer; the C library falls back to clone
   // No new namespaces; of answers only threads that share their descriptors, and no pidfds of them.
-  const uint32_t needed = processes ? 0 : CLONE_THREAD | CLONE_FILES;
-  const uint32_t never = processes ? kNewNamespaces : kNewNamespaces | CLONE_PIDFD;
-  unless_equal_skip(SYS_clone, 7);
-  load(offsetof(seccomp_data, args[0]));
-  unless_any_skip(never, 1);
-  refuse(EPERM);
-  code.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, needed));
-  unless_equal_skip(needed, 1);
-  give(SECCOMP_RET_ALLOW);
-  refuse(EPERM);
-  unless_equal_skip(SYS_ioctl, 4);
-  load(offsetof(seccomp_data, args[1]));
-  unless_equal_skip(kTerminalInput, 1);
-  refuse(EPERM);
-  give(SECCOMP_RET_ALLOW);
-  unless_equal_skip(SYS_socket, 1);
-  refuse(EAFNOSUPPORT);
-  give(SECCOMP_RET_ALLOW);
-  sock_fprog program = {static_cast<unsigned short>(code.size()), code.data()};
-  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)) die(kNoSandbox, "seccomp");
+  filter.bound_clone(processes ? 0 : CLONE_THREAD | CLONE_FILES, processes ? kNewNamespaces : kNewNamespaces | CLONE_PIDFD);
+  refuse_by_argument(SYS_ioctl, 1, kTerminalInput);
+  filter.unless_equal_skip(SYS_socket, 1);
+  filter.refuse(EAFNOSUPPORT);
+  filter.allow();
+  if (!filter.install()) die(kNoSandbox, "seccomp");
 }
 
 constexpr uint64_t kExecute = 1, kWriteFile = 2, kReadFile = 4, kReadFolder = 8;

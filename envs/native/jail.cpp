@@ -3,9 +3,12 @@
 //   jail SOCKET     serves jobs on that descriptor: compilers (`exec`), native kernels (`play`), a
 //                   kernel that does nothing (`nothing`: what a round costs by itself), and CUDA's
 //                   host code, which runs to learn what it launches (`trace`)
+//   jail play SOCKET   the same, where only the runtimes of native answers are (runtimes.h)
+//   jail runtimes   prints the files of those runtimes
 //   jail landlock   prints the version of Landlock that this kernel has
 //   jail end UID KILLER FOLDER   ends a user's processes and empties its folder (process_level.h)
 #include "player.h"
+#include "runtimes.h"
 #include "tracer.h"
 #include "zygote.h"
 
@@ -15,9 +18,11 @@ int main(int argc, char** argv) {
     empty_folder(argv[4]);
     return 0;
   }
-  if (argc != 2) die(kBadUse, "usage");
+  if (argc < 2) die(kBadUse, "usage");
   if (!strcmp(argv[1], "landlock")) return printf("%ld\n", landlock_version()) < 0;
-  serve_jobs(atoi(argv[1]), [](const Job& job) {
+  if (!strcmp(argv[1], "runtimes")) return print_runtimes();
+  if (argc == 3) load_runtimes();
+  serve_jobs(atoi(argv[argc - 1]), [](const Job& job) {
     if (job.mode == "play") play(loaded("/scratch/kernel.so"));
     if (job.mode == "nothing") play(nullptr);
     if (job.mode == "trace") trace("/scratch/kernel.so", "/scratch/layout", "/scratch/kernels");

@@ -13,6 +13,7 @@
 
 #include <functional>
 
+#include "closed.h"
 #include "harden.h"
 #include "process_level.h"
 
@@ -51,6 +52,7 @@ inline Job read_job(const char* words, size_t length, const std::vector<int>& de
     if (name == "cpu") job.limits.cpu_seconds = number();
     if (name == "scratch") job.limits.scratch_bytes = number();
     if (name == "starts") job.limits.starts = static_cast<Starts>(number());
+    if (name == "closed") job.limits.closed = number();
     if (name == "folder") job.limits.folder = value;
     if (name == "killer") job.limits.killer = number();
     if (name == "listed") job.limits.listed.push_back(value);
@@ -88,21 +90,24 @@ inline void copy_file(int from, const std::string& name) {
   if (to < 0 || close(to)) die(kNoSandbox, name.c_str());
 }
 
-// In the job's first process: no rights, its own files, and no descriptors but 0 to 3.
+// In the job's first process: no rights, its own files, and no descriptors but 0 to 3. One that is closed has its
+// files as descriptors, and no folder.
 inline void settle(const Job& job) {
-  mount_scratch(job.limits);
+  const bool is_closed = job.limits.closed;
+  if (is_closed) closed::keep(job.files, job.contents);
+  else mount_scratch(job.limits);
   set_limits(job.limits);
   drop_rights(job.limits);
   // As that user: /scratch is open to it alone, and our root has no CAP_DAC_OVERRIDE (rootfs.py).
   // Without a mount of its own /scratch is a link to whatever folder a process is in.
   const std::string& folder = job.limits.folder;
-  if (chdir(folder.empty() ? "/scratch" : folder.c_str())) die(kNoSandbox, "scratch");
-  for (size_t i = 0; i < job.files.size(); ++i) copy_file(job.contents[i], job.files[i]);
+  if (chdir(is_closed ? "/" : folder.empty() ? "/scratch" : folder.c_str())) die(kNoSandbox, "scratch");
+  for (size_t i = 0; i < job.files.size() && !is_closed; ++i) copy_file(job.contents[i], job.files[i]);
   const int nothing = open("/dev/null", O_RDONLY);
   // First out of the way of the targets 0 to 3, then onto them.
   const int log = fcntl(job.log, F_DUPFD, 32), channel = fcntl(job.channel, F_DUPFD, 32);
   if (dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0 || dup2(channel, 3) < 0) die(kNoSandbox, "dup2");
-  syscall(SYS_close_range, 4, ~0U, 0);
+  closed::close_others();
   restrict_files(job.limits);
 }
 
@@ -121,7 +126,8 @@ inline void settle(const Job& job) {
   if (worker == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     // Not in `settle`: it may refuse the very fork that made this process.
-    filter_system_calls(job.limits);
+    if (job.limits.closed) closed::filter_system_calls();
+    else filter_system_calls(job.limits);
     if (write(hardened[1], "", 1) != 1) die(kNoSandbox, "hardened");
     for (int end : hardened) close(end);
     start(job);

@@ -35,6 +35,9 @@ class Limits:
     cpu_seconds: int
     scratch_bytes: int = 256 << 20
     starts: Starts = Starts.THREADS
+    closed: bool = False
+    """Whether it opens nothing by a path: the calls that it may make are listed
+    (native/closed.h), and its files are descriptors."""
 
     def words(self) -> list[str]:
         """The same for the jail (native/zygote.h)."""
@@ -45,6 +48,7 @@ class Limits:
             f"cpu={self.cpu_seconds}",
             f"scratch={self.scratch_bytes}",
             f"starts={self.starts.value}",
+            f"closed={int(self.closed)}",
         ]
 
 
@@ -76,10 +80,12 @@ TRITON_LIMITS = Limits(
 TORCH_BYTES = (4 << 30) + (2 << 30) * is_torch_for_cuda()
 """Address space of a process with PyTorch, which alone maps one gigabyte, and three where it was
 built for CUDA (2.11.0+cu130: 3.16)."""
-RUN_LIMITS = Limits(memory_bytes=2 << 30, file_bytes=16 << 20, processes=128, cpu_seconds=120)
+RUN_LIMITS = Limits(
+    memory_bytes=2 << 30, file_bytes=16 << 20, processes=128, cpu_seconds=120, closed=True
+)
 """A native kernel, all of its rounds; a thread for each row of a batch of 64 is honest."""
-TORCH_LIMITS = replace(RUN_LIMITS, memory_bytes=TORCH_BYTES)
-"""The same beside PyTorch."""
+TORCH_LIMITS = replace(RUN_LIMITS, memory_bytes=TORCH_BYTES, closed=False)
+"""The same beside PyTorch, which loads code of its own when it is first called."""
 TRACE_LIMITS = replace(TRITON_LIMITS, memory_bytes=TORCH_BYTES, processes=128)
 """A Python answer's host code, run once to learn what it asks for, each case in a process of its
 own."""

@@ -48,6 +48,8 @@ def rules(inside: Inside) -> list[str]:
     below = [there for here, there in inside.shown if here != there]
     roots = [one for name in ("bin", "lib", "lib64") if (one := Path("/", name)).is_dir()]
     roots = [Path("/usr"), *(one for one in roots if not one.is_symlink())]
+    if not inside.with_system:
+        roots = []
     for folder in inside.readable:
         mapped = [one for one in below if one == folder or one.startswith(f"{folder}/")]
         # What starts afresh needs the package around our modules, too.

@@ -31,6 +31,8 @@ from kernelwright.envs.sandbox.toolchain import (
     nvcc_folder,
     operators_path,
     pyjail_path,
+    runtime_files,
+    runtime_folders,
     sources_in,
     triton_tools,
 )
@@ -60,6 +62,8 @@ class Inside:
     readable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     """Folders of what is shown that are empty in there."""
+    with_system: bool = True
+    """Whether the system's folders are shown: /usr, and what belongs to it."""
     environment: Mapping[str, str] = field(default_factory=dict)
     stamp: str = ""
     """Names the versions of what is shown."""
@@ -75,13 +79,16 @@ class Inside:
         for right in RIGHTS:
             words += ["--cap-add", f"CAP_{right}"]
         words += ["--die-with-parent", "--new-session", "--clearenv"]
+        # Without them PWD and the host's name are those of whoever started us.
+        words += ["--chdir", "/", "--hostname", "sandbox"]
         for name, value in {"PATH": "/usr/bin:/bin", "TMPDIR": "/scratch"}.items():
             words += ["--setenv", name, value]
         for name, value in self.environment.items():
             words += ["--setenv", name, value]
-        words += [*_system(), "--dev", "/dev", "--tmpfs", "/scratch"]
+        links, bound = _system() if self.with_system else ((), [])
+        words += [*bound, "--dev", "/dev", "--tmpfs", "/scratch"]
         for here, there in self.shown:
-            words += [*_parents(there), "--ro-bind", here, there]
+            words += [*_parents(there, links), "--ro-bind", here, there]
         for folder in self.hidden:
             words += ["--tmpfs", folder, "--remount-ro", folder]
         # What is written there would outlive a job; /scratch is for the zygote while it starts.
@@ -90,8 +97,23 @@ class Inside:
 
 
 @lru_cache
+def alone() -> Inside:
+    """For answers that are a shared library, on the values that count: there is nothing but the
+    runtimes that they are linked with. With all of the system's folders they would have what else
+    is installed there to compute with: a BLAS, or PyTorch beside a Python in /usr/local."""
+    files = runtime_files()
+    return Inside(
+        command=("/jail", "play"),
+        shown=((str(jail_path()), "/jail"), *((file, file) for file in files)),
+        readable=files,
+        with_system=False,
+        environment={**KEPT_HEAP, "LD_LIBRARY_PATH": runtime_folders()},
+    )
+
+
+@lru_cache
 def native() -> Inside:
-    """For compilers, with the headers they may need, and for answers that are a shared library."""
+    """For compilers, with the headers they may need, and for host code of CUDA that is traced."""
     tools = triton_tools()
     cuda = nvcc_folder()
     found = [str(folder) for folder in (tools, cuda) if folder]
@@ -253,23 +275,26 @@ def _unshare() -> list[str]:
             return ["--unshare-user", "--unshare-all", "--disable-userns"]
 
 
-def _system() -> list[str]:
+def _system() -> tuple[tuple[str, ...], list[str]]:
+    """(folders that are there then, and need not be made; words)."""
     words = ["--ro-bind", "/usr", "/usr"]
+    links = ["/usr"]
     for name in ("bin", "lib", "lib64"):
         path = Path("/", name)
         if path.is_symlink():
             words += ["--symlink", f"usr/{name}", str(path)]
         elif path.exists():
             words += ["--ro-bind", str(path), str(path)]
+        links.append(str(path))
     for name in ("/etc/ld.so.cache", "/etc/alternatives", "/proc/cpuinfo"):
-        words += [*_parents(name), "--ro-bind-try", name, name]
-    return words
+        words += [*_parents(name, links), "--ro-bind-try", name, name]
+    return tuple(links), words
 
 
-def _parents(path: str) -> list[str]:
+def _parents(path: str, there: Iterable[str]) -> list[str]:
     """Folders on the way, which any user may pass; bubblewrap's own would be closed."""
     words: list[str] = []
     for parent in reversed(Path(path).parents):
-        if parent not in (Path("/"), Path("/usr"), Path("/bin"), Path("/lib"), Path("/lib64")):
+        if str(parent) not in ("/", *there):
             words += ["--perms", "0755", "--dir", str(parent)]
     return words

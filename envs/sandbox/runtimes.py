@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from kernelwright.envs.sandbox.rootfs import Inside, beside_torch, native, python
+from kernelwright.envs.sandbox.rootfs import Inside, alone, beside_torch, native, python
 from kernelwright.envs.sandbox.zygote import Zygote
 
 
 class Runtime(StrEnum):
-    """What plays an answer."""
+    """What builds, traces or plays an answer."""
 
     NATIVE = "native"
+    ALONE = "alone"
     PYTHON = "python"
     TORCH = "torch"
 
@@ -20,6 +21,8 @@ def _inside(runtime: Runtime) -> Inside:
     match runtime:
         case Runtime.NATIVE:
             return native()
+        case Runtime.ALONE:
+            return alone()
         case Runtime.PYTHON:
             return python()
         case Runtime.TORCH:

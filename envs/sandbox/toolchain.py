@@ -137,6 +137,37 @@ def jail_path() -> Path:
     return _built(f"jail-{architecture}", [*flags, str(NATIVE / "jail.cpp"), "-ldl"])
 
 
+COMPILERS_OWN = ("libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1")
+"""Runtimes that come with a compiler; those of the C library come with the loader."""
+
+
+@lru_cache
+def runtime_folders() -> str:
+    """Where the loader looks first for the runtimes of answers, as LD_LIBRARY_PATH has it: where
+    the compiler that links with them has its own. Another's may be older than what it writes."""
+    named = (
+        subprocess.run(
+            [compiler_path(), f"-print-file-name={one}"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for one in COMPILERS_OWN
+    )
+    folders = (Path(one).resolve().parent for one in named if "/" in one)
+    return ":".join(dict.fromkeys(map(str, folders)))
+
+
+@lru_cache
+def runtime_files() -> tuple[str, ...]:
+    """The files of the C and C++ runtimes and of the loader, which says itself what it loads."""
+    said = subprocess.run(
+        [jail_path(), "runtimes"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"LD_LIBRARY_PATH": runtime_folders()},
+    )
+    return tuple(said.stdout.splitlines())
+
+
 @lru_cache
 def pyjail_path() -> Path:
     """The same for Python (native/pyjail.cpp): a library that guest/main.py loads."""
