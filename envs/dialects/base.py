@@ -57,6 +57,8 @@ class DialectSpec(Protocol):
     """The one that it is shown and taught with."""
     another: str
     """What is asked for when a kernel has been shown: one complete ..."""
+    entry: str
+    """What an answer defines: `kernel`, a C function, or `ModelNew`, a Python class."""
     suffix: str
     """Of a file with an answer in it."""
     sign: re.Pattern[str] | None

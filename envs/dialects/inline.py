@@ -75,8 +75,8 @@ _Plans = TypeAdapter(list[_Recorded])
 
 class Inline:
     task = "Rewrite this PyTorch module as `ModelNew`, computing with `load_inline`."
-    fences: tuple[str, ...] = ("python", "py", "")
-    mark, another = "python", ANOTHER_MODULE
+    fences: tuple[str, ...] = ("python", "py", "python3", "")
+    mark, another, entry = "python", ANOTHER_MODULE, "ModelNew"
     suffix, lexer = ".py", "python"
     sign = re.compile("load_inline")
     is_device_code = False

@@ -56,8 +56,8 @@ class _Traced(Strict):
 
 class Triton:
     task = "Rewrite this PyTorch module as `ModelNew`, computing with Triton kernels."
-    fences: tuple[str, ...] = ("python", "py", "triton", "")
-    mark, another = "python", ANOTHER_MODULE
+    fences: tuple[str, ...] = ("python", "py", "python3", "triton", "")
+    mark, another, entry = "python", ANOTHER_MODULE, "ModelNew"
     suffix, lexer = ".triton.py", "python"
     sign = re.compile(r"^\s*@\s*(?:triton\.)?jit\b", re.MULTILINE)
     is_device_code = True
