@@ -20,6 +20,8 @@ REASON_LETTERS, LOG_LETTERS = 200, 1 << 15
 """An answer chooses some of both."""
 LIBRARY = "kernel.so"
 """What is built is called so."""
+MODULE = "ModelNew"
+"""What an answer in Python defines."""
 ANOTHER_KERNEL = "kernel in a ```cpp block, with the same signature"
 ANOTHER_MODULE = "module in a ```python block, with the same `ModelNew`"
 
