@@ -8,8 +8,9 @@ kernel is judged on several shapes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 C_TYPES = {
     "float32": "float",
@@ -50,18 +51,30 @@ ITEM_BYTES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorSpec:
-    """One tensor of a case: its argument name, its dtype and its shape."""
+    """One tensor of a case: its argument name, its dtype and its shape.
+
+    `strides` and `first` (its first element's place in its storage) count elements, where the
+    problem hands over a view; None where it is contiguous.
+    """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    first: int = 0
 
     @property
     def size_bytes(self) -> int:
-        count = 1
-        for size in self.shape:
-            count *= size
-        return count * ITEM_BYTES[self.dtype]
+        """Of its storage: with what lies before a view and in its gaps."""
+        return self.elements * ITEM_BYTES[self.dtype]
+
+    @property
+    def elements(self) -> int:
+        """Of its storage."""
+        if self.strides is None:
+            return math.prod(self.shape)
+        steps = zip(self.shape, self.strides, strict=True)
+        return self.first + 1 + sum((size - 1) * stride for size, stride in steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +83,8 @@ class CaseSpec:
 
     `arguments` names what `forward` takes, in its order, tensors and scalars; `state` is the key in
     `state_dict` of each parameter and buffer, `fills` the value that it is made full of, None where
-    it has several; `init` is what the module is made with, as JSON.
+    it has several; `init` is what the module is made with, as JSON. `nest` is how `forward` is
+    called, as JSON (reference/arguments.py); empty where it takes `arguments` one by one.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -80,6 +94,17 @@ class CaseSpec:
     state: tuple[str, ...] = ()
     fills: tuple[float | None, ...] = ()
     init: str = "[]"
+    nest: str = ""
+
+    @property
+    def has_views(self) -> bool:
+        """Whether an input is a view, which is not contiguous."""
+        return any(one.strides is not None for one in self.inputs)
+
+    def contiguous(self) -> CaseSpec:
+        """The same with all inputs contiguous, as the native ABI has them."""
+        inputs = tuple(replace(one, strides=None, first=0) for one in self.inputs)
+        return replace(self, inputs=inputs)
 
     @property
     def tensors(self) -> tuple[TensorSpec, ...]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
 from functools import lru_cache
+from typing import Any
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.dialects.base import MODULE
 from kernelwright.envs.reference.asked import timed_shapes
 from kernelwright.envs.reference.module import sized_code
 from kernelwright.envs.types import Problem, Task
@@ -17,9 +20,14 @@ def task_prompt(task: Task) -> str:
     """The user message: the task, the module, the sizes that are timed, the answer's form."""
     problem, dialect = task.problem, DIALECTS[task.dialect]
     shapes = timed_shapes(problem)
-    lines = [dialect.task, "```python", model_source(problem), "```", _shapes(shapes.spec)]
+    views = dialect.entry == MODULE
+    lines = [dialect.task, "```python", model_source(problem), "```", _shapes(shapes.spec, views)]
     if shapes.init:
         lines.append(f"The module is `Model({shapes.init})`.")
+    if shapes.spec.nest:
+        lines.append(f"It is called as `forward({_call(json.loads(shapes.spec.nest))})`.")
+    if shapes.spec.has_views and not views:
+        lines.append("Inputs are contiguous.")
     lines += [dialect.form(shapes.spec)]
     return "\n".join(lines)
 
@@ -56,10 +64,33 @@ def _read(nodes: list[ast.stmt]) -> set[str]:
     return {one.id for one in every if isinstance(one.ctx, ast.Load)}
 
 
-def _shapes(spec: CaseSpec) -> str:
+def _shapes(spec: CaseSpec, views: bool) -> str:
+    """`views`: with the strides of inputs that are not contiguous."""
+
     def one(tensor: TensorSpec) -> str:
         kind = "" if tensor.dtype == "float32" else f" {tensor.dtype}"
-        return f"{tensor.name}{list(tensor.shape)}{kind}"
+        laid = f" strides {list(tensor.strides)}" if views and tensor.strides is not None else ""
+        return f"{tensor.name}{list(tensor.shape)}{kind}{laid}"
 
     inputs = ", ".join(one(tensor) for tensor in spec.inputs)
     return f"{inputs} -> {', '.join(one(tensor) for tensor in spec.outputs)}"
+
+
+def _call(nest: dict[str, Any]) -> str:
+    """What stands in the brackets of a call, with tensors and numbers by their names."""
+
+    def said(one: dict[str, Any]) -> str:
+        match one:
+            case {"name": name}:
+                return str(name)
+            case {"list": items}:
+                return f"[{', '.join(map(said, items))}]"
+            case {"tuple": items}:
+                comma = "," if len(items) == 1 else ""
+                return f"({', '.join(map(said, items))}{comma})"
+            case {"dict": items}:
+                return f"{{{', '.join(f'{name!r}: {said(item)}' for name, item in items.items())}}}"
+        return repr(one["value"])
+
+    words = [said(one) for one in nest["arguments"]]
+    return ", ".join([*words, *(f"{name}={said(one)}" for name, one in nest["keywords"].items())])

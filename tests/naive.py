@@ -74,9 +74,9 @@ def harness(candidate: Path, problem: Path) -> None:
 
 
 def drawn(scope: dict[str, Any]) -> list[torch.Tensor]:
-    """The inputs: the same ones in every round."""
+    """The inputs: the same ones in every round; contiguous, as after a file or a copy."""
     torch.manual_seed(SEED)
-    return list(scope["get_inputs"]())
+    return [one.contiguous() for one in scope["get_inputs"]()]
 
 
 def passes(model: Any, new: Any, arguments: list[torch.Tensor]) -> bool:

@@ -109,8 +109,8 @@ def test_a_module_that_leaves_its_inputs_alone_is_not_taken_for_one_that_does_no
 @pytest.mark.parametrize(
     ("inputs", "says"),
     [
-        ("torch.randn(N), None", "NoneType"),
-        ("torch.randn(N), [torch.randn(N)]", "list"),
+        ("torch.randn(N), torch.float32", "dtype as other"),
+        ("torch.randn(N), [torch.randn(N), {1, 2}]", "set as other_1"),
         ("torch.randn(N), 2**53 + 1", "beyond"),
     ],
 )

@@ -46,9 +46,9 @@ class Clock:
         self.device_target = device_target
         self.works: dict[tuple[str, Precision], Work] = {}
         """Problem, and how exact its answers are → the least that its timed case takes."""
-        self.resolving: dict[tuple[str, bool, Place], Parts] = {}
-        """Problem, whether on a device, and where → the rounds that decide whether speeds can be
-        told."""
+        self.resolving: dict[tuple[str, bool, bool, Place], Parts] = {}
+        """Problem, whether on its views, whether on a device, and where → the rounds that decide
+        whether speeds can be told."""
 
     def look(self, session: Session) -> Parts:
         """The rounds that decide whether a problem's speeds can be told: for all its answers.
@@ -57,8 +57,8 @@ class Clock:
         module's rounds slow, and the decision holds for others too.
         """
         loaded, on_device = session.loaded, session.device is not None
-        self.reference.aim(loaded.problem, loaded.timed, on_device=on_device)
-        key = (loaded.key, on_device, place_of(session.built))
+        self.reference.aim(loaded.problem, loaded.timed, on_device=on_device, views=loaded.views)
+        key = (loaded.key, loaded.views, on_device, place_of(session.built))
         if key not in self.resolving:
             self.resolving[key] = self._baseline(session, range(RESOLVING_ROUNDS))
         return self.resolving[key]

@@ -12,7 +12,7 @@ from kernelwright.envs.candidate.clock import Clock
 from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.dialects.base import Built, failed
+from kernelwright.envs.dialects.base import MODULE, Built, failed
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.locks import exclusive
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
@@ -138,6 +138,7 @@ class Evaluator:
             return Evaluation(verdict=Verdict.NO_KERNEL, reason="empty_source")
         loaded = self._load(problem, self.precision if self.gpu else Precision.IEEE)
         dialect = DIALECTS[candidate.dialect]
+        loaded = loaded if dialect.entry == MODULE else loaded.contiguous()
         built = dialect.build(candidate, loaded.specs, self.sandboxes)
         if isinstance(built, Evaluation):
             return built
@@ -173,7 +174,8 @@ class Evaluator:
         self, key: str, loaded: Loaded, built: Built, seed: int, timed: bool, only_timed: bool
     ) -> Evaluation:
         gpu = self.gpu if built.on_device else None
-        loaded = self._load(loaded.problem, self.precision if gpu else Precision.IEEE)
+        known = self._load(loaded.problem, self.precision if gpu else Precision.IEEE)
+        loaded = known if loaded.views else known.contiguous()
         session = Session(key, loaded, built, self._draws(seed), [], built.log)
         session.only_timed = only_timed
         if built.on_device and gpu:

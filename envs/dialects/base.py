@@ -20,6 +20,8 @@ REASON_LETTERS, LOG_LETTERS = 200, 1 << 15
 """An answer chooses some of both."""
 LIBRARY = "kernel.so"
 """What is built is called so."""
+MODULE = "ModelNew"
+"""What an answer in Python defines."""
 ANOTHER_KERNEL = "kernel in a ```cpp block, with the same signature"
 ANOTHER_MODULE = "module in a ```python block, with the same `ModelNew`"
 
@@ -57,6 +59,8 @@ class DialectSpec(Protocol):
     """The one that it is shown and taught with."""
     another: str
     """What is asked for when a kernel has been shown: one complete ..."""
+    entry: str
+    """What an answer defines: `kernel`, a C function, or `ModelNew`, a Python class."""
     suffix: str
     """Of a file with an answer in it."""
     sign: re.Pattern[str] | None

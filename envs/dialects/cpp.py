@@ -26,8 +26,8 @@ LIBRARIES = ("-Wl,--as-needed", "-lgomp")
 
 class Cpp:
     task = "Write a C++ kernel for this PyTorch module."
-    fences: tuple[str, ...] = ("cpp", "c++", "c", "cc", "")
-    mark, another = "cpp", ANOTHER_KERNEL
+    fences: tuple[str, ...] = ("cpp", "c++", "c", "cc", "cxx", "")
+    mark, another, entry = "cpp", ANOTHER_KERNEL, "kernel"
     suffix, lexer = ".cpp", "cpp"
     sign = None
     is_device_code = False

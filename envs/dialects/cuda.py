@@ -52,8 +52,8 @@ STEM = "glue"
 
 class Cuda:
     task = "Write a CUDA C++ kernel and its launch for this PyTorch module."
-    fences: tuple[str, ...] = ("cuda", "cpp", "cu", "c++", "")
-    mark, another = "cpp", ANOTHER_KERNEL
+    fences: tuple[str, ...] = ("cuda", "cpp", "cu", "c++", "c", "cc", "cxx", "")
+    mark, another, entry = "cpp", ANOTHER_KERNEL, "kernel"
     suffix, lexer = ".cu", "cuda"
     sign = None
     is_device_code = True

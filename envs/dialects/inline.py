@@ -19,6 +19,7 @@ from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import (
     ANOTHER_MODULE,
+    MODULE,
     Built,
     failed,
     host_failed,
@@ -75,8 +76,8 @@ _Plans = TypeAdapter(list[_Recorded])
 
 class Inline:
     task = "Rewrite this PyTorch module as `ModelNew`, computing with `load_inline`."
-    fences: tuple[str, ...] = ("python", "py", "")
-    mark, another = "python", ANOTHER_MODULE
+    fences: tuple[str, ...] = ("python", "py", "python3", "")
+    mark, another, entry = "python", ANOTHER_MODULE, MODULE
     suffix, lexer = ".py", "python"
     sign = re.compile("load_inline")
     is_device_code = False

@@ -15,7 +15,14 @@ from typing import Annotated
 from pydantic import Field
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.dialects.base import ANOTHER_MODULE, Built, failed, import_failed, too_large
+from kernelwright.envs.dialects.base import (
+    ANOTHER_MODULE,
+    MODULE,
+    Built,
+    failed,
+    import_failed,
+    too_large,
+)
 from kernelwright.envs.dialects.planned import idle, launched, misused, refused
 from kernelwright.envs.ptx.program import ARCHITECTURE
 from kernelwright.envs.referee.layout import python_layout
@@ -56,8 +63,8 @@ class _Traced(Strict):
 
 class Triton:
     task = "Rewrite this PyTorch module as `ModelNew`, computing with Triton kernels."
-    fences: tuple[str, ...] = ("python", "py", "triton", "")
-    mark, another = "python", ANOTHER_MODULE
+    fences: tuple[str, ...] = ("python", "py", "python3", "triton", "")
+    mark, another, entry = "python", ANOTHER_MODULE, MODULE
     suffix, lexer = ".triton.py", "python"
     sign = re.compile(r"^\s*@\s*(?:triton\.)?jit\b", re.MULTILINE)
     is_device_code = True

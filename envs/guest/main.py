@@ -65,7 +65,8 @@ def record(words: list[str]) -> None:
     layout, rounds = scratch("layout.json"), Rounds(model_class())
     rounds.make(layout)
     with suppress(BaseException), torch.inference_mode():  # some build when they are called
-        rounds.model(*rounds.arranged([invented(one) for one in layout["inputs"]])[1])
+        _, given, named = rounds.arranged([invented(one) for one in layout["inputs"]])
+        rounds.model(*given, **named)
     with os.fdopen(CHANNEL, "w") as file:
         json.dump(recorder.calls, file)
 

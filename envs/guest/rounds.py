@@ -42,18 +42,21 @@ class Rounds:
         ):
             leave(OTHER_PARAMETERS, f"parameters are {list(mine)}, the module's are {list(theirs)}")
 
-    def arranged(self, tensors: list[torch.Tensor]) -> tuple[dict[str, Any], list[Any]]:
-        """(parameters and buffers by key, what `forward` is called with)."""
+    def arranged(
+        self, tensors: list[torch.Tensor]
+    ) -> tuple[dict[str, Any], list[Any], dict[str, Any]]:
+        """(parameters and buffers by key, what `forward` is called with, and that by keyword)."""
         named = dict(zip(self.layout["names"], tensors, strict=True))
-        arguments = [
-            one["value"] if "value" in one else named[one["name"]]
-            for one in self.layout["arguments"]
-        ]
+        arguments = [nested(one, named) for one in self.layout["arguments"]]
+        keywords = self.layout.get("keywords", {})
         given = zip(self.keys, tensors[len(tensors) - len(self.keys) :], strict=True)
-        return {key: one for key, one in given if key is not None}, arguments
+        state = {key: one for key, one in given if key is not None}
+        return state, arguments, {name: nested(one, named) for name, one in keywords.items()}
 
-    def forward(self, state: dict[str, Any], arguments: list[Any]) -> list[torch.Tensor]:
-        found = _flatten(self._called(state, tuple(arguments)))
+    def forward(
+        self, state: dict[str, Any], arguments: list[Any], keywords: dict[str, Any]
+    ) -> list[torch.Tensor]:
+        found = _flatten(self._called(state, tuple(arguments), keywords))
         if len(found) != len(self.layout["outputs"]):
             leave(OTHER_SHAPE, f"{len(found)} outputs, {len(self.layout['outputs'])} expected")
         for tensor, spec in zip(found, self.layout["outputs"], strict=True):
@@ -63,9 +66,13 @@ class Rounds:
                 leave(OTHER_DTYPE, f"{tensor.dtype}, expected {spec['dtype']}")
         return found
 
-    def _called(self, state: dict[str, Any], arguments: tuple[Any, ...]) -> Any:
+    def _called(
+        self, state: dict[str, Any], arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
         try:
-            return torch.func.functional_call(self.model, state, arguments, tie_weights=False)
+            return torch.func.functional_call(
+                self.model, state, arguments, keywords, tie_weights=False
+            )
         except Exception as error:  # noqa: BLE001  the named boundary: an answer's own code ran
             traceback.print_exc()
             compiler = type(error).__module__.startswith("triton.compiler.")
@@ -108,6 +115,8 @@ def fill_of(tensor: torch.Tensor) -> float | None:
 def _flatten(output: Any) -> list[torch.Tensor]:
     if type(output) is torch.Tensor:
         return [output]
+    if output is None:
+        return []
     if isinstance(output, dict):
         return [tensor for one in output.values() for tensor in _flatten(one)]
     if isinstance(output, list | tuple):
@@ -121,12 +130,32 @@ def _flatten(output: Any) -> list[torch.Tensor]:
 def invented(spec: dict[str, Any]) -> torch.Tensor:
     """A tensor of this kind, where nothing depends on the values: some around one, which vary and
     have logarithms, and of whole numbers zeros, which are an index into anything."""
-    dtype = getattr(torch, spec["dtype"])
+    dtype, strides = getattr(torch, spec["dtype"]), spec.get("strides")
+    shape, first = spec["shape"], spec.get("first", 0)
+    if strides is not None:  # all of what a view is a view of
+        steps = zip(shape, strides, strict=True)
+        shape = [first + 1 + sum((size - 1) * stride for size, stride in steps)]
     with ours():
-        if not dtype.is_floating_point:
-            return torch.zeros(spec["shape"], dtype=dtype)
-        some = torch.rand(spec["shape"], generator=torch.Generator().manual_seed(0))
-        return (some + 0.5).to(dtype)
+        if dtype.is_floating_point:
+            some = torch.rand(shape, generator=torch.Generator().manual_seed(0))
+            made = (some + 0.5).to(dtype)
+        else:
+            made = torch.zeros(shape, dtype=dtype)
+        return made if strides is None else made.as_strided(spec["shape"], strides, first)
+
+
+def nested(one: dict[str, Any], named: dict[str, torch.Tensor]) -> Any:
+    """An argument as `forward` takes it, with these tensors in it (referee/layout.py)."""
+    match one:
+        case {"name": name}:
+            return named[name]
+        case {"list": items}:
+            return [nested(item, named) for item in items]
+        case {"tuple": items}:
+            return tuple(nested(item, named) for item in items)
+        case {"dict": items}:
+            return {name: nested(item, named) for name, item in items.items()}
+    return one["value"]
 
 
 def ours() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.abi import ITEM_BYTES, CaseSpec, TensorSpec
 
 ALIGNMENT_BYTES = 64
 GUARD_BYTES = 4096
@@ -50,11 +51,20 @@ _READ_AS = {**NUMPY_TYPES, "bool": np.dtype("uint8"), BRAIN: np.dtype("uint16")}
 
 
 def offsets(tensors: Sequence[TensorSpec], guard_bytes: int = 0) -> tuple[list[int], int]:
-    """(offset of each tensor, size of the file), in bytes; never an empty file."""
+    """(offset of each tensor, size of the file), in bytes; never an empty file.
+
+    Behind all tensors without their gaps lies the storage of each view: a native kernel is given
+    the first, a module of Python's the second.
+    """
     at, places = 0, []
     for tensor in tensors:
         places.append(at)
-        at += -(-(tensor.size_bytes + guard_bytes) // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        dense_bytes = math.prod(tensor.shape) * ITEM_BYTES[tensor.dtype]
+        at += -(-(dense_bytes + guard_bytes) // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+    for number, tensor in enumerate(tensors):
+        if tensor.strides is not None:
+            places[number] = at
+            at += -(-(tensor.size_bytes + guard_bytes) // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
     return places, max(at, ALIGNMENT_BYTES)
 
 
@@ -77,24 +87,47 @@ def python_layout(spec: CaseSpec) -> bytes:
     def places(tensors: Sequence[TensorSpec], guard_bytes: int) -> list[dict[str, Any]]:
         starts = offsets(tensors, guard_bytes)[0]
         return [
-            {"dtype": one.dtype, "shape": one.shape, "offset": start}
+            {"dtype": one.dtype, "shape": one.shape, "offset": start, **_laid(one)}
             for one, start in zip(tensors, starts, strict=True)
         ]
 
-    scalars = dict(spec.scalars)
     plain = {
         "names": [one.name for one in spec.inputs],
         "inputs": places(spec.inputs, 0),
         "outputs": places(spec.outputs, GUARD_BYTES),
-        "arguments": [
-            {"value": scalars[name]} if name in scalars else {"name": name}
-            for name in spec.arguments
-        ],
+        **_called(spec),
         "state": spec.state,
         "fills": spec.fills or [None] * len(spec.state),
         "init": json.loads(spec.init),
     }
     return json.dumps(plain).encode()
+
+
+def _laid(one: TensorSpec) -> dict[str, Any]:
+    """What is said of a view only."""
+    return {} if one.strides is None else {"strides": one.strides, "first": one.first}
+
+
+def _called(spec: CaseSpec) -> dict[str, Any]:
+    """How `forward` is called: arguments, and those with a keyword. A tensor is {"name": ...}, a
+    number or text {"value": ...}; `list`, `tuple` and `dict` hold more of them."""
+    scalars = dict(spec.scalars)
+
+    def filled(one: Any) -> Any:
+        match one:
+            case {"name": name} if name in scalars:
+                return {"value": scalars[name]}
+            case {"list": items} | {"tuple": items}:
+                return {next(iter(one)): [filled(item) for item in items]}
+            case {"dict": items}:
+                return {"dict": {name: filled(item) for name, item in items.items()}}
+        return one
+
+    flat: dict[str, Any] = {"arguments": [{"name": name} for name in spec.arguments]}
+    nest: dict[str, Any] = json.loads(spec.nest) if spec.nest else flat
+    keywords = {name: filled(one) for name, one in nest.get("keywords", {}).items()}
+    found = {"arguments": [filled(one) for one in nest["arguments"]]}
+    return {**found, "keywords": keywords} if keywords else found
 
 
 def read_outputs(copy: bytes, spec: CaseSpec) -> tuple[list[NDArray[np.generic]], bool]:

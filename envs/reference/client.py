@@ -15,13 +15,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.memfd import seal
@@ -75,6 +75,8 @@ class Loaded:
     """For each output, at least how far it varies from draw to draw."""
     precision: Precision = Precision.IEEE
     """What the tolerances and the expected outputs allow, and its rounds on a GPU have."""
+    views: bool = True
+    """Whether inputs lie as the problem has them, for an answer and for the module."""
 
     @cached_property
     def key(self) -> str:
@@ -85,6 +87,13 @@ class Loaded:
     def timed(self) -> int:
         """The case on which candidates are timed."""
         return self.cases.index(self.problem.timed_case())
+
+    def contiguous(self) -> Loaded:
+        """The same for answers whose inputs are contiguous, as the module's then are; itself where
+        no input is a view."""
+        if not any(one.has_views for one in self.specs):
+            return self
+        return replace(self, specs=[one.contiguous() for one in self.specs], views=False)
 
     @property
     def other(self) -> int:
@@ -291,7 +300,7 @@ class ReferenceProcess(RoundPeer):
         request = {"op": "load", "problem": to_plain(problem), "precision": precision}
         answer, _ = self.ask(request)
         tolerances = [[Tolerance(**one) for one in case] for case in answer["tolerances"]]
-        specs = [_spec(one) for one in answer["specs"]]
+        specs = [from_plain(CaseSpec, one) for one in answer["specs"]]
         cases = tuple(from_plain(Case, one) for one in answer["cases"])
         return Loaded(problem, cases, specs, tolerances, answer["spreads"], precision)
 
@@ -315,7 +324,7 @@ class ReferenceProcess(RoundPeer):
     def shapes(self, problem: Problem) -> Shapes:
         """What its module takes and gives; nothing stays loaded for it."""
         answer, _ = self.ask({"op": "shapes", "problem": to_plain(problem)})
-        return Shapes(_spec(answer["spec"]), answer["init"])
+        return Shapes(from_plain(CaseSpec, answer["spec"]), answer["init"])
 
     def on_meta(self, problem: Problem) -> tuple[OnMeta, ...]:
         """What each of its cases takes."""
@@ -330,11 +339,17 @@ class ReferenceProcess(RoundPeer):
         return from_plain(Admission, answer["admission"]), answer["function"]
 
     def aim(
-        self, problem: Problem, case: int, *, compiled: bool = False, on_device: bool = False
+        self,
+        problem: Problem,
+        case: int,
+        *,
+        compiled: bool = False,
+        on_device: bool = False,
+        views: bool = True,
     ) -> None:
         """Rounds from now on run this case's module: as it is or through torch.compile, on the GPU
-        or on this core."""
-        where = {"compiled": compiled, "on_device": on_device}
+        or on this core; without `views` on inputs that are all contiguous."""
+        where = {"compiled": compiled, "on_device": on_device, "views": views}
         self.ask({"op": "aim", "key": problem.key, "case": case, **where})
 
     def ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
@@ -356,24 +371,6 @@ class ReferenceProcess(RoundPeer):
     def close(self) -> None:
         self.channel.close()
         self._end()
-
-
-def _spec(plain: dict[str, Any]) -> CaseSpec:
-    def tensors(rows: list[dict[str, Any]]) -> tuple[TensorSpec, ...]:
-        return tuple(
-            TensorSpec(name=row["name"], dtype=row["dtype"], shape=tuple(row["shape"]))
-            for row in rows
-        )
-
-    return CaseSpec(
-        inputs=tensors(plain["inputs"]),
-        outputs=tensors(plain["outputs"]),
-        scalars=tuple((name, value) for name, value in plain["scalars"]),
-        arguments=tuple(plain["arguments"]),
-        state=tuple(plain["state"]),
-        fills=tuple(plain["fills"]),
-        init=plain["init"],
-    )
 
 
 def _split(flat: mmap.mmap, spec: CaseSpec, counts: list[int]) -> list[list[Array]]:

@@ -27,6 +27,7 @@ import torch
 from kernelwright.envs.referee.roofline import Work
 from kernelwright.envs.reference.module import Reference, flatten
 from kernelwright.envs.reference.products import Products, variety
+from kernelwright.envs.reference.strides import is_view, values_of
 from kernelwright.envs.types import Tolerance
 
 SAMPLES = 16
@@ -57,6 +58,9 @@ class Probing:
 
     def __init__(self, reference: Reference, tolerances: Sequence[Tolerance]) -> None:
         self.model, state, arguments = reference.draw(0)
+        self.distinct = [*map(values_of, arguments), *state.values()]
+        """Without what an expanded tensor repeats, which need not be read again."""
+        arguments = [one.contiguous() if is_view(one) else one for one in arguments]
         self.inputs, self.names = [*arguments, *state.values()], list(state)
         _, state, arguments = reference.draw(1)
         self.others = [*arguments, *state.values()]
@@ -101,7 +105,7 @@ def _read_bytes(probing: Probing) -> float:
     """The bytes of all inputs that matter; the largest inputs are tried first."""
     sizes = {
         number: one.numel() * one.element_size()
-        for number, one in enumerate(probing.inputs)
+        for number, one in enumerate(probing.distinct)
         if isinstance(one, torch.Tensor) and one.numel()
     }
     ends_s = time.monotonic() + BUDGET_S

@@ -6,13 +6,13 @@ importing this module costs nothing.
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import time
 import traceback
 from collections import deque
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelwright.envs.abi import CPP_WORDS, CaseSpec, TensorSpec, free_name
+from kernelwright.envs.reference.arguments import Nest, taken_apart, taking_leaves
+from kernelwright.envs.reference.arguments import ProblemError as ProblemError
 from kernelwright.envs.reference.distributions import (
     DISTRIBUTIONS,
     drawn_states,
@@ -27,6 +29,7 @@ from kernelwright.envs.reference.distributions import (
     is_float,
 )
 from kernelwright.envs.reference.settings import replaced, settings
+from kernelwright.envs.reference.strides import copied, is_view, laid_out, values_of, without_cuda
 from kernelwright.envs.reference.strong_states import strengthened
 from kernelwright.envs.reference.structure import NOTHING, Redrawn
 from kernelwright.envs.reference.value_kinds import DEGENERATE, degenerate_states
@@ -34,6 +37,9 @@ from kernelwright.envs.types import Case, Problem
 
 EXACT_INT = 1 << 53
 """Scalars reach a kernel through doubles."""
+
+CODE = "__code__"
+"""What a problem's namespace has its code as."""
 
 PROBLEM_FILE = re.compile(r"<problem .*>", re.DOTALL)
 """What a problem's code is called in a traceback."""
@@ -51,14 +57,6 @@ Given: TypeAlias = "tuple[dict[str, Any], list[Any]]"
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
-class ProblemError(ValueError):
-    """The problem itself is unusable, at this line of its module: nothing that a candidate did."""
-
-    def __init__(self, why: str, line: int | None = None) -> None:
-        super().__init__(why)
-        self.line = line
-
-
 @dataclass(frozen=True, slots=True)
 class Shapes:
     """What a module takes and gives in its timed case, and what it is made with, as Python."""
@@ -71,36 +69,45 @@ class Shapes:
 class Reference:
     """One case of a problem, loaded: the module, and how to draw its inputs.
 
+    `names` are those of the tensors and numbers in what `forward` takes, `nest` how it takes them.
     `held`: names of states, and numbers of arguments, that keep the values that they are made with.
     `redrawn`: arguments that are the same whenever they are made, and are drawn here.
     `strong`: changes of the state (`STRENGTHENINGS`) under which all that it is given matters, over
     so many `steps`.
+    `dense`: views are contiguous, as the native ABI has them.
     """
 
     case: Case
     namespace: dict[str, Any]
     names: tuple[str, ...]
+    nest: Nest
     held: frozenset[str | int] = frozenset()
     redrawn: Redrawn = NOTHING
     strong: tuple[str, ...] = ()
     steps: int = 0
+    dense: bool = False
 
     def draw(self, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
-        """(module, its state by name, forward's arguments), all fresh from `seed`."""
+        """(module, its state by name, the tensors and numbers that forward takes), all fresh from
+        `seed`. Called with these one by one, the module is called as the problem says."""
         import torch
 
         torch.manual_seed(seed)
-        model = self.namespace["Model"](*self.init()).eval()
+        with _here(self.namespace):
+            model = taking_leaves(self.namespace["Model"], self.nest)(*self.init()).eval()
+        given = self._given()
         distribution = DISTRIBUTIONS[self.case.distribution]
-        made = self.redrawn.changed(self.namespace["get_inputs"](), seed)
+        made = self.redrawn.changed([values_of(one) for one in given], seed)
         arguments = [
             one if number in self.held else distribution.changed(one)
             for number, one in enumerate(made)
         ]
         arguments = [
-            one.contiguous() if isinstance(one, torch.Tensor) else _in_float32(one)
-            for one in arguments
+            laid_out(one, like) if isinstance(one, torch.Tensor) else _in_float32(one)
+            for one, like in zip(arguments, given, strict=True)
         ]
+        if self.dense:
+            arguments = [one.contiguous() if is_view(one) else one for one in arguments]
         state = dict(model.state_dict())
         if distribution.states:
             kept = {name: one for name, one in state.items() if name in self.held}
@@ -117,7 +124,13 @@ class Reference:
         import torch
 
         torch.manual_seed(seed)
-        return list(self.namespace["get_inputs"]())
+        return [values_of(one) for one in self._given()]
+
+    def _given(self) -> list[Any]:
+        """The tensors and numbers of `get_inputs`, one by one."""
+        with _here(self.namespace):
+            made = self.namespace["get_inputs"]()
+            return list(taken_apart(made, self.namespace["Model"].forward)[0])
 
     def init(self) -> list[Any]:
         """What the module is made with."""
@@ -139,15 +152,17 @@ class Reference:
         made = named(results, outputs)
         given = named(self.names, [_argument(one) for one in arguments])
         tensors = [pair for pair in given if isinstance(pair[1], torch.Tensor)]
-        tensors += named(state, state.values())
+        inputs = [_tensor_spec(name, one, view=is_view(one)) for name, one in tensors]
+        inputs += [_tensor_spec(*pair) for pair in named(state, state.values())]
         return CaseSpec(
-            inputs=tuple(_tensor_spec(*pair) for pair in tensors),
+            inputs=tuple(inputs),
             outputs=tuple(_tensor_spec(*pair) for pair in made),
             scalars=tuple(pair for pair in given if isinstance(pair[1], int | float | bool)),
             arguments=tuple(name for name, _ in given),
             state=tuple(state),
             fills=tuple(_fill(made_of[name]) for name in state),
             init=self._init_json(),
+            nest=self.nest.named([name for name, _ in given]),
         )
 
     def _init_json(self) -> str:
@@ -171,14 +186,20 @@ def sized_code(problem: Problem, case: Case) -> str:
 
 def load_reference(problem: Problem, case: Case) -> Reference:
     """The problem's module, for this case."""
-    namespace: dict[str, Any] = {"__name__": "problem"}
-    exec(compile(sized_code(problem, case), f"<problem {problem.name}>", "exec"), namespace)
+    code = sized_code(problem, case)
+    namespace: dict[str, Any] = {"__name__": "problem", CODE: code}
+    exec(compile(code, f"<problem {problem.name}>", "exec"), namespace)
     missing = [name for name in ("Model", "get_inputs") if name not in namespace]
     if missing:
         raise ProblemError(f"{problem.name}: does not define {' and '.join(missing)}")
-    parameters = list(inspect.signature(namespace["Model"].forward).parameters)[1:]
-    count = len(namespace["get_inputs"]())
-    return Reference(case, namespace, tuple(parameters[:count]))
+    with _here(namespace):
+        _, names, nest = taken_apart(namespace["get_inputs"](), namespace["Model"].forward)
+    return Reference(case, namespace, tuple(names), nest)
+
+
+def _here(namespace: dict[str, Any]) -> Any:
+    """Within it a problem that makes tensors on a GPU has them on this core."""
+    return without_cuda() if "cuda" in namespace.get(CODE, "") else nullcontext()
 
 
 def shapes_of(problem: Problem) -> Shapes:
@@ -247,8 +268,7 @@ def forward(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
 
 def copies(state: dict[str, Any], arguments: list[Any]) -> tuple[dict[str, Any], list[Any]]:
     """The same values in tensors of their own."""
-    copied = [one.clone() if hasattr(one, "clone") else one for one in arguments]
-    return {name: one.clone() for name, one in state.items()}, copied
+    return {name: one.clone() for name, one in state.items()}, [copied(one) for one in arguments]
 
 
 def works_in_place(model: Any, state: dict[str, Any], arguments: list[Any]) -> bool:
@@ -351,6 +371,8 @@ def flatten(output: Any) -> list[Any]:
 
     if isinstance(output, torch.Tensor):
         return [output.contiguous()]
+    if output is None:
+        return []
     if isinstance(output, dict):
         return [tensor for one in output.values() for tensor in flatten(one)]
     if isinstance(output, list | tuple):
@@ -371,10 +393,6 @@ def _tagged(value: Any) -> Any:
 
 def _argument(value: Any) -> Any:
     """The same, if a kernel can be given it."""
-    import torch
-
-    if not isinstance(value, torch.Tensor | int | float):
-        raise ProblemError(f"forward takes a {type(value).__name__}, not a tensor or a number")
     if isinstance(value, int) and abs(value) > EXACT_INT:
         raise ProblemError(f"forward takes {value}, which is beyond 2**53")
     return value
@@ -396,7 +414,11 @@ def _dims(value: Any) -> int:
     return len(value.shape) if hasattr(value, "shape") else 0
 
 
-def _tensor_spec(name: str, tensor: Any) -> TensorSpec:
+def _tensor_spec(name: str, tensor: Any, *, view: bool = False) -> TensorSpec:
     return TensorSpec(
-        name=name, dtype=str(tensor.dtype).removeprefix("torch."), shape=tuple(tensor.shape)
+        name=name,
+        dtype=str(tensor.dtype).removeprefix("torch."),
+        shape=tuple(tensor.shape),
+        strides=tuple(tensor.stride()) if view else None,
+        first=tensor.storage_offset() if view else 0,
     )

@@ -19,7 +19,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -27,21 +27,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.codec import from_plain, to_plain
-from kernelwright.envs.memfd import Mapped, mapped, memfd
 from kernelwright.envs.referee.layout import (
     MESSAGE_BYTES,
     NONCE_BYTES,
     NS_BYTES,
     NUMPY_TYPES,
-    offsets,
 )
 from kernelwright.envs.referee.tolerance import Array, Expected, overflowed
 from kernelwright.envs.reference.admission import check_problem, fingerprint
 from kernelwright.envs.reference.applicable_kinds import applicable_kinds
 from kernelwright.envs.reference.derive_tolerance import NUDGE, nudge
 from kernelwright.envs.reference.distributions import judged_cases
+from kernelwright.envs.reference.files import laid, taken, views, written
 from kernelwright.envs.reference.heap import Heap
 from kernelwright.envs.reference.least_work import least_work
 from kernelwright.envs.reference.module import (
@@ -63,6 +62,7 @@ from kernelwright.envs.reference.near_ties import PICKS, NearTies
 from kernelwright.envs.reference.on_meta import try_on_meta
 from kernelwright.envs.reference.precision import require_precision, set_precision
 from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.strides import moved
 from kernelwright.envs.reference.tf32 import tf32_outputs, with_tf32
 from kernelwright.envs.reference.torch_compile import compile_module
 from kernelwright.envs.replay.device_memory import says_full
@@ -102,7 +102,7 @@ class ReferenceServer:
         self.heap = Heap()
         self.loaded: dict[str, list[Ready]] = {}
         self.precision = Precision.IEEE
-        self.aims: dict[tuple[str, int, bool, bool], Aimed] = {}
+        self.aims: dict[tuple[str, int, bool, bool, bool], Aimed] = {}
         self.aimed: Aimed | None = None
         self.clock: DeviceClock | None = None
         """Where rounds run on the GPU: how they are timed."""
@@ -163,25 +163,26 @@ class ReferenceServer:
         spec = ready.spec
         model, state, arguments = ready.reference.draw(seed)
         tensors = [one for one in arguments if isinstance(one, torch.Tensor)] + list(state.values())
-        places, size = offsets(spec.inputs)
-        inputs = _file([_raw(one) for one in tensors], places, size)
+        inputs = written(*laid(tensors, spec))
         tf32 = self.precision is Precision.TF32
         rounded = tf32_outputs(model, state, arguments) if tf32 else []
         expected = _expected(model, state, arguments, ready, rounded)
         arrays = [array for choices in expected for array in choices]
         starts = [0, *accumulate(array.nbytes for array in arrays)]
-        answers = _file([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
+        answers = written([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
         self.heap.gather()
         return {"choices": [len(choices) for choices in expected]}, [inputs, answers]
 
     def aim(
-        self, key: str, case: int, compiled: bool, on_device: bool
+        self, key: str, case: int, compiled: bool, on_device: bool, views: bool
     ) -> tuple[dict[str, Any], list[int]]:
         """Makes this case's module the one that timed rounds run: as it is or compiled, on the
-        GPU or here."""
-        place = (key, case, compiled, on_device)
+        GPU or here, on inputs that lie as the problem has them (`views`) or contiguous."""
+        place = (key, case, compiled, on_device, views)
         if place not in self.aims:
             reference, spec = self.loaded[key][case].reference, self.loaded[key][case].spec
+            if not views:
+                reference, spec = replace(reference, dense=True), spec.contiguous()
             model, state, arguments = reference.draw(0)
             in_place = works_in_place(model, state, arguments)
             if on_device:
@@ -258,7 +259,7 @@ class ReferenceServer:
         # Not read in before the clock: an answer reads its inputs in while it is timed.
         tensors = views(taken(inputs, mmap.PROT_READ, read_in=False), spec.inputs)
         if self.clock is not None:
-            tensors = [one.to(DEVICE, copy=True) for one in tensors]
+            tensors = [moved(one, DEVICE) for one in tensors]
         first_state = len(tensors) - len(aimed.state)
         state = dict(zip(aimed.state, tensors[first_state:], strict=True))
         given, scalars = iter(tensors[:first_state]), dict(spec.scalars)
@@ -282,27 +283,6 @@ def _said(error: BaseException) -> dict[str, Any]:
     where = f"line {line}: " if line else ""
     whole = f"{type(error).__name__}: {where}{error}"
     return {"error": whole[:2000], "what": what[:2000].removesuffix(": "), "line": line}
-
-
-def taken(descriptor: int, protection: int, *, read_in: bool = True) -> Mapped:
-    """The bytes of a file that was sent, and is closed."""
-    mapping = mapped(descriptor, protection, read_in=read_in)
-    os.close(descriptor)
-    return mapping
-
-
-def views(mapping: Mapped, specs: Sequence[TensorSpec], guard_bytes: int = 0) -> list[torch.Tensor]:
-    """The tensors of a file."""
-    places = offsets(specs, guard_bytes)[0]
-    return [_view(mapping, one, place) for one, place in zip(specs, places, strict=True)]
-
-
-def _view(mapping: Mapped, one: TensorSpec, place: int) -> torch.Tensor:
-    """The tensor that lies there in the file."""
-    dtype, count = getattr(torch, one.dtype), _count(one.shape)
-    if count == 0:
-        return torch.empty(one.shape, dtype=dtype)
-    return torch.frombuffer(mapping, dtype=dtype, count=count, offset=place).reshape(one.shape)
 
 
 def _expected(
@@ -349,28 +329,9 @@ def _array(tensor: torch.Tensor) -> Array:
     return array.astype(np.float64, copy=False) if array.dtype.kind == "f" else array
 
 
-def _raw(tensor: torch.Tensor) -> Array:
-    """A tensor's elements, flat and without a copy where it is contiguous already."""
-    dense = tensor.detach().contiguous()
-    array: Array = (dense.view(torch.int16) if dense.dtype is torch.bfloat16 else dense).numpy()
-    return array.reshape(-1)
-
-
-def _file(arrays: list[Array], places: list[int], size: int) -> int:
-    """A descriptor of an unnamed file with these arrays at these places, in bytes."""
-    descriptor = memfd(b"")
-    os.truncate(descriptor, max(size, 1))
-    with mmap.mmap(descriptor, 0) as mapping:
-        for array, place in zip(arrays, places, strict=True):
-            whole = np.frombuffer(mapping, array.dtype, array.size, place)
-            np.copyto(whole, array)
-            del whole  # a view would keep the mapping open
-    return descriptor
-
-
 def _on_gpu(state: dict[str, Any], arguments: list[Any]) -> tuple[dict[str, Any], list[Any]]:
-    moved = [one.to(DEVICE) if isinstance(one, torch.Tensor) else one for one in arguments]
-    return {name: one.to(DEVICE) for name, one in state.items()}, moved
+    there = [moved(one, DEVICE) if isinstance(one, torch.Tensor) else one for one in arguments]
+    return {name: one.to(DEVICE) for name, one in state.items()}, there
 
 
 def _drawn_on_gpu(
@@ -379,10 +340,6 @@ def _drawn_on_gpu(
     model, state, arguments = reference.draw(seed)
     set_precision(precision)  # the model that was made may have set its own
     return model.to(DEVICE), *_on_gpu(state, arguments)
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    return int(np.prod(shape, dtype=np.int64))
 
 
 def main() -> None:

@@ -37,7 +37,10 @@ def prompt(
 def judge(
     problem: ProblemFile,
     answer: Annotated[
-        Path, typer.Argument(metavar="ANSWER", help="File with the kernel's source.")
+        Path,
+        typer.Argument(
+            metavar="ANSWER", help="The kernel's source; a .md file is a completion with it."
+        ),
     ],
     dialect: Annotated[AskedDialect, typer.Option(help="What the answer is written in.")] = DEFAULT,
     torch_allowed: Annotated[bool, typer.Option("--torch-allowed", help=TORCH_ALLOWED)] = False,
@@ -47,19 +50,25 @@ def judge(
     """Judge one kernel: build it, check it, time it, all in a sandbox. Exit code 0 if correct."""
     from kernelwright.ask import expected_form
     from kernelwright.data.kernelbench import load_problem
+    from kernelwright.envs.answer import extract
+    from kernelwright.envs.judge import NO_CODE_BLOCK
     from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.envs.types import Candidate
 
     with told(OSError, ValueError, about=problem):
         asked = load_problem(problem)
     with told(OSError, UnicodeDecodeError, about=answer):
-        source = answer.read_text(encoding="utf-8")
+        text = answer.read_text(encoding="utf-8")
     refuse_tf32(precision, dialect)
-    candidate = Candidate(
-        problem_key=asked.key, dialect=dialect, source=source, torch_allowed=torch_allowed
-    )
-    with judging(), open_judge(1, precision=precision) as the_judge:
-        evaluation = the_judge.evaluate(asked, candidate)
+    source = extract(text, dialect) if answer.suffix == ".md" else text
+    if source is None:
+        evaluation = NO_CODE_BLOCK
+    else:
+        candidate = Candidate(
+            problem_key=asked.key, dialect=dialect, source=source, torch_allowed=torch_allowed
+        )
+        with judging(), open_judge(1, precision=precision) as the_judge:
+            evaluation = the_judge.evaluate(asked, candidate)
     if as_json:
         typer.echo(json.dumps(verdict_object(evaluation)))
     else:
