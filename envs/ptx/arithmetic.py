@@ -257,7 +257,10 @@ def policy(scope: Scope, one: Instruction) -> list[Step]:
 def fence(scope: Scope, one: Instruction) -> list[Step]:
     """Memory is in order here; who has fences may know what others have written."""
     scope.fenced = True
-    return nothing(scope, one)
+    if not {"gl", "gpu", "sys", "cluster"} & set(one.parts):
+        return nothing(scope, one)
+    scope.publishes = True
+    return [Step(set(), call="if (on_) publish(w);")]
 
 
 OPCODES: dict[str, Handler] = {

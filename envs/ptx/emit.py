@@ -177,7 +177,10 @@ def _description(lowered: Lowered) -> Iterator[str]:
         scope.local_bytes,
         scope.shared_bytes,
         scope.shared_unit,
+        scope.global_unit,
         "true" if scope.weak_order or (scope.fenced and scope.strong) else "false",
+        "true" if scope.publishes else "false",
+        "true" if scope.replicates else "false",
     ]
     yield f"static const Kernel kernel{name} = {{{', '.join(map(str, facts))}}};"
 

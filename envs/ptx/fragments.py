@@ -61,6 +61,8 @@ def _moved(scope: Scope, one: Instruction, what: str) -> list[Step]:
     address, reads = scope.address(where, space)
     if space != "global":
         scope.shared_unit = min(scope.shared_unit, BITS[kind] // 8)
+    if space != "shared":
+        scope.global_unit = min(scope.global_unit, BITS[kind] // 8)
     a, s, t = (scope.array() for _ in range(3))
     given_types = f"u{BITS[kind]}, {rows}, {columns}, {str(row_major).lower()}"
     if what == "load":

@@ -19,7 +19,7 @@ def shuffle(scope: Scope, one: Instruction) -> list[Step]:
     mask = members[0] if members else "-1"
     step = Step(scope.reads(a, by, clamp, mask), meets=True)
     step.call = f"meet(w, {site}, on_, {m}); "
-    step.call += f"shuffle<{how.upper()}>(w, {site}, on_, {x}, {y}, {z}, {d}, {p});"
+    step.call += f"shuffle<{how.upper()}>(w, {site}, on_, {x}, {y}, {z}, {m}, {d}, {p});"
     step.inputs = [
         ("u32", x, scope.value(a, "b32")),
         ("u32", y, scope.value(by, "u32")),
@@ -33,12 +33,17 @@ def shuffle(scope: Scope, one: Instruction) -> list[Step]:
 
 
 def _gathered(scope: Scope, one: Instruction, kind: str, line: str, result: str) -> list[Step]:
-    """A call that sees all lanes' first operand as {x} and gives each lane {d}."""
+    """A call that sees all lanes' first operand as {x} and, for each lane l, those that it names
+    and that are there as {group}, and gives it {d}[l]. A lane that does not name itself gets
+    nothing that means anything."""
     to, value, *members = given(one, 2, 3)
     x, d, m = scope.array(), scope.array(), scope.array()
     site = scope.site(one)
     meeting = f"meet(w, {site}, on_, {m}); " if members else ""
-    step = Step(scope.reads(value, *members), call=meeting + line.format(x=x, d=d), meets=True)
+    group = f"(on_ & {m}[l])" if members else "on_"
+    own = f"EACH(on_) {d}[l] = {group} >> l & 1 ? {d}[l] : (u32)w.block->unset;"
+    text = f"{line.format(x=x, d=d, group=group)} {own if members else ''}"
+    step = Step(scope.reads(value, *members), call=meeting + text, meets=True)
     step.inputs = [("u32", x, scope.value(value, kind))]
     step.inputs += [("u32", m, scope.value(members[0], "u32"))] if members else []
     step.outputs = [("u32", d)]
@@ -52,10 +57,13 @@ def _gathered(scope: Scope, one: Instruction, kind: str, line: str, result: str)
 def vote(scope: Scope, one: Instruction) -> list[Step]:
     only(one, "sync all any uni ballot")
     how = next((part for part in one.parts if part in ("all", "any", "uni", "ballot")), "")
-    rules = {"ballot": "t", "any": "t != 0", "all": "t == on_", "uni": "t == on_ || !t"}
+    rules = {"ballot": "t", "any": "t != 0", "all": "t == g", "uni": "t == g || !t"}
     if how not in rules:
         raise NotEmulatedError(one.opcode)
-    line = f"{{{{ const u32 t = taken({{x}}) & on_, r = {rules[how]}; LANES {{d}}[l] = r; }}}}"
+    line = (
+        "{{ const u32 all_ = taken({x}); LANES {{ const u32 g = {group}, t = all_ & g; (void)g; "
+        "{d}[l] = " + rules[how] + "; }} }}"
+    )
     return _gathered(scope, one, "pred", line, "b32" if how == "ballot" else "pred")
 
 
@@ -83,8 +91,10 @@ def reduce(scope: Scope, one: Instruction) -> list[Step]:
         raise NotEmulatedError(one.opcode)
     c = "s32" if kind == "s32" else "u32"
     line = (
-        f"if (on_) {{{{ {c} r = ({c}){{x}}[__builtin_ctz(on_)]; EACH(on_ & (on_ - 1)) "
-        f"{{{{ const {c} v = ({c}){{x}}[l]; r = {rules[how]}; }}}} LANES {{d}}[l] = (u32)r; }}}}"
+        f"EACH(on_) {{{{ u32 g = {{group}}; g = g ? g : 1u << l; "
+        f"{c} r = ({c}){{x}}[__builtin_ctz(g)]; "
+        f"for (g &= g - 1; g; g &= g - 1) {{{{ const {c} v = ({c}){{x}}[__builtin_ctz(g)]; "
+        f"r = {rules[how]}; }}}} {{d}}[l] = (u32)r; }}}}"
     )
     return _gathered(scope, one, "u32", line, "b32")
 
@@ -95,7 +105,7 @@ def match(scope: Scope, one: Instruction) -> list[Step]:
         raise NotEmulatedError(one.opcode)
     line = (
         "EACH(on_) {{ u32 r = 0; for (int i = 0; i < 32; ++i) r |= (u32)({x}[i] == {x}[l]) << i; "
-        "{d}[l] = r & on_; }}"
+        "{d}[l] = r & {group}; }}"
     )
     return _gathered(scope, one, "u32", line, "b32")
 

@@ -16,6 +16,7 @@ from kernelwright.envs.ptx import (
 from kernelwright.envs.ptx.handler import given, only
 from kernelwright.envs.ptx.operands import Scope, Step
 from kernelwright.envs.ptx.parse import Instruction, Kernel, Label, Module, NotEmulatedError
+from kernelwright.envs.ptx.unset import unset_lanes
 from kernelwright.envs.replay.ptx import kinds_of
 
 HANDLERS = {
@@ -69,6 +70,8 @@ def lower(module: Module, kernel: Kernel) -> Lowered:
 
 
 def _lowered(module: Module, kernel: Kernel) -> Lowered:
+    if module.replicates:
+        unset_lanes(kernel)
     scope, targets = Scope(module, kernel), _targets(kernel)
     blocks, labels = [Basic(0)], dict[str, int]()
 

@@ -31,9 +31,33 @@ def _note(scope: Scope, one: Instruction, space: str, item_bytes: int) -> None:
     """What an access says about the kernel: how small its units are, whether it waits in a loop."""
     if space in ("shared", "") and item_bytes < scope.shared_unit:
         scope.shared_unit = item_bytes
+    if space in ("global", ""):
+        count = next((VECTORS[part] for part in one.parts if part in VECTORS), 1)
+        scope.global_unit = min(scope.global_unit, item_bytes * count)
+        scope.publishes |= _releases(one)
     if {"volatile", "acquire", "relaxed", "acq_rel"} & set(one.parts):
         scope.strong = True
         scope.weak_order |= space in ("shared", "")
+
+
+def _releases(one: Instruction) -> bool:
+    """Whether it hands over, to who reads what it writes, all that was written before."""
+    return bool({"release", "acq_rel"} & set(one.parts)) and "cta" not in one.parts
+
+
+def _published(one: Instruction, space: str) -> str:
+    """What a call begins with."""
+    return "if (on_) publish(w); " if space != "shared" and _releases(one) else ""
+
+
+def _reached(one: Instruction, space: str) -> str:
+    """How memory that blocks share is reached, as a last argument of a template
+    (native/ptx/global.h)."""
+    if space not in ("global", ""):
+        return ""
+    if {"volatile", "acquire", "relaxed", "release", "cv"} & set(one.parts):
+        return ", kStrong"
+    return ", kReadOnly" if "nc" in one.parts else ""
 
 
 def _as_many(one: Instruction, parts: list[str]) -> None:
@@ -54,7 +78,8 @@ def load(scope: Scope, one: Instruction) -> list[Step]:
     _note(scope, one, space, BITS[kind] // 8)
     a, t = scope.array(), scope.array()
     whole = f"u{BITS[kind]}"
-    function = f"load_{FUNCTIONS[space]}<{whole}, {len(targets)}>"
+    how = _reached(one, space)
+    function = f"load_{FUNCTIONS[space]}<{whole}, {len(targets)}{how}>"
     step = Step(
         reads,
         call=f"{function}(w, {scope.site(one)}, on_, {a}, {t});",
@@ -99,7 +124,8 @@ def store(scope: Scope, one: Instruction) -> list[Step]:
     a, t = scope.array(), scope.array()
     whole, count = f"u{BITS[kind]}", len(values)
     step = Step(reads | scope.reads(*values))
-    step.call = f"store_{FUNCTIONS[space]}<{whole}, {count}>(w, {scope.site(one)}, on_, {a}, {t});"
+    function = f"store_{FUNCTIONS[space]}<{whole}, {count}{_reached(one, space)}>"
+    step.call = f"{_published(one, space)}{function}(w, {scope.site(one)}, on_, {a}, {t});"
     step.inputs = [(_at(space), a, address)]
     step.inputs += [
         (whole, f"{t}[{count}]@{i}", f"({whole}){scope.bits(text, kind)}")
@@ -164,7 +190,8 @@ def atomic(scope: Scope, one: Instruction) -> list[Step]:
     rule = f"[]{takes} {{ (void)n, (void)z; return {_next(kind, how)}; }}"
     step = Step(reads | scope.reads(value, third))
     function = f"atomic_{space or 'generic'}<{whole}>"
-    step.call = f"{function}(w, {scope.site(one)}, on_, {a}, {x}, {y}, {old}, {rule});"
+    arrays = f"{a}, {x}, {y}, {old}"
+    step.call = f"{_published(one, space)}{function}(w, {scope.site(one)}, on_, {arrays}, {rule});"
     step.inputs = [
         (_at(space), a, address),
         (whole, x, f"({whole}){scope.bits(value, kind)}"),
@@ -193,6 +220,7 @@ def copy_async(scope: Scope, one: Instruction) -> list[Step]:
         raise NotEmulatedError(f"{one.opcode} {size[:20]}")
     hints = sum("cache_hint" in part for part in one.parts)
     copied = rest[0] if len(rest) > hints else size
+    scope.global_unit = min(scope.global_unit, int(size))
     at, reads = scope.address(to, "shared")
     where, more = scope.address(source, "global")
     a, s, n = scope.array(), scope.array(), scope.array()

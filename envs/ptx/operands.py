@@ -24,6 +24,8 @@ READS = {"f32": "f32", "tf32": "f32", "f64": "f64", "f16": "h2f", "bf16": "b2f"}
 WRITES = {"f32": "bits", "tf32": "bits", "f64": "bits64", "f16": "f2h", "bf16": "f2b"}
 FLOATS = frozenset(READS)
 SPACES = ("global", "shared", "local", "param", "const")
+UNSET = "%unset"
+"""An operand of our own: what is in a register that nobody set, which changes with the round."""
 VALUES = "v_"
 """The prefix of a register's name in C++."""
 
@@ -54,6 +56,7 @@ SPECIAL |= {
     "%cluster_nctarank": "1u",
     "%dynamic_smem_size": "b.launch->shared_bytes",
     "%total_smem_size": "(u32)b.shared_bytes",
+    UNSET: "b.unset",
 }
 
 INTEGER = re.compile(r"-?\s*(?:0[xX][0-9a-fA-F]+|\d+)U?")
@@ -111,9 +114,14 @@ class Scope:
         self.shared_bytes = self.local_bytes = 0
         self.shared_unit = 4
         """The smallest access to shared memory, in bytes."""
+        self.global_unit = 16
+        """The smallest access to global memory, in bytes."""
         self.weak_order = self.fenced = self.strong = False
         """Whether warps may agree in ways that no barrier shows, so that a race is a warning: by
         what they do in shared memory, or by a fence and what is strong anywhere."""
+        self.publishes = False
+        """Whether there is a fence between blocks, by itself or in a release."""
+        self.replicates = module.replicates
         self.symbols = self._places([*module.variables, *kernel.variables])
 
     def _places(self, variables: Iterable[Variable]) -> dict[str, tuple[str, int]]:

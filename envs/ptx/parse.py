@@ -107,6 +107,8 @@ class Module:
     kernels: list[Kernel] = field(default_factory=list)
     functions: dict[str, Function] = field(default_factory=dict)
     variables: list[Variable] = field(default_factory=list)
+    replicates: bool = False
+    """Whether several warps may compute what one of them stores: it is Triton's."""
 
 
 _LINES = re.compile(

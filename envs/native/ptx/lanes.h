@@ -3,15 +3,17 @@
 #include "memory.h"
 
 enum Shuffle { UP, DOWN, BFLY, IDX };
-template <Shuffle HOW> CALL void shuffle(Warp& w, u32 id, u32 mask, const u32* a, const u32* by, const u32* c, u32* d, u32* p) {
+template <Shuffle HOW> CALL void shuffle(Warp& w, u32 id, u32 mask, const u32* a, const u32* by, const u32* c, const u32* members, u32* d, u32* p) {
   EACH(mask) {
     const int lane = (int)l, step = by[l] & 31, clamp = c[l] & 31, segment = c[l] >> 8 & 31;
     const int top = (lane & segment) | (clamp & ~segment), bottom = lane & segment;
     const int from = HOW == UP ? lane - step : HOW == DOWN ? lane + step : HOW == BFLY ? lane ^ step : bottom | (step & ~segment);
     const bool inside = HOW == UP ? from >= top : from <= top;
     const u32 source = inside ? (u32)from & 31 : l;
-    if (!(mask >> source & 1)) warn(kIdleLane, *w.block, id, l, w.number, 0);
-    d[l] = a[source];
+    // A lane that is not there, or that the mask leaves out, has nothing to tell.
+    const bool told = (mask & members[l]) >> source & members[l] >> l & 1;
+    if (!told) warn(kIdleLane, *w.block, id, l, w.number, 0);
+    d[l] = told ? a[source] : (u32)w.block->unset;
     p[l] = inside;
   }
 }

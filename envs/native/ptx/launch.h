@@ -22,11 +22,11 @@ CALL Region* regions_of(const Play& play, u32& count) {
   for (u32 i = 0; i < tensors; ++i) {
     const Tensor& it = play.one.tensors[i];
     const u64 at = (u64)play.tensors[i];  // nowhere: what a call will give back
-    all[i] = {at, at ? at + it.bytes : 0, it.name, it.writable};
+    all[i] = {at, at ? at + it.bytes : 0, it.name, it.writable, nullptr, nullptr, false, false};
   }
   memcpy(all + tensors, globals, global_count * sizeof(Region));
   count = tensors + global_count + 1;
-  all[count - 1] = {(u64)parameters, (u64)parameters + sizeof parameters, "the parameters", false};
+  all[count - 1] = {(u64)parameters, (u64)parameters + sizeof parameters, "the parameters", false, nullptr, nullptr, false, false};
   return all;
 }
 
@@ -47,12 +47,13 @@ CALL void play_run(const void* what, Play& play, u64 seed) {
     _exit(kLaunchFailed);
   }
   launch.parameters = parameters, launch.parameter_bytes = one.parameter_bytes;
-  Region* const regions = regions_of(play, launch.region_count);
-  launch.regions = regions;
+  launch.regions = regions_of(play, launch.region_count);
   launch.found = static_cast<Site*>(room(kernel.site_count * sizeof(Site)));
   for (u32 i = 0; i < kernel.site_count; ++i) launch.found[i] = Site();
   launch.seed = seed, launch.spent = play.spent;
+  launch.width = (one.block[0] * one.block[1] * one.block[2] + 31) / 32, launch.unit_shift = __builtin_ctz(kernel.global_unit);
+  begin_stamps(launch);
   run_launch(launch);
   play.spent = launch.spent;
-  free(launch.found), free(regions);
+  free(launch.found), free(launch.regions);
 }

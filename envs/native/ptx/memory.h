@@ -1,66 +1,12 @@
-// Memory, reached through checks only: bounds, alignment, and for shared memory who touched it when.
+// Memory of all kinds, reached through checks only; this is about shared and local memory, global.h about the rest.
 #pragma once
-#include "counts.h"
-#include "warp.h"
+#include "global.h"
 
-// ---- global memory -------------------------------------------------------------------------
 enum How { kRead, kWrite, kUpdate };
-
-template <u32 BYTES> CALL void find_region(Warp& w, u32 id, const u64* a, u32 mask, bool writes) {
-  Launch& launch = *w.block->launch;
-  Site& site = launch.found[id];
-  EACH(mask) {
-    if (a[l] >= site.low && a[l] + BYTES <= site.high && (!writes || site.writable)) continue;
-    bool found = false;
-    for (u32 i = 0; i < launch.region_count && !found; ++i) {
-      const Region& one = launch.regions[i];
-      if (a[l] < one.low || a[l] > one.high || a[l] + BYTES > one.high) continue;
-      if (writes && !one.writable) fail(kInputWritten, *w.block, id, l, w.number, a[l]);
-      site.low = one.low, site.high = one.high, site.writable = one.writable;
-      found = true;
-    }
-    if (!found) fail(kIllegalAddress, *w.block, id, l, w.number, a[l]);
-  }
-}
-template <u32 BYTES> INLINE bool in_row(const u64* a, u32 mask) {
-  u64 odd = 0;
-  const u64 first = a[0];
-  LANES odd |= a[l] ^ (first + (u64)(l * BYTES));
-  return mask == ~0u && !odd;
-}
-// Whether all lanes read or write side by side; does not return where one may not.
-template <u32 BYTES> INLINE bool reach(Warp& w, u32 id, const u64* a, u32 mask, bool writes) {
-  Block& b = *w.block;
-  const Site& site = b.launch->found[id];
-  const u64 low = site.low, span = site.high - site.low - BYTES;
-  u64 outside = site.high < site.low + BYTES || (writes && !site.writable), odd = 0;
-  LANES {
-    const u64 on = 0 - (u64)(mask >> l & 1);
-    outside |= (a[l] - low > span ? 1 : 0) & on;
-    odd |= (a[l] & (BYTES - 1)) & on;
-  }
-  if (odd) EACH(mask) if (a[l] & (BYTES - 1)) fail(kMisaligned, b, id, l, w.number, a[l]);
-  if (outside) find_region<BYTES>(w, id, a, mask, writes);
-  return in_row<BYTES>(a, mask);
-}
-template <class T, int N> CALL void load_global(Warp& w, u32 id, u32 mask, const u64* a, Lanes<T>* to) {
-  if (!mask) return;
-  const bool row = reach<sizeof(T) * N>(w, id, a, mask, false);
-  count_global<sizeof(T) * N>(a, mask, row);
-  if (row && N == 1) { memcpy(to[0], (const void*)a[0], 32 * sizeof(T)); return; }
-  EACH(mask) for (int i = 0; i < N; ++i) memcpy(&to[i][l], (const u8*)a[l] + i * sizeof(T), sizeof(T));
-}
-template <class T, int N> CALL void store_global(Warp& w, u32 id, u32 mask, const u64* a, const Lanes<T>* from) {
-  if (!mask) return;
-  const bool row = reach<sizeof(T) * N>(w, id, a, mask, true);
-  count_global<sizeof(T) * N>(a, mask, row);
-  if (row && N == 1) { memcpy((void*)a[0], from[0], 32 * sizeof(T)); return; }
-  EACH(mask) for (int i = 0; i < N; ++i) memcpy((u8*)a[l] + i * sizeof(T), &from[i][l], sizeof(T));
-}
 
 // ---- shared memory: who touched it when ------------------------------------------------------
 // Two warps that touch a unit between the same two barriers, one of them writing something else, race.
-CALL void race(Warp& w, u32 id, u32 lane, u32 at) {
+CALL void race_in_shared(Warp& w, u32 id, u32 lane, u32 at) {
   Block& b = *w.block;
   if (b.launch->kernel->weak_order) return warn(kMaybeRace, b, id, lane, w.number, kSharedWindow + at);
   fail(kRace, b, id, lane, w.number, kSharedWindow + at);
@@ -86,8 +32,8 @@ template <How HOW> INLINE void touch(Warp& w, u32 id, u32 lane, u32 at, u32 byte
     } else if (HOW != kWrite && last >> kEpoch < b.first_epoch) {
       warn(kUninitialised, b, id, lane, w.number, kSharedWindow + at);
     }
-    if (written && !(last & fine) && (HOW == kRead || changes)) race(w, id, lane, at);
-    if (HOW != kRead && read && !(seen & fine) && changes) race(w, id, lane, at);
+    if (written && !(last & fine) && (HOW == kRead || changes)) race_in_shared(w, id, lane, at);
+    if (HOW != kRead && read && !(seen & fine) && changes) race_in_shared(w, id, lane, at);
     if (HOW == kRead) seen = read ? me | kMany : me;
     if (HOW == kWrite) last = me;
     if (HOW == kUpdate) last = updated(me, last), seen = updated(me, seen);
@@ -192,28 +138,16 @@ INLINE Parted parted(const u64* a, u32 mask) {
   }
   return found;
 }
-template <class T, int N> CALL void load_generic(Warp& w, u32 id, u32 mask, const u64* a, Lanes<T>* to) {
+template <class T, int N, Reached HOW = kWeak> CALL void load_generic(Warp& w, u32 id, u32 mask, const u64* a, Lanes<T>* to) {
   const Parted by = parted(a, mask);
-  load_global<T, N>(w, id, by.global, a, to), load_shared<T, N>(w, id, by.shared, by.in_shared, to), load_local<T, N>(w, id, by.local, by.in_local, to);
+  load_global<T, N, HOW>(w, id, by.global, a, to), load_shared<T, N>(w, id, by.shared, by.in_shared, to), load_local<T, N>(w, id, by.local, by.in_local, to);
 }
-template <class T, int N> CALL void store_generic(Warp& w, u32 id, u32 mask, const u64* a, const Lanes<T>* from) {
+template <class T, int N, Reached HOW = kWeak> CALL void store_generic(Warp& w, u32 id, u32 mask, const u64* a, const Lanes<T>* from) {
   const Parted by = parted(a, mask);
-  store_global<T, N>(w, id, by.global, a, from), store_shared<T, N>(w, id, by.shared, by.in_shared, from), store_local<T, N>(w, id, by.local, by.in_local, from);
+  store_global<T, N, HOW>(w, id, by.global, a, from), store_shared<T, N>(w, id, by.shared, by.in_shared, from), store_local<T, N>(w, id, by.local, by.in_local, from);
 }
 
 // ---- read, change, write ----------------------------------------------------------------------
-template <class T, class F> INLINE void update(u8* at, T b, T c, T* old, F next) {
-  T now;
-  memcpy(&now, at, sizeof(T));
-  const T then = next(now, b, c);
-  memcpy(at, &then, sizeof(T));
-  *old = now;
-}
-template <class T, class F> CALL void atomic_global(Warp& w, u32 id, u32 mask, const u64* a, const T* b, const T* c, T* old, F next) {
-  if (!mask) return;
-  count_global<sizeof(T)>(a, mask, reach<sizeof(T)>(w, id, a, mask, true));
-  EACH(mask) update((u8*)a[l], b[l], c[l], &old[l], next);
-}
 template <class T, class F> CALL void atomic_shared(Warp& w, u32 id, u32 mask, const u32* a, const T* b, const T* c, T* old, F next) {
   if (!mask) return;
   Reach at;
@@ -232,6 +166,11 @@ template <class T, class F> CALL void atomic_generic(Warp& w, u32 id, u32 mask, 
 INLINE void stamp_units(Block& b, u32 at, u32 bytes, u32 stamp) {
   for (u32 i = at >> b.unit_shift; i <= (at + bytes - 1) >> b.unit_shift; ++i) b.shadow.written[i] = stamp;
 }
+template <u32 BYTES> INLINE void note_copies(Warp& w, u32 id, const u64* from, u32 mask) {
+  const Global at = reach<BYTES>(w, id, from, mask, false);
+  count_global<BYTES>(from, mask, at.row);
+  note_loads<kWeak, BYTES>(w, id, from, mask, at);
+}
 CALL void copy_async(Warp& w, u32 id, u32 mask, const u32* to, const u64* from, u32 bytes, const u32* copied) {
   Block& b = *w.block;
   u32 reading = 0;
@@ -249,9 +188,9 @@ CALL void copy_async(Warp& w, u32 id, u32 mask, const u32* to, const u64* from, 
     w.copies[w.copy_count++] = {from[l], to[l], bytes, copied[l] < bytes ? copied[l] : bytes, (u32)l, id, w.groups};
   }
   if (!reading) return;
-  if (bytes == 16) count_global<16>(from, reading, reach<16>(w, id, from, reading, false));
-  else if (bytes == 8) count_global<8>(from, reading, reach<8>(w, id, from, reading, false));
-  else count_global<4>(from, reading, reach<4>(w, id, from, reading, false));
+  if (bytes == 16) note_copies<16>(w, id, from, reading);
+  else if (bytes == 8) note_copies<8>(w, id, from, reading);
+  else note_copies<4>(w, id, from, reading);
 }
 // All of the groups before this one have arrived.
 CALL void arrive(Warp& w, u32 group) {

@@ -25,8 +25,9 @@ INLINE bool in_global(u64 a) { return !in_shared(a) && !in_local(a); }
 INLINE bool in_const(u64) { return false; }
 INLINE bool in_param(u64) { return false; }
 
-struct Region { u64 low, high; const char* name; bool writable; };
-struct Site { u64 low = 1, high = 0; bool writable = false; };  // the region that answered last
+// `written`, `read`: who touched a unit of it last (global.h), from when a launch first does.
+struct Region { u64 low, high; const char* name; bool writable; u32 *written, *read; bool is_written, is_read; };
+struct Site { u64 low = 1, high = 0; bool writable = false; Region* region = nullptr; };  // that answered last
 
 struct Block;
 struct Warp;
@@ -34,8 +35,8 @@ struct Kernel {
   const char* name;
   int (*run)(Warp&, Block&);
   const char* const* sites;
-  u32 site_count, register_bytes, local_bytes, shared_bytes, shared_unit;
-  bool weak_order;
+  u32 site_count, register_bytes, local_bytes, shared_bytes, shared_unit, global_unit;
+  bool weak_order, publishes, replicates;  // has fences between blocks; several warps compute what one of them stores
 };
 
 struct Launch {
@@ -43,12 +44,13 @@ struct Launch {
   u32 grid[3], block[3], shared_bytes;
   const u8* parameters;
   u32 parameter_bytes;
-  const Region* regions;
+  Region* regions;
   u32 region_count;
   Site* found;
   u64 seed;
   u64 spent;  // instructions of warps
   u32 warned;
+  u32 first_segment, width, unit_shift;  // of global memory (order.h): width segments at a time
 };
 
 struct Async { u64 from; u32 to, bytes, copied, lane, site, group; };
@@ -56,6 +58,7 @@ struct Warp {
   Block* block;
   u32 number, alive, blocked, mask, local_bytes;
   u32 barrier, votes;  // which it waits at, and whether that counts predicates
+  u32 segment, base, until;  // of global memory (order.h): now; what a strong write hands over
   u64 turns;
   alignas(64) u32 on[32];
   alignas(64) u32 at[32];  // the basic block that a lane is at
@@ -75,6 +78,8 @@ struct Warp {
 struct Shadow { u32 *written, *read; };
 const u32 kEpoch = 7, kMany = 32, kAtomic = 64, kPending = ~0u;
 
+// Segments in which a block ran before others did.
+struct Span { u32 first, end; };
 // What `bar.red` counts, by the epoch that the barrier ends.
 struct Vote { u32 epoch, yes, asked; };
 struct Block {
@@ -85,6 +90,10 @@ struct Block {
   Shadow shadow;
   u32 unit_shift;  // a unit's bytes, as a power of two
   u32 epoch, first_epoch;
+  u32 run, run_end, base, published, taken;  // of global memory (order.h)
+  u32 fenced, changed, old_count;
+  Span* old;
+  u64 unset;  // what is in registers that nobody set
   u32 warp_count;
   Warp* warps;
   Vote votes[2];
@@ -159,6 +168,11 @@ INLINE u32 next_block(Warp& w, u32 ready, const u8* meets) {
   return best;
 }
 
+CALL void order_begins(Block& b);
+CALL void order_resumes(Block& b);
+CALL void order_stops(Block& b);
+CALL void order_barrier(Block& b);
+
 CALL Block* make_block(Launch& launch, u32 threads) {
   const Kernel& kernel = *launch.kernel;
   Block* b = static_cast<Block*>(room(sizeof(Block)));
@@ -200,7 +214,9 @@ CALL void begin(Block& b, u64 number, u32 threads) {
     for (u32* part : {b.shadow.written, b.shadow.read}) memset(part, 0, units * 4);
     b.epoch = b.first_epoch = 1;
   }
-  memset(b.shared, leftover(b.launch->seed + number), b.shared_bytes);
+  const int left = leftover(b.launch->seed + number);
+  memset(b.shared, left, b.shared_bytes);
+  memset(&b.unset, left, sizeof b.unset);
   for (u32 i = 0; i < b.warp_count; ++i) {
     Warp& w = b.warps[i];
     const u32 some = threads - i * 32 < 32 ? threads - i * 32 : 32;
@@ -208,6 +224,7 @@ CALL void begin(Block& b, u64 number, u32 threads) {
     w.blocked = w.copy_count = w.groups = 0;
     memset(w.at, 0, sizeof w.at);
   }
+  order_begins(b);
 }
 
 // Runs a block until it is done, or until all that could go on have had a turn: true when it is done.
@@ -215,9 +232,10 @@ CALL bool run_block(Block& b) {
   const Kernel& kernel = *b.launch->kernel;
   for (;;) {
     bool any = false, yielded = false;
-    const u32 first = (u32)(mixed(b.launch->seed + b.number()) % b.warp_count);
+    const u64 chosen = mixed(b.launch->seed + b.number());
+    const u32 first = (u32)(chosen % b.warp_count), step = chosen >> 63 ? 1 : b.warp_count - 1;  // on or back
     for (u32 i = 0; i < b.warp_count; ++i) {
-      Warp& w = b.warps[(first + i) % b.warp_count];
+      Warp& w = b.warps[(first + i * step) % b.warp_count];
       if (!w.alive || w.blocked == w.alive) continue;
       any = true;
       yielded |= kernel.run(w, b) == kYielded;
@@ -236,7 +254,7 @@ CALL bool run_block(Block& b) {
     }
     if (!before) return true;
     for (u32 i = 0; i < b.warp_count; ++i) b.warps[i].blocked = 0;
-    ++b.epoch;
+    ++b.epoch, order_barrier(b);
   }
 }
 
@@ -260,7 +278,11 @@ CALL void run_launch(Launch& launch) {
       resident[count++] = b;
     }
     for (u32 i = 0; i < count;) {
-      if (run_block(*resident[i])) {
+      Block& b = *resident[i];
+      order_resumes(b);
+      const bool done = run_block(b);
+      order_stops(b);
+      if (done) {
         idle[free_ones++] = resident[i];
         resident[i] = resident[--count];
       } else ++i;
@@ -269,6 +291,7 @@ CALL void run_launch(Launch& launch) {
   for (u32 i = 0; i < free_ones; ++i) {
     Block* b = idle[i];
     for (u32 j = 0; j < b->warp_count; ++j) free(b->warps[j].registers), free(b->warps[j].local), free(b->warps[j].copies);
+    free(b->old);
     for (void* part : {(void*)b->warps, (void*)b->shadow.written, (void*)b->shadow.read, (void*)b->shared, (void*)b}) free(part);
   }
 }
