@@ -129,6 +129,13 @@ def invented(spec: dict[str, Any]) -> torch.Tensor:
         return (some + 0.5).to(dtype)
 
 
+def changed(tensors: list[torch.Tensor]) -> None:
+    """PyTorch takes their values for others from here on, as if somebody had written to them."""
+    with ours():
+        for one in tensors:
+            one.copy_(one.clone())
+
+
 def ours() -> Any:
     """Within it no mode is asked about PyTorch's functions: neither as_on_device's nor another."""
     return torch._C.DisableTorchFunction()
