@@ -19,8 +19,9 @@ SPEED_WEIGHT = 0.5
 LOG_SPEED_RANGE = (-1.5, 2.0)
 KEVIN_FLOOR = 0.3
 SMALL_SPEED_WEIGHT = 0.25
-TIERS = {Verdict.CRASHED: 0.05, Verdict.TIMED_OUT: 0.05, Verdict.WRONG: 0.1}
-"""What `first_right` pays for a kernel that was built and is not correct."""
+TIERS = {Verdict.CRASHED: 0.05, Verdict.WRONG: 0.1}
+"""What `first_right` pays for a kernel that was built and is not correct. Nothing for one that
+takes too long: it holds a worker longer than any other, and is the easiest of all to write."""
 
 
 def price(preset: str, evaluation: Evaluation) -> Reward | None:
@@ -62,10 +63,10 @@ def kevin(evaluation: Evaluation) -> dict[str, float]:
 def first_right(evaluation: Evaluation) -> dict[str, float]:
     """For short runs of weak policies: 1 for correct, at most 0.25 more or less for speed; tiers.
 
-    0.05 for a kernel that builds, 0.1 for one that gives something and is wrong, be it in its
-    values, shape or type. With them a group of failures differs and teaches something; they are
-    small, because policies that are paid for building learn to build nothing that works (seen in
-    long runs by Kevin-32B, arXiv 2507.11948).
+    0.05 for a kernel that builds and ends by itself, 0.1 for one that gives something and is wrong,
+    be it in its values, shape or type. With them a group of failures differs and teaches something;
+    they are small, because policies that are paid for building learn to build nothing that works
+    (seen in long runs by Kevin-32B, arXiv 2507.11948).
     """
     parts = {"tier": TIERS.get(evaluation.verdict, 0.0), "correct": 0.0, "speed": 0.0}
     if evaluation.verdict is Verdict.CORRECT:

@@ -25,7 +25,7 @@ from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
 from kernelwright.envs.replay import client
 from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
 from kernelwright.envs.replay.client import GpuCandidate
-from kernelwright.envs.replay.plan import GpuReplay, Kernel, Plan, packed
+from kernelwright.envs.replay.plan import First, GpuReplay, Kernel, Plan, packed
 from kernelwright.envs.replay.steps import Copy, Fill, Launch, Place, Step
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, nvcc_path
@@ -176,33 +176,59 @@ def test_a_plan_computes_what_its_kernels_compute(
     assert bench.played(plan).passed
 
 
-@pytest.mark.parametrize(("earlier", "found"), [(None, [1.0, 2.0]), ({}, [1.0, 1.0])])
-def test_a_call_finds_what_the_one_before_has_left_unless_the_first_is_played_too(
-    earlier: dict[str, str] | None, found: list[float], bench: Bench
-) -> None:
-    spec, kept = bench.loaded.specs[0], Place(tensor="new.0", offset=0)
-    size = spec.outputs[0].size_bytes
-    plan = Plan(
-        steps=[
-            Copy(source=kept, to=OUT, bytes=size),
-            Fill(at=kept, fill=struct.pack("<f", 2).hex(), bytes=size),
-        ],
-        buffers={"new.0": size},
-        constants={"new.0": packed(struct.pack("<f", 1) * (size // 4))},
-        kernels=[],
-        earlier=earlier,
-    )
-    player = GpuCandidate(
-        GpuReplay(trace=lambda *_: plan, assembler=""), bench.gpu, bench.sandboxes, 20.0
-    )
+def rounds_of(plan: Plan, bench: Bench, count: int) -> list[float]:
+    """The first value of the first output after each of so many rounds of the first case."""
+    spec = bench.loaded.specs[0]
+    on_device = GpuReplay(trace=lambda *_: plan, assembler="")
+    player = GpuCandidate(on_device, bench.gpu, bench.sandboxes, 20.0)
     try:
         player.ready()
         player.prime(spec)
         with Draws(bench.reference, 1).of(bench.loaded, 0, 0) as draw:
-            copies = [player.round(draw.inputs, spec)[1] for _ in range(2)]
+            copies = [player.round(draw.inputs, spec)[1] for _ in range(count)]
     finally:
         player.close()
-    assert [read_outputs(one, spec)[0][0].flatten()[0].item() for one in copies] == found
+    return [read_outputs(one, spec)[0][0].flatten()[0].item() for one in copies]
+
+
+def test_a_call_finds_what_the_one_before_has_left(bench: Bench) -> None:
+    kept, size = Place(tensor="new.0", offset=0), bench.loaded.specs[0].outputs[0].size_bytes
+    plan = Plan(
+        steps=[Copy(source=kept, to=OUT, bytes=size), filled(kept, 2, size)],
+        buffers={"new.0": size},
+        constants={"new.0": packed(struct.pack("<f", 1) * (size // 4))},
+        kernels=[],
+    )
+    assert rounds_of(plan, bench, 3) == [1.0, 2.0, 2.0]
+
+
+def test_the_first_call_is_played_once_and_later_ones_find_what_it_left(bench: Bench) -> None:
+    kept, size = Place(tensor="new.0", offset=0), bench.loaded.specs[0].outputs[0].size_bytes
+    first = First(steps=[filled(kept, 3, size), filled(OUT, 5, size)])
+    later: list[Step] = [Copy(source=kept, to=OUT, bytes=size), filled(kept, 4, size)]
+    plan = Plan(steps=later, buffers={"new.0": size}, first=first, kernels=[])
+    assert rounds_of(plan, bench, 4) == [5.0, 3.0, 4.0, 4.0]
+
+
+def test_a_result_that_the_second_call_changes_is_wrong_on_a_device(bench: Bench) -> None:
+    kept, size = Place(tensor="new.0", offset=0), bench.loaded.specs[0].outputs[0].size_bytes
+    first = First(steps=[filled(kept, 3, size)], outputs=[kept])
+    plan = Plan(
+        steps=[filled(kept, 4, size)],
+        buffers={"new.0": size},
+        outputs=[kept],
+        first=first,
+        kernels=[],
+    )
+    with pytest.raises(CandidateFailedError) as error:
+        rounds_of(plan, bench, 2)
+    assert (error.value.verdict, error.value.reason) == (Verdict.WRONG, "result_reused")
+    same = plan.model_copy(update={"steps": first.steps})
+    assert rounds_of(same, bench, 3) == [3.0, 3.0, 3.0]
+
+
+def filled(at: Place, value: float, size_bytes: int) -> Fill:
+    return Fill(at=at, fill=struct.pack("<f", value).hex(), bytes=size_bytes)
 
 
 WRONGS: list[tuple[dict[str, Any], Verdict, str]] = [

@@ -13,6 +13,7 @@ from kernelwright.envs.referee.exit_codes import (
     NOT_LOADABLE,
     OUT_OF_MEMORY,
     REPLAY_EXITS,
+    RESULT_REUSED,
 )
 from kernelwright.envs.sandbox import zygote
 from kernelwright.envs.types import Verdict
@@ -54,12 +55,13 @@ def test_every_code_of_the_guest_and_of_translated_code_says_its_own_name() -> N
         assert EXITS[code][1] == name.lower()
     for name, code in emulated_codes().items():
         assert EMULATED_EXITS[code][1] == name
-    assert (len(guest_codes()), len(emulated_codes())) == (len(EXITS) - 2, len(EMULATED_EXITS))
+    assert (len(guest_codes()), len(emulated_codes())) == (len(EXITS) - 3, len(EMULATED_EXITS))
 
 
 def test_the_jail_and_the_judge_agree() -> None:
     plans = (ENVS / "native/plan/plan.h").read_text("utf-8")
-    assert f"kNotLoadable = {NOT_LOADABLE}, kOutOfMemory = {OUT_OF_MEMORY};" in plans
+    assert f"kNotLoadable = {NOT_LOADABLE}, kOutOfMemory = {OUT_OF_MEMORY}, " in plans
+    assert f"kResultReused = {RESULT_REUSED};" in plans
     calls = (ENVS / "native/plan/call.h").read_text("utf-8")
     (other,) = re.findall(r"kOtherResult = (\d+);", calls)
     assert EXITS[int(other)][0] is Verdict.BUILD_FAILED

@@ -19,10 +19,12 @@ if os.path.exists("/scratch/layouts.json"):
     given = [{"tensor": view}, {"tensor": view}, {"real": "0x1p1"}]
     call = {"library": key, "function": "one", "arguments": given,
             "results": [{"view": made, "made": 0}]}
-    plan = {"steps": [call], "buffers": {"new.0": 12288}, "constants": {}, "left_out": None,
-            "outputs": [{"tensor": "new.0", "offset": 0}] * 2, "addresses": {},
-            "before": {"inputs": {}, "steps": 0, "buffers": 0, "left_out": None}}
+    before = {"steps": 0, "buffers": 0, "outputs": [], "left_out": None}
+    last = {**before, "buffers": 1, "outputs": [{"tensor": "new.0", "offset": 0}] * 2}
+    plan = {"steps": [call], "buffers": {"new.0": 12288}, "constants": {}, "addresses": {},
+            "record": {"inputs": {}, "calls": [before, before, last], "tuned": False}}
     %s
+    last["steps"] = len(plan["steps"])
     count = len(json.load(open("/scratch/layouts.json")))
     os.write(3, json.dumps([plan] * count).encode())
     os._exit(0)
@@ -32,9 +34,9 @@ TIMES = 'call["arguments"][2]["real"] = '
 CHANGES = {
     "a number that is too large": f'{TIMES}"0x1p99999"',
     "a number that is none": f'{TIMES}"); abort("',
-    "a reason of ten megabytes": 'plan["left_out"] = "A" * (10 << 20)',
-    "a reason with lines in it": 'plan["left_out"] = "a\\nb"',
-    "a name of megabytes": 'plan["outputs"][0]["tensor"] = "\\u20ac" * 4500000',
+    "a reason of ten megabytes": 'last["left_out"] = "A" * (10 << 20)',
+    "a reason with lines in it": 'last["left_out"] = "a\\nb"',
+    "a name of megabytes": 'last["outputs"][0]["tensor"] = "\\u20ac" * 4500000',
     "a name that is code": 'plan["buffers"] = {"}; int main() {": 8}',
     "steps that are none": 'plan["steps"] = [{"arguments": [1] * 4096}] * 500',
     "no strides": 'view["strides"] = []',
@@ -57,9 +59,10 @@ EMPTY = """
 import json, os
 if os.path.exists("/scratch/layouts.json"):
     launch = {"kernel": "k", "grid": [0] * 3, "block": [1] * 3, "shared_bytes": 0, "arguments": []}
-    plan = {"steps": [launch], "buffers": {}, "constants": {}, "left_out": None, "addresses": {},
-            "outputs": [{"tensor": "x", "offset": 0}] * 2,
-            "before": {"inputs": {}, "steps": 0, "buffers": 0, "left_out": None}}
+    ended = {"steps": 0, "buffers": 0, "outputs": [], "left_out": None}
+    last = {**ended, "steps": 1, "outputs": [{"tensor": "x", "offset": 0}] * 2}
+    plan = {"steps": [launch], "buffers": {}, "constants": {}, "addresses": {},
+            "record": {"inputs": {}, "calls": [ended, ended, last]}}
     count = len(json.load(open("/scratch/layouts.json")))
     os.write(3, json.dumps([plan] * count).encode())
     os._exit(0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.referee.layout import GUARD_BYTES, offsets
 from kernelwright.envs.replay.client import INPUTS, replay_message
-from kernelwright.envs.replay.plan import Plan
+from kernelwright.envs.replay.plan import First, Plan
 from kernelwright.envs.replay.steps import Copy, Fill, Launch, Place, Step
 
 SPEC = CaseSpec(
@@ -42,11 +44,13 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
         arguments=st.lists(PLACES | st.just("2a000000"), max_size=3),
     ),
 )
+OUTPUTS = st.just([]) | st.lists(PLACES, min_size=2, max_size=2)
 PLANS = st.builds(
     Plan,
     steps=st.lists(STEPS, max_size=4),
     buffers=BUFFERS,
-    outputs=st.just([]) | st.lists(PLACES, min_size=2, max_size=2),
+    outputs=OUTPUTS,
+    first=st.none() | st.builds(First, steps=st.lists(STEPS, max_size=4), outputs=OUTPUTS),
     kernels=st.just([]),
 )
 
@@ -61,14 +65,15 @@ def test_a_plan_raises_or_addresses_only_its_own_regions(plan: Plan) -> None:
     assert set(sizes) == {INPUTS, "out0", "out1", *plan.buffers}
     for region, at, used_bytes in used(told):
         assert 0 <= at <= at + used_bytes <= sizes[region]
-    ends = [place + size for *_, size, place in told["results"]]
+    ends = [place + size for *_, size, place in told["later"]["results"]]
     assert max(ends) <= offsets(SPEC.outputs, GUARD_BYTES)[1]
 
 
-def used(told: dict[str, list[dict[str, list[object]]]]) -> list[tuple[str, int, int]]:
+def used(told: dict[str, Any]) -> list[tuple[str, int, int]]:
     """(region, offset, bytes) of everything that the process is told to touch."""
-    found = [(region, at, size) for region, at, size, _ in told["results"]]
-    for step in told["steps"]:
+    calls = [one for one in (told["first"], told["later"]) if one]
+    found = [(region, at, size) for one in calls for region, at, size, _ in one["results"]]
+    for step in (step for one in calls for step in one["steps"]):
         bytes_used = step.get("bytes", 0)
         found += [(*step[key], bytes_used) for key in ("at", "source", "to") if key in step]
         arguments = step.get("arguments", [])

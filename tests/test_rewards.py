@@ -62,8 +62,8 @@ def test_first_right_pays_at_most_a_quarter_for_speed_and_a_tenth_for_failing() 
     fast, slow = (nouns.correct(nouns.timing(1_000 * n, 1_000_000 // n)) for n in (500, 1))
     assert total("first_right", fast) == pytest.approx(1.25)
     assert total("first_right", slow) == pytest.approx(0.75)
-    tiers = [total("first_right", nouns.verdict(one)) for one in (Verdict.CRASHED, Verdict.WRONG)]
-    assert tiers == [0.05, 0.1]
+    failures = (Verdict.CRASHED, Verdict.WRONG, Verdict.TIMED_OUT)
+    assert [total("first_right", nouns.verdict(one)) for one in failures] == [0.05, 0.1, 0]
 
 
 def test_first_right_pays_an_eighth_for_each_doubling_of_speed() -> None:

@@ -71,7 +71,7 @@ class ModelNew(nn.Module):
         out = torch.empty(64, device=x.device)
         if self.packed is None:
             self.packed = torch.empty(64, device=x.device)
-            pack[(1,)](self.weight, self.packed)
+        pack[(1,)](self.weight, self.packed)
         CALLED
         add[(1,)](x, kept, x.shape[0])
         scale[(1,)](kept, self.packed, out)
@@ -79,7 +79,8 @@ class ModelNew(nn.Module):
 """
 IN_THE_MODEL = 'self.kept = torch.zeros(64, device="cuda")'
 AT_THE_FIRST_CALL = f"if self.kept is None: {IN_THE_MODEL}"
-PACKED_AS_IT_SCALES = SUMMED.replace(
+PACKED_ONCE = SUMMED.replace("        pack[(1,)]", "            pack[(1,)]")
+PACKED_AS_IT_SCALES = PACKED_ONCE.replace(
     "        scale[(1,)](kept, self.packed, out)\n",
     "        if self.fresh:\n"
     "            pack_and_scale[(1,)](kept, self.room, out, self.weight)\n"
@@ -108,11 +109,12 @@ STATES = {
         f"{AT_THE_FIRST_CALL}\n        kept = self.kept.zero_()",
         True,
     ),
-    "written once, by another kernel than the next call's": (
+    "packed at the first call alone": (PACKED_ONCE, "pass", "kept = torch.zeros_like(out)", False),
+    "packed once, by another kernel than the next call's": (
         PACKED_AS_IT_SCALES,
         ROOM,
         "kept = torch.zeros_like(out)",
-        True,
+        False,
     ),
 }
 """What an answer keeps from call to call: its source, what is said where the model is made and when

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from kernelwright.envs.abi import UnsupportedDtypeError
+from kernelwright.envs.abi import CaseSpec, UnsupportedDtypeError
 from kernelwright.envs.candidate.clock import Clock
 from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.candidate.session import Session
@@ -270,7 +270,8 @@ class Evaluator:
         """Rounds over all cases in turn; raises at the first output that is not right.
 
         One more, of the timed case and at a place that nobody can foresee, has inputs that no other
-        candidate of the batch gets: whoever has another's answers by heart is wrong there.
+        candidate of the batch gets: whoever has another's answers by heart is wrong there. Where an
+        answer's first call is not its second, there is a second one right after it.
         """
         cases = range(len(session.loaded.cases))
         if session.only_timed:
@@ -279,10 +280,17 @@ class Evaluator:
         places = (divmod(number, len(cases)) for number in range(count))
         rounds: list[tuple[int, int | None]] = [(cases[case], again) for again, case in places]
         rounds.insert(session.draws.seed % (count + 1), (session.loaded.timed, None))
+        seen = set[CaseSpec]()
         for case, number in rounds:
             self._round(session, player, case, number)
+            spec = session.loaded.specs[case]
+            if spec not in seen and player.remembers(spec):
+                self._round(session, player, case, "second call")
+            seen.add(spec)
 
-    def _round(self, session: Session, player: AnyCandidate, case: int, number: int | None) -> None:
+    def _round(
+        self, session: Session, player: AnyCandidate, case: int, number: int | str | None
+    ) -> None:
         """One round, whose outputs are compared.
 
         `number` names one of the draws that the batch has in common; None is the candidate's own.

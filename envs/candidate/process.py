@@ -127,6 +127,7 @@ class SandboxedCandidate(PrimedPeer):
         super().__init__(mine, round_limit_s * patience())
         self.log = memfd()  # in memory: what a job writes reaches no disk of the host
         self.status: int | None = None
+        self.built = built
         self.exits = EXITS | EMULATED_EXITS if built.emulated else EXITS
         files = [(name, memfd(content)) for name, content in built.files]
         place = place_of(built)
@@ -141,6 +142,10 @@ class SandboxedCandidate(PrimedPeer):
             )
         for _, descriptor in files:
             os.close(descriptor)
+
+    def remembers(self, spec: CaseSpec) -> bool:
+        """Whether the first call of this case is another than those after it."""
+        return spec in self.built.remembers
 
     def gone(self) -> Exception:
         self.status = self.job.wait(START_LIMIT_S)

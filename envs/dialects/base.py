@@ -42,6 +42,8 @@ class Built:
     on_device: GpuReplay | None = None
     emulated: bool = False
     """Whether what runs here is its device code, translated (envs/ptx)."""
+    remembers: frozenset[CaseSpec] = frozenset()
+    """Cases whose first call is another than those after it."""
     with_torch: bool = False
     """Whether it is played beside PyTorch, which computes a part of it."""
     without: Callable[[], Built | Evaluation] | None = None

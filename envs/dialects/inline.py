@@ -39,8 +39,9 @@ from kernelwright.envs.dialects.planned import (
 )
 from kernelwright.envs.hardware import gpus, pretended_architecture
 from kernelwright.envs.referee.layout import python_layout
-from kernelwright.envs.replay.plan import Before, GpuReplay, Kernel, Plan, second_alone
-from kernelwright.envs.replay.steps import MOST_STEPS, Count, Place, Said, Strict
+from kernelwright.envs.replay.calls import Record, last_call
+from kernelwright.envs.replay.plan import CALLS, GpuReplay, Kernel, Plan
+from kernelwright.envs.replay.steps import MOST_STEPS, Count, Step, Strict
 from kernelwright.envs.replay.tables import library_file
 from kernelwright.envs.replay.trace import Addresses
 from kernelwright.envs.sandbox.build import compile_once
@@ -62,16 +63,15 @@ _Calls = TypeAdapter(Annotated[list[Extension], Field(max_length=EXTENSIONS_AT_M
 class _Recorded(Strict):
     """What guest/main.py writes of a call: steps of its own, and events of a library's runtime."""
 
-    steps: Annotated[list[dict[str, Any]], Field(max_length=MOST_STEPS, fail_fast=True)]
-    buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
-    constants: Annotated[dict[str, str], Field(max_length=MOST_STEPS)]
-    outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)]
-    left_out: Said | None
-    before: Before
-    addresses: Annotated[dict[str, int], Field(max_length=2 * MOST_STEPS)]
+    steps: Annotated[list[dict[str, Any]], Field(max_length=CALLS * MOST_STEPS, fail_fast=True)]
+    buffers: Annotated[dict[str, Count], Field(max_length=CALLS * MOST_STEPS)]
+    constants: Annotated[dict[str, str], Field(max_length=CALLS * MOST_STEPS)]
+    record: Record
+    addresses: Annotated[dict[str, int], Field(max_length=2 * CALLS * MOST_STEPS)]
 
 
 _Plans = TypeAdapter(list[_Recorded])
+_Steps = TypeAdapter(list[Step])
 
 
 class Inline:
@@ -96,7 +96,8 @@ class Inline:
             f"`ModelNew` keeps the names and shapes of the parameters. All computing happens in "
             f"{kind} of its own, given to torch.utils.cpp_extension.load_inline{how} at import."
             f"{where} CUDA host code may use the runtime's launches, copies and attributes; its "
-            "graphs, IPC and libraries such as cuBLAS are not supported."
+            "graphs, IPC and libraries such as cuBLAS are not supported. Parameters may change "
+            "between calls, and each call returns new memory."
         )
 
     def build(
@@ -204,24 +205,23 @@ def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
     first = [one for one in kernels if one.target == target]  # as `Library.parameters` says
     addresses = Addresses(ranges, {one.code: one.ptx for one in first})
     steps: list[Any] = []
-    firsts = 0
-    for number, one in enumerate(found.steps):
-        steps += addresses.steps([(one["event"], one["code"])]) if "event" in one else [one]
-        if number < found.before.steps:
-            firsts = len(steps)
-    plan = Plan.model_validate(
-        {
-            "steps": steps,
-            "buffers": found.buffers | addresses.buffers,
-            "constants": found.constants | addresses.constants,
-            "variables": addresses.variables,
-            "outputs": found.outputs,
-            "kernels": kernels,
-            "left_out": found.left_out or addresses.left_out,
-            "refused": addresses.refused,
-        }
+    ends = [0]
+    for one in found.record.calls:
+        for step in found.steps[ends[-1] : one.steps]:
+            event = [(step["event"], step["code"])] if "event" in step else None
+            steps += addresses.steps(event) if event else [step]
+        ends.append(one.steps)
+        one.steps = len(steps)
+    plan = Plan(
+        steps=[],
+        buffers=found.buffers | addresses.buffers,
+        constants=found.constants | addresses.constants,
+        variables=addresses.variables,
+        kernels=kernels,
+        left_out=addresses.left_out,
+        refused=addresses.refused,
     )
-    return second_alone(plan, firsts, found.before)
+    return last_call(plan, _Steps.validate_python(steps), found.record)
 
 
 def record(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> list[Extension] | Evaluation:

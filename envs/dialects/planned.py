@@ -70,8 +70,13 @@ def _on_cpu(built: Built, cases: Cases, sandboxes: Sandboxes) -> Built | Evaluat
     files = player(cases, program, FLAGS, sandboxes)
     if isinstance(files, Evaluation):
         return files
-    torch = asks_torch(cases)
-    return replace(built, files=files, playable=True, timed=False, emulated=True, with_torch=torch)
+    built = replace(built, remembers=remembering(cases), with_torch=asks_torch(cases))
+    return replace(built, files=files, playable=True, timed=False, emulated=True)
+
+
+def remembering(cases: Cases) -> frozenset[CaseSpec]:
+    """Those whose first call is another than the later ones."""
+    return frozenset(spec for spec, plan in cases if plan.first)
 
 
 def asks_torch(cases: Cases) -> bool:
@@ -134,7 +139,8 @@ def on_host(
     if isinstance(files, Evaluation):
         return files
     parts = (*files, *built.files)
-    return replace(built, files=parts, playable=True, with_torch=asks_torch(cases))
+    built = replace(built, remembers=remembering(cases), with_torch=asks_torch(cases))
+    return replace(built, files=parts, playable=True)
 
 
 def idle(plan: Plan) -> Evaluation:

@@ -26,15 +26,9 @@ from kernelwright.envs.dialects.base import (
 from kernelwright.envs.dialects.planned import idle, launched, misused, refused
 from kernelwright.envs.ptx.program import ARCHITECTURE
 from kernelwright.envs.referee.layout import python_layout
-from kernelwright.envs.replay.plan import (
-    MOST_KERNELS,
-    Before,
-    GpuReplay,
-    Kernel,
-    Plan,
-    second_alone,
-)
-from kernelwright.envs.replay.steps import MOST_STEPS, Count, Place, Said, Step, Strict
+from kernelwright.envs.replay.calls import Record, last_call
+from kernelwright.envs.replay.plan import CALLS, MOST_KERNELS, GpuReplay, Kernel, Plan
+from kernelwright.envs.replay.steps import MOST_STEPS, Count, Step, Strict
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.limits import TRITON_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
@@ -46,14 +40,12 @@ LOG_AT_MOST = 4096
 
 
 class _Steps(Strict):
-    """One case's plan but for its code, which all have in common."""
+    """One case's calls but for their code, which all cases have in common."""
 
-    steps: Annotated[list[Step], Field(max_length=MOST_STEPS, fail_fast=True)]
-    buffers: Annotated[dict[str, Count], Field(max_length=MOST_STEPS)]
-    constants: Annotated[dict[str, str], Field(max_length=MOST_STEPS)]
-    outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)]
-    left_out: Said | None
-    before: Before
+    steps: Annotated[list[Step], Field(max_length=CALLS * MOST_STEPS, fail_fast=True)]
+    buffers: Annotated[dict[str, Count], Field(max_length=CALLS * MOST_STEPS)]
+    constants: Annotated[dict[str, str], Field(max_length=CALLS * MOST_STEPS)]
+    record: Record
 
 
 class _Traced(Strict):
@@ -77,7 +69,8 @@ class Triton:
     def form(self, spec: CaseSpec) -> str:
         return (
             "`ModelNew` keeps the names and shapes of the parameters. All computing happens in "
-            "`@triton.jit` kernels of its own; tensors are made on the inputs' device."
+            "`@triton.jit` kernels of its own; tensors are made on the inputs' device. Parameters "
+            "may change between calls, and each call returns new memory."
         )
 
     def build(
@@ -147,8 +140,8 @@ def traced(
 
 
 def _plan(one: _Steps, kernels: list[Kernel]) -> Plan:
-    parts = {name: value for name, value in one if name != "before"}
-    return second_alone(Plan(**parts, kernels=kernels), one.before.steps, one.before)
+    plan = Plan(steps=[], buffers=one.buffers, constants=one.constants, kernels=kernels)
+    return last_call(plan, one.steps, one.record)
 
 
 def trace(

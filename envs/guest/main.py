@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import json
+import math
 import os
 import sys
 import traceback
@@ -23,7 +24,7 @@ import torch.utils.cpp_extension
 
 from kernelwright.envs.guest.leave import NOT_LOADABLE, leave
 from kernelwright.envs.guest.load_inline import Recorder, give
-from kernelwright.envs.guest.rounds import Rounds, invented
+from kernelwright.envs.guest.rounds import Rounds, changed, invented
 
 CHANNEL = 3
 
@@ -80,10 +81,18 @@ def trace(words: list[str]) -> None:
     layouts, device = scratch("layouts.json"), without_device(int(words[0]))
     made = as_on_device(model_class())
     # A module of its own for each case: what one has kept of an earlier call is of no other.
-    allowed = bool(words[1])
-    plans = [call_on(device, Rounds(made), one, torch_allowed=allowed) for one in layouts]
+    plans: list[Any] = [None] * len(layouts)
+    # The smallest first, where what an autotuner launches before it has chosen is played, too.
+    for number, layout in sorted(enumerate(layouts), key=lambda one: (size_of(one[1]), one[0])):
+        device.writes_trials = all(one is None for one in plans)
+        plans[number] = call_on(device, Rounds(made), layout, torch_allowed=bool(words[1]))
     with os.fdopen(CHANNEL, "w") as file:
         json.dump({"plans": plans, "kernels": compiled_kernels()}, file)
+
+
+def size_of(layout: dict[str, Any]) -> int:
+    """The elements of all tensors of a case."""
+    return sum(math.prod(one["shape"]) for one in (*layout["inputs"], *layout["outputs"]))
 
 
 def launches(words: list[str]) -> None:
@@ -131,23 +140,25 @@ def apart(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def call_on(
     device: Any, rounds: Rounds, layout: dict[str, Any], *, torch_allowed: bool
 ) -> dict[str, Any]:
-    """What two calls in this layout ask of the device, as the tape has it. The first is on inputs
-    of its own: what the second then returns of the first's is not what the second was asked."""
+    """What three calls in this layout ask of the device, as the tape has it. The first is on inputs
+    of its own: what a later one then returns of the first's is not what it was asked. The last is
+    on those of the second, which have other values by then, as parameters have each time."""
     from kernelwright.envs.guest.moves import Moves
     from kernelwright.envs.guest.tape import Tape
 
     tensors, earlier = ([invented(one) for one in layout["inputs"]] for _ in range(2))
     first_of_state = len(tensors) - len(layout["state"])
+    firsts = [*earlier[:first_of_state], *tensors[first_of_state:]]
     device.tape = None
     rounds.prepare(layout)
     device.tape = tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
     for name, tensor in zip(layout["names"], earlier[:first_of_state], strict=False):
         tape.given_before(name, tensor)
-    with torch.inference_mode(), Moves(tape, torch_allowed=torch_allowed):
-        rounds.forward(*rounds.arranged([*earlier[:first_of_state], *tensors[first_of_state:]]))
-        tape.begin()
-        outputs = rounds.forward(*rounds.arranged(tensors))
-    return tape.written(outputs)
+    for given in (firsts, tensors, tensors):
+        with torch.inference_mode(), Moves(tape, torch_allowed=torch_allowed):
+            tape.ended(rounds.forward(*rounds.arranged(given)))
+        changed(given)
+    return tape.written()
 
 
 def start(mode: bytes, words: Any, length: int) -> None:

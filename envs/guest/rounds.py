@@ -158,6 +158,13 @@ def nested(one: dict[str, Any], named: dict[str, torch.Tensor]) -> Any:
     return one["value"]
 
 
+def changed(tensors: list[torch.Tensor]) -> None:
+    """PyTorch takes their values for others from here on, as if somebody had written to them."""
+    with ours():
+        for one in tensors:
+            one.copy_(one.clone())
+
+
 def ours() -> Any:
     """Within it no mode is asked about PyTorch's functions: neither as_on_device's nor another."""
     return torch._C.DisableTorchFunction()

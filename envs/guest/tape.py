@@ -36,17 +36,20 @@ class Tape:
         """Where tensors lie that a library made on the host."""
         self.made: set[int] = set()
         """Where tensors lie that PyTorch made in these calls."""
-        self.before: dict[str, Any] = {"inputs": {}, "steps": 0, "buffers": 0, "left_out": None}
-        """Of the first call."""
+        self.inputs: dict[str, str] = {}
+        """Buffers that the first call is given, and the names of the inputs in whose place."""
+        self.calls: list[dict[str, Any]] = []
+        """Where each ended."""
+        self.tuned = False
+        """Whether a kernel was tried in the first call before it was launched."""
         self._kept: list[torch.Tensor] = list(named.values())
 
-    def begin(self) -> None:
-        """The second call begins."""
-        self.before |= {
-            "steps": len(self.steps),
-            "buffers": len(self.buffers),
-            "left_out": self.left_out,
-        }
+    def ended(self, outputs: list[torch.Tensor]) -> None:
+        """A call has given back its outputs."""
+        places = [self.place(self._contiguous(one)) for one in outputs]
+        self._kept += outputs
+        counts = {"steps": len(self.steps), "buffers": len(self.buffers)}
+        self.calls.append({**counts, "outputs": places, "left_out": self.left_out})
         self.left_out = None
 
     def new(self, result: torch.Tensor, given: Iterable[Any]) -> None:
@@ -68,7 +71,7 @@ class Tape:
         """What the first call is given as the input of this name."""
         self.made.add(address(tensor))
         if tensor.nbytes:
-            self.before["inputs"][self.place(tensor)["tensor"]] = name
+            self.inputs[self.place(tensor)["tensor"]] = name
 
     def place(self, tensor: torch.Tensor) -> dict[str, Any]:
         where = address(tensor)
@@ -209,16 +212,13 @@ class Tape:
     def leave_out(self, what: str) -> None:
         self.left_out = self.left_out or what
 
-    def written(self, outputs: list[torch.Tensor]) -> dict[str, Any]:
-        """The plan but for its code, as envs/replay/plan.py reads it."""
-        places = [self.place(self._contiguous(one)) for one in outputs]
+    def written(self) -> dict[str, Any]:
+        """The calls but for their code, as envs/replay/calls.py reads them."""
         return {
             "steps": self.steps,
             "buffers": self.buffers,
             "constants": self.constants,
-            "outputs": places,
-            "left_out": self.left_out,
-            "before": self.before,
+            "record": {"inputs": self.inputs, "calls": self.calls, "tuned": self.tuned},
         }
 
     def _contiguous(self, output: torch.Tensor) -> torch.Tensor:

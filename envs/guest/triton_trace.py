@@ -77,6 +77,11 @@ class NoDevice:
 
     def __init__(self, architecture: int) -> None:
         self.tape: Tape | None = None
+        self.writes_trials = False
+        """Whether an autotuner's first try of a kernel goes onto the tape: on a device it is like
+        any launch, on the tensors of the call, and what it adds up there stays there."""
+        self.tries = False
+        """Whether an autotuner is at work."""
         self.architecture = architecture
         self.properties = properties_of(architecture)
         self.utils = Utils(self.properties)
@@ -115,14 +120,23 @@ class NoDevice:
     def timed(
         self, call: Any, *_: Any, quantiles: Any = None, return_mode: str = "mean", **__: Any
     ) -> Any:
-        """As long as any other: what is called leaves nothing on the tape, and may fail."""
+        """As long as any other: what is called may fail, and leaves nothing on the tape but for an
+        autotuner's try in the first call."""
+        tape, written = self.tape, self.tries and self.writes_trials
+        if tape is not None and written and not tape.calls:
+            tape.tuned = True
+            call()
+        else:
+            self._unwritten(call)
+        return [1.0] * len(quantiles or [0]) if quantiles or return_mode == "all" else 1.0
+
+    def _unwritten(self, call: Any) -> None:
         tape, self.tape = self.tape, None
         try:
             with _disable_current_modes():
                 call()
         finally:
             self.tape = tape
-        return [1.0] * len(quantiles or [0]) if quantiles or return_mode == "all" else 1.0
 
     def get_empty_cache_for_benchmark(self) -> torch.Tensor:
         return torch.empty(0)
@@ -195,7 +209,7 @@ def without_device(architecture: int) -> NoDevice:
     pretend(architecture)
     driver.set_active(found)
     triton.testing.do_bench = triton.testing.do_bench_cudagraph = found.timed
-    Autotuner._bench = first_that_works(Autotuner._bench)
+    Autotuner._bench = first_that_works(Autotuner._bench, found)
     CUDABackend.make_ptx = with_room(CUDABackend.make_ptx, found.utils.limits["max_shared_mem"])
     return found
 
@@ -212,7 +226,7 @@ def with_room(make_ptx: Any, most: int) -> Any:
     return made
 
 
-def first_that_works(bench: Any) -> Any:
+def first_that_works(bench: Any, device: NoDevice) -> Any:
     """Takes the first configuration of an autotuned kernel that a device has room for, and tries
     none after it: they would be compiled for nothing."""
     found: dict[Any, tuple[Any, Any]] = {}
@@ -221,7 +235,11 @@ def first_that_works(bench: Any) -> Any:
         call, slower = found.get(tuner, (None, None))
         if call is not None and call is tuner.nargs:
             return slower
-        took = bench(tuner, *given, **named)
+        device.tries = True
+        try:
+            took = bench(tuner, *given, **named)
+        finally:
+            device.tries = False
         several = isinstance(took, list | tuple)
         if (max(took) if several else took) < math.inf:
             slower = type(took)([math.inf] * len(took)) if several else math.inf

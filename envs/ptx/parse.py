@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from kernelwright.envs.replay.lex import statements_of
+
 BITS = {"pred": 1, "b8": 8, "b16": 16, "b32": 32, "b64": 64, "b128": 128}
 BITS |= {f"{kind}{bits}": bits for kind in "su" for bits in (8, 16, 32, 64)}
 BITS |= {"f16": 16, "f32": 32, "f64": 64, "bf16": 16, "f16x2": 32, "bf16x2": 32, "tf32": 32}
@@ -111,13 +113,11 @@ class Module:
     """Whether several warps may compute what one of them stores: it is Triton's."""
 
 
-_LINES = re.compile(
-    r"^[ \t]*\.(?:version|target|address_size|file|loc)\b[^\n]*$|//[^\n]*", re.MULTILINE
-)
 _FUNCTION = re.compile(
     r"\s*((?:\.(?:visible|weak|extern|common)\s+)*)\.(entry|func)\b([^{;]*)([{;])"
 )
-_STATEMENT = re.compile(r"([^;]*);")
+_STATEMENT = re.compile(r"\s*\.section\b[^{};]*\{[^{}]*\}|([^;]*);")
+"""Outside of functions; a section holds debugging information."""
 _TOKEN = re.compile(r"[\s;]*(?:([{}])|([\w$]+)\s*:(?!:)|([^;{}\s][^;]*);)")
 _SCALAR_DECLARATION = re.compile(r"\.reg\s*\.(\w+)\s+(.+)", re.DOTALL)
 _RANGE = re.compile(r"([\w$%]+)<(\d{1,6})>")
@@ -136,7 +136,7 @@ _NUMBER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)|0[fFdD][0-9a-fA-F]+")
 
 def parse(text: str) -> Module:
     """Raises OddPtxError, and NotEmulatedError for features that are known and not emulated."""
-    text = _LINES.sub(" ", _without(_without(text, "/*", "*/"), ".section", "}"))
+    text = statements_of(text)
     module, at, names = Module(), 0, set[str]()
     while at < len(text):
         if found := _FUNCTION.match(text, at):
@@ -157,26 +157,14 @@ def parse(text: str) -> Module:
             module.kernels.append(kernel)
         elif found := _STATEMENT.match(text, at):
             at = found.end()
-            if found[1].strip() and not found[1].lstrip().startswith((".alias", ".pragma")):
-                module.variables.append(_variable(found[1]))
+            said = (found[1] or "").strip()
+            if said and not said.startswith((".alias", ".pragma")):
+                module.variables.append(_variable(said))
         elif text[at:].strip():
             raise OddPtxError(f"no statement: {text[at:].strip()[:80]}")
         else:
             break
     return module
-
-
-def _without(text: str, start: str, end: str) -> str:
-    """The text but for what stands between such words. Not a pattern: an answer's text could make
-    one look at everything again from each place."""
-    kept, at = [], 0
-    while (begins := text.find(start, at)) >= 0:
-        ends = text.find(end, begins + len(start))
-        if ends < 0:
-            raise OddPtxError(f"{start} without {end}")
-        kept.append(text[at:begins])
-        at = ends + len(end)
-    return " ".join([*kept, text[at:]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +271,7 @@ def _read(kernel: Kernel, token: _Token, names: _Names) -> None:
         kernel.tables[table.name] = [names.resolve(one, scope) for one in words]
     elif not text.startswith("."):
         kernel.body.append(_instruction(names.resolved(text, scope)))
-    elif not text.startswith((".reg", ".local", ".shared", ".param", ".pragma", ".loc")):
+    elif not text.startswith((".reg", ".local", ".shared", ".param", ".pragma")):
         raise NotEmulatedError(text.split()[0])
 
 

@@ -44,10 +44,10 @@ def program(cases: Cases) -> tuple[str, bytes]:
     modules = {code: parse(ptx) for code, ptx in codes.items()}
     for code, module in modules.items():
         module.replicates = TRITON in codes[code]
-    used = {(one.code, one.kernel) for _, plan in cases for one in plan.launches}
+    used = {(one.code, one.kernel) for _, plan in cases for one in plan.all_launches}
     for code, module in modules.items():
         inline_calls(module, {kernel for of, kernel in used if of == code})
-    if sum(len(plan.launches) for _, plan in cases) > MOST_LAUNCHES:
+    if sum(len(plan.all_launches) for _, plan in cases) > MOST_LAUNCHES:
         raise NotEmulatedError("many_launches")
     names = {code: f"m{number}" for number, code in enumerate(modules)}
     asks_torch = any(plan.asks_torch for _, plan in cases)
@@ -82,7 +82,7 @@ def _code(cases: Cases) -> dict[str, str]:
     """The PTX of each code that is launched."""
     found: dict[str, str] = {}
     for _, plan in cases:
-        for code in {one.code for one in plan.launches} - set(found):
+        for code in {one.code for one in plan.all_launches} - set(found):
             kernel = best_for((one for one in plan.kernels if one.code == code), ARCHITECTURE)
             if len(kernel.ptx) > MOST_PTX_BYTES:
                 raise NotEmulatedError("too_much_code")

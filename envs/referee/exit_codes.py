@@ -10,7 +10,9 @@ from __future__ import annotations
 from kernelwright.envs.types import UNSUPPORTED, Verdict
 
 NOT_LOADABLE, OUT_OF_MEMORY = 65, 67
-"""Stated again in native/harden.h; those from 70 to 76 in guest/leave.py, 77 in plan/call.h."""
+"""Stated again in native/harden.h; those from 70 to 76 in guest/leave.py, 77 in plan/call.h,
+78 in plan/plan.h."""
+RESULT_REUSED = 78
 
 EXITS = {
     NOT_LOADABLE: (Verdict.CRASHED, "not_loadable"),
@@ -23,6 +25,7 @@ EXITS = {
     75: (Verdict.BUILD_FAILED, "forward_raised"),
     76: (Verdict.BUILD_FAILED, "compile_error"),
     77: (Verdict.BUILD_FAILED, f"{UNSUPPORTED}results_that_differ_by_call"),
+    RESULT_REUSED: (Verdict.WRONG, "result_reused"),
 }
 
 EMULATED_EXITS = {
@@ -52,6 +55,7 @@ NO_PLAN = 87
 down."""
 
 REPLAY_EXITS = {
+    RESULT_REUSED: (Verdict.WRONG, "result_reused"),
     OUT_OF_MEMORY: (Verdict.CRASHED, "out_of_memory"),
     ILLEGAL_ADDRESS: (Verdict.CRASHED, "illegal_address"),
     LAUNCH_FAILED: (Verdict.CRASHED, "launch_failed"),

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from kernelwright.envs.abi import CaseSpec
@@ -80,6 +81,11 @@ class GpuCandidate(RoundPeer):
         self.expect(message, limit_s=START_LIMIT_S)  # loading code is no round of the answer's
         self.primed = spec
 
+    def remembers(self, spec: CaseSpec) -> bool:
+        """Whether the first call of this case is another than those after it."""
+        plan = self.on_device.trace(spec, self.gpu.architecture)
+        return not isinstance(plan, Evaluation) and plan.first is not None
+
     def _duration_ns(self, wall_ns: int, said: bytes) -> int:
         took_ns = super()._duration_ns(wall_ns, said)
         self.spent_ns += took_ns
@@ -127,7 +133,7 @@ class GpuCandidate(RoundPeer):
             self._fail(name, Verdict.BUILD_FAILED, f"{plan.left_out} cannot be replayed")
         try:
             plan = as_launches(plan)
-            codes = {one.code for one in plan.launches}
+            codes = {one.code for one in plan.all_launches}
             codes |= {one.code for one in plan.variables.values()}
             return replay_message(plan, spec, {code: self._binary(plan, code) for code in codes})
         except NoCodeError as error:
@@ -178,14 +184,18 @@ def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dic
         places = {name: it for name, it in one if isinstance(it, Place)}
         return {**plain, **{name: address(it) for name, it in places.items()}}
 
-    outputs = plan.outputs or [Place(tensor=one.name, offset=0) for one in spec.outputs]
+    own_places = [Place(tensor=one.name, offset=0) for one in spec.outputs]
     places = offsets(spec.outputs, GUARD_BYTES)[0]
-    results = [
-        [*address(one), tensor.size_bytes, place]
-        for one, tensor, place in zip(outputs, spec.outputs, places, strict=True)
-    ]
-    if any(at + size > regions[region] for region, at, size, _ in results):
-        raise ValueError("an output lies outside its tensor")
+
+    def call(steps: Sequence[Step], outputs: Sequence[Place]) -> dict[str, Any]:
+        results = [
+            [*address(one), tensor.size_bytes, place]
+            for one, tensor, place in zip(outputs or own_places, spec.outputs, places, strict=True)
+        ]
+        if any(at + size > regions[region] for region, at, size, _ in results):
+            raise ValueError("an output lies outside its tensor")
+        return {"steps": [step(one) for one in steps if not is_empty(one)], "results": results}
+
     kept = plan.contents()
     contents = {name: base64.b64encode(content).decode() for name, content in kept.items()}
     binaries = {code: base64.b64encode(binary).decode() for code, binary in modules.items()}
@@ -193,10 +203,10 @@ def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dic
         "regions": own,
         "buffers": plan.buffers,
         "contents": contents,
-        "each": plan.earlier is not None,
-        "earlier": list(plan.earlier or ()),
+        "kept": [*plan.kept, *kept],
         "variables": {name: [one.code, one.symbol] for name, one in plan.variables.items()},
         "modules": binaries,
-        "steps": [step(one) for one in plan.steps if not is_empty(one)],
-        "results": results,
+        "first": plan.first and call(plan.first.steps, plan.first.outputs),
+        "watched": [number for number, _ in plan.watched],
+        "later": call(plan.steps, plan.outputs),
     }

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from math import prod
 
 from kernelwright.envs.abi import ITEM_BYTES
-from kernelwright.envs.replay.plan import Kernel, Plan
+from kernelwright.envs.replay.plan import First, Kernel, Plan
 from kernelwright.envs.replay.steps import Fill, Launch, Move, Side
 from kernelwright.envs.types import content_hash
 
@@ -42,7 +42,7 @@ _PLAIN = {8: "b64", 4: "b32", 2: "b16", 1: "b8"}
 
 def as_launches(plan: Plan) -> Plan:
     """The same plan, its moves kernels of ours, whose addresses are constants."""
-    kernels, steps = list(plan.kernels), list(plan.steps)
+    kernels, steps = list(plan.kernels), plan.all_steps
     for number, step in enumerate(steps):
         if isinstance(step, Move) and 0 not in step.shape:
             count, ptx = prod(step.shape), move_ptx(step)
@@ -63,7 +63,10 @@ def as_launches(plan: Plan) -> Plan:
             shared_bytes=0,
             arguments=list(places),
         )
-    return plan.model_copy(update={"kernels": kernels, "steps": steps})
+    firsts = len(steps) - len(plan.steps)
+    first = plan.first and First(steps=steps[:firsts], outputs=plan.first.outputs)
+    update = {"kernels": kernels, "steps": steps[firsts:], "first": first}
+    return plan.model_copy(update=update)
 
 
 def move_ptx(step: Move) -> str:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import base64
 import math
-import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -22,7 +21,6 @@ from kernelwright.envs.replay.ptx import ARCHITECTURES, occupancy, static_facts
 from kernelwright.envs.replay.steps import (
     MOST_STEPS,
     Call,
-    Copy,
     Count,
     Launch,
     Name,
@@ -37,6 +35,8 @@ from kernelwright.envs.replay.steps import (
 from kernelwright.envs.types import Evaluation
 
 MOST_KERNELS = 1_000
+CALLS = 3
+"""An answer is called so often to learn its plan."""
 MOST_CONSTANT_BYTES = 8 << 20
 
 
@@ -58,21 +58,28 @@ class Variable(Strict):
     bytes: Count
 
 
+class First(Strict):
+    """What an answer does when it is called for the first time: steps, and where results are then,
+    as in a plan."""
+
+    steps: Annotated[list[Step], Field(max_length=CALLS * MOST_STEPS, fail_fast=True)]
+    outputs: list[Place] = Field(default_factory=list, max_length=MOST_STEPS)
+
+
 class Plan(Strict):
     """All steps of one call, in order, and what they need.
 
     `buffers` are the sizes of what the answer allocated, `constants` what is in some of them before
-    the call (compressed by zlib, in base64), `variables` those of the code that steps mention;
-    `outputs` say where it leaves its results,
-    empty where it was given the outputs' own places. `earlier` is there where an earlier call comes
-    first: the buffers that it is given, and the inputs in whose place. `left_out` names what it did
-    that cannot be done again; `refused` the first launch that a device would not have begun, which
-    is no step.
+    the first call (compressed by zlib, in base64), `variables` those of the code that steps
+    mention; `outputs` say where it leaves its results, empty where it was given the outputs' own
+    places. `first` is there where a process's first call is another, or leaves something behind.
+    `left_out` names what it did that cannot be done again; `refused` the first launch that a device
+    would not have begun, which is no step.
     """
 
     steps: Annotated[list[Step], Field(max_length=MOST_STEPS, fail_fast=True)]
-    buffers: Annotated[dict[Name, Count], Field(max_length=MOST_STEPS)]
-    constants: Annotated[dict[Name, str], Field(max_length=MOST_STEPS)] = Field(
+    buffers: Annotated[dict[Name, Count], Field(max_length=CALLS * MOST_STEPS)]
+    constants: Annotated[dict[Name, str], Field(max_length=CALLS * MOST_STEPS)] = Field(
         default_factory=dict
     )
     variables: Annotated[dict[str, Variable], Field(max_length=MOST_STEPS)] = Field(
@@ -80,28 +87,63 @@ class Plan(Strict):
     )
     outputs: list[Place] = Field(default_factory=list, max_length=MOST_STEPS)
     kernels: Annotated[list[Kernel], Field(max_length=MOST_KERNELS)]
-    earlier: dict[Name, Name] | None = None
+    first: First | None = None
     left_out: Said | None = None
     refused: Said | None = None
 
     @property
     def computes(self) -> bool:
         """Whether it launches some block of a kernel, or calls a function, of the answer's own."""
-        launches = any(not is_empty(one) for one in self.launches)
-        return launches or any(one.is_own for one in self.calls)
+        launches = any(not is_empty(one) for one in self.all_launches)
+        return launches or any(isinstance(one, Call) and one.is_own for one in self.all_steps)
 
     @property
     def asks_torch(self) -> bool:
         """Whether PyTorch computes a part of it."""
-        return not all(one.is_own for one in self.calls)
+        return any(isinstance(one, Call) and not one.is_own for one in self.all_steps)
 
     @property
     def launches(self) -> list[Launch]:
+        """Of every call but the first, as `calls`."""
         return [one for one in self.steps if isinstance(one, Launch)]
 
     @property
     def calls(self) -> list[Call]:
         return [one for one in self.steps if isinstance(one, Call)]
+
+    @property
+    def all_steps(self) -> list[Step]:
+        """Those of the first call come first."""
+        return [*(self.first.steps if self.first else ()), *self.steps]
+
+    @property
+    def all_launches(self) -> list[Launch]:
+        return [one for one in self.all_steps if isinstance(one, Launch)]
+
+    @property
+    def kept(self) -> set[str]:
+        """Buffers of the first call that later ones mention, but for those with constants in them,
+        which every call finds as the one before left them."""
+        if self.first is None:
+            return set()
+        return (
+            tensors_of(self.first.steps, self.first.outputs)
+            & self.mentioned
+            & (self.buffers.keys() - self.constants.keys())
+        )
+
+    @property
+    def mentioned(self) -> set[str]:
+        """Tensors of every call but the first."""
+        return tensors_of(self.steps, self.outputs)
+
+    @property
+    def watched(self) -> list[tuple[int, Place]]:
+        """(its number, where it is) of each result of the first call that lies in memory which
+        later calls mention: it has to stay what it was."""
+        outputs = enumerate(self.first.outputs if self.first else ())
+        own = self.mentioned & self.buffers.keys()
+        return [(number, place) for number, place in outputs if place.tensor in own]
 
     def contents(self) -> dict[str, bytes]:
         """What is in buffers before the call. Raises ValueError where that is more than fits, or
@@ -124,9 +166,11 @@ class Plan(Strict):
 
     def places(self) -> Iterator[tuple[Place, int]]:
         """Every place that is mentioned, with the bytes that are known to be used there."""
-        for step in self.steps:
+        for step in self.all_steps:
             yield from places_of(step)
-        yield from ((one, 0) for one in self.outputs)
+        yield from (
+            (one, 0) for one in (*(self.first.outputs if self.first else ()), *self.outputs)
+        )
 
     def facts(self) -> tuple[tuple[str, float], ...]:
         """Static facts of all kernels together, by architecture."""
@@ -161,59 +205,11 @@ def packed(content: bytes) -> str:
     return base64.b64encode(zlib.compress(content, 1)).decode()
 
 
-class Before(Strict):
-    """How much of a record of two calls is the first's, and what of it cannot be done again;
-    `inputs` are the buffers that it was given, and the names of what the second was given."""
-
-    inputs: Annotated[dict[Name, Name], Field(max_length=MOST_STEPS)]
-    steps: Annotated[int, Field(ge=0, le=MOST_STEPS)]
-    buffers: Annotated[int, Field(ge=0, le=MOST_STEPS)]
-    left_out: Said | None
-
-
-def second_alone(plan: Plan, steps: int, before: Before) -> Plan:
-    """The second of two calls, without the first (so many steps) if it needs nothing of that one.
-
-    What an answer makes once and keeps (packed weights, room for results) is the first call's. What
-    it has kept since before is needed where the calls differ: the first may have filled it.
-    """
-    firsts = {f"new.{number}" for number in range(before.buffers)} - plan.constants.keys()
-    first = plan.model_copy(update={"steps": plan.steps[:steps], "outputs": []})
-    second = plan.model_copy(
-        update={
-            "steps": plan.steps[steps:],
-            "buffers": {name: size for name, size in plan.buffers.items() if name not in firsts},
-        }
-    )
-    needed = {place.tensor for place, _ in second.places()}
-    filled = {place.tensor for place, _ in first.places()} & plan.constants.keys()
-    if needed & firsts or (needed & filled and _told(first, before) != _told(second, before)):
-        return _after_first(plan, before)
-    return second
-
-
-def _told(call: Plan, before: Before) -> str:
-    """The steps of one call, with its inputs by their names and its buffers in their order."""
-    known = before.inputs | {name: name for name in call.constants}
-    text = "\n".join(one.model_dump_json() for one in call.steps)
-    return re.sub(r'"(new\.\d+)"', lambda one: known.setdefault(one[1], f"new {len(known)}"), text)
-
-
-def _after_first(plan: Plan, before: Before) -> Plan:
-    """Both calls; at the end of a round its inputs are kept for the first call of the next."""
-    earlier = {name: of for name, of in before.inputs.items() if name in plan.buffers}
-    keeps = [
-        Copy(source=Place(tensor=of, offset=0), to=Place(tensor=name, offset=0), bytes=size_bytes)
-        for name, of in earlier.items()
-        for size_bytes in [plan.buffers[name]]
-    ]
-    return plan.model_copy(
-        update={
-            "steps": [*plan.steps, *keeps],
-            "earlier": earlier,
-            "left_out": plan.left_out or before.left_out,
-        }
-    )
+def tensors_of(steps: Iterable[Step], outputs: Iterable[Place] = ()) -> set[str]:
+    """Those that these mention."""
+    return {place.tensor for step in steps for place, _ in places_of(step)} | {
+        one.tensor for one in outputs
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

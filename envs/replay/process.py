@@ -17,6 +17,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NoReturn
 
@@ -30,6 +31,7 @@ from kernelwright.envs.referee.exit_codes import (
     NO_PLAN,
     OUT_OF_BOUNDS,
     OUT_OF_MEMORY,
+    RESULT_REUSED,
 )
 from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, POISON
 from kernelwright.envs.replay.device_memory import RESERVED_BYTES, loaded_bytes, taken_bytes
@@ -54,6 +56,15 @@ ILLEGAL = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What one call does, and where it leaves its results: region, offset, bytes, and their place
+    among the outputs."""
+
+    run: list[Callable[[], None]] = field(default_factory=list)
+    results: list[list[Any]] = field(default_factory=list)
+
+
 class Replayer:
     """Runs one plan again and again, each time on other inputs."""
 
@@ -75,8 +86,13 @@ class Replayer:
         """What is in a buffer before the first round."""
         self.kept: set[str] = set()
         """Where a round finds what the one before has left."""
-        self.results: list[list[Any]] = []
-        self.run: list[Callable[[], None]] = []
+        self.first: Called | None = None
+        """What is played in place of `later` when it is the first time."""
+        self.later = Called()
+        self.watched: list[int] = []
+        """Results of the first call, by their numbers, that the second must not change."""
+        self.given_back: dict[int, bytes] = {}
+        """What was in those."""
 
     def prepare(self, told: dict[str, Any]) -> None:
         for at, _ in self.regions.values():
@@ -97,11 +113,11 @@ class Replayer:
         self.contents = {
             name: base64.b64decode(content) for name, content in told["contents"].items()
         }
-        self.kept = set(told["earlier"]) | (set() if told["each"] else self.contents.keys())
+        self.kept, self.watched, self.given_back = set(told["kept"]), told["watched"], {}
         for name in self.kept:
-            self._reset(name, self.contents.get(name, bytes(self.regions[name][1])))
-        self.results = told["results"]
-        self.run = [self._step(one) for one in told["steps"]]
+            self._reset(name, self.contents.get(name))
+        self.first = self._called(told["first"]) if told["first"] else None
+        self.later = self._called(told["later"])
         self._refuse_too_large(told)
 
     def _refuse_too_large(self, told: dict[str, Any]) -> None:
@@ -128,13 +144,32 @@ class Replayer:
         given = inputs[:]
         for name in self.regions.keys() - self.kept:
             self._reset(name, given if name == "inputs" else self.contents.get(name))
-        duration_ns = self._marked_ns(self.run)
+        begins = self.first is not None and not self.given_back
+        called = self.first if self.first and begins else self.later
+        duration_ns = self._marked_ns(called.run)
         self._look_at_guards(given)
-        for name, offset, size, place in self.results:
-            outputs[place : place + size] = self.driver.download(
-                self.regions[name][0] + offset, size
-            )
+        for number, (*_, size, place) in enumerate(called.results):
+            outputs[place : place + size] = self._result(called, number)
+        self._look_again()
         return duration_ns
+
+    def _look_again(self) -> None:
+        """The first call's results are looked at again when the second is over."""
+        if self.first is None:
+            return
+        found = {number: self._result(self.first, number) for number in self.watched}
+        if self.given_back and found != self.given_back:
+            leave(RESULT_REUSED, "the second call changed what the first gave back")
+        if self.given_back or not self.watched:
+            self.first = None
+        self.given_back = found
+
+    def _result(self, called: Called, number: int) -> bytes:
+        name, offset, size, _ = called.results[number]
+        return self.driver.download(self.regions[name][0] + offset, size)
+
+    def _called(self, told: dict[str, Any]) -> Called:
+        return Called([self._step(one) for one in told["steps"]], told["results"])
 
     def empty_ns(self) -> int:
         """Device time between marks around nothing, after what comes before a run too."""

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from kernelwright.envs.replay.lex import uncommented
+
 ARCHITECTURES = (80, 90, 100)
 """Generations of NVIDIA GPUs that code is described for: Ampere, Hopper, Blackwell."""
 
@@ -55,6 +57,7 @@ def static_facts(ptx: str, info: str) -> list[tuple[str, float]]:
     registers = [int(one) for one in re.findall(r"Used (\d{1,9}) registers", info)]
     shared = [int(one) for one in re.findall(r"(\d{1,9}) bytes smem", info)]
     spills = re.findall(r"(\d{1,9}) bytes spill stores, (\d{1,9}) bytes spill loads", info)
+    ptx = uncommented(ptx)
     counts = Counter(
         {
             name: len(re.findall(rf"^[ \t]+(?:@!?%\w+ )?{pattern}", ptx, re.MULTILINE))
@@ -89,7 +92,7 @@ def needs_of(ptx: str, info: str) -> dict[str, Needs]:
     """
     said = _said_of(info)
     found = {}
-    for part in ptx.split(".entry")[1:]:
+    for part in uncommented(ptx).split(".entry")[1:]:
         name, _, rest = part.partition("(")
         head = rest.partition(")")[2].partition("{")[0][:MOST_HEAD]
         found[name.strip()] = _needs(head, said.get(name.strip(), ""))

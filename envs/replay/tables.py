@@ -76,10 +76,14 @@ class Tables:
         self.numbers = {name: number for number, name in enumerate(self.bytes)}
         self.lines: list[str] = []
         self.results = plan.outputs or [Place(tensor=one.name, offset=0) for one in spec.outputs]
-        for one, wanted in zip(self.results, spec.outputs, strict=True):
-            if one.offset + wanted.size_bytes > self.bytes[one.tensor]:
-                raise ValueError("an output lies outside its tensor")
-        self.made = made_by_calls(plan.steps) & plan.buffers.keys()
+        firsts = plan.first.outputs if plan.first else []
+        self.firsts = firsts or [Place(tensor=one.name, offset=0) for one in spec.outputs]
+        for results in (self.results, self.firsts):
+            for one, wanted in zip(results, spec.outputs, strict=True):
+                if one.offset + wanted.size_bytes > self.bytes[one.tensor]:
+                    raise ValueError("an output lies outside its tensor")
+        self.made = made_by_calls(plan.all_steps) & plan.buffers.keys()
+        self.once = set(plan.buffers) - plan.mentioned if plan.first else set[str]()
         self.lent = {} if launched else self._lent()
         self.contents = plan.contents()
         self.constants: dict[str, int] = {}
@@ -91,6 +95,7 @@ class Tables:
             place.tensor: one.name
             for place, one in zip(self.results, self.spec.outputs, strict=True)
             if place.tensor in self.plan.buffers
+            and place.tensor not in self.plan.kept | self.plan.constants.keys()
             and places.count(place.tensor) == 1
             and self.bytes[place.tensor] == one.size_bytes
         }
@@ -98,15 +103,17 @@ class Tables:
     def written(self) -> list[str]:
         n, spec, plan = self.number, self.spec, self.plan
         rows = [
-            self._constant(name)
-            for name in (*self.contents, *plan.variables, *(plan.earlier or ()))
+            self._constant(name) for name in (*self.contents, *plan.variables, *sorted(plan.kept))
         ]
         self.lines.append(f"static Constant constants{n}[] = {{{', '.join(rows) or '{}'}}};")
-        steps = [
-            self._step(f"{n}_{number}", number, one)
-            for number, one in enumerate(self.plan.steps)
+        firsts = len(plan.first.steps) if plan.first else 0
+        made = [
+            (number, self._step(f"{n}_{number}", number, one))
+            for number, one in enumerate(plan.all_steps)
             if not is_empty(one)
         ]
+        steps = [row for number, row in made if number >= firsts]
+        first = self._first([row for number, row in made if number < firsts])
         to = [self.place(Place(tensor=one.name, offset=0)) for one in spec.outputs]
         counts = [
             self.array("int64_t", f"sizes{n}", map(str, spec.sizes)),
@@ -120,8 +127,28 @@ class Tables:
         parts = ["sizes", "scalars", "tensors", "steps", "outputs", "results", "bytes"]
         names = [f"{one}{n}" for one in parts]
         odd = "true" if self.launched else "false"
-        self.lines.append(f"static const Case case{n} = {{{', '.join([*counts, *names, odd])}}};")
+        row = ", ".join([*counts, *names, odd, first])
+        self.lines.append(f"static const Case case{n} = {{{row}}};")
         return self.lines
+
+    def _first(self, steps: list[str]) -> str:
+        """Adds the tables of the first call; where they are."""
+        n, plan = self.number, self.plan
+        if plan.first is None:
+            return "nullptr"
+        sizes = [one.size_bytes for one in self.spec.outputs]
+        watched = [
+            f"{{{self.place(place)}, {sizes[number]}ull, nullptr}}"
+            for number, place in plan.watched
+        ]
+        counts = [
+            self.array("Step", f"first_steps{n}", steps),
+            self.array("Watched", f"watched{n}", watched, "static"),
+        ]
+        self.array("Place", f"first_results{n}", [self.place(one) for one in self.firsts])
+        names = [f"{one}{n}" for one in ("first_steps", "watched", "first_results")]
+        self.lines.append(f"static First first{n} = {{{', '.join([*counts, *names])}, 0}};")
+        return f"&first{n}"
 
     def array(
         self, c: str, name: str, rows: Sequence[str] | map[str], how: str = "static const"
@@ -143,10 +170,15 @@ class Tables:
         )
         source = "kNew" if buffer else "kGiven"
         kept = "nullptr"
-        if name in self.constants:
+        if name in self.plan.kept:
+            source = "kKeptResult" if name in self.made else "kKept"
+            kept = f"constants{self.number} + {self.constants[name]}"
+        elif name in self.constants:
             source, kept = "kConstant", f"constants{self.number} + {self.constants[name]}"
         elif name in self.made:
             source = "kResult"
+        elif name in self.once:
+            source = "kOnce"
         elif name in self.lent:
             source = str(self.numbers[self.lent[name]])
         how = f"{str(writable).lower()}, {source}, {kept}"
@@ -154,17 +186,17 @@ class Tables:
 
     def _constant(self, name: str) -> str:
         """What is in a buffer before the call: one byte everywhere, or a part of the file; or a
-        variable of the device code, as it is. What an earlier call is given is zeros at first."""
+        variable of the device code, or what the first call leaves, as it is."""
         self.constants[name] = len(self.constants)
         if name in self.plan.variables:
-            return f"{{-2, 0, false, (uint8_t*){self.variables[name]}}}"
-        if name not in self.contents:
-            return "{-1, 0, false, nullptr}"
-        content, each = self.contents[name], str(self.plan.earlier is not None).lower()
+            return f"{{-2, 0, (uint8_t*){self.variables[name]}}}"
+        if name in self.plan.kept:
+            return "{-2, 0, nullptr}"
+        content = self.contents[name]
         if len(set(content)) <= 1:
-            return f"{{-1, {content[0] if content else 0}, {each}, nullptr}}"
+            return f"{{-1, {content[0] if content else 0}, nullptr}}"
         self.file += content
-        return f"{{{len(self.file) - len(content)}, 0, {each}, nullptr}}"
+        return f"{{{len(self.file) - len(content)}, 0, nullptr}}"
 
     def _step(self, name: str, number: int, step: Step) -> str:
         """Adds the tables of a step; its row."""

@@ -12,7 +12,8 @@ from math import prod
 from typing import Any
 
 from kernelwright.envs.abi import ITEM_BYTES
-from kernelwright.envs.replay.plan import Kernel, Variable, packed
+from kernelwright.envs.replay.lex import uncommented
+from kernelwright.envs.replay.plan import CALLS, Kernel, Variable, packed
 from kernelwright.envs.replay.ptx import needs_of
 from kernelwright.envs.replay.steps import (
     Copy,
@@ -28,8 +29,8 @@ from kernelwright.envs.replay.steps import (
 from kernelwright.envs.replay.tables import TYPES
 
 POINTER_DIGITS = 16
-ARGUMENT_BYTES = 4 << 20
-"""Of all launches together; more is read by nobody."""
+ARGUMENT_BYTES = CALLS * 4 << 20
+"""Of all launches of all calls together; more is read by nobody."""
 _PARAMETER = re.compile(r"\s*\.param\s+(?:\.align \d+\s+)?\.\w?(\d{1,3})\s[^\[]*(?:\[(\d{1,5})\])?")
 DTYPES = {number: name for name, number in TYPES.items()}
 Range = tuple[str, int, int]
@@ -196,7 +197,7 @@ def variables_of(ptx: str) -> dict[str, int]:
     >>> variables_of(".visible .const .align 4 .b8 c[32];\\n.global .align 8 .u64 n;")
     {'c': 32, 'n': 8}
     """
-    rows = _VARIABLE.findall(ptx)
+    rows = _VARIABLE.findall(uncommented(ptx))
     return {name: int(bits) // 8 * int(count or 1) for bits, name, count in rows}
 
 
@@ -207,7 +208,7 @@ def parameters_of(ptx: str) -> dict[str, list[int]]:
     {'f': [8, 24]}
     """
     found = {}
-    for part in ptx.split(".entry")[1:]:
+    for part in uncommented(ptx).split(".entry")[1:]:
         name, _, rest = part.partition("(")
         rows = [_PARAMETER.match(one) for one in rest.partition(")")[0].split(",")]
         found[name.strip()] = [int(one[1]) // 8 * int(one[2] or 1) for one in rows if one]

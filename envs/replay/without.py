@@ -6,8 +6,10 @@ one. So an answer that is right is played again without what it wrote itself: it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.replay.plan import GpuReplay, Plan
+from kernelwright.envs.replay.plan import First, GpuReplay, Plan
 from kernelwright.envs.replay.steps import Call, Copy, Launch, Move, Step
 from kernelwright.envs.types import Evaluation
 
@@ -16,14 +18,20 @@ def without_kernels(plan: Plan) -> Plan:
     """The same without launches and calls of the answer's own; what they would have filled is as
     nobody left it."""
     variables = {name: one.bytes for name, one in plan.variables.items()}
+    first = plan.first and First(steps=_rest(plan.first.steps), outputs=plan.first.outputs)
     return plan.model_copy(
         update={
-            "steps": [one for one in plan.steps if not _is_own(one)],
+            "steps": _rest(plan.steps),
+            "first": first,
             "buffers": plan.buffers | variables,
             "variables": {},
             "kernels": [],
         }
     )
+
+
+def _rest(steps: Sequence[Step]) -> list[Step]:
+    return [one for one in steps if not _is_own(one)]
 
 
 def replay_without(on_device: GpuReplay) -> GpuReplay:
@@ -42,7 +50,7 @@ def could_do_without(plan: Plan, spec: CaseSpec) -> bool:
     Where it does not, an output says nothing about the inputs, and cannot be right.
     """
     told = {one.name for one in spec.inputs}
-    for step in plan.steps:
+    for step in plan.all_steps:
         if not _is_own(step):
             read, written = _flow(step)
             told |= written if read & told else set()

@@ -32,10 +32,10 @@ namespace calling {
 constexpr uint32_t kMostArguments = 64, kMostViews = 256, kMostResults = 64, kMostLent = 64, kMostKept = 16384;
 constexpr int kErrorBytes = 2048;
 
-// Results live until the round ends, with the libraries that free them.
+// Results live until the round ends, with the libraries that free them; the first `held` of them for good.
 struct Kept { Library* library; kernelwright::Value value; Lent* lent; };
 static Kept kept[kMostKept];
-static uint32_t kept_count;
+static uint32_t kept_count, held;
 
 [[noreturn]] static void end(int code, const char* what, const char* function) {
   dprintf(2, "%s: %s\n", function, what);
@@ -113,7 +113,8 @@ static void play_call(const void* what, Play& play, uint64_t) {
 // After the last step of a round, whose outputs are nobody's to write to any more.
 static void end_round(const Library* libraries, uint32_t count) {
   using namespace calling;
-  while (kept_count) {
+  if (holds_results) held = kept_count, holds_results = false;
+  while (kept_count > held) {
     const Kept& one = kept[--kept_count];
     const bool survives = one.library->released(&one.value, 1) >= kernelwright::kSequence;
     if (one.lent && survives) one.lent->proven = false;

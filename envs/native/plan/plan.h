@@ -9,19 +9,30 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-constexpr int kNotLoadable = 65, kOutOfMemory = 67;  // envs/referee/exit_codes.py
+constexpr int kNotLoadable = 65, kOutOfMemory = 67, kResultReused = 78;  // envs/referee/exit_codes.py
 
 struct Place { uint32_t tensor; uint64_t offset; };
 // Where the memory of a tensor comes from: who calls gives it, it is made for the call, or it is a result of a
-// function (native/plan/call.h), or the answer has kept it since it was made; from 0 on, it is another tensor's.
-enum From { kGiven = -1, kNew = -2, kResult = -3, kConstant = -4 };
-// What is in it then: bytes of the file of constants, one byte everywhere (-1), or what is there (-2). Once, so that
-// a call finds what the one before has left there; or before `each` round, where that plays the first call, too.
-struct Constant { int64_t at; uint8_t fill; bool each; uint8_t* memory; };
+// function (native/plan/call.h), or the answer has kept it since it was made, or since the first call, which made it
+// or got it from a function; kOnce: it is made for the first call alone. From 0 on, it is another tensor's.
+enum From { kGiven = -1, kNew = -2, kResult = -3, kConstant = -4, kKept = -5, kKeptResult = -6, kOnce = -7 };
+// What is in it before the first call: bytes of the file of constants, one byte everywhere (-1), or what is there (-2).
+// Once: a call finds what the one before has left there.
+struct Constant { int64_t at; uint8_t fill; uint8_t* memory; };
 struct Tensor { const char* name; uint64_t bytes; bool writable; int from; Constant* constant; };
 
 struct Play;
 struct Step { void (*play)(const void* what, Play& play, uint64_t number); const void* what; };
+// A result of the first call, and a copy of it: the second must not change it.
+struct Watched { Place at; uint64_t bytes; uint8_t* copy; };
+// What is played in place of a case's steps when it is called for the first time.
+struct First {
+  uint32_t step_count, watched_count;
+  const Step* steps;
+  Watched* watched;
+  const Place* results;
+  uint32_t calls;  // so far
+};
 struct Case {
   uint32_t size_count, scalar_count, tensor_count, step_count, output_count;
   const int64_t* sizes;
@@ -31,6 +42,7 @@ struct Case {
   const Place *outputs, *results;  // where they belong, and where the plan leaves them
   const uint64_t* output_bytes;
   bool odd_memory;  // new memory has in it what the inputs decide
+  First* first;
 };
 struct Play {
   const Case& one;
@@ -72,9 +84,8 @@ static const uint8_t* constants() {
 }
 
 static uint8_t* memory_of(Constant& one, uint64_t bytes) {
-  const bool first = !one.memory;
-  if (first) one.memory = static_cast<uint8_t*>(room(bytes));
-  if (one.at < -1 || (!first && !one.each)) return one.memory;
+  if (one.memory) return one.memory;
+  one.memory = static_cast<uint8_t*>(room(bytes));
   if (one.at < 0) memset(one.memory, one.fill, bytes);
   else memcpy(one.memory, constants() + one.at, bytes);
   return one.memory;
@@ -109,8 +120,29 @@ static uint64_t seed_of(const Case& one, uint8_t* const* tensors) {
   return seed;
 }
 
+// Set by a first call: what functions gave back in it is kept for later ones (native/plan/call.h).
+static bool holds_results;
+
+// The results of the first call are looked at again when the second is over: who called still has them.
+static void look_again(First& first, const Play& play) {
+  for (uint32_t i = 0; i < first.watched_count; ++i) {
+    Watched& it = first.watched[i];
+    if (!first.calls) memcpy(it.copy = static_cast<uint8_t*>(room(it.bytes)), play.at(it.at), it.bytes);
+    if (first.calls != 1) continue;
+    if (memcmp(it.copy, play.at(it.at), it.bytes)) dprintf(2, "the second call changed what the first gave back\n"), _exit(kResultReused);
+    free(it.copy), it.copy = nullptr;
+  }
+  ++first.calls;
+}
+
+constexpr uint64_t kAlign = 512;
+
+static uint8_t* aligned(void* made) {  // between two lie bytes of neither
+  return static_cast<uint8_t*>(made) + kAlign - reinterpret_cast<uintptr_t>(made) % kAlign;
+}
+
 static void play(const Case& one, void* const* pointers) {
-  constexpr uint64_t kAlign = 512;
+  const First* const first = one.first && !one.first->calls ? one.first : nullptr;
   uint8_t** tensors = static_cast<uint8_t**>(room(one.tensor_count * sizeof(uint8_t*)));
   void** made = static_cast<void**>(room(one.tensor_count * sizeof(void*)));
   uint32_t given = 0, made_count = 0;
@@ -119,20 +151,27 @@ static void play(const Case& one, void* const* pointers) {
     tensors[i] = nullptr;
     if (it.from == kGiven) tensors[i] = static_cast<uint8_t*>(pointers[given++]);
     if (it.from == kConstant) tensors[i] = memory_of(*it.constant, it.bytes);
-    if (it.from == kNew) {
-      tensors[i] = static_cast<uint8_t*>(made[made_count++] = room(it.bytes + 2 * kAlign));
-      tensors[i] += kAlign - reinterpret_cast<uintptr_t>(tensors[i]) % kAlign;  // between two lie bytes of neither
-    }
+    if (it.from == kKept || it.from == kKeptResult) tensors[i] = it.constant->memory;
+    if (it.from == kNew || (first && it.from == kOnce)) tensors[i] = aligned(made[made_count++] = room(it.bytes + 2 * kAlign));
+    if (first && it.from == kKept) tensors[i] = aligned(room(it.bytes + 2 * kAlign));
   }
   for (uint32_t i = 0; i < one.tensor_count; ++i)
     if (one.tensors[i].from >= 0) tensors[i] = tensors[one.tensors[i].from];
   const uint64_t seed = one.odd_memory ? seed_of(one, tensors) : 0;
-  for (uint32_t i = 0; i < one.tensor_count && one.odd_memory; ++i)
-    if (one.tensors[i].from == kNew) memset(tensors[i], leftover(seed + i), one.tensors[i].bytes);
+  for (uint32_t i = 0; i < one.tensor_count && one.odd_memory; ++i) {
+    const int from = one.tensors[i].from;
+    if (from == kNew || (first && (from == kKept || from == kOnce))) memset(tensors[i], leftover(seed + i), one.tensors[i].bytes);
+  }
   Play now = {one, tensors, seed, 0};
-  for (uint32_t i = 0; i < one.step_count; ++i) one.steps[i].play(one.steps[i].what, now, mixed(seed + i));
+  const Step* const steps = first ? first->steps : one.steps;
+  const Place* const results = first ? first->results : one.results;
+  for (uint32_t i = 0, count = first ? first->step_count : one.step_count; i < count; ++i) steps[i].play(steps[i].what, now, mixed(seed + i));
   for (uint32_t i = 0; i < one.output_count; ++i)
-    if (now.at(one.outputs[i]) != now.at(one.results[i])) memcpy(now.at(one.outputs[i]), now.at(one.results[i]), one.output_bytes[i]);
+    if (now.at(one.outputs[i]) != now.at(results[i])) memcpy(now.at(one.outputs[i]), now.at(results[i]), one.output_bytes[i]);
+  if (one.first) look_again(*one.first, now);
+  for (uint32_t i = 0; i < one.tensor_count && first; ++i)
+    if (one.tensors[i].from == kKept || one.tensors[i].from == kKeptResult) one.tensors[i].constant->memory = tensors[i];
+  if (first) holds_results = true;
   for (uint32_t i = 0; i < made_count; ++i) free(made[i]);
   free(made), free(tensors);
 }

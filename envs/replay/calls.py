@@ -1,0 +1,114 @@
+"""Three calls of an answer, as they were written down, and the plan that comes of them.
+
+The first is given inputs of its own, the second others at other places, the third others at the
+places of the second; parameters lie in one place, with other values in each. What an answer keeps
+from one call to the next (room, packed weights, a result) is then seen to be kept: what it packs
+once is wrong for the next parameters, what it keeps by an address is wrong for the next values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from itertools import pairwise
+from typing import Annotated
+
+from pydantic import Field
+
+from kernelwright.envs.replay.plan import CALLS, First, Plan, tensors_of
+from kernelwright.envs.replay.steps import MOST_STEPS, Copy, Name, Place, Said, Step, Strict
+
+_OWN = re.compile(r'"((?:new|host)\.\d+)"')
+
+
+class Ended(Strict):
+    """How much of the record there is when a call has ended, where its results are, and what of it
+    cannot be done again."""
+
+    steps: Annotated[int, Field(ge=0, le=CALLS * MOST_STEPS)]
+    buffers: Annotated[int, Field(ge=0, le=CALLS * MOST_STEPS)]
+    outputs: Annotated[list[Place], Field(max_length=MOST_STEPS)]
+    left_out: Said | None
+
+
+class Record(Strict):
+    """All calls: `inputs` are the buffers that the first was given, and the names of what the
+    others were given in their place. `tuned`: the first tried a kernel before it launched it."""
+
+    inputs: Annotated[dict[Name, Name], Field(max_length=MOST_STEPS)]
+    calls: Annotated[list[Ended], Field(min_length=CALLS, max_length=CALLS)]
+    tuned: bool = False
+
+
+def last_call(plan: Plan, steps: list[Step], record: Record) -> Plan:
+    """The plan of the last call, of which `plan` has all but the steps: those are of all calls.
+
+    It has a first call where that does something else, or leaves something that the last needs;
+    where the second, at the same places as the last, does something else than the last, the first
+    two are its first. Raises ValueError where a call has more steps than a plan may have.
+    """
+    ends = [0, *(one.steps for one in record.calls)]
+    if any(end - start > MOST_STEPS for start, end in pairwise(ends)):
+        raise ValueError(f"more than {MOST_STEPS} steps in one call")
+    first, second, last = (steps[a:b] for a, b in pairwise(ends))
+    told = _Told(plan, record, (first, second, last))
+    outputs = record.calls[-1].outputs
+    needed = tensors_of(last, outputs)
+    results = {one.tensor for one in record.calls[0].outputs} & plan.buffers.keys()
+    if needed & _new(plan, record, 1) or told.of(second) != told.of(last):
+        before, ended = [*first, *second], record.calls[1]
+    elif (
+        record.tuned
+        or needed & (_new(plan, record, 0) | results)
+        or told.of(first) != told.of(last)
+    ):
+        before, ended = first, record.calls[0]
+    else:
+        before, ended = [], None
+    given = [
+        Copy(source=Place(tensor=of, offset=0), to=Place(tensor=name, offset=0), bytes=size)
+        for name, of in record.inputs.items()
+        for size in [plan.buffers.get(name, 0)]
+        if size and ended
+    ]
+    begun = First(steps=[*given, *before], outputs=ended.outputs) if ended else None
+    left_out = record.calls[-1].left_out or plan.left_out
+    left_out = left_out or next((one.left_out for one in record.calls if ended), None)
+    found = plan.model_copy(
+        update={"steps": last, "outputs": outputs, "first": begun, "left_out": left_out}
+    )
+    mentioned = found.mentioned | (tensors_of(begun.steps, begun.outputs) if begun else set())
+    return found.model_copy(
+        update={
+            "buffers": {name: size for name, size in plan.buffers.items() if name in mentioned},
+            "constants": {name: one for name, one in plan.constants.items() if name in mentioned},
+        }
+    )
+
+
+def _new(plan: Plan, record: Record, call: int) -> set[str]:
+    """The buffers that a call made."""
+    start = record.calls[call - 1].buffers if call else 0
+    names = {f"new.{number}" for number in range(start, record.calls[call].buffers)}
+    return names - plan.constants.keys()
+
+
+class _Told:
+    """Calls as texts that are equal where they do the same."""
+
+    def __init__(self, plan: Plan, record: Record, calls: tuple[list[Step], ...]) -> None:
+        self.inputs = record.inputs
+        met = [tensors_of(one) for one in calls]
+        self.known = {
+            name: name
+            if sum(name in one for one in met) > 1
+            else hashlib.sha256(content.encode()).hexdigest()
+            for name, content in plan.constants.items()
+        }
+
+    def of(self, call: list[Step]) -> str:
+        """With inputs by their names, constants by their names or what is in them, and other
+        buffers in their order."""
+        known = self.known | self.inputs
+        text = "\n".join(one.model_dump_json() for one in call)
+        return _OWN.sub(lambda one: f'"{known.setdefault(one[1], f"new {len(known)}")}"', text)
