@@ -64,8 +64,9 @@ class ReferenceGoneError(RuntimeError):
 
 @dataclass(frozen=True)
 class Loaded:
-    """A problem as the reference process knows it; one entry a case, of which it has one more than
-    the problem names: the timed sizes with other values, beside which nothing is told apart."""
+    """A problem as the reference process knows it; one entry a case, of which it has more than the
+    problem names (`judged_cases`): the first of those is the timed sizes with other values, beside
+    which nothing is told apart."""
 
     problem: Problem
     cases: tuple[Case, ...]
@@ -90,7 +91,8 @@ class Loaded:
     @property
     def other(self) -> int:
         """The case with the timed sizes and other values; the timed one where there is none."""
-        return len(self.cases) - 1 if len(self.cases) > len(self.problem.cases) else self.timed
+        first = len(self.problem.cases)
+        return first if len(self.cases) > first else self.timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +294,7 @@ class ReferenceProcess(RoundPeer):
         answer, _ = self.ask(request)
         tolerances = [[Tolerance(**one) for one in case] for case in answer["tolerances"]]
         specs = [_spec(one) for one in answer["specs"]]
-        cases = judged_cases(problem)
+        cases = judged_cases(problem, numbers=bool(specs[0].scalars))
         return Loaded(problem, cases, specs, tolerances, answer["spreads"], precision)
 
     def draw(self, loaded: Loaded, case: int, seed: int) -> Draw:

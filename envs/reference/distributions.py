@@ -26,6 +26,8 @@ SAMPLE = 1024
 LONG = 8
 """Rows of so many values are in order by chance once in forty thousand times."""
 LARGER, TWICE = 8.0, 2.0
+OTHER_VALUES, OTHER_NUMBERS = ", other values", ", other numbers"
+"""What the names of cases of the timed sizes end with."""
 FEW_SHARE = 1e-4
 """At most so many of the values, where all others are as the problem draws them; four of a small
 tensor."""
@@ -106,20 +108,28 @@ def from_the_hardest(name: str) -> list[str]:
     return found
 
 
-def judged_cases(problem: Problem) -> tuple[Case, ...]:
+def judged_cases(problem: Problem, *, numbers: bool = False) -> tuple[Case, ...]:
     """The problem's cases, and one more: the timed sizes with other values than are timed.
 
     A kernel can tell by its sizes that it is timed, and by a sample of its values: while all of
     them were others here, 64 told, and what was left out where they lay in [0, 1) was five times as
     fast and `correct`. So only a few are, at places that nobody knows who has not read all.
+    `numbers`: `forward` takes some, and there is another such case with other ones. It is a case by
+    itself, as rounds of the first come right before timed ones, which have the same numbers.
     Who judges by another's rule (`AS_MADE`) asks for nothing more.
     """
     timed = problem.timed_case()
     if timed.distribution == AS_MADE:
         return problem.cases
-    name = f"{timed.name}, other values"
-    other = replace(timed, name=name, distribution=OTHERS, role=Role.HELD_OUT)
-    return (*problem.cases, other)
+    names = [f"{timed.name}{OTHER_VALUES}", *([f"{timed.name}{OTHER_NUMBERS}"] if numbers else [])]
+    others = (replace(timed, name=one, distribution=OTHERS, role=Role.HELD_OUT) for one in names)
+    return (*problem.cases, *others)
+
+
+def has_timed_numbers(problem: Problem, case: Case) -> bool:
+    """Whether numbers that `forward` takes are as `get_inputs` makes them in this case."""
+    timed = problem.timed_case().name
+    return case.name in (timed, f"{timed}{OTHER_VALUES}")
 
 
 def is_float(value: Any) -> bool:

@@ -142,8 +142,9 @@ class ReferenceServer:
         self.heap.give_back()  # what the problem before it needed
         give_back_device()
         noun = from_plain(Problem, problem)
-        cases = judged_cases(noun)
-        ready = [prepare(noun, case, first=number == 0) for number, case in enumerate(cases)]
+        ready = [prepare(noun, noun.cases[0])]
+        cases = judged_cases(noun, numbers=bool(ready[0].spec.scalars))
+        ready += [prepare(noun, case, first=False) for case in cases[1:]]
         if self.precision is Precision.TF32:
             ready = [with_tf32(noun, one) for one in ready]
         self.loaded = {noun.key: ready}
