@@ -64,7 +64,8 @@ class ReferenceGoneError(RuntimeError):
 @dataclass(frozen=True)
 class Loaded:
     """A problem as the reference process knows it; one entry a case, of which it has more than the
-    problem names (`judged_cases`): the timed sizes with other values, which nothing else tells."""
+    problem names (`judged_cases`): the first of those is the timed sizes with other values, beside
+    which nothing is told apart."""
 
     problem: Problem
     cases: tuple[Case, ...]
