@@ -29,7 +29,7 @@ LONG = 8
 LEAST_SHARE = 0.5
 """A constant between this and 1 is a share of something that may grow without end above 1."""
 LARGER, TWICE, OTHER_NUMBER = 8.0, 2.0, 1.25
-IMPULSE = 256.0
+HUGE, LARGE = 2.0**14, 2.0**8
 FEW_SHARE = 1e-4
 """At most so many of the values, where all others are as the problem draws them; four of a small
 tensor."""
@@ -94,8 +94,11 @@ KINDS = {
         LARGER, kind=kinds.CLUSTERED, gentler=f"{kinds.CLUSTERED}, twice as large"
     ),
     f"{kinds.CLUSTERED}, twice as large": Distribution(TWICE, kind=kinds.CLUSTERED),
-    kinds.IMPULSE: Distribution(IMPULSE, kind=kinds.IMPULSE, gentler=f"{kinds.IMPULSE}, smaller"),
-    f"{kinds.IMPULSE}, smaller": Distribution(LARGER, kind=kinds.IMPULSE),
+    kinds.IMPULSE: Distribution(HUGE, kind=kinds.IMPULSE, gentler=kinds.SMALLER_IMPULSE),
+    kinds.SMALLER_IMPULSE: Distribution(
+        LARGE, kind=kinds.IMPULSE, gentler=f"{kinds.IMPULSE}, small"
+    ),
+    f"{kinds.IMPULSE}, small": Distribution(LARGER, kind=kinds.IMPULSE),
     kinds.LONG_MEMORY: Distribution(
         LARGER, kind=kinds.LONG_MEMORY, gentler=f"{kinds.LONG_MEMORY}, smaller"
     ),
