@@ -12,9 +12,9 @@ from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module import (
     ProblemError,
     load_reference,
-    refuse_random,
     works_in_place,
 )
+from kernelwright.envs.reference.refuse_random import refuse_random
 from kernelwright.envs.types import Candidate, Case, Problem, Task, Verdict
 
 SIZE = 24

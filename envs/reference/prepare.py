@@ -37,8 +37,8 @@ from kernelwright.envs.reference.module import (
     forward,
     forward_float64,
     load_reference,
-    refuse_random,
 )
+from kernelwright.envs.reference.refuse_random import refuse_random
 from kernelwright.envs.reference.regions import strengthenings
 from kernelwright.envs.types import Case, Problem, Tolerance
 
