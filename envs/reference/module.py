@@ -73,8 +73,7 @@ class Reference:
 
     `held`: names of states, and numbers of arguments, that keep the values that they are made with.
     `redrawn`: arguments that are the same whenever they are made, and are drawn here.
-    `strong`: changes of the state (`STRENGTHENINGS`) under which all that it is given matters, over
-    so many `steps`.
+    `strong`: changes of the state (`STRENGTHENINGS`) under which all matters, over `steps` steps.
     """
 
     case: Case
@@ -92,11 +91,8 @@ class Reference:
         torch.manual_seed(seed)
         model = self.namespace["Model"](*self.init()).eval()
         distribution = DISTRIBUTIONS[self.case.distribution]
-        made = self.redrawn.changed(self.namespace["get_inputs"](), seed)
-        arguments = [
-            one if number in self.held else distribution.changed(one)
-            for number, one in enumerate(made)
-        ]
+        made = enumerate(self.redrawn.changed(self.namespace["get_inputs"](), seed))
+        arguments = [one if at in self.held else distribution.changed(one) for at, one in made]
         arguments = [
             one.contiguous() if isinstance(one, torch.Tensor) else _in_float32(one)
             for one in arguments
