@@ -37,6 +37,7 @@ namespace torch { using namespace at; }
 """What `load_inline` builds with, instead of headers that take half a minute to read."""
 
 NATIVE = Path(__file__).resolve().parents[1] / "envs" / "native"
+SCALARS: dict[type, Any] = {int: ctypes.c_int64, float: ctypes.c_double, bool: ctypes.c_bool}
 CLOCKED_AT_MOST_S = 1.0
 TOO_FAST = 4.0
 """A false speedup is so many times that of an honest kernel: far from one, and from the 16 that the
@@ -118,10 +119,13 @@ def caller(library: str, scope: dict[str, Any], model: Any) -> Callable[..., tor
     state = list(model.state_dict().values())
     out = torch.empty_like(model(*drawn(scope)))
 
-    def new(*arguments: torch.Tensor) -> torch.Tensor:
-        tensors = [*arguments, *state, out]
+    def new(*arguments: Any) -> torch.Tensor:
+        given = [one for one in arguments if isinstance(one, torch.Tensor)]
+        tensors = [*given, *state, out]
         sizes = [ctypes.c_int64(size) for one in tensors for size in one.shape]
-        kernel(*(ctypes.c_void_p(one.data_ptr()) for one in tensors), *sizes, None)
+        numbers = [one for one in arguments if not isinstance(one, torch.Tensor)]
+        scalars = [SCALARS[type(one)](one) for one in numbers]
+        kernel(*(ctypes.c_void_p(one.data_ptr()) for one in tensors), *sizes, *scalars, None)
         return out
 
     return new

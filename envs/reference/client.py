@@ -64,7 +64,8 @@ class ReferenceGoneError(RuntimeError):
 @dataclass(frozen=True)
 class Loaded:
     """A problem as the reference process knows it; one entry a case, of which it has more than the
-    problem names (`judged_cases`): the timed sizes with other values, which nothing else tells."""
+    problem names (`judged_cases`): the first of those is the timed sizes with other values, beside
+    which nothing is told apart."""
 
     problem: Problem
     cases: tuple[Case, ...]
@@ -89,8 +90,8 @@ class Loaded:
     @property
     def other(self) -> int:
         """The case with the timed sizes and other values; the timed one where there is none."""
-        own = len(self.problem.cases)
-        return own if len(self.cases) > own else self.timed
+        first = len(self.problem.cases)
+        return first if len(self.cases) > first else self.timed
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ LEAST_SHARE = 0.5
 """A constant between this and 1 is a share of something that may grow without end above 1."""
 LARGER, TWICE = 8.0, 2.0
 IMPULSE = 256.0
+OTHER_VALUES, OTHER_NUMBERS = ", other values", ", other numbers"
+"""What the names of cases of the timed sizes end with."""
 FEW_SHARE = 1e-4
 """At most so many of the values, where all others are as the problem draws them; four of a small
 tensor."""
@@ -134,27 +136,37 @@ def from_the_hardest(name: str) -> list[str]:
     return found
 
 
-def judged_cases(problem: Problem, applicable: Sequence[str] = ()) -> tuple[Case, ...]:
+def judged_cases(
+    problem: Problem, applicable: Sequence[str] = (), *, numbers: bool = False
+) -> tuple[Case, ...]:
     """The problem's cases, and more: the timed sizes with other values than are timed.
 
     A kernel can tell by its sizes that it is timed, and by a sample of its values: while all of
     them were others here, 64 told, and what was left out where they lay in [0, 1) was five times as
     fast and `correct`. So only a few are, at places that nobody knows who has not read all.
     `applicable` are the kinds of values that the module's graph can show: a case for each, but for
-    a problem whose own cases name some already. Who judges by another's rule (`AS_MADE`) asks for
-    nothing more.
+    a problem whose own cases name some already. `numbers`: `forward` takes some, and there is
+    another such case with other ones. It is a case by itself, as rounds of the first come right
+    before timed ones, which have the same numbers. Who judges by another's rule (`AS_MADE`) asks
+    for nothing more.
     """
     timed = problem.timed_case()
     if timed.distribution == AS_MADE:
         return problem.cases
-    names = [("other values", OTHERS)]
+    names = [(f"{timed.name}{OTHER_VALUES}", OTHERS)]
+    names += [(f"{timed.name}{OTHER_NUMBERS}", OTHERS)] if numbers else []
     if not any(one.distribution in KINDS for one in problem.cases):
-        names += [(kind, kind) for kind in applicable]
+        names += [(f"{timed.name}, {kind}", kind) for kind in applicable]
     more = (
-        replace(timed, name=f"{timed.name}, {name}", distribution=kind, role=Role.HELD_OUT)
-        for name, kind in names
+        replace(timed, name=name, distribution=kind, role=Role.HELD_OUT) for name, kind in names
     )
     return (*problem.cases, *more)
+
+
+def has_timed_numbers(problem: Problem, case: Case) -> bool:
+    """Whether numbers that `forward` takes are as `get_inputs` makes them in this case."""
+    timed = problem.timed_case().name
+    return case.name in (timed, f"{timed}{OTHER_VALUES}")
 
 
 def is_float(value: Any) -> bool:

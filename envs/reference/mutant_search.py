@@ -136,7 +136,8 @@ def judge_mutants(
     for fate in fates:
         fate.unread = fate.mutant.kind.startswith("constant") and fate.mutant.place in unread
         fate.killed_by = case.name if _is_killed(fate, judged) else ""
-    for other in judged_cases(problem):
+    numbers = bool(judged.ready.spec.scalars)
+    for other in judged_cases(problem, numbers=numbers):
         if other.sizes == case.sizes and other != case:
             judged = Judged.of(prepare(problem, other, first=False), first)
             for fate in _living(fates):

@@ -25,6 +25,7 @@ from kernelwright.envs.reference.distributions import (
     GIVEN,
     TWICE,
     from_the_hardest,
+    has_timed_numbers,
     is_float,
 )
 from kernelwright.envs.reference.hidden_state import refuse_hidden_state
@@ -73,7 +74,7 @@ def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
     if case.distribution != AS_MADE:
         if first:
             refuse_hidden_state(_with(reference, AS_MADE))
-        others = case.name != problem.timed_case().name
+        others = not has_timed_numbers(problem, case)
         reference = replace(reference, redrawn=find_redraws(reference, numbers=others))
     for changed in _changed(reference, *strengthenings(problem)):
         if not _leaves_ties(changed, spec) and _is_bearable(changed):

@@ -143,8 +143,10 @@ class ReferenceServer:
         self.heap.give_back()  # what the problem before it needed
         give_back_device()
         noun = from_plain(Problem, problem)
-        cases = judged_cases(noun, applicable_kinds(noun))
-        ready = [prepare(noun, case, first=number == 0) for number, case in enumerate(cases)]
+        ready = [prepare(noun, noun.cases[0])]
+        numbers = bool(ready[0].spec.scalars)
+        cases = judged_cases(noun, applicable_kinds(noun), numbers=numbers)
+        ready += [prepare(noun, case, first=False) for case in cases[1:]]
         if self.precision is Precision.TF32:
             ready = [with_tf32(noun, one) for one in ready]
         self.loaded = {noun.key: ready}

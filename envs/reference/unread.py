@@ -38,7 +38,8 @@ def never_changing(problem: Problem, timed: Ready) -> tuple[list[str], list[str]
     found = _unchanged(timed.reference)
     if not found:
         return [], []
-    other = prepare(problem, judged_cases(problem)[-1], first=False).reference
+    last = judged_cases(problem, numbers=bool(timed.spec.scalars))[-1]
+    other = prepare(problem, last, first=False).reference
     model, state, arguments = timed.reference.draw(1)
     unread: list[str] = []
     fixed: list[str] = []
