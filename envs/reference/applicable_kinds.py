@@ -15,7 +15,7 @@ from functools import lru_cache
 from types import FrameType
 from typing import Any
 
-from kernelwright.envs.reference.distributions import AS_MADE, KINDS, is_float
+from kernelwright.envs.reference.distributions import AS_MADE, KINDS, is_float, is_mask
 from kernelwright.envs.reference.module import (
     PROBLEM_FILE,
     Reference,
@@ -29,6 +29,7 @@ from kernelwright.envs.reference.value_kinds import (
     LONG_MEMORY,
     NEAR_BOUNDARY,
     NEAR_DEGENERATE,
+    SMALLER_IMPULSE,
 )
 from kernelwright.envs.types import Problem
 
@@ -75,6 +76,8 @@ class Seen:
     epsilons: set[bool] = field(default_factory=set)
     """Whether what an epsilon is added to is a single number, of each."""
     scans: bool = False
+    decays: bool = False
+    """Whether it makes a matrix of powers, or is given one, as attention with decay does."""
     recurrent: bool = False
     steps: Counter[tuple[str, int, int]] = field(default_factory=Counter)
     """How often an operation ran at a place of the module's own code."""
@@ -95,6 +98,8 @@ class Seen:
         if name == "unbind":
             axis = given[1] if len(given) > 1 else 0
             self.lengths |= {len(result)} if len(result) >= LOOP or axis else set()
+        if name == "pow" and not hasattr(given[0], "shape"):
+            self.decays |= tuple(result.shape[-2:-1]) == tuple(result.shape[-1:])
         if tensors and _epsilons(name, given):
             self.epsilons.add(max(one.numel() for one in tensors) == 1)
         if name in KNOWN[REDUCTIONS] | KNOWN[PRODUCTS] and tensors:
@@ -123,8 +128,10 @@ class Seen:
         over_steps, iterates = self.loops()
         if over_steps or self.recurrent:
             yield LONG_MEMORY
-        if over_steps or self.recurrent or self.scans:
+        if over_steps or self.recurrent or self.decays:
             yield IMPULSE
+        elif self.scans:
+            yield SMALLER_IMPULSE
         if iterates:
             yield NEAR_BOUNDARY
         if self.epsilons:
@@ -165,6 +172,7 @@ def _watched(model: Any, state: dict[str, Any], arguments: list[Any]) -> Seen:
     from torch.utils._python_dispatch import TorchDispatchMode
 
     seen = Seen(states=len(state))
+    seen.decays = any(_is_decay(one) for one in state.values() if is_float(one))
     layers = [one for one in model.modules() if isinstance(one, torch.nn.RNNBase)]
     seen.recurrent = bool(layers)
 
@@ -210,6 +218,13 @@ def _length(name: str, tensors: list[Any], result: Any) -> int:
     )
     low = first.element_size() < 4
     return int(summed) if low or summed >= LONG_PRODUCT else 0
+
+
+def _is_decay(value: Any) -> bool:
+    """Whether its matrices have only zeros above the diagonal, and several numbers below."""
+    if value.dim() < 2 or value.shape[-1] != value.shape[-2] or value.shape[-1] < LOOP:
+        return False
+    return bool((value.triu(1) == 0).all()) and not is_mask(value)
 
 
 def _epsilons(name: str, given: Iterable[Any]) -> bool:

@@ -29,7 +29,7 @@ LONG = 8
 LEAST_SHARE = 0.5
 """A constant between this and 1 is a share of something that may grow without end above 1."""
 LARGER, TWICE = 8.0, 2.0
-IMPULSE = 256.0
+HUGE, LARGE = 2.0**14, 2.0**8
 OTHER_VALUES, OTHER_NUMBERS = ", other values", ", other numbers"
 """What the names of cases of the timed sizes end with."""
 FEW_SHARE = 1e-4
@@ -93,8 +93,11 @@ KINDS = {
         LARGER, kind=kinds.CLUSTERED, gentler=f"{kinds.CLUSTERED}, twice as large"
     ),
     f"{kinds.CLUSTERED}, twice as large": Distribution(TWICE, kind=kinds.CLUSTERED),
-    kinds.IMPULSE: Distribution(IMPULSE, kind=kinds.IMPULSE, gentler=f"{kinds.IMPULSE}, smaller"),
-    f"{kinds.IMPULSE}, smaller": Distribution(LARGER, kind=kinds.IMPULSE),
+    kinds.IMPULSE: Distribution(HUGE, kind=kinds.IMPULSE, gentler=kinds.SMALLER_IMPULSE),
+    kinds.SMALLER_IMPULSE: Distribution(
+        LARGE, kind=kinds.IMPULSE, gentler=f"{kinds.IMPULSE}, small"
+    ),
+    f"{kinds.IMPULSE}, small": Distribution(LARGER, kind=kinds.IMPULSE),
     kinds.LONG_MEMORY: Distribution(
         LARGER, kind=kinds.LONG_MEMORY, gentler=f"{kinds.LONG_MEMORY}, smaller"
     ),

@@ -14,17 +14,20 @@ from typing import Any
 
 CLUSTERED, IMPULSE, LONG_MEMORY = "clustered", "impulse", "long_memory"
 NEAR_BOUNDARY, NEAR_DEGENERATE = "near_boundary", "near_degenerate"
+SMALLER_IMPULSE = "impulse, smaller"
 ALL_DEGENERATE = "near_degenerate, all"
 DEGENERATE = (NEAR_DEGENERATE, ALL_DEGENERATE)
 VALUE_KINDS = (
     CLUSTERED,
     IMPULSE,
+    SMALLER_IMPULSE,
     LONG_MEMORY,
     NEAR_BOUNDARY,
     *DEGENERATE,
 )
-"""Names of distributions. `near_degenerate, all` is for sums over a whole tensor, which has no
-other rows."""
+"""Names of distributions. `impulse, smaller` is for sums from the start on, which forget nothing
+and have no digits left beside a huge value; `near_degenerate, all` for sums over a whole tensor,
+which has no other rows."""
 
 BLOCK_SHARE, FLAT_BLOCK_SHARE = 32, 256
 """One in so many places along an axis is in a block; in a tensor with a single axis."""
@@ -38,8 +41,8 @@ SMALL = (2.0**-8, 2.0**-10, 2.0**-13, 2.0**-20, 2.0**-44)
 SMALLEST_OF_HALF = 2.0**-10
 """Smaller values lose their digits in float16."""
 
+LARGEST_OF_HALF = 2.0**14
 IMPULSES = 2
-"""For each axis."""
 EARLY_SHARE = 16
 """One in so many places along an axis is early."""
 
@@ -66,17 +69,20 @@ def clustered(value: Any, factor: float) -> Any:
 
 
 def impulse(value: Any, factor: float) -> Any:
-    """Single values are larger than usual ones by `factor`, early along one axis each."""
+    """A few values are larger than usual ones by `factor`, early along every long axis."""
     import torch
 
     found, signed = _copy(value), bool((value < 0).any())
+    if not value.numel():
+        return found
     size = value.double().square().mean().sqrt() * factor
-    for axis in _long_axes(value):
-        for _ in range(IMPULSES):
-            place = [int(torch.randint(count, ())) for count in value.shape]
-            place[axis] = int(torch.randint(max(1, value.shape[axis] // EARLY_SHARE), ()))
-            negative = signed and bool(torch.rand(()) < 0.5)
-            found[tuple(place)] = -size if negative else size
+    if str(value.dtype) == "torch.float16":
+        size = size.clamp(max=LARGEST_OF_HALF)
+    for _ in range(IMPULSES):
+        early = [count // EARLY_SHARE or count for count in value.shape]
+        place = tuple(int(torch.randint(count, ())) for count in early)
+        negative = signed and bool(torch.rand(()) < 0.5)
+        found[place] = -size if negative else size
     return found
 
 
