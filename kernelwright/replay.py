@@ -17,6 +17,7 @@ import yaml
 
 from kernelwright.data.store import answer_of, read_records
 from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.envs.reference.mutant_search import without_kept
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Evaluation, Precision, Problem, Record, Verdict
 
@@ -106,17 +107,21 @@ def find_record(run: Path, place: str) -> Record:
 
 
 def find_problem(run: Path, record: Record) -> Problem:
-    """The problem that a record is about, from the suites of its run."""
+    """The problem that a record is about, from the suites of its run.
+
+    One that was judged before its admission kept cases is judged without them.
+    """
     specs = list(dict.fromkeys((*_suites(run), *ALWAYS_LOOKED_IN)))
     unread = []
     for spec in specs:
         try:
-            problems = load_suite(spec).by_key()
+            problems = load_suite(spec).problems
         except SuiteError as error:
             unread.append(str(error))
             continue
-        if record.problem_key in problems:
-            return problems[record.problem_key]
+        for problem in (*problems, *map(without_kept, problems)):
+            if problem.key == record.problem_key:
+                return problem
     reasons = "".join(f"; {one}" for one in unread)
     raise ReplayError(
         f"{record.problem} is not what it was, or gone: no problem of {', '.join(specs)} "

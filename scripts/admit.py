@@ -1,4 +1,4 @@
-"""Runs the trivial-answer battery on the starter suite and writes data/starter/admission.json.
+"""Checks all starter problems by trivial answers and mutants: writes data/starter/admission.json.
 
 python -m scripts.admit
 """

@@ -64,7 +64,7 @@ def test_a_number_that_is_always_the_same_is_varied_or_refused() -> None:
     scaled = problem("return x * scale", names="x, scale", inputs=inputs)
     known = {fate.mutant.place: fate for fate in fates(scaled, "constant_argument")}
     assert known["x"].killed_by == "time"
-    assert known["scale"].killed_by == "time, other values"
+    assert known["scale"].killed_by == "time, other numbers"
 
 
 def test_an_argument_that_nothing_reads_is_no_mutant() -> None:

@@ -61,6 +61,7 @@ def own(one: Problem, seed: int = 2) -> list[torch.Tensor]:
 LAYERS = {
     "return F.layer_norm(x, (C,))": {"dropped_epsilon", "dropped_block", "low_precision"},
     "return x / (x.norm(dim=1, keepdim=True) + 1e-6)": {"dropped_epsilon", "dropped_operand"},
+    "return F.pairwise_distance(x, x.flip(0))": {"dropped_epsilon"},
     "return F.normalize(x, dim=1)": {"dropped_epsilon", "dropped_block"},
     "return x.mean(dim=1)": {"dropped_tail", "dropped_block", "low_precision"},
     "return torch.cumsum(x, 1)": {"dropped_step"},
@@ -173,3 +174,19 @@ def test_what_works_in_place_has_mutants_that_do() -> None:
     found = [output(one, mutant)[0] for mutant in alone]
     assert torch.equal(found[0], x.relu())
     assert torch.equal(found[1], x * x)
+
+
+def test_a_layer_that_works_in_place_has_mutants_that_differ() -> None:
+    one = problem("return self.layer(x * 1.5)", "self.layer = nn.ReLU(inplace=True)")
+    (branch,) = [mutant for mutant in mutants(one) if mutant.kind == "dropped_branch"]
+    x = load_reference(one, one.timed_case()).draw(2)[2][0].double()
+    assert torch.equal(output(one, branch)[0], x * 1.5)
+
+
+def test_a_sum_at_places_has_a_mutant_with_lost_updates() -> None:
+    body = "return torch.zeros(4, dtype=x.dtype).index_add(0, i, x[:, 0])"
+    inputs = "torch.randn(N, C), torch.arange(N) % 4"
+    one = problem(body, names="x, i", inputs=inputs)
+    (lost,) = [mutant for mutant in mutants(one) if mutant.place.startswith("index_add")]
+    x = load_reference(one, one.timed_case()).draw(2)[2][0].double()
+    assert torch.equal(output(one, lost)[0], x[-4:, 0])

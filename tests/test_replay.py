@@ -13,6 +13,7 @@ import pytest
 from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import load_suite
 from kernelwright.envs.judge import NO_CODE_BLOCK, Judge
+from kernelwright.envs.reference.mutant_search import without_kept
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Record, Verdict
 from kernelwright.machine import versions
 from kernelwright.replay import ReplayError, find_problem, find_record, replay, text
@@ -179,7 +180,9 @@ def test_a_training_run_names_its_suites_in_its_recipe(tmp_path: Path, problem: 
     text += "  sft_suite: starter:sft?sizes=gpu\n"
     (tmp_path / "recipe.resolved.yaml").write_text(text)
     suites = ("starter:train", "starter:sft?sizes=gpu")
-    keys = [problem.key, *(load_suite(one).problems[0].key for one in suites)]
+    loaded = [load_suite(one).problems for one in suites]
+    keys = [problem.key, *(one[0].key for one in loaded)]
+    keys += [without_kept(one).key for one in loaded[0]][:20]
     for key in keys:
         record = Record(
             stage="grpo",

@@ -40,7 +40,8 @@ class Call:
     def in_place(self) -> bool:
         """Whether it changes its first argument."""
         name = getattr(self.function, "__name__", "")
-        return name.endswith("_") != name.startswith("__") or name[2:-2] in IN_PLACE
+        written = name.endswith("_") != name.startswith("__") or name[2:-2] in IN_PLACE
+        return written or self.kwargs.get("inplace") is True
 
     def run(self) -> Any:
         """Its result; what works in place does so on a copy."""
@@ -237,6 +238,19 @@ def masked_write(call: Call) -> Iterator[Fault]:
     """`x[mask] = y` that does nothing."""
     if is_tensor(call.args[1]) and "bool" in str(call.args[1].dtype):
         yield "dropped_branch", lambda _: None
+
+
+def last_wins(call: Call) -> Iterator[Fault]:
+    """Of several numbers that are added at one place, the last one alone: updates are lost."""
+    name = name_of(call.function)
+
+    def change(one: Call) -> Any:
+        value, dim, index, source = one.args[:4]
+        write = value.scatter if name == "scatter_add" else value.index_copy
+        return write(dim, index, source)
+
+    if len(call.args) >= 4 and all(is_tensor(call.args[place]) for place in (2, 3)):
+        yield "dropped_operand", change
 
 
 # Sums and the like

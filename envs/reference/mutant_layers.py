@@ -180,7 +180,7 @@ def _by_statistics_of(call: Call, kept: Kept) -> Any:
 
 def safe_division(call: Call) -> Iterator[Fault]:
     """`normalize`, `cosine_similarity`: without what keeps them from dividing by zero."""
-    place = 3
+    place = EPSILONS[calls.name_of(call.function)]
     yield "dropped_epsilon", lambda one: one.having(place, "eps", 0.0).run()
     if calls.name_of(call.function) == "normalize":
         for kind, kept in calls.BLOCKS:
@@ -194,6 +194,14 @@ def safe_division(call: Call) -> Iterator[Fault]:
 
             yield kind, change
     yield from calls.low_precision(call, (0,))
+
+
+EPSILONS = {
+    **dict.fromkeys(("normalize", "cosine_similarity", "pairwise_distance"), 3),
+    "gaussian_nll_loss": 4,
+    "triplet_margin_loss": 5,
+}
+"""Where each has its epsilon."""
 
 
 # Softmax, attention, losses
@@ -325,7 +333,8 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("addmm", "baddbmm", "addbmm", "addmv"), added_product),
     **dict.fromkeys(("einsum", "cdist", "bilinear", "outer", "tensordot"), rounded_product),
     **dict.fromkeys(PLACES, normalised),
-    **dict.fromkeys(("normalize", "cosine_similarity"), safe_division),
+    **dict.fromkeys(EPSILONS, safe_division),
+    **dict.fromkeys(("scatter_add", "index_add"), calls.last_wins),
     **dict.fromkeys(("softmax", "log_softmax"), softmax),
     **dict.fromkeys(("scaled_dot_product_attention",), attention),
     **dict.fromkeys(LOSSES, loss),

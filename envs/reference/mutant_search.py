@@ -6,6 +6,7 @@ mutant there and nowhere else. Everything follows from stored seeds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -31,6 +32,8 @@ from kernelwright.envs.types import Case, Problem, Role
 SEEDS = (2, 3)
 """Draws that a mutant is judged on; the first one, which is none of these, is what mutants with a
 constant in place of an argument know."""
+MANY_ELEMENTS = 1 << 26
+"""A case with more of them, given and made, is drawn once."""
 GLIMPSE = 8192
 """Elements that are compared first: most mutants are wrong everywhere."""
 EXACTLY = {"float64": 1e-13, "float32": 6e-8, "float16": 5e-4, "bfloat16": 4e-3}
@@ -57,7 +60,9 @@ class Judged:
     @classmethod
     def of(cls, ready: Ready, first: Drawn | None = None) -> Judged:
         draws = []
-        for seed in SEEDS:
+        tensors = (*ready.spec.inputs, *ready.spec.outputs)
+        many = sum(math.prod(one.shape) for one in tensors) > MANY_ELEMENTS
+        for seed in SEEDS[:1] if many else SEEDS:
             drawn = ready.reference.draw(seed)
             draws.append((drawn, _expected(drawn, ready)))
         return cls(ready, first or ready.reference.draw(1), draws)
