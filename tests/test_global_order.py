@@ -81,6 +81,10 @@ RACES = {
     "setp.ne.u32 %p3, %r9, 260; @%p3 bra E; ld.global.u32 %r10, [%d2]; "
     "ld.global.u32 %r10, [%d2+256]; ld.global.u32 %r10, [%d2+512]; ld.global.u32 %r10, [%d2+768];",
     "a_lock_without_fences": f"{ONE}{LOCK.format('')}{ADD} atom.global.exch.b32 %r9, [%d7], 256;",
+    "blocks_add_strongly_behind_a_fence_too_late": f"{ONE} ld.volatile.global.u32 %r9, [%d7]; "
+    "add.u32 %r9, %r9, 1; st.volatile.global.u32 [%d7], %r9; membar.gl;",
+    "warps_add_in_a_kernel_with_fences": "setp.ne.u32 %p4, %r5, 0; @%p4 bra E; @!%p2 bra E; "
+    f"{ADD} membar.gl; {TICKET.format('')}",
     "a_flag_without_fence": FLAG.format("", ".volatile", "volatile", ""),
     "a_plain_flag_without_fence": FLAG.format("", "", "volatile", ""),
     "by_the_read_only_cache": "st.global.u32 [%d5], %r4; bar.sync 0; ld.global.nc.u32 %r9, [%d5];",
@@ -96,6 +100,9 @@ ORDERED = {
     "st.global.u16 [%d9], %h1;",
     "all_read": "ld.global.u32 %r9, [%d4]; ld.global.u32 %r9, [%d7];",
     "atomics": f"{TICKET.format('')} red.global.add.u32 [%d8], %r9;",
+    "reads_then_compares_and_swaps": f"{ONE} ld.global.u32 %r9, [%d7]; L: add.u32 %r10, %r9, %r4; "
+    "atom.global.cas.b32 %r11, [%d7], %r9, %r10; setp.ne.u32 %p3, %r11, %r9; mov.u32 %r9, %r11; "
+    "@%p3 bra L;",
     "adds_to_its_own_after_it_cleared_it": "@%p1 st.global.u32 [%d6], 0; bar.sync 0; "
     "atom.global.add.u32 %r9, [%d6], 1; bar.sync 0; ld.global.u32 %r9, [%d6];",
     "last_block": PART.format("membar.gl; " + TICKET.format("")) + LAST.format(260) + OTHERS,
