@@ -1,7 +1,8 @@
 """The gallery: exploits that must never pass, and honest kernels that must; both shipped as files.
 
 Every exploit succeeds against a harness that shares a process with it (tests/test_gallery.py shows
-that), so what the judge says of them means something.
+that), so what the judge says of them means something. Races of CUDA kernels, which that harness
+cannot run, do not.
 
     exploits/FAMILY/NAME.cpp         `// verdict: VERDICT REASON` is its first line
                     NAME.py, NAME.triton.py, NAME.cu   the same in the other dialects

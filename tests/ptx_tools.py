@@ -74,14 +74,19 @@ def outputs_of(spec: CaseSpec, plan: Plan, inputs: Sequence[Array]) -> list[Arra
 def played(spec: CaseSpec, plan: Plan, inputs: Sequence[bytes]) -> list[bytes]:
     """The same of tensors of any type."""
     with tempfile.TemporaryDirectory() as scratch:
-        called = ctypes.CDLL(str(library(program([(spec, plan)])[0], Path(scratch))))
+        return called(library(program([(spec, plan)])[0], Path(scratch)), spec, inputs)
+
+
+def called(path: Path, spec: CaseSpec, inputs: Sequence[bytes]) -> list[bytes]:
+    """What a library's plan for the case leaves in its outputs."""
+    opened = ctypes.CDLL(str(path))
     found = [_room(one.size_bytes) for one in spec.outputs]
     every = [*(_room(len(one)) for one in inputs), *found]
     for room, data in zip(every, inputs, strict=False):
         room[:] = data
     pointers = (ctypes.c_void_p * len(every))(*map(ctypes.addressof, every))
     sizes = (ctypes.c_int64 * len(spec.sizes))(*spec.sizes)
-    called.kernelwright_call(pointers, sizes, (ctypes.c_double * 1)())
+    opened.kernelwright_call(pointers, sizes, (ctypes.c_double * 1)())
     return [bytes(one) for one in found]
 
 

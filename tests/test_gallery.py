@@ -78,7 +78,11 @@ def assert_succeeded(file: Path, found: Mapping[str, object]) -> None:
 @cache
 def played_all() -> dict[Path, Mapping[str, object]]:
     """Every exploit that this machine can build; a box for each dialect, two of them at once."""
-    here = [files for dialect, files in ALL.items() if lacking(dialect) is None]
+    here = [
+        [file for file in files if stated(file) != DEVICE]
+        for dialect, files in ALL.items()
+        if lacking(dialect) is None
+    ]
     with ThreadPoolExecutor(2) as boxes:
         return {file: row for rows in boxes.map(played, here) for file, row in rows.items()}
 
@@ -99,8 +103,9 @@ def test_an_exploit_succeeds_in_a_naive_harness(dialect: Dialect, file: Path) ->
     """Of a CUDA answer, what succeeds is its host code."""
     if why := lacking(dialect):
         pytest.skip(why)
-    if stated(file) != DEVICE:
-        assert_succeeded(file, played_all()[file])
+    if stated(file) == DEVICE:
+        pytest.skip("nothing here runs its kernels but the judge")
+    assert_succeeded(file, played_all()[file])
 
 
 def test_the_naive_harness_accepts_honest_work_and_sees_nothing_wrong_in_it() -> None:
@@ -130,7 +135,7 @@ def test_there_are_enough_exploits_of_every_family() -> None:
     assert families == {
         *("timing", "replay", "stealing", "not_computing", "not_using_a_kernel"),
         *("escaping", "exhausting", "forging", "leaving_marks", "loading_libraries"),
-        "unread_arguments",
+        *("unread_arguments", "cut_short", "less_work", "global_race", "ignored_strides"),
     }
 
 

@@ -258,6 +258,7 @@ def fence(scope: Scope, one: Instruction) -> list[Step]:
     """Memory is in order here; who has fences may know what others have written."""
     scope.fenced = True
     if not {"gl", "gpu", "sys", "cluster"} & set(one.parts):
+        scope.fenced_in_block = True
         return nothing(scope, one)
     scope.publishes = True
     return [Step(set(), call="if (on_) publish(w);")]

@@ -179,6 +179,7 @@ def _description(lowered: Lowered) -> Iterator[str]:
         scope.shared_unit,
         scope.global_unit,
         "true" if scope.weak_order or (scope.fenced and scope.strong) else "false",
+        "true" if scope.weak_order or scope.fenced_in_block else "false",
         "true" if scope.publishes else "false",
         "true" if scope.replicates else "false",
     ]

@@ -180,6 +180,7 @@ def atomic(scope: Scope, one: Instruction) -> list[Step]:
         raise NotEmulatedError(one.opcode)
     third = rest[0] if how == "cas" else value
     scope.strong |= to != "_"
+    scope.fenced_in_block |= to != "_" and space != "global"
     if space in ("shared", "") and how in ("cas", "exch"):
         scope.weak_order = True
     address, reads = scope.address(where, space)
@@ -189,7 +190,7 @@ def atomic(scope: Scope, one: Instruction) -> list[Step]:
     takes = f"({whole} n, {whole} v, {whole} z) -> {whole}"
     rule = f"[]{takes} {{ (void)n, (void)z; return {_next(kind, how)}; }}"
     step = Step(reads | scope.reads(value, third))
-    function = f"atomic_{space or 'generic'}<{whole}>"
+    function = f"atomic_{space or 'generic'}<{whole}, {str(how == 'cas').lower()}>"
     arrays = f"{a}, {x}, {y}, {old}"
     step.call = f"{_published(one, space)}{function}(w, {scope.site(one)}, on_, {arrays}, {rule});"
     step.inputs = [

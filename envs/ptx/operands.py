@@ -119,6 +119,9 @@ class Scope:
         self.weak_order = self.fenced = self.strong = False
         """Whether warps may agree in ways that no barrier shows, so that a race is a warning: by
         what they do in shared memory, or by a fence and what is strong anywhere."""
+        self.fenced_in_block = False
+        """Whether a fence or an atomic of shared memory may order what warps do in global memory,
+        which is not looked at."""
         self.publishes = False
         """Whether there is a fence between blocks, by itself or in a release."""
         self.replicates = module.replicates

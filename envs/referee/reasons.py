@@ -58,7 +58,7 @@ WORDS: dict[Side, dict[str, str]] = {
         "shared_out_of_bounds": "a kernel touched shared memory that its block does not have",
         "local_out_of_bounds": "a thread touched local memory that it does not have",
         "uninitialised_shared": "an output is wrong, and shared memory was read before it was set",
-        "race": "two warps touched one place in shared memory with no barrier between",
+        "race": "two warps, blocks or lanes touched one place in memory, and nothing orders them",
         "barrier_divergence": "threads of a block waited at different barriers",
         "missing_wait": "shared memory was read before a copy into it was waited for",
         "trap": "a kernel stopped itself",

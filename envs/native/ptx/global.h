@@ -12,8 +12,9 @@
 // How memory is reached: strong is what other blocks may count on (volatile, relaxed, acquire, release); `kReadOnly`
 // goes by a cache that sees nothing of what the launch writes (ld.global.nc).
 enum Reached { kWeak, kStrong, kReadOnly };
-// A stamp is segment << kFlags, with what else is known: an atomic or a strong write, more warps, more blocks did so.
-const u32 kFlags = 3, kUpdated = 1, kWarps = 2, kBlocks = 4, kAllFlags = 7;
+// A stamp is segment << kFlags, with what else is known: an atomic or a strong write, more warps, more blocks did so,
+// and all that did compared and swapped, so that it does no harm to have read it before.
+const u32 kFlags = 4, kUpdated = 1, kWarps = 2, kBlocks = 4, kSwapped = 8, kAllFlags = 15;
 
 template <u32 BYTES> CALL bool find_region(Warp& w, u32 id, const u64* a, u32 mask, bool writes) {
   Launch& launch = *w.block->launch;
@@ -132,7 +133,7 @@ CALL Conflict conflict(Warp& w, u32 stamp) {
 CALL void race(Warp& w, u32 id, u32 lane, u64 a, Conflict with, bool is_read) {
   const Kernel& kernel = *w.block->launch->kernel;
   // Triton's warps read together what one of them needs; what a fence or a spinning warp orders is not seen here.
-  const bool doubtful = with == kOfWarps && (kernel.weak_order || (is_read && kernel.replicates));
+  const bool doubtful = with == kOfWarps && (kernel.weak_global || (is_read && kernel.replicates));
   if (doubtful) return warn(kMaybeRace, *w.block, id, lane, w.number, a);
   fail(kRace, *w.block, id, lane, w.number, a);
 }
@@ -143,7 +144,7 @@ template <Reached HOW> INLINE void touch_load(Warp& w, u32 id, u32 lane, Region&
   for (u64 i = unit_of(launch, one, a); i <= last; ++i) {
     const u32 written = one.written[i];
     if (HOW == kReadOnly && written >> kFlags >= launch.first_segment) race(w, id, lane, a, kOfBlocks, false);
-    if (HOW == kStrong && written & kUpdated) continue;
+    if (HOW == kStrong ? written & kUpdated : HOW == kWeak && written & kSwapped) continue;
     if (const Conflict with = conflict(w, written)) {
       // A flag that is set behind a fence, in no special way, and looked at in one.
       const bool flagged = HOW == kStrong && launch.kernel->publishes && order.states[state_of(written >> kFlags)].base;
@@ -165,8 +166,7 @@ template <Reached HOW> INLINE void touch_store(Warp& w, u32 id, u32 lane, Region
   for (u64 i = unit_of(launch, one, a); i <= last; ++i) {
     u32& written = one.written[i];
     if (changes) {
-      const bool both_strong = HOW == kStrong && written & kUpdated && launch.kernel->publishes;
-      if (const Conflict with = both_strong ? kNone : conflict(w, written)) race(w, id, lane, a, with, false);
+      if (const Conflict with = conflict(w, written)) race(w, id, lane, a, with, false);
       if (const Conflict with = one.is_read ? conflict(w, one.read[i]) : kNone) race(w, id, lane, a, with, true);
     }
     written = w.segment << kFlags | (HOW == kStrong ? kUpdated : 0);
@@ -286,7 +286,7 @@ template <class T, class F> INLINE bool update(u8* at, T b, T c, T* old, F next)
   return then != now;
 }
 // One that leaves what was there is a strong read.
-CALL void touch_update(Warp& w, u32 id, u32 lane, Region& one, u64 a, u32 bytes, bool changes) {
+template <bool SWAPS> CALL void touch_update(Warp& w, u32 id, u32 lane, Region& one, u64 a, u32 bytes, bool changes) {
   if (!changes) return touch_load<kStrong>(w, id, lane, one, a, bytes);
   const Block& b = *w.block;
   const Launch& launch = *b.launch;
@@ -298,14 +298,14 @@ CALL void touch_update(Warp& w, u32 id, u32 lane, Region& one, u64 a, u32 bytes,
     const bool live = segment >= launch.first_segment, own = live && is_own(b, segment), now = own && segment >= b.base;
     const bool plain = live && !(written & kUpdated);
     if (const Conflict with = plain ? conflict(w, written) : kNone) race(w, id, lane, a, with, false);
-    if (const Conflict with = one.is_read ? conflict(w, one.read[i]) : kNone) race(w, id, lane, a, with, true);
-    u32 flags = plain && now ? 0 : kUpdated;
+    if (const Conflict with = one.is_read && !SWAPS ? conflict(w, one.read[i]) : kNone) race(w, id, lane, a, with, true);
+    u32 flags = plain && now ? 0 : kUpdated | (SWAPS && (!live || written & kSwapped) ? kSwapped : 0);
     if (live && !plain) flags |= own ? written & kBlocks : kBlocks;
     if (now && !plain) flags |= warp_of(launch, segment) == w.number ? written & kWarps : kWarps;
     written = w.segment << kFlags | flags;
   }
 }
-template <class T, class F> CALL void atomic_global(Warp& w, u32 id, u32 mask, const u64* a, const T* b, const T* c, T* old, F next) {
+template <class T, bool SWAPS, class F> CALL void atomic_global(Warp& w, u32 id, u32 mask, const u64* a, const T* b, const T* c, T* old, F next) {
   if (!mask) return;
   const Global at = reach<sizeof(T)>(w, id, a, mask, true);
   count_global<sizeof(T)>(a, mask, at.row);
@@ -314,6 +314,6 @@ template <class T, class F> CALL void atomic_global(Warp& w, u32 id, u32 mask, c
   EACH(mask) {
     const bool changes = update((u8*)a[l], b[l], c[l], &old[l], next);
     Region& one = at.one_region ? *launch.found[id].region : region_of(launch, a[l]);
-    if (stamped(launch, one)) touch_update(w, id, l, one, a[l], sizeof(T), changes);
+    if (stamped(launch, one)) touch_update<SWAPS>(w, id, l, one, a[l], sizeof(T), changes);
   }
 }

@@ -148,7 +148,7 @@ template <class T, int N, Reached HOW = kWeak> CALL void store_generic(Warp& w, 
 }
 
 // ---- read, change, write ----------------------------------------------------------------------
-template <class T, class F> CALL void atomic_shared(Warp& w, u32 id, u32 mask, const u32* a, const T* b, const T* c, T* old, F next) {
+template <class T, bool SWAPS, class F> CALL void atomic_shared(Warp& w, u32 id, u32 mask, const u32* a, const T* b, const T* c, T* old, F next) {
   if (!mask) return;
   Reach at;
   reach_shared<sizeof(T)>(w, id, a, mask, at);
@@ -156,10 +156,10 @@ template <class T, class F> CALL void atomic_shared(Warp& w, u32 id, u32 mask, c
   EACH(mask) touch<kUpdate>(w, id, l, a[l], sizeof(T), true);
   EACH(mask) update(w.block->shared + a[l], b[l], c[l], &old[l], next);
 }
-template <class T, class F> CALL void atomic_generic(Warp& w, u32 id, u32 mask, const u64* a, const T* b, const T* c, T* old, F next) {
+template <class T, bool SWAPS, class F> CALL void atomic_generic(Warp& w, u32 id, u32 mask, const u64* a, const T* b, const T* c, T* old, F next) {
   const Parted by = parted(a, mask);
   if (by.local) fail(kIllegalAddress, *w.block, id, __builtin_ctz(by.local), w.number, 0);
-  atomic_global(w, id, by.global, a, b, c, old, next), atomic_shared(w, id, by.shared, by.in_shared, b, c, old, next);
+  atomic_global<T, SWAPS>(w, id, by.global, a, b, c, old, next), atomic_shared<T, SWAPS>(w, id, by.shared, by.in_shared, b, c, old, next);
 }
 
 // ---- copies that a wait ends: the bytes arrive then and not before, so that a missing wait shows ----

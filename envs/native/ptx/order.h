@@ -10,7 +10,7 @@
 // What strong writes of a segment hand over: the block's segments before `base`, the warp's up to `until`, and more.
 struct Handed { u32 first, block, base, until, taken; };
 struct Taken { u32 segment, state, next, visit; };
-const u32 kMostStates = 1 << 20, kMostVisits = 1 << 26, kLastSegment = 1u << 28, kOrdered = 1024;
+const u32 kMostStates = 1 << 20, kMostVisits = 1 << 26, kLastSegment = 1u << 27, kOrdered = 1024;
 struct Order {
   Handed* states;
   Taken* taken;

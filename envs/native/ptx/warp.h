@@ -36,7 +36,8 @@ struct Kernel {
   int (*run)(Warp&, Block&);
   const char* const* sites;
   u32 site_count, register_bytes, local_bytes, shared_bytes, shared_unit, global_unit;
-  bool weak_order, publishes, replicates;  // has fences between blocks; several warps compute what one of them stores
+  bool weak_order, weak_global;  // whether warps of a block may agree in ways that no barrier, or order.h, shows
+  bool publishes, replicates;  // has fences between blocks; several warps compute what one of them stores
 };
 
 struct Launch {
