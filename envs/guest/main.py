@@ -22,8 +22,9 @@ import torch
 import torch.utils.cpp_extension
 
 from kernelwright.envs.guest.leave import NOT_LOADABLE, leave
+from kernelwright.envs.guest.limits import as_written
 from kernelwright.envs.guest.load_inline import Recorder, give
-from kernelwright.envs.guest.rounds import Rounds, invented
+from kernelwright.envs.guest.rounds import LimitError, Rounds, invented
 
 CHANNEL = 3
 
@@ -133,6 +134,7 @@ def call_on(
 ) -> dict[str, Any]:
     """What two calls in this layout ask of the device, as the tape has it. The first is on inputs
     of its own: what the second then returns of the first's is not what the second was asked."""
+    from kernelwright.envs.guest.graphs import Graph
     from kernelwright.envs.guest.moves import Moves
     from kernelwright.envs.guest.tape import Tape
 
@@ -143,10 +145,15 @@ def call_on(
     device.tape = tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
     for name, tensor in zip(layout["names"], earlier[:first_of_state], strict=False):
         tape.given_before(name, tensor)
+    Graph.tape = tape
     with torch.inference_mode(), Moves(tape, torch_allowed=torch_allowed):
-        rounds.forward(*rounds.arranged([*earlier[:first_of_state], *tensors[first_of_state:]]))
-        tape.begin()
-        outputs = rounds.forward(*rounds.arranged(tensors))
+        try:
+            rounds.forward(*rounds.arranged([*earlier[:first_of_state], *tensors[first_of_state:]]))
+            tape.begin()
+            outputs = rounds.forward(*rounds.arranged(tensors))
+        except LimitError as limit:
+            tape.leave_out(str(limit))
+            return tape.written([])
     return tape.written(outputs)
 
 
@@ -168,6 +175,7 @@ def start(mode: bytes, words: Any, length: int) -> None:
 def main(library: str, control: int) -> None:
     warnings.filterwarnings("ignore", message="The given buffer is not writable")
     torch.set_num_threads(1)
+    as_written()
     with torch.inference_mode():  # what PyTorch does once, it does here for all jobs
         torch.nn.functional.linear(torch.ones(2, 2), torch.ones(2, 2))
     # No char pointer for the words: ctypes would end it at the first NUL in them.

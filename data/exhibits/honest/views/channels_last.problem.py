@@ -12,7 +12,10 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(BATCH, CHANNELS, SIDE, SIDE).to(memory_format=torch.channels_last), torch.rand(CHANNELS)]
+    return [
+        torch.randn(BATCH, CHANNELS, SIDE, SIDE).to(memory_format=torch.channels_last),
+        torch.rand(CHANNELS),
+    ]
 
 
 def get_init_inputs():

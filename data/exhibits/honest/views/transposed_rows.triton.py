@@ -18,5 +18,7 @@ class ModelNew(nn.Module):
     def forward(self, x):
         rows, columns = x.shape
         out = torch.empty((rows, columns), device=x.device, dtype=x.dtype)
-        normalise[(rows,)](x, out, columns, x.stride(0), x.stride(1), BLOCK=triton.next_power_of_2(columns))
+        normalise[(rows,)](
+            x, out, columns, x.stride(0), x.stride(1), BLOCK=triton.next_power_of_2(columns)
+        )
         return out
