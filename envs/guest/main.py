@@ -140,7 +140,7 @@ def call_on(
 
     tensors, earlier = ([invented(one) for one in layout["inputs"]] for _ in range(2))
     first_of_state = len(tensors) - len(layout["state"])
-    device.tape = None
+    device.tape = Graph.tape = None
     rounds.prepare(layout)
     device.tape = tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
     for name, tensor in zip(layout["names"], earlier[:first_of_state], strict=False):
