@@ -19,7 +19,13 @@ from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Record, Verdict, content_hash
 from kernelwright.evals.answers import STAGE, Answer, Stored, judge_answers, read_answers
 from kernelwright.evals.eval_results import write_eval_results
-from kernelwright.evals.kernelbench_protocol import FOLDER, read_opinions, second_opinions
+from kernelwright.evals.kernelbench_protocol import (
+    DIFFERENCES,
+    FOLDER,
+    SPEED_DIFFERENCES,
+    read_opinions,
+    second_opinions,
+)
 from kernelwright.evals.kernelbench_protocol import STAGE as SECOND_STAGE
 from kernelwright.evals.levels import by_level, plain, print_levels, unjudged_lines
 from kernelwright.evals.measure import Attempt, Judging, conclude, target_of
@@ -120,7 +126,13 @@ def show_levels(out_dir: Path, suite: Suite) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if opinions:
         console.print(SECOND_RULE, style="dim", highlight=False, soft_wrap=True)
+        for line in ("It differs from a run of KernelBench:", *(f"- {one}" for one in DIFFERENCES)):
+            console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
     summary = {**read_summary(out_dir), "levels": plain(levels)}
+    if opinions:
+        summary["kernelbench_differences"] = list(DIFFERENCES)
+    if any("tf32" in dict(one.evaluation.facts) for one in records):
+        summary["kernelbench_speed_differences"] = list(SPEED_DIFFERENCES)
     text = json.dumps(summary, indent=2, ensure_ascii=False)
     (out_dir / "summary.json").write_text(text + "\n", encoding="utf-8")
     write_report(out_dir)

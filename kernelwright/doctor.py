@@ -7,14 +7,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.dialects.inline import record
 from kernelwright.envs.hardware import Gpu, GpuError, memory_bytes, visible_gpus
 from kernelwright.envs.sandbox.levels import require_level, sandbox_level
 from kernelwright.envs.sandbox.process_level import LEVEL, NOT_HELD
+from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
+from kernelwright.envs.sandbox.zygote import SandboxLostError
+from kernelwright.envs.types import Evaluation
 from kernelwright.machine import cores, free_disk_bytes, install_command, is_checkout
 
 GB = 1e9
@@ -37,7 +43,9 @@ class Check:
 
 def examine() -> list[Check]:
     """Everything about this machine that decides what it can run."""
-    return [*_packages(), _compiler(), _nvcc(), _sandbox(), *_hardware()]
+    sandbox = _sandbox()
+    answers = [_python_answers()] if sandbox.ok else []
+    return [*_packages(), _compiler(), _nvcc(), sandbox, *answers, *_hardware()]
 
 
 def can_judge(checks: list[Check]) -> bool:
@@ -125,6 +133,30 @@ def _sandbox() -> Check:
     except SandboxUnavailableError as error:
         level = sandbox_level()
         return Check(name="sandbox", found=level, ok=False, judging=True, advice=str(error))
+
+
+def _python_answers() -> Check:
+    """Whether answers in Python find, inside the sandbox, the packages that are found outside:
+    those may be layered over the interpreter's own by a .pth file, or named by PYTHONPATH."""
+    names = [name for name in ("torch", "triton") if find_spec(name)]
+    imports = "".join(f"import {name}\n" for name in names)
+    source = f"{imports}class ModelNew(torch.nn.Module):\n    pass\n"
+    found, advice = f"{' and '.join(names)} found inside", ""
+    sandboxes = None
+    try:
+        sandboxes = Sandboxes()
+        made = record(source, CaseSpec(inputs=(), outputs=(), scalars=()), sandboxes)
+        if isinstance(made, Evaluation):
+            advice = made.log.strip().rpartition("\n")[2] or made.reason
+    except (SandboxLostError, SandboxUnavailableError, OSError) as error:
+        advice = f"{error}; what it printed stands above"
+    finally:
+        if sandboxes is not None:
+            sandboxes.close()
+    if advice:
+        found = f"{' or '.join(names)} not found inside the sandbox"
+        return Check(name="inline, triton", found=found, ok=False, advice=advice)
+    return Check(name="inline, triton", found=found, ok=True)
 
 
 def _hardware() -> Iterator[Check]:

@@ -19,7 +19,12 @@ from kernelwright.envs.reference.distributions import AS_MADE
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Dialect, Problem, Record
 from kernelwright.evals.answers import AnswersError, Stored, guess_dialect, read_answers
-from kernelwright.evals.kernelbench_protocol import official, read_opinions
+from kernelwright.evals.kernelbench_protocol import (
+    DIFFERENCES,
+    SPEED_DIFFERENCES,
+    official,
+    read_opinions,
+)
 from kernelwright.evals.measure import EvalError
 from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
 from tests.stored_answers import ANSWERS, write_answers, write_suite
@@ -137,6 +142,13 @@ def test_kernelbenchs_rule_is_a_second_opinion_and_changes_no_verdict(done: Done
         "KernelBench's rule: correct 40.0 % of 5 · only by its rule 1 · only by ours 1"
         in done.printed
     )
+
+
+def test_every_difference_from_kernelbench_is_printed_kept_and_in_the_docs(done: Done) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "kernelbench.md").read_text(encoding="utf-8")
+    assert done.json("summary.json")["kernelbench_differences"] == list(DIFFERENCES)
+    assert all(f"- {one}" in done.printed for one in DIFFERENCES)
+    assert all(f"- {one}\n" in page for one in (*DIFFERENCES, *SPEED_DIFFERENCES))
 
 
 def test_its_rule_is_five_rounds_of_the_written_sizes(done: Done) -> None:

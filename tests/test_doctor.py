@@ -23,6 +23,7 @@ def test_doctor_tells_the_judge_from_the_rest() -> None:
     done = kernelwright("doctor", "--json")
     told = {one["name"]: one for one in json.loads(done.stdout)}
     assert {"g++", "sandbox", "cores", "memory", "disk", "GPU"} <= set(told)
+    assert not told["sandbox"]["ok"] or told["inline, triton"]["ok"]
     broken = any(one["judging"] and one["ok"] is False for one in told.values())
     assert done.returncode == int(broken)
 

@@ -34,6 +34,9 @@ print(found.verdict, found.reason)
 """
 
 
+EXAMINED = "from kernelwright.doctor import _python_answers; print(_python_answers())"
+
+
 @pytest.mark.parametrize("how", ["pth", "PYTHONPATH"])
 def test_packages_may_lie_beside_the_interpreter(tmp_path: Path, how: str) -> None:
     subprocess.run(
@@ -46,14 +49,20 @@ def test_packages_may_lie_beside_the_interpreter(tmp_path: Path, how: str) -> No
         (own / "layer.pth").write_text(f"{packages}\n")
     else:
         path.append(packages)
-    done = subprocess.run(
-        [str(tmp_path / "env" / "bin" / "python"), "-c", JUDGED, str(DIALECTS)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.split() == ["correct", "ok"], done.stderr
+
+    def said(program: str) -> str:
+        done = subprocess.run(
+            [str(tmp_path / "env" / "bin" / "python"), "-c", program, str(DIALECTS)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert said(JUDGED).split() == ["correct", "ok"]
+    assert "found inside', ok=True" in said(EXAMINED)
 
 
 def test_a_process_of_ours_finds_us_first_and_what_was_found_before_next(

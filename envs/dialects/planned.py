@@ -94,8 +94,7 @@ def player(
     none."""
     for _, plan in cases:
         if plan.left_out:
-            log = f"{plan.left_out} cannot be replayed"
-            return unsupported(plan.left_out.replace(" ", "_"), log)
+            return left_out(plan.left_out)
     try:
         source, constants = written(cases)
     except NotEmulatedError as error:
@@ -143,8 +142,15 @@ def on_host(
     return replace(built, files=parts, playable=True)
 
 
+def left_out(what: str) -> Evaluation:
+    """The evaluation of an answer that did something which a plan has no words for."""
+    return unsupported(what.replace(" ", "_"), f"{what} cannot be replayed")
+
+
 def idle(plan: Plan) -> Evaluation:
     """The verdict on a plan that computes nothing."""
+    if plan.left_out:
+        return left_out(plan.left_out)
     if plan.refused:
         return failed("launch_failed", plan.refused, Verdict.CRASHED)
     return failed("no_custom_kernel", "no kernel was launched", Verdict.CHEATED)

@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -53,6 +56,16 @@ class _Traced(Strict):
     kernels: Annotated[list[Kernel], Field(max_length=MOST_KERNELS)]
 
 
+@cache
+def _version() -> str:
+    """What an answer has to know of the Triton that is here: of which kind its block pointers, or
+    what is in their place, have to be."""
+    if find_spec("triton") is None:
+        return ""
+    first, second = version("triton").split(".")[:2]
+    return f" Triton is {first}.{second}."
+
+
 class Triton:
     task = "Rewrite this PyTorch module as `ModelNew`, computing with Triton kernels."
     fences: tuple[str, ...] = ("python", "py", "python3", "triton", "")
@@ -70,7 +83,7 @@ class Triton:
         return (
             "`ModelNew` keeps the names and shapes of the parameters. All computing happens in "
             "`@triton.jit` kernels of its own; tensors are made on the inputs' device. Parameters "
-            "may change between calls, and each call returns new memory."
+            f"may change between calls, and each call returns new memory.{_version()}"
         )
 
     def build(

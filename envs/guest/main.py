@@ -23,8 +23,9 @@ import torch
 import torch.utils.cpp_extension
 
 from kernelwright.envs.guest.leave import NOT_LOADABLE, leave
+from kernelwright.envs.guest.limits import as_written
 from kernelwright.envs.guest.load_inline import Recorder, give
-from kernelwright.envs.guest.rounds import Rounds, changed, invented
+from kernelwright.envs.guest.rounds import LimitError, Rounds, changed, invented
 
 CHANNEL = 3
 
@@ -143,20 +144,26 @@ def call_on(
     """What three calls in this layout ask of the device, as the tape has it. The first is on inputs
     of its own: what a later one then returns of the first's is not what it was asked. The last is
     on those of the second, which have other values by then, as parameters have each time."""
+    from kernelwright.envs.guest.graphs import Graph
     from kernelwright.envs.guest.moves import Moves
     from kernelwright.envs.guest.tape import Tape
 
     tensors, earlier = ([invented(one) for one in layout["inputs"]] for _ in range(2))
     first_of_state = len(tensors) - len(layout["state"])
     firsts = [*earlier[:first_of_state], *tensors[first_of_state:]]
-    device.tape = None
+    device.tape = Graph.tape = None
     rounds.prepare(layout)
     device.tape = tape = Tape(dict(zip(layout["names"], tensors, strict=True)))
     for name, tensor in zip(layout["names"], earlier[:first_of_state], strict=False):
         tape.given_before(name, tensor)
+    Graph.tape = tape
     for given in (firsts, tensors, tensors):
         with torch.inference_mode(), Moves(tape, torch_allowed=torch_allowed):
-            tape.ended(rounds.forward(*rounds.arranged(given)))
+            try:
+                tape.ended(rounds.forward(*rounds.arranged(given)))
+            except LimitError as limit:
+                tape.leave_out(str(limit))
+                return tape.written()
         changed(given)
     return tape.written()
 
@@ -179,6 +186,7 @@ def start(mode: bytes, words: Any, length: int) -> None:
 def main(library: str, control: int) -> None:
     warnings.filterwarnings("ignore", message="The given buffer is not writable")
     torch.set_num_threads(1)
+    as_written()
     with torch.inference_mode():  # what PyTorch does once, it does here for all jobs
         torch.nn.functional.linear(torch.ones(2, 2), torch.ones(2, 2))
     # No char pointer for the words: ctypes would end it at the first NUL in them.

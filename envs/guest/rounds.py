@@ -16,6 +16,11 @@ from kernelwright.envs.guest.leave import (
     OTHER_SHAPE,
     leave,
 )
+from kernelwright.envs.guest.limits import limit_of
+
+
+class LimitError(Exception):
+    """A call that came to what is not there, whatever the answer: what that is called."""
 
 
 class Rounds:
@@ -73,7 +78,9 @@ class Rounds:
             return torch.func.functional_call(
                 self.model, state, arguments, keywords, tie_weights=False
             )
-        except Exception as error:  # noqa: BLE001  the named boundary: an answer's own code ran
+        except Exception as error:
+            if limit := limit_of(error):
+                raise LimitError(limit) from error
             traceback.print_exc()
             compiler = type(error).__module__.startswith("triton.compiler.")
             leave(COMPILE_ERROR if compiler else FORWARD_RAISED)

@@ -153,7 +153,9 @@ def launch_on(
     cluster, (x, y, z) = getattr(metadata, "num_ctas", 1), grid
     on_hopper = bool(getattr(metadata, "tensordesc_meta", None))
     arguments = [
-        argument(tape, *part) for pair in pairs for part in ([pair] if on_hopper else parts(*pair))
+        argument(tape, *part)
+        for pair in pairs
+        for part in ([pair] if on_hopper and not isinstance(pair[0], tuple) else parts(*pair))
     ]
     step = {
         "kernel": metadata.name,
@@ -171,8 +173,12 @@ def launch_on(
 
 
 def parts(kind: Any, value: Any) -> list[tuple[Any, Any]]:
-    """(type, value) of each parameter that an argument becomes: without hardware for it, a tensor
-    descriptor is its address, shape and strides, and what comes after it has both once more."""
+    """(type, value) of each parameter that an argument becomes: a tuple is what is in it, but for
+    constants; without hardware for it, a tensor descriptor is its address, shape and strides, and
+    what comes after it has both once more."""
+    if isinstance(kind, tuple):
+        inner = zip(kind, value, strict=True)
+        return [part for one in inner if one[0] != "constexpr" for part in parts(*one)]
     if not str(kind).startswith("tensordesc"):
         return [(kind, value)]
     shape, strides = list(value.shape), list(value.strides)

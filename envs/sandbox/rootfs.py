@@ -254,7 +254,9 @@ def _beside() -> list[str]:
 
 
 def _has_packages(folder: str) -> bool:
-    return any(Path(folder).glob("*.dist-info"))
+    """Also what was unpacked there by hand, without what an installer leaves."""
+    own = (Path(folder, name, "__init__.py") for name in ("torch", "triton"))
+    return any(Path(folder).glob("*.dist-info")) or any(one.is_file() for one in own)
 
 
 def _triton_version() -> str:

@@ -13,7 +13,8 @@ torch::Tensor run(torch::Tensor x) {
   const float* from = x.data_ptr<float>();
   for (int64_t i = 0; i < x.size(0); ++i) {
     float s = 0.0f;
-    for (int64_t j = 0; j < x.size(1); ++j) s += std::max(from[i * x.stride(0) + j * x.stride(1)], 0.0f);
+    for (int64_t j = 0; j < x.size(1); ++j)
+      s += std::max(from[i * x.stride(0) + j * x.stride(1)], 0.0f);
     out.data_ptr<float>()[i] = s;
   }
   return out;

@@ -14,7 +14,9 @@ torch::Tensor run(torch::Tensor x, torch::Tensor w) {
   const int64_t rows = x.size(0), inner = x.size(1), columns = w.size(1);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t k = 0; k < inner; ++k)
-      for (int64_t j = 0; j < columns; ++j) out.data_ptr<float>()[i * columns + j] += a[i * inner + k] * b[k * w.stride(0) + j * w.stride(1)];
+      for (int64_t j = 0; j < columns; ++j)
+        out.data_ptr<float>()[i * columns + j] +=
+            a[i * inner + k] * b[k * w.stride(0) + j * w.stride(1)];
   return out;
 }
 """,

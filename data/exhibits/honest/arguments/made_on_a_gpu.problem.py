@@ -1,0 +1,19 @@
+import torch
+import torch.nn as nn
+
+ROWS = 24
+COLS = 40
+
+
+class Model(nn.Module):
+    def forward(self, x, y):
+        return torch.relu(x) + 0.5 * y
+
+
+def get_inputs():
+    device = torch.device("cuda")
+    return [torch.randn(ROWS, COLS, device=device), torch.randn(ROWS, COLS).cuda()]
+
+
+def get_init_inputs():
+    return []
