@@ -134,10 +134,8 @@ class TestContained:
         assert {one["sandbox_level"] for one in found} == {"process"}
 
     def test_no_exploit_gets_more_than_in_the_other_sandboxes(self, tmp_path: Path) -> None:
-        """One that kills all of its user's processes ends itself, where it would only be wrong."""
         done = run(tmp_path, "-c", GALLERY, allowed=False)
         found = json.loads(done.stdout)
-        assert found.pop("kills_its_neighbours")[0] == ["crashed", "signal_9"]
         other = {name: got for name, (got, due) in found.items() if got != due}
         assert (len(found) > 20, other) == (True, {})
 

@@ -8,7 +8,7 @@
 // calls one); files outside the system's folders and /scratch; rlimits; capabilities; the user where
 // we are root.
 // Does not hold: system calls that are not listed (a deny-list: it bounds what can be reached, the
-// namespaces bound what it reaches); reading the system's folders; without Landlock in this kernel,
+// namespaces bound what it reaches; answers that run alone have an allow-list instead, closed.h); reading the system's folders; without Landlock in this kernel,
 // paths are bound by the empty root alone, and envs/sandbox/levels.py says so.
 #pragma once
 
@@ -96,7 +96,7 @@ constexpr uint32_t kDeniedWithoutNamespaces[] = {
     SYS_shmat, SYS_shmctl, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_semop, SYS_semtimedop, SYS_semctl,
     SYS_mq_open, SYS_mq_unlink, SYS_truncate,
 };
-// System calls by which a kernel could leave a mark that the process of another candidate sees, or
+// System calls by which an answer beside Python or PyTorch could leave a mark that the process of another candidate sees, or
 // that outlives it: attributes, times, modes and locks of files that are shown to both, what of them
 // is in memory, descriptors in flight, the numbers of unnamed files and pipes, the host's disks; and
 // what keeps memory that no limit of a process counts (pages in a pipe, the tables of descriptors that
