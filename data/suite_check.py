@@ -18,8 +18,15 @@ from queue import SimpleQueue
 from typing import Any
 
 from kernelwright.envs.codec import to_plain
-from kernelwright.envs.referee import tolerance
-from kernelwright.envs.reference import admission, derive_tolerance, distributions, prepare
+from kernelwright.envs.referee import bulk, tolerance
+from kernelwright.envs.reference import (
+    admission,
+    derive_tolerance,
+    distributions,
+    plain_levels,
+    plain_loops,
+    prepare,
+)
 from kernelwright.envs.reference.admission import Admission
 from kernelwright.envs.reference.asked import module_process
 from kernelwright.envs.reference.client import (
@@ -48,7 +55,8 @@ def rules() -> str:
 
     Of the code without comments, docstrings and imports: words can be mended, and modules moved.
     """
-    deciding = (admission, derive_tolerance, distributions, prepare, tolerance)
+    derived = (derive_tolerance, distributions, plain_levels, plain_loops, prepare)
+    deciding = (admission, bulk, *derived, tolerance)
     files = (Path(str(one.__file__)) for one in deciding)
     return content_hash(*(_code(file.read_text("utf-8")) for file in files))
 

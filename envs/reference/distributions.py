@@ -25,6 +25,8 @@ SAMPLE = 1024
 """Values that a tensor begins with, most of which show already that it is no mask."""
 LONG = 8
 """Rows of so many values are in order by chance once in forty thousand times."""
+FINE, UNDERFLOWS = 2.0**-40, 2.0**-160
+"""Relative to a value, and by itself: what float64 has and float32 has not."""
 LARGER, TWICE, OTHER_NUMBER = 8.0, 2.0, 1.25
 FEW_SHARE = 1e-4
 """At most so many of the values, where all others are as the problem draws them; four of a small
@@ -192,6 +194,8 @@ def with_special(value: Any, special: tuple[float, ...] = SPECIAL) -> Any:
     """
     import torch
 
+    if value.dtype == torch.float64:
+        special = (*special, *beside(special))
     among = torch.tensor(special, dtype=value.dtype)[torch.randint(len(special), value.shape)]
     value = torch.where(torch.rand(value.shape) < SPECIAL_SHARE, among, value)
     for dim in {0, value.dim() - 1} if value.dim() > 1 and 0.0 in special else ():
@@ -200,6 +204,11 @@ def with_special(value: Any, special: tuple[float, ...] = SPECIAL) -> Any:
             chosen = torch.randperm(count)[: max(1, int(count * ZEROED_SHARE))]
             value.index_fill_(dim, chosen, 0.0)
     return value
+
+
+def beside(special: tuple[float, ...]) -> tuple[float, ...]:
+    """Values of float64 that float32 takes for these: a comparison in float32 is wrong there."""
+    return tuple(one * (1 + FINE) if one else UNDERFLOWS for one in special)
 
 
 def with_few(value: Any, moved: Callable[[Any], Any]) -> Any:

@@ -12,7 +12,7 @@ import re
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from kernelwright.envs.abi import CPP_WORDS, CaseSpec, TensorSpec, free_name
 from kernelwright.envs.reference.distributions import (
     DISTRIBUTIONS,
+    Distribution,
     drawn_states,
     is_constant,
     is_float,
@@ -44,6 +45,9 @@ HELD_BYTES = 4 << 20
 
 Given: TypeAlias = "tuple[dict[str, Any], list[Any]]"
 """A module's parameters and buffers by name, and what it is called with."""
+
+Drawn: TypeAlias = "tuple[Any, dict[str, Any], list[Any]]"
+"""A module, its state by name and its arguments."""
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
@@ -75,6 +79,8 @@ class Reference:
     namespace: dict[str, Any]
     names: tuple[str, ...]
     held: frozenset[str | int] = frozenset()
+    changed: Callable[[list[Any], Distribution], list[Any]] | None = None
+    """Changes the arguments further, as a case's distribution says."""
 
     def draw(self, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
         """(module, its state by name, forward's arguments), all fresh from `seed`."""
@@ -87,6 +93,8 @@ class Reference:
             one if number in self.held else distribution.changed(one)
             for number, one in enumerate(self.namespace["get_inputs"]())
         ]
+        if self.changed is not None:
+            arguments = self.changed(arguments, distribution)
         arguments = [
             one.contiguous() if isinstance(one, torch.Tensor) else _in_float32(one)
             for one in arguments
@@ -241,7 +249,9 @@ def works_in_place(model: Any, state: dict[str, Any], arguments: list[Any]) -> b
     return any(one._version > 0 for one in tensors)
 
 
-def forward_float64(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
+def forward_float64(
+    model: Any, state: dict[str, Any], arguments: list[Any], way: Callable[..., Any] = run
+) -> Any:
     """The same in float64: what the answer should be, with rounding out of the way.
 
     A module that insists on another type (a hidden state made with `dtype=torch.float32`) runs in
@@ -252,11 +262,11 @@ def forward_float64(model: Any, state: dict[str, Any], arguments: list[Any]) -> 
     usual = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)  # of what `forward` makes: torch.zeros(...)
     try:
-        return run(model, *_cast(state, arguments, torch.float64))
+        return way(model, *_cast(state, arguments, torch.float64))
     except RuntimeError:
         torch.set_default_dtype(usual)
         own = next((one.dtype for one in state.values() if is_float(one)), usual)
-        return run(model, *_cast(state, arguments, own))
+        return way(model, *_cast(state, arguments, own))
     finally:
         torch.set_default_dtype(usual)
 
