@@ -23,6 +23,7 @@ from kernelwright.envs.reference import (
     admission,
     derive_tolerance,
     distributions,
+    large_integers,
     plain_levels,
     plain_loops,
     prepare,
@@ -55,8 +56,9 @@ def rules() -> str:
 
     Of the code without comments, docstrings and imports: words can be mended, and modules moved.
     """
-    derived = (derive_tolerance, distributions, plain_levels, plain_loops, prepare)
-    deciding = (admission, bulk, *derived, tolerance)
+    measured = (plain_levels, plain_loops)
+    drawn = (distributions, large_integers, prepare)
+    deciding = (admission, bulk, derive_tolerance, *drawn, *measured, tolerance)
     files = (Path(str(one.__file__)) for one in deciding)
     return content_hash(*(_code(file.read_text("utf-8")) for file in files))
 

@@ -54,11 +54,9 @@ def expected_of(
         levels.append(None)
         if one.dtype.kind == "f":
             held = Expected.of([exact[i]], ready.tolerances[i], ready.spreads[i])
-            others = (one, *(run[i] for run in rounded))
-            judged = [held.judged(it) for it in others]
-            other = [
-                it for it, (error, *_) in zip(others, judged, strict=True) if not passes(error)
-            ]
+            runs = (one, *(run[i] for run in rounded))
+            judged = [held.judged(it) for it in runs]
+            other = [it for it, (error, *_) in zip(runs, judged, strict=True) if not passes(error)]
             levels[i] = highest(*(bulk.level for _, _, bulk in judged))
             choices.append([exact[i], *(it.astype(np.float64) for it in other)])
         else:

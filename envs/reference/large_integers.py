@@ -26,8 +26,8 @@ from kernelwright.envs.reference.plain_loops import within
 EXACT_BITS = 52
 """Results have at most so many: who computes them in float64 is right."""
 
-LEFT_BITS = 3
-"""Results keep so many bits of their own type free: other draws have larger sums."""
+LEFT_BITS = 1
+"""Results keep so many bits of their own type free."""
 
 BITS = (48, 44, 40, 36, 32, 28, 24, 20, 16, 12, 8)
 """How large values may be, the largest first."""
@@ -108,14 +108,28 @@ def large_bits(drawn: Drawn) -> LargeBits | None:
 
 def _most(drawn: Drawn, numbers: Sequence[int]) -> dict[int, int]:
     """How large these may become together; empty where not larger than they are."""
-    arguments, every = drawn[2], Distribution(factor=2.0)
+    arguments = drawn[2]
     for bits in BITS:
         own = {n: min(bits, _bits_of(arguments[n]) - 1) for n in numbers}
         if all(int(arguments[n].abs().max()) >> own[n] for n in numbers):
             return {}
-        if _bears(drawn, with_large(arguments, own, every)):
+        largest = [_full(one, own[n]) if n in own else one for n, one in enumerate(arguments)]
+        if _bears(drawn, largest):
             return own
     return {}
+
+
+def _is_flags(tensor: Any) -> bool:
+    import torch
+
+    return bool(tensor.dtype == torch.bool)
+
+
+def _full(tensor: Any, bits: int) -> Any:
+    """The same full of the largest value of so many bits."""
+    import torch
+
+    return torch.full_like(tensor, (1 << bits) - 1)
 
 
 def _is_integers(value: Any) -> bool:
@@ -150,27 +164,37 @@ class _Flow:
         """By storage: the numbers of the arguments that it has."""
         self.added: set[int] = set()
         """Arguments that were added up or multiplied."""
+        self.sums: set[int] = set()
+        """Storages of sums and products of arguments."""
         self.others: set[int] = set()
         """Arguments that went elsewhere."""
 
     def __call__(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         whole = func._schema.name.removeprefix("aten::")
         name = whole.removesuffix("_") if func._schema.is_mutable else whole
-        places = DATA_AT.get(name)
-        found: set[int] = set()
-        for place, one in enumerate((*args, *kwargs.values())):
-            its = self._of(one)
-            if its and (name not in ADDING | MOVING or (places and place not in places)):
-                self.others |= its
-            found |= its
+        given = (*args, *kwargs.values())
         out = func(*args, **kwargs)
+        results = _tensors(out)
+        tensors = [one for one in _tensors(given) if self._of(one)]
+        found = self._of(given)
+        summed = all(_storage(one) in self.sums for one in tensors)
+        floats = bool(results) and all(one.is_floating_point() for one in results)
+        places = DATA_AT.get(name, range(len(given)))
+        misplaced = {
+            n for place, one in enumerate(given) if place not in places for n in self._of(one)
+        }
+        self.others |= misplaced
+        if not (name in ADDING | MOVING and not floats) and not (floats and summed):
+            self.others |= found
         if name in ADDING:
             self.added |= found
-        for one in _tensors(out):
-            if one.is_floating_point():
-                self.others |= found - self.added
-            kept = frozenset() if one.is_floating_point() or one.dtype.itemsize == 1 else found
+        for one in results:
+            kept = set() if one.is_floating_point() or _is_flags(one) else found
             self.held[_storage(one)] = frozenset(kept)
+            if kept and (name in ADDING or summed):
+                self.sums.add(_storage(one))
+            else:
+                self.sums.discard(_storage(one))
         return out
 
     def _of(self, value: Any) -> set[int]:

@@ -73,7 +73,8 @@ def _expected(drawn: Any, how: Sequence[tuple[str, Tolerance, float]]) -> list[E
 
 def _rough(drawn: Any, unit: float) -> list[Array]:
     """The outputs with what plain loops lose."""
-    outputs = forward_float64(*drawn, way=partial(within, PlainLoops(unit)))
+    model, state, arguments = drawn
+    outputs = forward_float64(model, state, arguments, partial(within, PlainLoops(unit)))
     return [array_of(one) for one in flatten(outputs)]
 
 

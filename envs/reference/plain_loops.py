@@ -124,7 +124,7 @@ def terms_of(name: str, args: Any, out: Any) -> int:
     """How many terms each element of an operator's result adds up; 1 where it is no sum."""
     if name == "convolution":
         weight = args[1]
-        return max(1, weight.numel() // max(1, weight.shape[1 if args[6] else 0]))
+        return max(1, int(weight.numel()) // max(1, int(weight.shape[1 if args[6] else 0])))
     if name in OPERANDS:
         return max(1, int(args[OPERANDS[name][0]].shape[-1]))
     if name in ("mv", "addmv"):
@@ -134,13 +134,13 @@ def terms_of(name: str, args: Any, out: Any) -> int:
     given = list(floats(args))
     if not given:
         return 1
-    largest = max(one.numel() for one in given)
+    largest = max(int(one.numel()) for one in given)
     if name in ALONG:
         shape = given[0].shape
-        return max(1, shape[args[ALONG[name]]]) if shape else 1
+        return max(1, int(shape[args[ALONG[name]]])) if shape else 1
     if name in ("scatter_add", "index_add", "scatter_reduce"):
         source = given[-1]
-        return max(1, source.shape[args[1]]) if source.dim() else 1
+        return max(1, int(source.shape[args[1]])) if source.dim() else 1
     return max(1, largest // max(1, min((one.numel() for one in floats(out)), default=1)))
 
 
@@ -195,7 +195,7 @@ def within(
         torch._C._set_mkldnn_enabled(False)
         ended.enter_context(torch.no_grad())  # in inference mode products stay within operators
         ended.enter_context(sdpa_kernel(SDPBackend.MATH))
-        ended.enter_context(Mode())
+        ended.enter_context(Mode())  # type: ignore[no-untyped-call]
         return flatten(
             torch.func.functional_call(model, state, tuple(arguments), tie_weights=False)
         )
