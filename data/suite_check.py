@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from kernelwright.envs.codec import to_plain
-from kernelwright.envs.referee import tolerance
+from kernelwright.envs.referee import bulk, tolerance
 from kernelwright.envs.reference import admission
 from kernelwright.envs.reference.admission import Admission
 from kernelwright.envs.reference.asked import module_process
@@ -43,6 +43,7 @@ DECIDING = (
     *("admission", "applicable_kinds", "derive_tolerance", "distributions", "prepare"),
     *("bearable_redraws", "redraws", "structure", "unread"),
     *("value_kinds", "regions", "strong_states"),
+    *("large_integers", "plain_levels", "plain_loops"),
     *("mutant_calls", "mutant_layers", "mutant_loops", "mutant_search", "mutants"),
 )
 """Modules of envs/reference that decide an admission."""
@@ -63,8 +64,8 @@ def rules() -> str:
     Of the code without comments, docstrings and imports: words can be mended, and modules moved.
     """
     folder = Path(str(admission.__file__)).parent
-    files = [Path(str(tolerance.__file__)), *(folder / f"{name}.py" for name in DECIDING)]
-    files = [one for one in files if one.exists()]
+    files = [Path(str(one.__file__)) for one in (bulk, tolerance)]
+    files += [folder / f"{name}.py" for name in DECIDING]
     return content_hash(*(_code(file.read_text("utf-8")) for file in files))
 
 

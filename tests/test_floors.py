@@ -34,7 +34,9 @@ EVALS_MAY_TAKE = {
 
 HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "bitsandbytes", "wandb")
 REFERENCE_PROCESS = (
+    "envs.reference.expectations",
     "envs.reference.near_ties",
+    "envs.reference.rankings",
     "envs.reference.precision",
     "envs.reference.process",
     "envs.reference.tf32",

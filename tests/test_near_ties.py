@@ -10,7 +10,7 @@ import torch
 from kernelwright.data.suite import load_suite
 from kernelwright.data.triples import template_triples
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.reference.derive_tolerance import NUDGE
+from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS
 from kernelwright.envs.reference.near_ties import ALL, PICKS, NearTies
 from kernelwright.envs.types import Candidate, Verdict
 
@@ -19,7 +19,7 @@ NEAR = ROW + torch.tensor([[0.0, 0.0, 0.0, 1e-7, 0.0], [0.0] * 5]).double()
 
 
 def within(pick: int, ask: Any) -> Any:
-    with NearTies(NUDGE, pick):
+    with NearTies(NUDGE_UNITS * 2.0**-23, pick):
         return ask(NEAR)
 
 
@@ -45,7 +45,7 @@ def test_of_three_that_are_near_each_has_its_run() -> None:
     row = torch.tensor([0.0, 1.0, 0.5, 1.0, 1.0]).double()
     found = []
     for pick in PICKS:
-        with NearTies(NUDGE, pick):
+        with NearTies(NUDGE_UNITS * 2.0**-23, pick):
             found.append(row.argmax(dim=0).item())
     assert found == [1, 3, 4]
 
@@ -57,7 +57,7 @@ def test_a_maximum_stays_the_value_at_its_index() -> None:
 
 def test_nan_is_the_largest_as_it_always_is() -> None:
     row = torch.tensor([[1.0, float("nan"), 2.0]])
-    with NearTies(NUDGE, ALL):
+    with NearTies(NUDGE_UNITS * 2.0**-23, ALL):
         assert row.argmax(dim=1).tolist() == row.max(dim=1).indices.tolist() == [1]
 
 

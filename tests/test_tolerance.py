@@ -7,8 +7,9 @@ import torch
 
 from kernelwright.data.suite import load_suite
 from kernelwright.envs.referee.tolerance import BASE, FLOOR, Array, Expected, derive_tolerances
-from kernelwright.envs.reference.derive_tolerance import case_tolerances, terms
+from kernelwright.envs.reference.derive_tolerance import case_tolerances
 from kernelwright.envs.reference.module import forward, forward_float64, load_reference
+from kernelwright.envs.reference.plain_loops import longest_sums
 from kernelwright.envs.types import Case, Problem, Tolerance
 
 DRAWS = 300
@@ -105,9 +106,28 @@ def test_an_output_of_half_precision_allows_one_beside_it_nothing() -> None:
     assert Expected.of([exact], both[1]).share_off(own[0]) > 0.5
 
 
-def test_terms_are_counted_for_each_output_by_itself() -> None:
-    x = torch.zeros(8, 1 << 17)
-    assert terms({}, [x, 0.5], [x.numpy(), np.zeros(8)]) == [1, 1 << 17]
+SUMS = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.unused = torch.nn.Linear(64, 1 << 12)
+
+    def forward(self, x, w):
+        mean = x.mean(dim=0).mean()
+        return x * 2, x @ w, torch.softmax(x, dim=1) + mean, (x @ w).T.exp()
+
+
+def get_inputs():
+    return [torch.randn(32, 100), torch.randn(100, 8)]
+"""
+
+
+def test_the_longest_sum_is_that_of_each_output_and_unused_weights_count_nothing() -> None:
+    problem = Problem(name="sums", code=SUMS, cases=(Case(name="a", sizes=()),))
+    assert longest_sums(*load_reference(problem, problem.cases[0]).draw(1)) == [1, 100, 3200, 100]
 
 
 def test_a_plain_loop_over_131072_terms_is_within() -> None:

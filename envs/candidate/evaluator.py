@@ -319,7 +319,8 @@ class Evaluator:
     def _compare(self, session: Session, case: int, copy: bytes, draw: Draw) -> None:
         """Raises WrongOutputError."""
         loaded = session.loaded
-        checked = compare(loaded.cases[case].name, copy, loaded.specs[case], draw.expected)
+        name, spec = loaded.cases[case].name, loaded.specs[case]
+        checked = compare(name, copy, spec, draw.expected, session.pool, draw.rankings)
         session.checks.append(checked)
         if not checked.passed:
             raise WrongOutputError

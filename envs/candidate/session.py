@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.referee.bulk import Pool
 from kernelwright.envs.reference.client import Draws, Loaded
 from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.replay.counters import Facts
@@ -24,6 +25,8 @@ class Session:
     log: str
     counts: list[Facts] = field(default_factory=list)
     """What translated device code counted of itself in each round that was checked."""
+    pool: Pool = field(default_factory=Pool)
+    """The errors of all rounds that were checked."""
     spent_s: float = 0.0
     """By its processes."""
     warm: bool = False

@@ -17,12 +17,13 @@ import secrets
 import socket
 import time
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.memfd import FIXED_SIZE, huge_file, memfd, own_copy, readable, seal
+from kernelwright.envs.referee.bulk import Pool
 from kernelwright.envs.referee.layout import (
     NONCE_BYTES,
     NS_BYTES,
@@ -31,6 +32,7 @@ from kernelwright.envs.referee.layout import (
     read_outputs,
 )
 from kernelwright.envs.referee.mismatch import first_wrong
+from kernelwright.envs.referee.ties import Ranking, right_by_value
 from kernelwright.envs.referee.tolerance import Expected, passes
 from kernelwright.envs.types import CaseCheck, Verdict
 
@@ -57,18 +59,38 @@ def poisoned_output(spec: CaseSpec, *, huge: bool) -> int:
     return descriptor
 
 
-def compare(case: str, copy: bytes, spec: CaseSpec, expected: list[Expected]) -> CaseCheck:
-    """Whether the referee's copy of the outputs is right."""
+def compare(
+    case: str,
+    copy: bytes,
+    spec: CaseSpec,
+    expected: list[Expected],
+    pool: Pool | None = None,
+    rankings: Callable[[], list[Ranking]] = list,
+) -> CaseCheck:
+    """Whether the referee's copy of the outputs is right; `pool` has the errors of other rounds.
+
+    `rankings` says what indices among the outputs point into: where they differ from the module's,
+    it is asked.
+    """
     outputs, spilled = read_outputs(copy, spec)
     if spilled:
         return CaseCheck(case=case, passed=False, error=None, note="wrote outside its outputs")
-    worst = 0.0
-    for tensor, actual, wanted in zip(spec.outputs, outputs, expected, strict=True):
-        error, note = wanted.error(actual)
+    worst, pool = 0.0, pool or Pool()
+    by_value: set[int] | None = None
+    for number, (tensor, actual) in enumerate(zip(spec.outputs, outputs, strict=True)):
+        wanted = expected[number]
+        error, note, bulk = wanted.judged(actual)
         if not passes(error):
+            if by_value is None:
+                by_value = right_by_value(rankings(), outputs, expected)
+            if number in by_value:
+                continue
             said = ", ".join(filter(None, [f"{tensor.name}: {note}", first_wrong(actual, wanted)]))
             return CaseCheck(case=case, passed=False, error=error, note=said)
         worst = max(worst, error)
+        said = pool.add(number, bulk, wanted.limit) if wanted.limit else ""
+        if said:
+            return CaseCheck(case=case, passed=False, error=error, note=f"{tensor.name}: {said}")
     return CaseCheck(case=case, passed=True, error=worst)
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelwright.envs.referee.bulk import Bulk, BulkLimit
 from kernelwright.envs.types import Tolerance
 
 Array = NDArray[np.generic]
@@ -175,14 +176,22 @@ class Expected:
     """None for integers and bools."""
     spread: float = 0.0
     """How far the output varies."""
+    limit: BulkLimit | None = None
+    """What errors may come to together; None where nobody holds them."""
 
     @classmethod
-    def of(cls, choices: Sequence[Array], tolerance: Tolerance, spread: float = 0.0) -> Expected:
+    def of(
+        cls,
+        choices: Sequence[Array],
+        tolerance: Tolerance,
+        spread: float = 0.0,
+        limit: BulkLimit | None = None,
+    ) -> Expected:
         """`spread` is at least how far this output varies: a single number does not show it."""
         if choices[0].dtype.kind != "f":
             return cls(tuple(choices), None)
         floats = tuple(one.astype(np.float64, copy=False) for one in choices)
-        return cls(floats, tolerance, max(spread, spread_of(floats[0])))
+        return cls(floats, tolerance, max(spread, spread_of(floats[0])), limit)
 
     @property
     def size_bytes(self) -> int:
@@ -193,8 +202,7 @@ class Expected:
         assert self.tolerance is not None
         found = np.abs(exact)
         found *= self.tolerance.relative
-        found += self.tolerance.of_spread * self.spread
-        found += self.tolerance.absolute
+        found += self.tolerance.of_spread * self.spread + self.tolerance.absolute
         return found
 
     def share_off(self, actual: Array) -> float:
@@ -209,36 +217,50 @@ class Expected:
 
     def error(self, actual: Array) -> tuple[float | None, str]:
         """(largest error as a share of what is allowed, note): up to 1 passes, None never."""
+        return self.judged(actual)[:2]
+
+    def judged(self, actual: Array) -> tuple[float | None, str, Bulk]:
+        """The same, and all errors together; of none where they are integers, or where an element
+        passes by another choice than the float64 reference."""
+        none = Bulk()
         if actual.shape != self.choices[0].shape:
-            return None, f"shape {actual.shape}, expected {self.choices[0].shape}"
+            return None, f"shape {actual.shape}, expected {self.choices[0].shape}", none
         if self.tolerance is None:
             share = self.share_off(actual)
-            return (None, f"{share:.1%} of values are off") if share else (0.0, "")
-        worst = self._worst(actual)
+            return (None, f"{share:.1%} of values are off", none) if share else (0.0, "", none)
+        worst, bulk = self.measured(actual)
         if worst <= 1:  # False for NaN: then something is not finite, or nothing was allowed
-            return worst, ""
+            return worst, "", bulk
         shares = self._shares(actual)
         worst = float(shares.max(initial=0.0))
         off = shares > 1
         if not off.any():
-            return worst, ""
+            return worst, "", bulk if len(self.choices) == 1 else none
         if off[~np.isfinite(self.choices[0])].any():
-            return None, "NaN or infinity differs from the reference"
+            return None, "NaN or infinity differs from the reference", none
         if not np.isfinite(actual[off]).all():
-            return None, f"{int((~np.isfinite(actual[off])).sum())} values are not finite"
-        return (worst if np.isfinite(worst) else None), f"{float(off.mean()):.1%} of values are off"
+            return None, f"{int((~np.isfinite(actual[off])).sum())} values are not finite", none
+        said = f"{float(off.mean()):.1%} of values are off"
+        return (worst if np.isfinite(worst) else None), said, none
 
     def accepts(self, actual: Array) -> bool:
         """Whether nothing of it is further off than is allowed."""
         return passes(self.error(actual)[0])
 
-    def _worst(self, actual: Array) -> float:
-        """The largest error beside the float64 reference alone; NaN where one cannot be told."""
-        found = [0.0]
+    def measured(self, actual: Array) -> tuple[float, Bulk]:
+        """The largest error beside the float64 reference alone, NaN where one cannot be told, and
+        the errors of all elements that are finite there."""
+        found, bulk = [0.0], Bulk()
         for got, exact in slices(actual, self.choices[0]):
             with np.errstate(invalid="ignore", divide="ignore"):
-                found.append(float((np.abs(got - exact) / self.allowed(exact)).max()))
-        return float(np.max(found))
+                shares = got - exact
+                shares /= self.allowed(exact)
+                found += [float(shares.max()), -float(shares.min())]
+            if not np.isfinite(found[-1] - found[-2]):
+                known = np.isfinite(shares)
+                shares, exact = shares[known], exact[known]
+            bulk += Bulk.of(shares, exact)
+        return float(np.max(found)), bulk
 
     def _shares(self, actual: Array) -> Floats:
         """The error of each element as a share of what is allowed, by its nearest choice.

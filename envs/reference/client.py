@@ -16,23 +16,24 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any
-
-import numpy as np
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.memfd import seal
 from kernelwright.envs.paths import own_environment
-from kernelwright.envs.referee.layout import MESSAGE_BYTES, NUMPY_TYPES
+from kernelwright.envs.referee.bulk import Level
+from kernelwright.envs.referee.layout import MESSAGE_BYTES
 from kernelwright.envs.referee.roofline import Work
 from kernelwright.envs.referee.rounds import RoundPeer
-from kernelwright.envs.referee.tolerance import Array, Expected
+from kernelwright.envs.referee.ties import Ranking, rankings_from
+from kernelwright.envs.referee.tolerance import Expected
 from kernelwright.envs.reference.admission import Admission
 from kernelwright.envs.reference.module import Shapes
 from kernelwright.envs.reference.on_meta import OnMeta
+from kernelwright.envs.reference.replies import choices_from, level_from, limit_of
 from kernelwright.envs.replay.device_memory import DeviceFullError
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.limits import REFERENCE_LIMITS
@@ -74,6 +75,10 @@ class Loaded:
     """One for each output."""
     spreads: list[list[float]]
     """For each output, at least how far it varies from draw to draw."""
+    levels: list[list[Level | None]]
+    """For each output, how far plain loops are off; None where nobody holds that."""
+    ranked: bool = False
+    """Whether some outputs are indices that can be judged by what they point at."""
     precision: Precision = Precision.IEEE
     """What the tolerances and the expected outputs allow, and its rounds on a GPU have."""
     views: bool = True
@@ -109,6 +114,9 @@ class Draw:
 
     inputs: int
     expected: list[Expected]
+    rankings: Callable[[], list[Ranking]]
+    """What the indices among the outputs point into: asked for where they are other than those of
+    the module."""
 
     @property
     def size_bytes(self) -> int:
@@ -303,7 +311,9 @@ class ReferenceProcess(RoundPeer):
         tolerances = [[Tolerance(**one) for one in case] for case in answer["tolerances"]]
         specs = [from_plain(CaseSpec, one) for one in answer["specs"]]
         cases = tuple(from_plain(Case, one) for one in answer["cases"])
-        return Loaded(problem, cases, specs, tolerances, answer["spreads"], precision)
+        levels = [[level_from(one) for one in case] for case in answer["levels"]]
+        known = (answer["spreads"], levels, answer["ranked"])
+        return Loaded(problem, cases, specs, tolerances, *known, precision)
 
     def draw(self, loaded: Loaded, case: int, seed: int) -> Draw:
         """The inputs that a seed gives, and what is expected for them."""
@@ -312,9 +322,20 @@ class ReferenceProcess(RoundPeer):
         seal(inputs)
         flat = mmap.mmap(expected, 0, mmap.MAP_PRIVATE, mmap.PROT_READ)
         os.close(expected)
-        choices = _split(flat, loaded.specs[case], answer["choices"])
-        outputs = zip(choices, loaded.tolerances[case], loaded.spreads[case], strict=True)
-        return Draw(inputs, [Expected.of(*one) for one in outputs])
+        choices = choices_from(flat, loaded.specs[case], answer["choices"])
+        levels = zip(loaded.specs[case].outputs, loaded.levels[case], answer["levels"], strict=True)
+        limits = [limit_of(one.dtype, plain, level_from(own)) for one, plain, own in levels]
+        rows = zip(choices, loaded.tolerances[case], loaded.spreads[case], limits, strict=True)
+        ranked = cache(partial(self.rankings, loaded, case, seed)) if loaded.ranked else list
+        return Draw(inputs, [Expected.of(*one) for one in rows], ranked)
+
+    def rankings(self, loaded: Loaded, case: int, seed: int) -> list[Ranking]:
+        """What the indices among the outputs of a draw point into."""
+        request = {"op": "rankings", "key": loaded.key, "case": case, "seed": seed}
+        answer, (file,) = self.ask(request)
+        flat = mmap.mmap(file, 0, mmap.MAP_PRIVATE, mmap.PROT_READ)
+        os.close(file)
+        return rankings_from(answer["rankings"], flat)
 
     def work(self, loaded: Loaded, case: int) -> Work:
         """The least that a kernel has to do for this case."""
@@ -372,18 +393,3 @@ class ReferenceProcess(RoundPeer):
     def close(self) -> None:
         self.channel.close()
         self._end()
-
-
-def _split(flat: mmap.mmap, spec: CaseSpec, counts: list[int]) -> list[list[Array]]:
-    """The acceptable values of each output, read off the reference's file."""
-    at, expected = 0, []
-    for tensor, alternatives in zip(spec.outputs, counts, strict=True):
-        kind = NUMPY_TYPES[tensor.dtype]
-        kind = NUMPY_TYPES["float64"] if kind.kind == "f" else kind
-        count = int(np.prod(tensor.shape, dtype=np.int64))
-        choices: list[Array] = []
-        for _ in range(alternatives):
-            choices.append(np.frombuffer(flat, kind, count, at).reshape(tensor.shape))
-            at += count * kind.itemsize
-        expected.append(choices)
-    return expected

@@ -7,7 +7,7 @@ against it is `envs/referee/tolerance.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.referee.tolerance import (
+    BASE,
     Array,
     Expected,
     derive_tolerances,
@@ -24,6 +25,7 @@ from kernelwright.envs.referee.tolerance import (
 )
 from kernelwright.envs.reference.distributions import is_float
 from kernelwright.envs.reference.module import (
+    Drawn,
     ProblemError,
     Reference,
     array_of,
@@ -31,10 +33,11 @@ from kernelwright.envs.reference.module import (
     forward,
     forward_float64,
 )
+from kernelwright.envs.reference.plain_loops import longest_sums
 from kernelwright.envs.types import Problem, Tolerance
 
-NUDGE = 4 * 2.0**-23
-"""Four units in the last place of float32."""
+NUDGE_UNITS = 4
+"""By so many units in the last place inputs are moved."""
 
 NUDGES = 3
 """How often inputs are moved: a small output shows little of what rounding can do to it."""
@@ -62,6 +65,19 @@ class NoiseError(ProblemError):
     """What the module computes is rounding noise, in its own precision."""
 
 
+def unit_of(dtypes: Iterable[str]) -> float:
+    """A unit in the last place of the coarsest of these types, relative to its value: float64's
+    where all floats are float64. Half types are stored in, not computed in: float32's."""
+    known = [one for one in dtypes if one in BASE]
+    return 2.0**-52 if known and set(known) == {"float64"} else 2.0**-23
+
+
+def unit_of_inputs(state: dict[str, Any], arguments: list[Any]) -> float:
+    """The same of all floats that a module is given."""
+    given = [one for one in (*state.values(), *arguments) if is_float(one)]
+    return unit_of(_type_of(one) for one in given)
+
+
 def nudge(tensors: list[Any], relative: float) -> list[Any]:
     """The arguments with every float moved by a random relative amount of this size."""
     import torch
@@ -84,28 +100,27 @@ def output_spreads(reference: Reference, outputs: Sequence[TensorSpec]) -> list[
 
 
 def rounding_tolerances(
-    problem: Problem, drawn: tuple[Any, dict[str, Any], list[Any]], spreads: Sequence[float] = ()
+    problem: Problem, drawn: Drawn, spreads: Sequence[float] = ()
 ) -> list[Tolerance]:
     """For each output the problem's own tolerance, else the one derived from what rounding does to
     this draw.
 
     Raises NoiseError where the module's own precision does not keep it.
     """
-    _, state, arguments = drawn
     rounded = flatten(forward(*drawn))
     if problem.tolerance is not None:
         return [problem.tolerance] * len(rounded)
-    own = _arrays(rounded)
+    own, dtypes = _arrays(rounded), [_type_of(one) for one in rounded]
     exact = [
         overflowed(one, mine.dtype) if mine.dtype.kind == "f" else one
         for one, mine in zip(_arrays(flatten(forward_float64(*drawn))), own, strict=True)
     ]
     tolerances = derive_tolerances(
-        [str(one.dtype).removeprefix("torch.") for one in rounded],
+        dtypes,
         exact,
-        chain([own], (_arrays(flatten(one)) for one in _moved(*drawn))),
+        chain([own], _moved(drawn, dtypes, exact)),
         spreads,
-        terms(state, arguments, exact),
+        longest_sums(*drawn),
     )
     known = spreads or [0.0] * len(own)
     for one, mine, tolerance, least in zip(exact, own, tolerances, known, strict=True):
@@ -119,11 +134,24 @@ def rounding_tolerances(
     return tolerances
 
 
-def _moved(model: Any, state: dict[str, Any], arguments: list[Any]) -> Iterator[Any]:
+def _moved(drawn: Drawn, dtypes: Sequence[str], exact: list[Array]) -> Iterator[list[Array]]:
     """What the module gives in float64 on inputs moved a little, one after another: each is as
-    large as all outputs, and nobody needs two of them."""
-    for _ in range(NUDGES):
-        yield forward_float64(model, state, nudge(_doubles(arguments), NUDGE))
+    large as all outputs, and nobody needs two of them.
+
+    Each output's inputs are moved by units of its own type: float64 is not off by float32's.
+    """
+    model, state, arguments = drawn
+    units = [unit_of([one]) for one in dtypes]
+    for unit in sorted({unit for unit, one in zip(units, dtypes, strict=True) if one in BASE}):
+        for _ in range(NUDGES):
+            moved = nudge(_doubles(arguments), NUDGE_UNITS * unit)
+            found = _arrays(flatten(forward_float64(model, state, moved)))
+            rows = zip(found, exact, units, strict=True)
+            yield [one if its == unit else right for one, right, its in rows]
+
+
+def _type_of(tensor: Any) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def _doubles(arguments: list[Any]) -> list[Any]:
@@ -134,12 +162,9 @@ def _arrays(tensors: Sequence[Any]) -> list[Array]:
     return [array_of(one) for one in tensors]
 
 
-def terms(state: dict[str, Any], arguments: list[Any], outputs: Sequence[Array]) -> list[float]:
-    """How many numbers go in for each element of an output: at most so many are summed up in it,
-    where none is used twice."""
-    given = [*state.values(), *(one for one in arguments if hasattr(one, "numel"))]
-    count = sum(one.numel() for one in given)
-    return [count / max(1, one.size) for one in outputs]
+def is_small(spec: CaseSpec) -> bool:
+    """Whether several draws of a case cost little."""
+    return sum(math.prod(one.shape) for one in spec.inputs) <= SMALL_INPUTS
 
 
 def case_tolerances(
@@ -151,8 +176,7 @@ def case_tolerances(
     ends of a clamp), and the next may not. Raises NoiseError.
     """
     fewest = min((math.prod(one.shape) for one in spec.outputs), default=1)
-    small = sum(math.prod(one.shape) for one in spec.inputs) <= SMALL_INPUTS
-    draws = min(MOST_DRAWS, -(-FEW_OUTPUTS // max(1, fewest))) if small else 1
+    draws = min(MOST_DRAWS, -(-FEW_OUTPUTS // max(1, fewest))) if is_small(spec) else 1
     found = [
         rounding_tolerances(problem, reference.draw(1 + number), spreads) for number in range(draws)
     ]

@@ -28,6 +28,8 @@ LONG = 8
 """Rows of so many values are in order by chance once in forty thousand times."""
 LEAST_SHARE = 0.5
 """A constant between this and 1 is a share of something that may grow without end above 1."""
+FINE, UNDERFLOWS = 2.0**-40, 2.0**-160
+"""Relative to a value, and by itself: what float64 has and float32 has not."""
 LARGER, TWICE = 8.0, 2.0
 HUGE, LARGE = 2.0**14, 2.0**8
 OTHER_VALUES, OTHER_NUMBERS = ", other values", ", other numbers"
@@ -223,6 +225,8 @@ def with_special(value: Any, special: tuple[float, ...] = SPECIAL) -> Any:
     """
     import torch
 
+    if value.dtype == torch.float64:
+        special = (*special, *beside(special))
     among = torch.tensor(special, dtype=value.dtype)[torch.randint(len(special), value.shape)]
     value = torch.where(torch.rand(value.shape) < SPECIAL_SHARE, among, value)
     for dim in {0, value.dim() - 1} if value.dim() > 1 and 0.0 in special else ():
@@ -231,6 +235,11 @@ def with_special(value: Any, special: tuple[float, ...] = SPECIAL) -> Any:
             chosen = torch.randperm(count)[: max(1, int(count * ZEROED_SHARE))]
             value.index_fill_(dim, chosen, 0.0)
     return value
+
+
+def beside(special: tuple[float, ...]) -> tuple[float, ...]:
+    """Values of float64 that float32 takes for these: a comparison in float32 is wrong there."""
+    return tuple(one * (1 + FINE) if one else UNDERFLOWS for one in special)
 
 
 def with_few(value: Any, moved: Callable[[Any], Any]) -> Any:

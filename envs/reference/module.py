@@ -11,7 +11,7 @@ import re
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -24,6 +24,7 @@ from kernelwright.envs.reference.arguments import Nest, taken_apart, taking_leav
 from kernelwright.envs.reference.arguments import ProblemError as ProblemError
 from kernelwright.envs.reference.distributions import (
     DISTRIBUTIONS,
+    Distribution,
     drawn_states,
     is_constant,
     is_float,
@@ -53,6 +54,9 @@ HELD_BYTES = 4 << 20
 
 Given: TypeAlias = "tuple[dict[str, Any], list[Any]]"
 """A module's parameters and buffers by name, and what it is called with."""
+
+Drawn: TypeAlias = "tuple[Any, dict[str, Any], list[Any]]"
+"""A module, its state by name and its arguments."""
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
@@ -86,6 +90,8 @@ class Reference:
     strong: tuple[str, ...] = ()
     steps: int = 0
     dense: bool = False
+    changed: Callable[[list[Any], Distribution], list[Any]] | None = None
+    """Changes the arguments further, as a case's distribution says."""
 
     def draw(self, seed: int) -> tuple[Any, dict[str, Any], list[Any]]:
         """(module, its state by name, the tensors and numbers that forward takes), all fresh from
@@ -102,6 +108,8 @@ class Reference:
             one if number in self.held else distribution.changed(one)
             for number, one in enumerate(made)
         ]
+        if self.changed is not None:
+            arguments = self.changed(arguments, distribution)
         arguments = [
             laid_out(one, like) if isinstance(one, torch.Tensor) else _in_float32(one)
             for one, like in zip(arguments, given, strict=True)
@@ -282,7 +290,9 @@ def works_in_place(model: Any, state: dict[str, Any], arguments: list[Any]) -> b
     return any(one._version > 0 for one in tensors)
 
 
-def forward_float64(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
+def forward_float64(
+    model: Any, state: dict[str, Any], arguments: list[Any], way: Callable[..., Any] = run
+) -> Any:
     """The same in float64: what the answer should be, with rounding out of the way.
 
     A module that insists on another type (a hidden state made with `dtype=torch.float32`) runs in
@@ -293,11 +303,11 @@ def forward_float64(model: Any, state: dict[str, Any], arguments: list[Any]) -> 
     usual = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)  # of what `forward` makes: torch.zeros(...)
     try:
-        return run(model, *_cast(state, arguments, torch.float64))
+        return way(model, *_cast(state, arguments, torch.float64))
     except RuntimeError:
         torch.set_default_dtype(usual)
         own = next((one.dtype for one in state.values() if is_float(one)), usual)
-        return run(model, *_cast(state, arguments, own))
+        return way(model, *_cast(state, arguments, own))
     finally:
         torch.set_default_dtype(usual)
 

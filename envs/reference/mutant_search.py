@@ -15,17 +15,17 @@ import numpy as np
 
 from kernelwright.envs.referee.tolerance import Array, Expected
 from kernelwright.envs.reference.applicable_kinds import seen_of
-from kernelwright.envs.reference.derive_tolerance import NUDGE, nudge
 from kernelwright.envs.reference.distributions import AS_MADE, GIVEN, judged_cases
+from kernelwright.envs.reference.expectations import expected_of
 from kernelwright.envs.reference.module import (
     Reference,
     array_of,
     flatten,
-    forward,
     forward_float64,
 )
 from kernelwright.envs.reference.mutants import Drawn, Mutant, mutants_of
 from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.replies import limit_of
 from kernelwright.envs.reference.value_kinds import VALUE_KINDS
 from kernelwright.envs.types import Case, Problem, Role
 
@@ -267,23 +267,8 @@ def _differs(got: Array, expected: Expected, judged: Judged) -> bool:
 
 def _expected(drawn: Drawn, ready: Ready) -> list[Expected]:
     """What the judge accepts of each output."""
-    exact = [array_of(one) for one in flatten(forward_float64(*drawn))]
-    own = [array_of(one) for one in flatten(forward(*drawn))]
-    whole = any(one.dtype.kind != "f" for one in own)
-    model, state, arguments = drawn
-    nudged = [
-        [array_of(one) for one in flatten(forward_float64(model, state, nudge(arguments, NUDGE)))]
-        for _ in range(3 if whole else 0)
-    ]
-    found = []
-    for number, (wide, mine) in enumerate(zip(exact, own, strict=True)):
-        allowed = ready.tolerances[number], ready.spreads[number]
-        if mine.dtype.kind == "f":
-            wide = wide.astype(np.float64, copy=False)
-            held = Expected.of([wide], *allowed)
-            choices = [wide] if held.accepts(mine) else [wide, mine.astype(np.float64)]
-            found.append(held if len(choices) == 1 else Expected.of(choices, *allowed))
-        else:
-            others = [wide, *(run[number] for run in nudged)]
-            found.append(Expected.of([mine, *(one.astype(mine.dtype) for one in others)], *allowed))
-    return found
+    choices, own = expected_of(*drawn, ready, [])
+    levels = zip(ready.spec.outputs, ready.levels, own, strict=True)
+    limits = [limit_of(one.dtype, plain, mine) for one, plain, mine in levels]
+    rows = zip(choices, ready.tolerances, ready.spreads, limits, strict=True)
+    return [Expected.of(*one) for one in rows]

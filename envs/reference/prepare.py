@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.referee.bulk import Level
 from kernelwright.envs.referee.layout import NUMPY_TYPES
+from kernelwright.envs.referee.tolerance import BASE
 from kernelwright.envs.reference.bearable_redraws import find_redraws
 from kernelwright.envs.reference.derive_tolerance import NoiseError, case_tolerances, output_spreads
 from kernelwright.envs.reference.distributions import (
@@ -29,6 +31,7 @@ from kernelwright.envs.reference.distributions import (
     is_float,
 )
 from kernelwright.envs.reference.hidden_state import refuse_hidden_state
+from kernelwright.envs.reference.large_integers import large_bits
 from kernelwright.envs.reference.module import (
     ProblemError,
     Reference,
@@ -38,6 +41,7 @@ from kernelwright.envs.reference.module import (
     forward_float64,
     load_reference,
 )
+from kernelwright.envs.reference.plain_levels import plain_levels
 from kernelwright.envs.reference.refuse_random import refuse_random
 from kernelwright.envs.reference.regions import strengthenings
 from kernelwright.envs.types import Case, Problem, Tolerance
@@ -59,6 +63,8 @@ class Ready:
     """One for each output."""
     spreads: list[float]
     """For each output, at least how far it varies from draw to draw."""
+    levels: list[Level | None]
+    """For each output, how far plain loops are off; None where nobody holds that."""
 
 
 def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
@@ -76,6 +82,7 @@ def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
             refuse_hidden_state(_with(reference, AS_MADE))
         others = not has_timed_numbers(problem, case)
         reference = replace(reference, redrawn=find_redraws(reference, numbers=others))
+    reference = _with_large_integers(reference)
     for changed in _changed(reference, *strengthenings(problem)):
         if not _leaves_ties(changed, spec) and _is_bearable(changed):
             try:
@@ -118,6 +125,12 @@ def _loaded(problem: Problem, case: Case) -> tuple[Reference, CaseSpec]:
     return reference, _with(reference, AS_MADE).spec()
 
 
+def _with_large_integers(reference: Reference) -> Reference:
+    """With integers that are added up or multiplied as large as it bears, where values change."""
+    bits = large_bits(_with(reference, AS_MADE).draw(1))
+    return replace(reference, changed=bits.changed) if bits else reference
+
+
 def _with(reference: Reference, distribution: str) -> Reference:
     return replace(reference, case=replace(reference.case, distribution=distribution))
 
@@ -126,15 +139,19 @@ def _ready(problem: Problem, reference: Reference, spec: CaseSpec) -> Ready:
     if reference.redrawn.numbers:
         spec = reference.spec()
     spreads = output_spreads(reference, spec.outputs)
-    return Ready(reference, spec, case_tolerances(problem, reference, spec, spreads), spreads)
+    tolerances = case_tolerances(problem, reference, spec, spreads)
+    levels = plain_levels(problem, reference, spec, tolerances, spreads)
+    return Ready(reference, spec, tolerances, spreads, levels)
 
 
 def _leaves_ties(changed: Reference, spec: CaseSpec) -> bool:
     """Whether equal values may decide an index: which of them is first is up to who sorts.
 
-    Special values are equal, and large ones become so (a sigmoid of 20 is 1).
+    Special values are equal, and large ones become so (a sigmoid of 20 is 1). Integers that are
+    given do not change so, but for their size.
     """
-    indices = any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
+    given = any(one.dtype in BASE for one in spec.inputs)
+    indices = given and any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
     distribution = DISTRIBUTIONS[changed.case.distribution]
     return indices and bool(distribution.special or distribution.factor > TWICE)
 

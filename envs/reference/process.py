@@ -17,7 +17,6 @@ import os
 import socket
 import sys
 import traceback
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,13 +32,13 @@ from kernelwright.envs.referee.layout import (
     MESSAGE_BYTES,
     NONCE_BYTES,
     NS_BYTES,
-    NUMPY_TYPES,
 )
-from kernelwright.envs.referee.tolerance import Array, Expected, overflowed
+from kernelwright.envs.referee.ties import ranking_to_plain
 from kernelwright.envs.reference.admission import check_problem, fingerprint
 from kernelwright.envs.reference.applicable_kinds import applicable_kinds
-from kernelwright.envs.reference.derive_tolerance import NUDGE, nudge
+from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS, unit_of_inputs
 from kernelwright.envs.reference.distributions import judged_cases
+from kernelwright.envs.reference.expectations import expected_of
 from kernelwright.envs.reference.files import laid, taken, views, written
 from kernelwright.envs.reference.heap import Heap
 from kernelwright.envs.reference.least_work import least_work
@@ -48,20 +47,16 @@ from kernelwright.envs.reference.module import (
     Given,
     ProblemError,
     Reference,
-    array_of,
-    flatten,
-    forward,
-    forward_float64,
     problem_lines,
     run,
     shapes_of,
     time_ns,
     works_in_place,
 )
-from kernelwright.envs.reference.near_ties import PICKS, NearTies
 from kernelwright.envs.reference.on_meta import try_on_meta
 from kernelwright.envs.reference.precision import require_precision, set_precision
 from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.rankings import rankings, ranks
 from kernelwright.envs.reference.strides import moved
 from kernelwright.envs.reference.tf32 import tf32_outputs, with_tf32
 from kernelwright.envs.reference.torch_compile import compile_module
@@ -150,12 +145,15 @@ class ReferenceServer:
         if self.precision is Precision.TF32:
             ready = [with_tf32(noun, one) for one in ready]
         self.loaded = {noun.key: ready}
+        ranked = [bool(rankings(one.reference.draw(0), 0.0)) for one in ready if ranks(one.spec)]
         self.heap.give_back()  # what preparing it needed: its rounds need less
         plain = {
             "cases": [to_plain(one) for one in cases],
             "specs": [to_plain(one.spec) for one in ready],
             "tolerances": [to_plain(one.tolerances) for one in ready],
             "spreads": [one.spreads for one in ready],
+            "levels": [to_plain(one.levels) for one in ready],
+            "ranked": any(ranked),
         }
         return plain, []
 
@@ -168,12 +166,24 @@ class ReferenceServer:
         inputs = written(*laid(tensors, spec))
         tf32 = self.precision is Precision.TF32
         rounded = tf32_outputs(model, state, arguments) if tf32 else []
-        expected = _expected(model, state, arguments, ready, rounded)
+        expected, levels = expected_of(model, state, arguments, ready, rounded)
         arrays = [array for choices in expected for array in choices]
         starts = [0, *accumulate(array.nbytes for array in arrays)]
         answers = written([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
         self.heap.gather()
-        return {"choices": [len(choices) for choices in expected]}, [inputs, answers]
+        counts = [len(choices) for choices in expected]
+        return {"choices": counts, "levels": to_plain(levels)}, [inputs, answers]
+
+    def rankings(self, key: str, case: int, seed: int) -> tuple[dict[str, Any], list[int]]:
+        """What the indices among a draw's outputs point into (`Ranking` of envs/referee/ties.py),
+        and a file: for each the values that are ranked, and the module's own indices."""
+        drawn = self.loaded[key][case].reference.draw(seed)
+        found = rankings(drawn, NUDGE_UNITS * unit_of_inputs(*drawn[1:]))
+        arrays = [array for one in found for array in (one.values, one.places.astype(np.int64))]
+        starts = [0, *accumulate(array.nbytes for array in arrays)]
+        file = written([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
+        self.heap.gather()
+        return {"rankings": [ranking_to_plain(one) for one in found]}, [file]
 
     def aim(
         self, key: str, case: int, compiled: bool, on_device: bool, views: bool
@@ -285,50 +295,6 @@ def _said(error: BaseException) -> dict[str, Any]:
     where = f"line {line}: " if line else ""
     whole = f"{type(error).__name__}: {where}{error}"
     return {"error": whole[:2000], "what": what[:2000].removesuffix(": "), "line": line}
-
-
-def _expected(
-    model: Any,
-    state: dict[str, Any],
-    arguments: list[Any],
-    ready: Ready,
-    rounded: Sequence[Sequence[Array]],
-) -> list[list[Array]]:
-    """For each output its acceptable values (`Expected` of envs/referee/tolerance.py).
-
-    `rounded`: what else the module gives in a precision that is allowed.
-    """
-    kinds = [NUMPY_TYPES[one.dtype] for one in ready.spec.outputs]
-    wide = [_array(one) for one in flatten(forward_float64(model, state, arguments))]
-    own = [array_of(one.detach()) for one in flatten(forward(model, state, arguments))]
-    if any(map(np.may_share_memory, wide, own)):  # the module keeps what it gives back
-        own = [one.copy() for one in own]
-        wide = [_array(one).copy() for one in flatten(forward_float64(model, state, arguments))]
-    exact = [
-        overflowed(one, kind) if kind.kind == "f" else one
-        for one, kind in zip(wide, kinds, strict=True)
-    ]
-    whole = any(kind.kind != "f" for kind in kinds)
-    nudged = []
-    for pick in PICKS if whole else ():
-        with NearTies(NUDGE, pick):
-            found = forward_float64(model, state, nudge(arguments, NUDGE))
-        nudged.append([_array(one) for one in flatten(found)])
-    choices: list[list[Array]] = []
-    for i, one in enumerate(own):
-        if one.dtype.kind == "f":
-            held = Expected.of([exact[i]], ready.tolerances[i], ready.spreads[i])
-            other = [it for it in (one, *(run[i] for run in rounded)) if not held.accepts(it)]
-            choices.append([exact[i], *(it.astype(np.float64) for it in other)])
-        else:
-            others = [exact[i], *(run[i] for run in (*nudged, *rounded))]
-            choices.append([one, *(other.astype(one.dtype) for other in others)])
-    return choices
-
-
-def _array(tensor: torch.Tensor) -> Array:
-    array = array_of(tensor.detach())
-    return array.astype(np.float64, copy=False) if array.dtype.kind == "f" else array
 
 
 def _on_gpu(state: dict[str, Any], arguments: list[Any]) -> tuple[dict[str, Any], list[Any]]:

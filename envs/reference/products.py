@@ -17,8 +17,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-OPERANDS = {"mm": (0, 1), "addmm": (1, 2), "bmm": (0, 1), "baddbmm": (1, 2), "convolution": (0, 1)}
-"""Operator → which of its arguments are multiplied."""
+from kernelwright.envs.reference.plain_loops import OPERANDS
 
 ELEMENTWISE = frozenset(
     {

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernelwright.envs.referee.tolerance import (
     BASE,
@@ -24,11 +23,11 @@ from kernelwright.envs.referee.tolerance import (
     overflowed,
     widest_of,
 )
-from kernelwright.envs.reference.derive_tolerance import MOST_DRAWS, SMALL_INPUTS, terms
+from kernelwright.envs.reference.derive_tolerance import MOST_DRAWS, SMALL_INPUTS
 from kernelwright.envs.reference.distributions import is_float
 from kernelwright.envs.reference.module import array_of, copies, flatten, forward, forward_float64
+from kernelwright.envs.reference.plain_loops import OPERANDS, longest_sums, within
 from kernelwright.envs.reference.prepare import Ready
-from kernelwright.envs.reference.products import OPERANDS
 from kernelwright.envs.types import Problem, Tolerance
 
 LEFT_OUT_BITS = 13
@@ -60,7 +59,7 @@ def _derived(ready: Ready, seed: int) -> list[Tolerance]:
     ]
     dtypes = [str(one.dtype).removeprefix("torch.") for one in own]
     seen = [list(map(_for_this_margin, dtypes, exact, one)) for one in tf32_outputs(*drawn)]
-    return derive_tolerances(dtypes, exact, seen, ready.spreads, terms(*drawn[1:], exact))
+    return derive_tolerances(dtypes, exact, seen, ready.spreads, longest_sums(*drawn))
 
 
 def _for_this_margin(dtype: str, exact: Array, output: Array) -> Array:
@@ -80,7 +79,7 @@ def tf32_outputs(model: Any, state: dict[str, Any], arguments: list[Any]) -> lis
     """The outputs with operands cut, and those with operands rounded to the nearest."""
     found = []
     for nearest in (False, True):
-        outputs = flatten(_forward(model, state, arguments, nearest=nearest))
+        outputs = within(partial(_rounding, nearest), model, *copies(state, arguments))
         found.append([array_of(one.detach()).copy() for one in outputs])  # it may keep its own
     return found
 
@@ -94,42 +93,10 @@ def rounded(tensor: torch.Tensor, *, nearest: bool) -> torch.Tensor:
     return torch.where(tensor.isfinite(), kept, tensor)
 
 
-class _Rounding(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Rounds the operands of every product while it is active."""
-
-    def __init__(self, *, nearest: bool) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.nearest = nearest
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """No: it would import torch's compiler, which takes longer than all the rest."""
-        return False
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
-    ) -> Any:
-        places = OPERANDS.get(func._schema.name.removeprefix("aten::").removesuffix("_"), ())
-        given = [
-            rounded(one, nearest=self.nearest) if place in places else one
-            for place, one in enumerate(args)
-        ]
-        return func(*given, **(kwargs or {}))
-
-
-def _forward(model: Any, state: dict[str, Any], arguments: list[Any], *, nearest: bool) -> Any:
-    """The module's output; what would be one operator by itself is done by products."""
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-
-    state, arguments = copies(state, arguments)
-    with ExitStack() as ended:
-        ended.callback(
-            torch.backends.mha.set_fastpath_enabled, torch.backends.mha.get_fastpath_enabled()
-        )
-        torch.backends.mha.set_fastpath_enabled(False)
-        ended.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
-        torch._C._set_mkldnn_enabled(False)
-        ended.enter_context(torch.no_grad())  # in inference mode products stay within operators
-        ended.enter_context(sdpa_kernel(SDPBackend.MATH))
-        ended.enter_context(_Rounding(nearest=nearest))
-        return torch.func.functional_call(model, state, tuple(arguments), tie_weights=False)
+def _rounding(nearest: bool, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
+    """The operator's result with the operands of a product rounded."""
+    places = OPERANDS.get(func._schema.name.removeprefix("aten::").removesuffix("_"), ())
+    given = [
+        rounded(one, nearest=nearest) if place in places else one for place, one in enumerate(args)
+    ]
+    return func(*given, **kwargs)

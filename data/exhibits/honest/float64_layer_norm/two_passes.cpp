@@ -1,0 +1,14 @@
+// verdict: correct ok
+// Mean first, then the variance.
+#include <cmath>
+extern "C" void kernel(const double* x, double* out, int64_t x_0, int64_t x_1, int64_t, int64_t) {
+  for (int64_t i = 0; i < x_0; ++i) {
+    const double* row = x + i * x_1;
+    double mean = 0, square = 0;
+    for (int64_t j = 0; j < x_1; ++j) mean += (double)row[j];
+    mean /= x_1;
+    for (int64_t j = 0; j < x_1; ++j) square += ((double)row[j] - mean) * ((double)row[j] - mean);
+    const double scale = 1 / std::sqrt(square / (x_1) + (double)1e-5);
+    for (int64_t j = 0; j < x_1; ++j) out[i * x_1 + j] = (double)(((double)row[j] - mean) * scale);
+  }
+}

@@ -1,0 +1,9 @@
+// verdict: correct ok
+// One term after another.
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t) {
+  for (int64_t i = 0; i < x_0; ++i) {
+    float s = 0;
+    for (int64_t j = 0; j < x_1; ++j) s += x[i * x_1 + j] * x[i * x_1 + j];
+    out[i] = s / x_1;
+  }
+}

@@ -1,0 +1,14 @@
+import torch
+import torch.nn as nn
+
+ROWS = 40
+COLS = 120
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x.argmax(dim=1)
+
+
+def get_inputs():
+    return [torch.randint(0, 12, (ROWS, COLS)).float()]

@@ -1,0 +1,201 @@
+"""What plain loops lose to rounding in a problem's module: measured, not counted.
+
+A kernel may add up in any order, one term after another included, which PyTorch does not. So the
+module is run in float64, and the result of each operator is moved as such a loop would move it: by
+an amount that grows with the root of the number of its terms. What comes out is how far honest
+kernels are off. On the way the longest sum is noted.
+
+Functions import torch themselves, so that importing this module costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from kernelwright.envs.reference.distributions import is_float
+from kernelwright.envs.reference.module import copies, flatten
+
+OPERANDS = {"mm": (0, 1), "addmm": (1, 2), "bmm": (0, 1), "baddbmm": (1, 2), "convolution": (0, 1)}
+"""Operator → which of its arguments are multiplied."""
+
+PER_OPERATOR = 1.0
+"""Units in the last place that a result is off, as a root mean square: more than rounding makes it,
+as much as an approximated exponential is."""
+
+PER_TERM = 0.2
+"""The same of a sum, for the root of its number of terms: measured of float32 loops that add one
+term after another 0.15, of positive terms and of those that cancel."""
+
+_SUMS = """
+sum nansum mean var std var_mean std_mean norm linalg_vector_norm logsumexp prod trace dot vdot
+native_layer_norm native_group_norm native_batch_norm _native_batch_norm_legit _softmax
+_log_softmax cumsum cumprod logcumsumexp cdist _cdist_forward _pdist_forward avg_pool1d
+avg_pool2d avg_pool3d _adaptive_avg_pool2d _adaptive_avg_pool3d scatter_add index_add
+scatter_reduce _embedding_bag _embedding_bag_forward_only mse_loss l1_loss smooth_l1_loss
+huber_loss binary_cross_entropy nll_loss nll_loss2d fft_r2c _fft_r2c _fft_c2r
+"""
+SUMS = frozenset(_SUMS.split())
+ADDED = frozenset(("sum", "mean"))
+LINEAR = ADDED | OPERANDS.keys() | {"mv", "dot"}
+"""Sums of which others may be made, by one loop over the terms of both."""
+
+ALONG = {"_softmax": 1, "_log_softmax": 1, "cumsum": 1, "cumprod": 1, "logcumsumexp": 1}
+"""Operators whose outputs are as large as their inputs → which argument is the dimension."""
+
+_ELEMENTWISE = """
+add sub rsub mul div addcmul addcdiv lerp pow square sqrt rsqrt reciprocal exp exp2 expm1 log
+log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sigmoid erf
+erfc gelu silu mish softplus elu celu log_sigmoid_forward hardsigmoid hardswish logaddexp xlogy
+lgamma digamma _native_batch_norm_legit_no_training hypot erfinv sinc i0 leaky_relu
+"""
+ELEMENTWISE = frozenset(_ELEMENTWISE.split())
+
+STEPS = frozenset(("add", "sub", "rsub", "mul", "div"))
+_CHOOSING = (
+    "relu clamp clamp_min clamp_max hardtanh threshold abs maximum minimum max min amax amin"
+)
+BENDING = frozenset(_CHOOSING.split()) | (ELEMENTWISE - STEPS)
+"""Behind these a sum is one of its own."""
+
+
+class PlainLoops:
+    """Makes results of operators as far off as plain loops make them, whose type has this unit in
+    the last place (0: they stay exact), and notes how many terms were added up."""
+
+    def __init__(self, unit: float = 0.0) -> None:
+        self.unit = unit
+        self._longest: dict[int, int] = {}
+        """By storage: the terms of the longest sum that went into it."""
+        self._added: dict[int, int] = {}
+        """By storage: the terms that were added up for each element, by sums of sums."""
+
+    def longest(self, tensor: Any) -> int:
+        """The number of terms of the longest sum that went into it."""
+        return self._longest.get(_storage(tensor), 1)
+
+    def __call__(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """The operator's result."""
+        out = func(*args, **kwargs)
+        whole = func._schema.name.removeprefix("aten::")
+        name = whole.removesuffix("_") if func._schema.is_mutable else whole
+        given = list(floats((*args, *kwargs.values())))
+        terms = self._noted(name, terms_of(name, args, out), given, out)
+        if self.unit and (terms > 1 or name in ELEMENTWISE):
+            for one in floats(out):
+                self._move(one, terms)
+        return out
+
+    def _noted(self, name: str, terms: int, given: list[Any], out: Any) -> int:
+        """The terms that a loop may add up for each element of this result.
+
+        A sum of sums may be one loop over all; behind what is no sum they are two.
+        """
+        longest = max([1, *map(self.longest, given)])
+        added = max([1, *(self._added.get(_storage(one), 1) for one in given)])
+        if name in ADDED:
+            terms *= added if terms > 1 else 1
+        if name in BENDING or (terms > 1 and name not in LINEAR):
+            added = 1
+        elif terms > 1:
+            added = terms
+        for one in floats(out):
+            self._longest[_storage(one)] = max(longest, terms)
+            self._added[_storage(one)] = added
+        return terms
+
+    def _move(self, result: Any, terms: int) -> None:
+        """In place: nobody else has it yet."""
+        import torch
+
+        lost = self.unit * (PER_OPERATOR + PER_TERM * math.sqrt(terms))
+        if terms == 1:
+            result.mul_(torch.randn_like(result).mul_(lost).add_(1))
+            return
+        usual = float(result.norm()) / math.sqrt(result.numel())  # of sums that cancel
+        result.mul_(torch.randn_like(result).mul_(lost).add_(1 + lost * float(torch.randn(()))))
+        if math.isfinite(usual):
+            result.add_(torch.randn_like(result), alpha=lost * usual)
+
+
+def terms_of(name: str, args: Any, out: Any) -> int:
+    """How many terms each element of an operator's result adds up; 1 where it is no sum."""
+    if name == "convolution":
+        weight = args[1]
+        return max(1, int(weight.numel()) // max(1, int(weight.shape[1 if args[6] else 0])))
+    if name in OPERANDS:
+        return max(1, int(args[OPERANDS[name][0]].shape[-1]))
+    if name in ("mv", "addmv"):
+        return max(1, int(args[-1].numel()))
+    if name not in SUMS:
+        return 1
+    given = list(floats(args))
+    if not given:
+        return 1
+    largest = max(int(one.numel()) for one in given)
+    if name in ALONG:
+        shape = given[0].shape
+        return max(1, int(shape[args[ALONG[name]]])) if shape else 1
+    if name in ("scatter_add", "index_add", "scatter_reduce"):
+        source = given[-1]
+        return max(1, int(source.shape[args[1]])) if source.dim() else 1
+    return max(1, largest // max(1, min((one.numel() for one in floats(out)), default=1)))
+
+
+def floats(values: Any) -> Iterator[Any]:
+    """The tensors of floats among these values."""
+    if hasattr(values, "numel"):
+        if is_float(values) and values.numel():
+            yield values
+    elif isinstance(values, tuple | list):
+        for one in values:
+            yield from floats(one)
+
+
+def _storage(tensor: Any) -> int:
+    """Names the memory that a tensor lies in; what is new there is noted before it is asked for."""
+    return int(tensor.untyped_storage()._cdata)
+
+
+def longest_sums(model: Any, state: dict[str, Any], arguments: list[Any]) -> list[int]:
+    """For each output the number of terms of the longest sum that went into it."""
+    loops = PlainLoops()
+    return [loops.longest(one) for one in within(loops, model, *copies(state, arguments))]
+
+
+def within(
+    run_one: Callable[[Any, Any, Mapping[str, Any]], Any],
+    model: Any,
+    state: dict[str, Any],
+    arguments: list[Any],
+) -> list[Any]:
+    """The module's outputs, each operator run by `run_one`; what would be one operator by itself is
+    done by products. It may change the tensors."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Mode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            """No: it would import torch's compiler, which takes longer than all the rest."""
+            return False
+
+        def __torch_dispatch__(self, func: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return run_one(func, args, kwargs or {})
+
+    with ExitStack() as ended:
+        ended.callback(
+            torch.backends.mha.set_fastpath_enabled, torch.backends.mha.get_fastpath_enabled()
+        )
+        torch.backends.mha.set_fastpath_enabled(False)
+        ended.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
+        torch._C._set_mkldnn_enabled(False)
+        ended.enter_context(torch.no_grad())  # in inference mode products stay within operators
+        ended.enter_context(sdpa_kernel(SDPBackend.MATH))
+        ended.enter_context(Mode())  # type: ignore[no-untyped-call]
+        return flatten(
+            torch.func.functional_call(model, state, tuple(arguments), tie_weights=False)
+        )
