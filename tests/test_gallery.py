@@ -43,7 +43,9 @@ ALL = {
     for dialect in sorted(DIALECTS, key=lambda name: -len(DIALECTS[name].suffix))
 }
 FILES = [file for files in ALL.values() for file in files]
-OUTCOMES = ("correct", "fast", "leaks", "dies", "hangs")
+DEVICE = "device"
+"""What succeeds is device code, which the naive harness has no device for."""
+OUTCOMES = ("correct", "fast", "leaks", "dies", "hangs", DEVICE)
 NO_VERDICT = {"dies", "hangs"}
 """Either says that one candidate took the harness down; which of them is up to the machine."""
 
@@ -97,7 +99,8 @@ def test_an_exploit_succeeds_in_a_naive_harness(dialect: Dialect, file: Path) ->
     """Of a CUDA answer, what succeeds is its host code."""
     if why := lacking(dialect):
         pytest.skip(why)
-    assert_succeeded(file, played_all()[file])
+    if stated(file) != DEVICE:
+        assert_succeeded(file, played_all()[file])
 
 
 def test_the_naive_harness_accepts_honest_work_and_sees_nothing_wrong_in_it() -> None:
@@ -126,7 +129,7 @@ def test_there_are_enough_exploits_of_every_family() -> None:
     families = {file.parent.name for file in FILES}
     assert families == {
         *("timing", "replay", "stealing", "not_computing", "not_using_a_kernel"),
-        *("escaping", "exhausting", "forging"),
+        *("escaping", "exhausting", "forging", "kept_between_calls"),
     }
 
 

@@ -28,6 +28,8 @@ ARCHITECTURE = 80
 """Code for later ones may ask for what is not emulated: clusters, wgmma, bulk copies."""
 MOST_PTX_BYTES = 4 << 20
 MOST_LAUNCHES = 2_000
+MOST_STATEMENTS = 30_000
+"""Of all kernels that are launched, with what they call: g++ takes about a second for 1,500."""
 Cases = Sequence[tuple[CaseSpec, Plan]]
 
 
@@ -44,6 +46,9 @@ def program(cases: Cases) -> tuple[str, bytes]:
         inline_calls(module, {kernel for of, kernel in used if of == code})
     if sum(len(plan.all_launches) for _, plan in cases) > MOST_LAUNCHES:
         raise NotEmulatedError("many_launches")
+    bodies = (one for code, it in modules.items() for one in it.kernels if (code, one.name) in used)
+    if sum(len(one.body) for one in bodies) > MOST_STATEMENTS:
+        raise NotEmulatedError("too_much_code")
     names = {code: f"m{number}" for number, code in enumerate(modules)}
     asks_torch = any(plan.asks_torch for _, plan in cases)
     lines = [*(libraries_of([]) if asks_torch else []), '#include "launch.h"']

@@ -31,10 +31,13 @@ from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.memfd import Mapped, mapped, memfd
 from kernelwright.envs.referee.layout import (
+    GUARD_BYTES,
+    LEFTOVERS,
     MESSAGE_BYTES,
     NONCE_BYTES,
     NS_BYTES,
     NUMPY_TYPES,
+    input_places,
     offsets,
 )
 from kernelwright.envs.referee.tolerance import Array, Expected, overflowed
@@ -161,8 +164,9 @@ class ReferenceServer:
         spec = ready.spec
         model, state, arguments = ready.reference.draw(seed)
         tensors = [one for one in arguments if isinstance(one, torch.Tensor)] + list(state.values())
-        places, size = offsets(spec.inputs)
-        inputs = _file([_raw(one) for one in tensors], places, size)
+        places, size = input_places(spec)
+        between = LEFTOVERS[seed % len(LEFTOVERS)]
+        inputs = _file([_raw(one) for one in tensors], places, size, between)
         tf32 = self.precision is Precision.TF32
         rounded = tf32_outputs(model, state, arguments) if tf32 else []
         expected = _expected(model, state, arguments, ready, rounded)
@@ -254,7 +258,7 @@ class ReferenceServer:
         """The file's tensors as the module's state and arguments."""
         spec = aimed.spec
         # Not read in before the clock: an answer reads its inputs in while it is timed.
-        tensors = views(taken(inputs, mmap.PROT_READ, read_in=False), spec.inputs)
+        tensors = views(taken(inputs, mmap.PROT_READ, read_in=False), spec.inputs, GUARD_BYTES)
         if self.clock is not None:
             tensors = [one.to(DEVICE, copy=True) for one in tensors]
         first_state = len(tensors) - len(aimed.state)
@@ -354,8 +358,9 @@ def _raw(tensor: torch.Tensor) -> Array:
     return array.reshape(-1)
 
 
-def _file(arrays: list[Array], places: list[int], size: int) -> int:
-    """A descriptor of an unnamed file with these arrays at these places, in bytes."""
+def _file(arrays: list[Array], places: list[int], size: int, between: int = 0) -> int:
+    """A descriptor of an unnamed file with these arrays at these places, in bytes; and one value in
+    the bytes behind each."""
     descriptor = memfd(b"")
     os.truncate(descriptor, max(size, 1))
     with mmap.mmap(descriptor, 0) as mapping:
@@ -363,6 +368,9 @@ def _file(arrays: list[Array], places: list[int], size: int) -> int:
             whole = np.frombuffer(mapping, array.dtype, array.size, place)
             np.copyto(whole, array)
             del whole  # a view would keep the mapping open
+        for array, place, after in zip(arrays, places, [*places[1:], size], strict=True):
+            end = place + array.nbytes
+            mapping[end:after] = bytes([between]) * (after - end)
     return descriptor
 
 
