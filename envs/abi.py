@@ -179,7 +179,8 @@ def signature(spec: CaseSpec, abi: NativeAbi) -> str:
 def glue(spec: CaseSpec, abi: NativeAbi) -> str:
     """C++ that unpacks (pointers, sizes, scalars) and calls `kernel`, for CUDA with a stream.
 
-    It includes the candidate, so a kernel with other arguments is a compile error that names both
+    It includes the candidate, once: one that includes itself, twice, would be read until the
+    compiler's time is up. A kernel with other arguments is a compile error that names both
     declarations, not a crash.
     """
     names = [row[0] for row in parameters(spec, abi)]
@@ -191,7 +192,7 @@ def glue(spec: CaseSpec, abi: NativeAbi) -> str:
     calls += [f"({c_type}){name}" for c_type, name in abi.last]
     rest = "".join(f", void* {name}" for _, name in abi.last)
     return (
-        f'#include <stdint.h>\n#include "{abi.file}"\n'
+        f'#include <stdint.h>\n#import "{abi.file}"\n'
         f'{signature(spec, abi)};\nextern "C" void kernelwright_call(void* const* pointers, '
         f"const int64_t* sizes, const double* scalars{rest}) {{\n"
         f"  kernel({', '.join(calls)});\n}}\n"

@@ -25,7 +25,7 @@ from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
 from kernelwright.envs.replay import client
 from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
 from kernelwright.envs.replay.client import GpuCandidate
-from kernelwright.envs.replay.plan import First, GpuReplay, Kernel, Plan, packed
+from kernelwright.envs.replay.plan import First, GpuReplay, Kernel, Plan, Result, packed
 from kernelwright.envs.replay.steps import Copy, Fill, Launch, Place, Step
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, nvcc_path
@@ -212,18 +212,20 @@ def test_the_first_call_is_played_once_and_later_ones_find_what_it_left(bench: B
 
 def test_a_result_that_the_second_call_changes_is_wrong_on_a_device(bench: Bench) -> None:
     kept, size = Place(tensor="new.0", offset=0), bench.loaded.specs[0].outputs[0].size_bytes
-    first = First(steps=[filled(kept, 3, size)], outputs=[kept])
+    copied = Place(tensor="result.0", offset=0)
+    three = filled(kept, 3, size)
     plan = Plan(
         steps=[filled(kept, 4, size)],
-        buffers={"new.0": size},
+        buffers={"new.0": size, "result.0": size},
         outputs=[kept],
-        first=first,
+        first=First(steps=[three, Copy(source=kept, to=copied, bytes=size)], outputs=[kept]),
+        results=[Result(at=kept, copied=copied, bytes=size)],
         kernels=[],
     )
     with pytest.raises(CandidateFailedError) as error:
         rounds_of(plan, bench, 2)
     assert (error.value.verdict, error.value.reason) == (Verdict.WRONG, "result_reused")
-    same = plan.model_copy(update={"steps": first.steps})
+    same = plan.model_copy(update={"steps": [three]})
     assert rounds_of(same, bench, 3) == [3.0, 3.0, 3.0]
 
 

@@ -18,6 +18,7 @@ from kernelwright.envs.referee.layout import (
     GUARD_BYTES,
     NUMPY_TYPES,
     POISON,
+    input_places,
     native_layout,
     offsets,
     output_file_bytes,
@@ -90,7 +91,7 @@ def test_cpp_reads_the_layout_that_python_wrote(in_cpp: ctypes.CDLL, spec: CaseS
     counts, words = (ctypes.c_int64 * 4)(), (ctypes.c_int64 * (len(wrote) // 8))()
     scalars = (ctypes.c_double * (len(spec.scalars) + 1))()
     in_cpp.understood(ctypes.create_string_buffer(wrote), counts, words, scalars)
-    inputs, outputs = offsets(spec.inputs)[0], offsets(spec.outputs, GUARD_BYTES)[0]
+    inputs, outputs = input_places(spec)[0], offsets(spec.outputs, GUARD_BYTES)[0]
     assert list(counts) == [len(inputs), len(outputs), len(spec.sizes), len(spec.scalars)]
     assert words[: sum(counts[:3])] == [*inputs, *outputs, *spec.sizes]
     assert scalars[: len(spec.scalars)] == [float(value) for _, value in spec.scalars]
@@ -101,7 +102,7 @@ def test_the_layout_for_python_names_every_argument_once_and_says_the_same_place
     spec: CaseSpec,
 ) -> None:
     plain = json.loads(python_layout(spec))
-    assert [one["offset"] for one in plain["inputs"]] == offsets(spec.inputs)[0]
+    assert [one["offset"] for one in plain["inputs"]] == input_places(spec)[0]
     assert [one["offset"] for one in plain["outputs"]] == offsets(spec.outputs, GUARD_BYTES)[0]
     kinds = [(one["dtype"], tuple(one["shape"])) for one in plain["inputs"] + plain["outputs"]]
     assert kinds == [(one.dtype, one.shape) for one in spec.tensors]

@@ -11,7 +11,7 @@ from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.memfd import memfd
-from kernelwright.envs.referee.layout import offsets
+from kernelwright.envs.referee.layout import input_places
 from kernelwright.envs.sandbox.limits import BUILD_LIMITS
 from kernelwright.envs.sandbox.rootfs import native
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
@@ -39,7 +39,7 @@ def test_nothing_of_a_candidate_lives_once_it_is_closed() -> None:
     candidate = Candidate(problem_key="", dialect="cpp", source=SLOW_TO_DIE)
     built = DIALECTS["cpp"].build(candidate, [SPEC], sandboxes)
     assert isinstance(built, Built)
-    inputs = memfd(bytes(offsets(SPEC.inputs)[1]))
+    inputs = memfd(bytes(input_places(SPEC)[1]))
     player = SandboxedCandidate(built, sandboxes, 20.0)
     player.ready()
     player.prime(SPEC)

@@ -17,7 +17,10 @@ from kernelwright.envs.dialects.base import (
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.types import Candidate, Evaluation
 
-FLAGS = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs")
+FLAGS = (
+    *("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs"),
+    "-Wno-deprecated",  # of the glue
+)
 """No -ffast-math: it would change what NaN and infinity mean behind the candidate's back."""
 
 LIBRARIES = ("-Wl,--as-needed", "-lgomp")

@@ -120,7 +120,9 @@ def compiled(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> BuildResult |
         return None
     return compile_once(
         sandboxes.of(Runtime.NATIVE),
-        nvcc.command(compiler, ["-std=c++17"], [f"{STEM}.cu", nvcc.RUNTIME]),
+        nvcc.command(
+            compiler, ["-std=c++17", "-Xcompiler", "-Wno-deprecated"], [f"{STEM}.cu", nvcc.RUNTIME]
+        ),
         {
             ABI.file: source,
             f"{STEM}.cu": glue(spec, ABI),

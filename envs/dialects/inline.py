@@ -221,7 +221,8 @@ def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
         left_out=addresses.left_out,
         refused=addresses.refused,
     )
-    return last_call(plan, _Steps.validate_python(steps), found.record)
+    sizes_bytes = [one.size_bytes for one in spec.outputs]
+    return last_call(plan, _Steps.validate_python(steps), found.record, sizes_bytes)
 
 
 def record(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> list[Extension] | Evaluation:

@@ -146,15 +146,16 @@ def traced(
         found = _Traced.model_validate_json(made.artefact)
         if len(found.plans) != len(specs):
             raise ValueError(f"{len(found.plans)} plans for {len(specs)} cases")
-        plans = [_plan(one, found.kernels) for one in found.plans]
+        rows = zip(found.plans, specs, strict=True)
+        plans = [_plan(one, spec, found.kernels) for one, spec in rows]
     except Exception as error:  # noqa: BLE001  the named boundary: an answer could write all of it
         return misused(error)
     return refused(candidate, plans) or plans
 
 
-def _plan(one: _Steps, kernels: list[Kernel]) -> Plan:
+def _plan(one: _Steps, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
     plan = Plan(steps=[], buffers=one.buffers, constants=one.constants, kernels=kernels)
-    return last_call(plan, one.steps, one.record)
+    return last_call(plan, one.steps, one.record, [it.size_bytes for it in spec.outputs])
 
 
 def trace(

@@ -15,7 +15,10 @@ from kernelwright.envs.abi import ITEM_BYTES, CaseSpec, TensorSpec
 
 ALIGNMENT_BYTES = 64
 GUARD_BYTES = 4096
-"""Poisoned bytes after each output: a kernel that writes past its output is found out."""
+"""Bytes after each tensor. After an output they are poisoned: a kernel that writes past it is found
+out. After an input they are one of `LEFTOVERS`: one that reads past it computes with that."""
+LEFTOVERS = (0xFF, 0x7F, 0xC7)
+"""In floats no number, a large one, a small one; which it is depends on the round."""
 
 POISON = 0xFF
 """Every byte of the outputs before a round. As floats it is NaN, which never compares equal."""
@@ -68,13 +71,18 @@ def offsets(tensors: Sequence[TensorSpec], guard_bytes: int = 0) -> tuple[list[i
     return places, max(at, ALIGNMENT_BYTES)
 
 
+def input_places(spec: CaseSpec) -> tuple[list[int], int]:
+    """(offset of each input, size of their file), in bytes."""
+    return offsets(spec.inputs, GUARD_BYTES)
+
+
 def output_file_bytes(spec: CaseSpec) -> int:
     return offsets(spec.outputs, GUARD_BYTES)[1]
 
 
 def native_layout(spec: CaseSpec) -> bytes:
     """Counts, offsets, sizes, scalars, as native/player.h reads them."""
-    inputs, outputs = offsets(spec.inputs)[0], offsets(spec.outputs, GUARD_BYTES)[0]
+    inputs, outputs = input_places(spec)[0], offsets(spec.outputs, GUARD_BYTES)[0]
     scalars = [float(value) for _, value in spec.scalars]
     words = [len(inputs), len(outputs), len(spec.sizes), len(scalars)]
     words += [*inputs, *outputs, *spec.sizes]
@@ -84,8 +92,8 @@ def native_layout(spec: CaseSpec) -> bytes:
 def python_layout(spec: CaseSpec) -> bytes:
     """The same as JSON, with names and types, as guest/rounds.py reads it."""
 
-    def places(tensors: Sequence[TensorSpec], guard_bytes: int) -> list[dict[str, Any]]:
-        starts = offsets(tensors, guard_bytes)[0]
+    def places(tensors: Sequence[TensorSpec]) -> list[dict[str, Any]]:
+        starts = offsets(tensors, GUARD_BYTES)[0]
         return [
             {"dtype": one.dtype, "shape": one.shape, "offset": start, **_laid(one)}
             for one, start in zip(tensors, starts, strict=True)
@@ -93,8 +101,8 @@ def python_layout(spec: CaseSpec) -> bytes:
 
     plain = {
         "names": [one.name for one in spec.inputs],
-        "inputs": places(spec.inputs, 0),
-        "outputs": places(spec.outputs, GUARD_BYTES),
+        "inputs": places(spec.inputs),
+        "outputs": places(spec.outputs),
         **_called(spec),
         "state": spec.state,
         "fills": spec.fills or [None] * len(spec.state),

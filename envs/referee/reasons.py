@@ -28,7 +28,7 @@ WORDS: dict[Side, dict[str, str]] = {
         "mismatch": "an output is not what the module computes",
         "out_of_bounds": "it wrote outside its outputs",
         "inputs_changed": "it changed its inputs",
-        "result_reused": "its second call changed what the first had given back",
+        "result_reused": "a later call changed what the first had given back",
         "other_parameters": "it has no parameter for one of the module's",
         "forward_raised": "forward raised an exception",
         "not_a_tensor": "forward returned something that is no tensor",

@@ -14,7 +14,7 @@ import numpy as np
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.memfd import Mapped, mapped, memfd
-from kernelwright.envs.referee.layout import offsets
+from kernelwright.envs.referee.layout import input_places, offsets
 from kernelwright.envs.referee.tolerance import Array
 from kernelwright.envs.reference.strides import whole
 
@@ -48,8 +48,8 @@ def _view(mapping: Mapped, one: TensorSpec, place: int) -> Any:
 def laid(tensors: list[Any], spec: CaseSpec) -> tuple[list[Array], list[int], int]:
     """(what lies in the file of inputs, where, how long that is): each tensor without its gaps, and
     the storage of each view behind them."""
-    places, size = offsets(spec.inputs)
-    arrays, dense = [_raw(one) for one in tensors], offsets(spec.contiguous().inputs)[0]
+    places, size = input_places(spec)
+    arrays, dense = [_raw(one) for one in tensors], input_places(spec.contiguous())[0]
     for tensor, one, place in zip(tensors, spec.inputs, places, strict=True):
         if one.strides is not None:
             arrays.append(_raw(whole(tensor)[: one.elements]))
@@ -66,8 +66,9 @@ def _raw(tensor: Any) -> Array:
     return array.reshape(-1)
 
 
-def written(arrays: list[Array], places: list[int], size: int) -> int:
-    """A descriptor of an unnamed file with these arrays at these places, in bytes."""
+def written(arrays: list[Array], places: list[int], size: int, between: int = 0) -> int:
+    """A descriptor of an unnamed file with these arrays at these places, in bytes, the places in
+    ascending order; and one value in the bytes behind each."""
     descriptor = memfd(b"")
     os.truncate(descriptor, max(size, 1))
     with mmap.mmap(descriptor, 0) as mapping:
@@ -75,6 +76,9 @@ def written(arrays: list[Array], places: list[int], size: int) -> int:
             whole = np.frombuffer(mapping, array.dtype, array.size, place)
             np.copyto(whole, array)
             del whole  # a view would keep the mapping open
+        for array, place, after in zip(arrays, places, [*places[1:], size], strict=True):
+            end = place + array.nbytes
+            mapping[end:after] = bytes([between]) * (after - end)
     return descriptor
 
 

@@ -29,6 +29,8 @@ import torch
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.referee.layout import (
+    GUARD_BYTES,
+    LEFTOVERS,
     MESSAGE_BYTES,
     NONCE_BYTES,
     NS_BYTES,
@@ -163,7 +165,7 @@ class ReferenceServer:
         spec = ready.spec
         model, state, arguments = ready.reference.draw(seed)
         tensors = [one for one in arguments if isinstance(one, torch.Tensor)] + list(state.values())
-        inputs = written(*laid(tensors, spec))
+        inputs = written(*laid(tensors, spec), LEFTOVERS[seed % len(LEFTOVERS)])
         tf32 = self.precision is Precision.TF32
         rounded = tf32_outputs(model, state, arguments) if tf32 else []
         expected, levels = expected_of(model, state, arguments, ready, rounded)
@@ -269,7 +271,7 @@ class ReferenceServer:
         """The file's tensors as the module's state and arguments."""
         spec = aimed.spec
         # Not read in before the clock: an answer reads its inputs in while it is timed.
-        tensors = views(taken(inputs, mmap.PROT_READ, read_in=False), spec.inputs)
+        tensors = views(taken(inputs, mmap.PROT_READ, read_in=False), spec.inputs, GUARD_BYTES)
         if self.clock is not None:
             tensors = [moved(one, DEVICE) for one in tensors]
         first_state = len(tensors) - len(aimed.state)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated
 
 from pydantic import Field
 
-from kernelwright.envs.replay.plan import CALLS, First, Plan, tensors_of
+from kernelwright.envs.replay.plan import CALLS, First, Plan, Result, tensors_of
 from kernelwright.envs.replay.steps import MOST_STEPS, Copy, Name, Place, Said, Step, Strict
 
 _OWN = re.compile(r'"((?:new|host)\.\d+)"')
@@ -40,47 +41,68 @@ class Record(Strict):
     tuned: bool = False
 
 
-def last_call(plan: Plan, steps: list[Step], record: Record) -> Plan:
+def last_call(
+    plan: Plan, steps: list[Step], record: Record, sizes_bytes: Sequence[int] = ()
+) -> Plan:
     """The plan of the last call, of which `plan` has all but the steps: those are of all calls.
 
     It has a first call where that does something else, or leaves something that the last needs;
     where the second, at the same places as the last, does something else than the last, the first
-    two are its first. Raises ValueError where a call has more steps than a plan may have.
+    two are its first. `sizes_bytes` are those of the results, which are looked at again where a
+    later call has to do with their memory. Raises ValueError where a call has too many steps.
     """
     ends = [0, *(one.steps for one in record.calls)]
     if any(end - start > MOST_STEPS for start, end in pairwise(ends)):
         raise ValueError(f"more than {MOST_STEPS} steps in one call")
-    first, second, last = (steps[a:b] for a, b in pairwise(ends))
-    told = _Told(plan, record, (first, second, last))
+    first, second, last = calls = [steps[a:b] for a, b in pairwise(ends)]
+    told = _Told(plan, record, calls)
     outputs = record.calls[-1].outputs
     needed = tensors_of(last, outputs)
     results = {one.tensor for one in record.calls[0].outputs} & plan.buffers.keys()
     if needed & _new(plan, record, 1) or told.of(second) != told.of(last):
-        before, ended = [*first, *second], record.calls[1]
+        before = [first, second]
     elif (
         record.tuned
         or needed & (_new(plan, record, 0) | results)
         or told.of(first) != told.of(last)
     ):
-        before, ended = first, record.calls[0]
+        before = [first]
     else:
-        before, ended = [], None
+        before = []
     given = [
         Copy(source=Place(tensor=of, offset=0), to=Place(tensor=name, offset=0), bytes=size)
         for name, of in record.inputs.items()
         for size in [plan.buffers.get(name, 0)]
-        if size and ended
+        if size and before
     ]
-    begun = First(steps=[*given, *before], outputs=ended.outputs) if ended else None
+    begun, kept = list[Step](given), list[Result]()
+    for number, one in enumerate(before):
+        begun += one
+        later = set[str]().union(*map(tensors_of, calls[number + 1 :]))
+        for place, size in zip(record.calls[number].outputs, sizes_bytes, strict=False):
+            if size and place.tensor in later & plan.buffers.keys():
+                copied = Place(tensor=f"result.{len(kept)}", offset=0)
+                begun.append(Copy(source=place, to=copied, bytes=size))
+                kept.append(Result(at=place, copied=copied, bytes=size))
     left_out = record.calls[-1].left_out or plan.left_out
-    left_out = left_out or next((one.left_out for one in record.calls if ended), None)
+    left_out = left_out or next((one.left_out for one in record.calls if before), None)
+    buffers = plan.buffers | {one.copied.tensor: one.bytes for one in kept}
     found = plan.model_copy(
-        update={"steps": last, "outputs": outputs, "first": begun, "left_out": left_out}
+        update={
+            "steps": last,
+            "outputs": outputs,
+            "buffers": buffers,
+            "results": kept,
+            "left_out": left_out,
+            "first": First(steps=begun, outputs=record.calls[len(before) - 1].outputs)
+            if before
+            else None,
+        }
     )
-    mentioned = found.mentioned | (tensors_of(begun.steps, begun.outputs) if begun else set())
+    mentioned = found.mentioned | tensors_of(begun, found.first.outputs if found.first else ())
     return found.model_copy(
         update={
-            "buffers": {name: size for name, size in plan.buffers.items() if name in mentioned},
+            "buffers": {name: size for name, size in buffers.items() if name in mentioned},
             "constants": {name: one for name, one in plan.constants.items() if name in mentioned},
         }
     )
@@ -96,7 +118,7 @@ def _new(plan: Plan, record: Record, call: int) -> set[str]:
 class _Told:
     """Calls as texts that are equal where they do the same."""
 
-    def __init__(self, plan: Plan, record: Record, calls: tuple[list[Step], ...]) -> None:
+    def __init__(self, plan: Plan, record: Record, calls: Sequence[list[Step]]) -> None:
         self.inputs = record.inputs
         met = [tensors_of(one) for one in calls]
         self.known = {

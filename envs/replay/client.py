@@ -17,7 +17,13 @@ from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.hardware import DeviceLostError, Gpu
 from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee.exit_codes import DEVICE_FULL, DEVICE_LOST, REPLAY_EXITS
-from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, offsets
+from kernelwright.envs.referee.layout import (
+    GUARD_BYTES,
+    NONCE_BYTES,
+    NS_BYTES,
+    input_places,
+    offsets,
+)
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
 from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
 from kernelwright.envs.replay.device_memory import DeviceFullError
@@ -156,7 +162,7 @@ def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dic
 
     Raises ValueError where a place lies outside its tensor.
     """
-    starts, size_bytes = offsets(spec.inputs)
+    starts, size_bytes = input_places(spec)
     own = {INPUTS: size_bytes, **{one.name: one.size_bytes for one in spec.outputs}}
     if INPUTS in plan.buffers:
         raise ValueError("a buffer has the name of a tensor")
@@ -207,6 +213,6 @@ def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dic
         "variables": {name: [one.code, one.symbol] for name, one in plan.variables.items()},
         "modules": binaries,
         "first": plan.first and call(plan.first.steps, plan.first.outputs),
-        "watched": [number for number, _ in plan.watched],
+        "watched": [[address(one.at), address(one.copied), one.bytes] for one in plan.results],
         "later": call(plan.steps, plan.outputs),
     }

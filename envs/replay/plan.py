@@ -66,13 +66,22 @@ class First(Strict):
     outputs: list[Place] = Field(default_factory=list, max_length=MOST_STEPS)
 
 
+class Result(Strict):
+    """A result of the first call, of so many bytes, and where that has left a copy of it."""
+
+    at: Place
+    copied: Place
+    bytes: Count
+
+
 class Plan(Strict):
     """All steps of one call, in order, and what they need.
 
     `buffers` are the sizes of what the answer allocated, `constants` what is in some of them before
     the first call (compressed by zlib, in base64), `variables` those of the code that steps
     mention; `outputs` say where it leaves its results, empty where it was given the outputs' own
-    places. `first` is there where a process's first call is another, or leaves something behind.
+    places. `first` is there where a process's first call is another, or leaves something behind;
+    `results` are its results that no call may change, as who called still has them.
     `left_out` names what it did that cannot be done again; `refused` the first launch that a device
     would not have begun, which is no step.
     """
@@ -88,6 +97,7 @@ class Plan(Strict):
     outputs: list[Place] = Field(default_factory=list, max_length=MOST_STEPS)
     kernels: Annotated[list[Kernel], Field(max_length=MOST_KERNELS)]
     first: First | None = None
+    results: Annotated[list[Result], Field(max_length=MOST_STEPS)] = Field(default_factory=list)
     left_out: Said | None = None
     refused: Said | None = None
 
@@ -135,15 +145,7 @@ class Plan(Strict):
     @property
     def mentioned(self) -> set[str]:
         """Tensors of every call but the first."""
-        return tensors_of(self.steps, self.outputs)
-
-    @property
-    def watched(self) -> list[tuple[int, Place]]:
-        """(its number, where it is) of each result of the first call that lies in memory which
-        later calls mention: it has to stay what it was."""
-        outputs = enumerate(self.first.outputs if self.first else ())
-        own = self.mentioned & self.buffers.keys()
-        return [(number, place) for number, place in outputs if place.tensor in own]
+        return tensors_of(self.steps, [*self.outputs, *(one.copied for one in self.results)])
 
     def contents(self) -> dict[str, bytes]:
         """What is in buffers before the call. Raises ValueError where that is more than fits, or
@@ -166,6 +168,9 @@ class Plan(Strict):
 
     def places(self) -> Iterator[tuple[Place, int]]:
         """Every place that is mentioned, with the bytes that are known to be used there."""
+        for result in self.results:
+            yield result.at, result.bytes
+            yield result.copied, result.bytes
         for step in self.all_steps:
             yield from places_of(step)
         yield from (

@@ -89,10 +89,8 @@ class Replayer:
         self.first: Called | None = None
         """What is played in place of `later` when it is the first time."""
         self.later = Called()
-        self.watched: list[int] = []
-        """Results of the first call, by their numbers, that the second must not change."""
-        self.given_back: dict[int, bytes] = {}
-        """What was in those."""
+        self.watched: list[list[Any]] = []
+        """Results of the first call, their copies, and how many bytes they have."""
 
     def prepare(self, told: dict[str, Any]) -> None:
         for at, _ in self.regions.values():
@@ -113,7 +111,7 @@ class Replayer:
         self.contents = {
             name: base64.b64decode(content) for name, content in told["contents"].items()
         }
-        self.kept, self.watched, self.given_back = set(told["kept"]), told["watched"], {}
+        self.kept, self.watched = set(told["kept"]), told["watched"]
         for name in self.kept:
             self._reset(name, self.contents.get(name))
         self.first = self._called(told["first"]) if told["first"] else None
@@ -144,29 +142,22 @@ class Replayer:
         given = inputs[:]
         for name in self.regions.keys() - self.kept:
             self._reset(name, given if name == "inputs" else self.contents.get(name))
-        begins = self.first is not None and not self.given_back
-        called = self.first if self.first and begins else self.later
+        called, self.first = self.first or self.later, None
         duration_ns = self._marked_ns(called.run)
         self._look_at_guards(given)
-        for number, (*_, size, place) in enumerate(called.results):
-            outputs[place : place + size] = self._result(called, number)
+        for name, offset, size, place in called.results:
+            outputs[place : place + size] = self.driver.download(
+                self.regions[name][0] + offset, size
+            )
         self._look_again()
         return duration_ns
 
     def _look_again(self) -> None:
-        """The first call's results are looked at again when the second is over."""
-        if self.first is None:
-            return
-        found = {number: self._result(self.first, number) for number in self.watched}
-        if self.given_back and found != self.given_back:
-            leave(RESULT_REUSED, "the second call changed what the first gave back")
-        if self.given_back or not self.watched:
-            self.first = None
-        self.given_back = found
-
-    def _result(self, called: Called, number: int) -> bytes:
-        name, offset, size, _ = called.results[number]
-        return self.driver.download(self.regions[name][0] + offset, size)
+        """No call may change what the first gave back: who called still has it."""
+        for at, copied, size in self.watched:
+            found, before = (self.driver.download(self._address(one), size) for one in (at, copied))
+            if found != before:
+                leave(RESULT_REUSED, "a later call changed what the first gave back")
 
     def _called(self, told: dict[str, Any]) -> Called:
         return Called([self._step(one) for one in told["steps"]], told["results"])

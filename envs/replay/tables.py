@@ -127,7 +127,12 @@ class Tables:
         parts = ["sizes", "scalars", "tensors", "steps", "outputs", "results", "bytes"]
         names = [f"{one}{n}" for one in parts]
         odd = "true" if self.launched else "false"
-        row = ", ".join([*counts, *names, odd, first])
+        same = [
+            f"{{{self.place(one.at)}, {self.place(one.copied)}, {one.bytes}ull}}"
+            for one in plan.results
+        ]
+        watched = [self.array("Watched", f"watched{n}", same), f"watched{n}"]
+        row = ", ".join([*counts, *names, odd, first, *watched])
         self.lines.append(f"static const Case case{n} = {{{row}}};")
         return self.lines
 
@@ -136,18 +141,10 @@ class Tables:
         n, plan = self.number, self.plan
         if plan.first is None:
             return "nullptr"
-        sizes = [one.size_bytes for one in self.spec.outputs]
-        watched = [
-            f"{{{self.place(place)}, {sizes[number]}ull, nullptr}}"
-            for number, place in plan.watched
-        ]
-        counts = [
-            self.array("Step", f"first_steps{n}", steps),
-            self.array("Watched", f"watched{n}", watched, "static"),
-        ]
+        count = self.array("Step", f"first_steps{n}", steps)
         self.array("Place", f"first_results{n}", [self.place(one) for one in self.firsts])
-        names = [f"{one}{n}" for one in ("first_steps", "watched", "first_results")]
-        self.lines.append(f"static First first{n} = {{{', '.join([*counts, *names])}, 0}};")
+        row = f"{count}, first_steps{n}, first_results{n}, false"
+        self.lines.append(f"static First first{n} = {{{row}}};")
         return f"&first{n}"
 
     def array(

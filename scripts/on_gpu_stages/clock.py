@@ -22,7 +22,7 @@ from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects import triton as triton_dialect
 from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.memfd import memfd, seal
-from kernelwright.envs.referee.layout import offsets
+from kernelwright.envs.referee.layout import input_places
 from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.replay.plan import GpuReplay, Plan
 from kernelwright.envs.sandbox.runtimes import Sandboxes
@@ -149,7 +149,7 @@ def replay_of(one: Workload, sandboxes: Sandboxes) -> GpuReplay:
 
 def inputs_of(spec: CaseSpec) -> int:
     """A sealed file of inputs: the same million numbers over and over."""
-    size = offsets(spec.inputs)[1]
+    size = input_places(spec)[1]
     block = np.random.default_rng(0).random(1 << 20, dtype=np.float32)
     if spec.inputs[0].dtype == "bfloat16":
         block = (block.view(np.uint32) >> 16).astype(np.uint16)

@@ -23,15 +23,14 @@ struct Tensor { const char* name; uint64_t bytes; bool writable; int from; Const
 
 struct Play;
 struct Step { void (*play)(const void* what, Play& play, uint64_t number); const void* what; };
-// A result of the first call, and a copy of it: the second must not change it.
-struct Watched { Place at; uint64_t bytes; uint8_t* copy; };
+// A result of the first call, and its copy: no call may change it, as who called still has it.
+struct Watched { Place at, copied; uint64_t bytes; };
 // What is played in place of a case's steps when it is called for the first time.
 struct First {
-  uint32_t step_count, watched_count;
+  uint32_t step_count;
   const Step* steps;
-  Watched* watched;
   const Place* results;
-  uint32_t calls;  // so far
+  bool called;
 };
 struct Case {
   uint32_t size_count, scalar_count, tensor_count, step_count, output_count;
@@ -43,6 +42,8 @@ struct Case {
   const uint64_t* output_bytes;
   bool odd_memory;  // new memory has in it what the inputs decide
   First* first;
+  uint32_t watched_count;
+  const Watched* watched;
 };
 struct Play {
   const Case& one;
@@ -123,16 +124,13 @@ static uint64_t seed_of(const Case& one, uint8_t* const* tensors) {
 // Set by a first call: what functions gave back in it is kept for later ones (native/plan/call.h).
 static bool holds_results;
 
-// The results of the first call are looked at again when the second is over: who called still has them.
-static void look_again(First& first, const Play& play) {
-  for (uint32_t i = 0; i < first.watched_count; ++i) {
-    Watched& it = first.watched[i];
-    if (!first.calls) memcpy(it.copy = static_cast<uint8_t*>(room(it.bytes)), play.at(it.at), it.bytes);
-    if (first.calls != 1) continue;
-    if (memcmp(it.copy, play.at(it.at), it.bytes)) dprintf(2, "the second call changed what the first gave back\n"), _exit(kResultReused);
-    free(it.copy), it.copy = nullptr;
+static void look_again(const Play& play) {
+  for (uint32_t i = 0; i < play.one.watched_count; ++i) {
+    const Watched& it = play.one.watched[i];
+    if (!memcmp(play.at(it.at), play.at(it.copied), it.bytes)) continue;
+    dprintf(2, "a later call changed what the first gave back\n");
+    _exit(kResultReused);
   }
-  ++first.calls;
 }
 
 constexpr uint64_t kAlign = 512;
@@ -142,7 +140,7 @@ static uint8_t* aligned(void* made) {  // between two lie bytes of neither
 }
 
 static void play(const Case& one, void* const* pointers) {
-  const First* const first = one.first && !one.first->calls ? one.first : nullptr;
+  const First* const first = one.first && !one.first->called ? one.first : nullptr;
   uint8_t** tensors = static_cast<uint8_t**>(room(one.tensor_count * sizeof(uint8_t*)));
   void** made = static_cast<void**>(room(one.tensor_count * sizeof(void*)));
   uint32_t given = 0, made_count = 0;
@@ -168,10 +166,10 @@ static void play(const Case& one, void* const* pointers) {
   for (uint32_t i = 0, count = first ? first->step_count : one.step_count; i < count; ++i) steps[i].play(steps[i].what, now, mixed(seed + i));
   for (uint32_t i = 0; i < one.output_count; ++i)
     if (now.at(one.outputs[i]) != now.at(results[i])) memcpy(now.at(one.outputs[i]), now.at(results[i]), one.output_bytes[i]);
-  if (one.first) look_again(*one.first, now);
+  look_again(now);
   for (uint32_t i = 0; i < one.tensor_count && first; ++i)
     if (one.tensors[i].from == kKept || one.tensors[i].from == kKeptResult) one.tensors[i].constant->memory = tensors[i];
-  if (first) holds_results = true;
+  if (first) holds_results = one.first->called = true;
   for (uint32_t i = 0; i < made_count; ++i) free(made[i]);
   free(made), free(tensors);
 }

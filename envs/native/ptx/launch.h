@@ -10,6 +10,7 @@ struct Run {
   u32 grid[3], block[3], shared_bytes, parameter_bytes, argument_count;
   const Parameter* arguments;
 };
+const u32 kBlockCosts = 8;  // instructions: what it takes to begin and end one
 const u32 kParameterBytes = 4096 + 256, kMostShared = 163 << 10;  // of an A100
 
 alignas(64) static u8 parameters[kParameterBytes];
@@ -46,11 +47,17 @@ CALL void play_run(const void* what, Play& play, u64 seed) {
     dprintf(2, "launch_failed: kernel %s wants %u bytes of shared memory, a block may have %u\n", kernel.name, kernel.shared_bytes + one.shared_bytes, kMostShared);
     _exit(kLaunchFailed);
   }
+  const u64 blocks = (u64)one.grid[0] * one.grid[1] * one.grid[2];
+  const u64 warps = (one.block[0] * one.block[1] * one.block[2] + 31) / 32;
+  if (blocks > kMostInstructions / (kBlockCosts + warps)) {
+    dprintf(2, "instruction_limit: kernel %s is launched with %llu blocks\n", kernel.name, (unsigned long long)blocks);
+    _exit(kTooLong);
+  }
   launch.parameters = parameters, launch.parameter_bytes = one.parameter_bytes;
   launch.regions = regions_of(play, launch.region_count);
   launch.found = static_cast<Site*>(room(kernel.site_count * sizeof(Site)));
   for (u32 i = 0; i < kernel.site_count; ++i) launch.found[i] = Site();
-  launch.seed = seed, launch.spent = play.spent;
+  launch.seed = seed, launch.spent = play.spent + blocks * kBlockCosts;
   launch.width = (one.block[0] * one.block[1] * one.block[2] + 31) / 32, launch.unit_shift = __builtin_ctz(kernel.global_unit);
   begin_stamps(launch);
   run_launch(launch);
