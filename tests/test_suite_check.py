@@ -144,8 +144,8 @@ def test_the_command_says_what_is_accepted_and_a_suite_carries_it(tmp_path: Path
     assert failed.startswith("level1/2_raises: AttributeError: ")
     assert progress.startswith("trivial answers 3/3")
     lines = done.stdout.splitlines()
-    assert lines[0] == "level1/0_good · 5 tried · accepts nothing"
-    assert lines[1].startswith("level1/1_zero · 5 tried · accepts zeros, constant")
+    assert lines[0] == "level1/0_good · 6 tried · accepts nothing"
+    assert lines[1].startswith("level1/1_zero · 6 tried · accepts zeros, constant")
     assert lines[2:] == ["level1/2_raises · could not be tried", "1 of 3 admitted"]
     carried = load_suite(f"kernelbench:{folder}?admission={out}")
     assert [one.name for one in carried.problems] == ["level1/0_good"]
