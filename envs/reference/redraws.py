@@ -246,7 +246,7 @@ def _moved(value: Any) -> Any:
         return drawn(value)
     if not bool(finite.any()) or value.isnan().any():
         return value
-    filled = torch.where(finite, value, value[finite].mean())
+    filled: Any = torch.where(finite, value, value[finite].mean())
     values, places = filled.double().unique(return_inverse=True)
     moved = drawn(values).to(value.dtype)[places]
     if bool(finite.all()):
