@@ -209,6 +209,14 @@ def test_other_numbers_are_others_of_the_same_type(value: bool | int | float) ->
     assert other_numbers(float("inf"), 0) == ()
 
 
+def test_equal_values_of_a_table_stay_equal() -> None:
+    half = torch.rand(6, 8).cos()
+    for table in (torch.cat([half, half], dim=-1), torch.cat([half, half], dim=-1).bfloat16()):
+        found = redrawn(table, 1)
+        assert torch.equal(found[:, :8], found[:, 8:])
+        assert not torch.equal(found, table)
+
+
 def test_every_redraw_is_reached() -> None:
     kinds = [
         names(torch.arange(9)),

@@ -237,7 +237,8 @@ def _rows_shuffled(value: Any) -> Any:
 
 
 def _moved(value: Any) -> Any:
-    """Floats within a share of what they are; which of them are infinite is drawn as flags are."""
+    """Floats within a share of what they are, equal ones alike (the halves of a table of angles);
+    which of them are infinite is drawn as flags are."""
     import torch
 
     finite = value.isfinite()
@@ -245,11 +246,12 @@ def _moved(value: Any) -> Any:
         return drawn(value)
     if not bool(finite.any()) or value.isnan().any():
         return value
+    filled: Any = torch.where(finite, value, value[finite].mean())
+    values, places = filled.double().unique(return_inverse=True)
+    moved = drawn(values).to(value.dtype)[places]
     if bool(finite.all()):
-        return in_order_of(value, drawn(value))
-    filled = torch.where(finite, value, value[finite].mean())
-    hidden = _flags(~finite)
-    return torch.where(hidden, value[~finite][0], drawn(filled))
+        return in_order_of(value, moved)
+    return torch.where(_flags(~finite), value[~finite][0], moved)
 
 
 REDRAWS: dict[str, Redraw] = {
