@@ -58,7 +58,7 @@ READS_A_STEP = "select slice unbind split index narrow chunk"
 RECURRENT = "lstm gru rnn_tanh rnn_relu mkldnn_rnn_layer _thnn_fused_lstm_cell"
 TAKES_EPSILON = """
     native_layer_norm native_group_norm native_batch_norm _native_batch_norm_legit _fused_rms_norm
-    add sub clamp clamp_min maximum cosine_similarity where
+    add sub clamp clamp_min maximum where scalar_tensor
 """
 KNOWN = {
     one: frozenset(one.split())
@@ -100,6 +100,8 @@ class Seen:
             self.lengths |= {len(result)} if len(result) >= LOOP or axis else set()
         if name == "pow" and not hasattr(given[0], "shape"):
             self.decays |= tuple(result.shape[-2:-1]) == tuple(result.shape[-1:])
+        if name == "scalar_tensor" and _epsilons(name, given):
+            self.epsilons.add(False)
         if tensors and _epsilons(name, given):
             self.epsilons.add(max(one.numel() for one in tensors) == 1)
         if name in KNOWN[REDUCTIONS] | KNOWN[PRODUCTS] and tensors:

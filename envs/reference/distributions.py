@@ -89,10 +89,11 @@ FEW = {
     "a few twice as large": Distribution(TWICE),
 }
 KINDS = {
-    kinds.CLUSTERED: Distribution(
-        LARGER, kind=kinds.CLUSTERED, gentler=f"{kinds.CLUSTERED}, twice as large"
+    kinds.CLUSTERED: Distribution(LARGER, kind=kinds.CLUSTERED, gentler="clustered, evenly"),
+    "clustered, evenly": Distribution(
+        LARGER, kind="evenly_clustered", gentler="clustered, twice as large"
     ),
-    f"{kinds.CLUSTERED}, twice as large": Distribution(TWICE, kind=kinds.CLUSTERED),
+    "clustered, twice as large": Distribution(TWICE, kind="evenly_clustered"),
     kinds.IMPULSE: Distribution(HUGE, kind=kinds.IMPULSE, gentler=kinds.SMALLER_IMPULSE),
     kinds.SMALLER_IMPULSE: Distribution(
         LARGE, kind=kinds.IMPULSE, gentler=f"{kinds.IMPULSE}, small"

@@ -42,15 +42,15 @@ SMALLEST_OF_HALF = 2.0**-10
 """Smaller values lose their digits in float16."""
 
 LARGEST_OF_HALF = 2.0**14
-IMPULSES = 2
 EARLY_SHARE = 16
 """One in so many places along an axis is early."""
 
 
-def clustered(value: Any, factor: float) -> Any:
+def clustered(value: Any, factor: float, even: bool = False) -> Any:
     """The mass of the sums lies in blocks: some first, some last, some at any place of each axis.
 
-    A block's values are larger by `factor` and have one sign, which is positive where all are.
+    A block's values are larger by `factor` and have one sign, which is positive where all are; in
+    shorter blocks they are larger still, as long as not `even`.
     """
     import torch
 
@@ -62,14 +62,22 @@ def clustered(value: Any, factor: float) -> Any:
                 _block(count, place if one == axis else "any", share)
                 for one, count in enumerate(value.shape)
             )
-            moved = value[box].abs() * factor
+            length = box[axis].stop - box[axis].start
+            more = 1.0 if even else max(1.0, value.shape[axis] / (length * BLOCK_SHARE))
+            moved = value[box].abs() * (factor * more)
             negative = signed and bool(torch.rand(()) < 0.5)
             found[box] = -moved if negative else moved
     return found
 
 
+def evenly_clustered(value: Any, factor: float) -> Any:
+    """The same with one factor for all blocks."""
+    return clustered(value, factor, even=True)
+
+
 def impulse(value: Any, factor: float) -> Any:
-    """A few values are larger than usual ones by `factor`, early along every long axis."""
+    """One value is larger than usual ones by `factor`, early along every long axis: two would
+    cancel somewhere, where no digits are left to compare."""
     import torch
 
     found, signed = _copy(value), bool((value < 0).any())
@@ -78,17 +86,17 @@ def impulse(value: Any, factor: float) -> Any:
     size = value.double().square().mean().sqrt() * factor
     if str(value.dtype) == "torch.float16":
         size = size.clamp(max=LARGEST_OF_HALF)
-    for _ in range(IMPULSES):
-        early = [count // EARLY_SHARE or count for count in value.shape]
-        place = tuple(int(torch.randint(count, ())) for count in early)
-        negative = signed and bool(torch.rand(()) < 0.5)
-        found[place] = -size if negative else size
+    early = [count // EARLY_SHARE or count for count in value.shape]
+    place = tuple(int(torch.randint(count, ())) for count in early)
+    found[place] = -size if signed and bool(torch.rand(()) < 0.5) else size
     return found
 
 
 def near_degenerate(value: Any, factor: float) -> Any:
-    """Some slices along each axis are so small that an epsilon shows."""
-    return _some_slices(value, lambda part, number: part * (factor * _small(part, number)))
+    """Some slices along each axis are so small that an epsilon shows, also where they cross."""
+    return _some_slices(
+        value, lambda part, number: part * (factor * _small(part, number)), where_they_cross=True
+    )
 
 
 def all_degenerate(value: Any, factor: float) -> Any:
@@ -104,7 +112,7 @@ def near_boundary(value: Any, factor: float) -> Any:
 
     def moved(part: Any, number: int) -> Any:
         near_one = part.sign() * (1 - torch.rand_like(part) * 2.0**-8)
-        return [near_one, part * factor, part * (2 * factor), part / 64][number % 4]
+        return [near_one, part * factor, part * (2 * factor), part / 1024][number % 4]
 
     return _some_slices(value, moved)
 
@@ -158,8 +166,14 @@ def degenerate_states(state: dict[str, Any], made: dict[str, Any]) -> dict[str, 
     return {name: smaller(name, one) for name, one in state.items()}
 
 
-def _some_slices(value: Any, moved: Callable[[Any, int], Any], axes: set[int] | None = None) -> Any:
-    """The values with some slices along each axis changed: `moved` is told their numbers."""
+def _some_slices(
+    value: Any,
+    moved: Callable[[Any, int], Any],
+    axes: set[int] | None = None,
+    where_they_cross: bool = False,
+) -> Any:
+    """The values with some slices along each axis changed: `moved` is told their numbers. What lies
+    in two of them is changed once, or twice."""
     import torch
 
     found = _copy(value)
@@ -170,7 +184,7 @@ def _some_slices(value: Any, moved: Callable[[Any, int], Any], axes: set[int] | 
         chosen = torch.randperm(count)[: max(1, min(count // 4, len(SMALL) + count // 64))]
         first = int(torch.randint(len(SMALL), ()))
         for number, index in enumerate(chosen.tolist()):
-            part = value.select(axis, index)
+            part = (found if where_they_cross else value).select(axis, index)
             found.select(axis, index).copy_(moved(part, first + number))
     return found
 
@@ -207,6 +221,7 @@ def _copy(value: Any) -> Any:
 
 CHANGES: dict[str, Callable[[Any, float], Any]] = {
     CLUSTERED: clustered,
+    "evenly_clustered": evenly_clustered,
     IMPULSE: impulse,
     LONG_MEMORY: long_memory,
     NEAR_BOUNDARY: near_boundary,
