@@ -39,15 +39,13 @@ CHECK_LIMIT_S = 1800.0
 """After so long a problem counts as one that does not end."""
 
 
-DECIDING = (
-    *("admission", "applicable_kinds", "derive_tolerance", "distributions", "prepare"),
-    *("bearable_redraws", "redraws", "structure", "unread"),
-    *("value_kinds", "regions", "strong_states"),
-    *("mutant_calls", "mutant_layers", "mutant_loops", "mutant_search", "mutants"),
-)
-"""Modules of envs/reference that decide an admission."""
-
-
+NOT_DECIDING = """
+    __init__ asked client heap least_work on_meta precision process products replies tf32
+    torch_compile torch_peaks
+"""
+"""Modules of envs/reference without a say in admissions: all others decide them, also new ones."""
+REFEREE = ("bulk", "ties", "tolerance")
+"""Modules of envs/referee that hold answers against what is expected."""
 OFTEN_EMPTY = ("failed", "fixed", "kept")
 """Fields of an admission that are written only where there is something in them."""
 
@@ -62,10 +60,15 @@ def rules() -> str:
 
     Of the code without comments, docstrings and imports: words can be mended, and modules moved.
     """
-    folder = Path(str(admission.__file__)).parent
-    files = [Path(str(tolerance.__file__)), *(folder / f"{name}.py" for name in DECIDING)]
-    files = [one for one in files if one.exists()]
-    return content_hash(*(_code(file.read_text("utf-8")) for file in files))
+    return content_hash(*(_code(file.read_text("utf-8")) for file in deciding_files()))
+
+
+def deciding_files() -> list[Path]:
+    """The modules that decide an admission."""
+    reference, referee = (Path(str(one.__file__)).parent for one in (admission, tolerance))
+    names = NOT_DECIDING.split()
+    found = [one for one in sorted(reference.glob("*.py")) if one.stem not in names]
+    return found + [one for one in sorted(referee.glob("*.py")) if one.stem in REFEREE]
 
 
 def _code(text: str) -> str:
