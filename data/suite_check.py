@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from kernelwright.envs.codec import to_plain
-from kernelwright.envs.referee import bulk, tolerance
+from kernelwright.envs.referee import tolerance
 from kernelwright.envs.reference import admission
 from kernelwright.envs.reference.admission import Admission
 from kernelwright.envs.reference.asked import module_process
@@ -39,16 +39,13 @@ CHECK_LIMIT_S = 1800.0
 """After so long a problem counts as one that does not end."""
 
 
-DECIDING = (
-    *("admission", "applicable_kinds", "derive_tolerance", "distributions", "prepare"),
-    *("bearable_redraws", "redraws", "structure", "unread"),
-    *("value_kinds", "regions", "strong_states"),
-    *("large_integers", "plain_levels", "plain_loops"),
-    *("mutant_calls", "mutant_layers", "mutant_loops", "mutant_search", "mutants"),
+NOT_DECIDING = (
+    *("__init__", "asked", "client", "files", "heap", "least_work", "on_meta", "precision"),
+    *("process", "products", "replies", "tf32", "torch_compile", "torch_peaks"),
 )
-"""Modules of envs/reference that decide an admission."""
-
-
+"""Modules of envs/reference without a say in admissions: all others decide them, also new ones."""
+REFEREE = ("bulk", "ties", "tolerance")
+"""Modules of envs/referee that hold answers against what is expected."""
 OFTEN_EMPTY = ("failed", "fixed", "kept")
 """Fields of an admission that are written only where there is something in them."""
 
@@ -63,10 +60,14 @@ def rules() -> str:
 
     Of the code without comments, docstrings and imports: words can be mended, and modules moved.
     """
-    folder = Path(str(admission.__file__)).parent
-    files = [Path(str(one.__file__)) for one in (bulk, tolerance)]
-    files += [folder / f"{name}.py" for name in DECIDING]
-    return content_hash(*(_code(file.read_text("utf-8")) for file in files))
+    return content_hash(*(_code(file.read_text("utf-8")) for file in deciding_files()))
+
+
+def deciding_files() -> list[Path]:
+    """The modules that decide an admission."""
+    reference, referee = (Path(str(one.__file__)).parent for one in (admission, tolerance))
+    found = [one for one in sorted(reference.glob("*.py")) if one.stem not in NOT_DECIDING]
+    return found + [one for one in sorted(referee.glob("*.py")) if one.stem in REFEREE]
 
 
 def _code(text: str) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.data.starter.families import blueprints
-from kernelwright.data.suite_check import as_admitted, rules
+from kernelwright.data.suite_check import as_admitted, deciding_files, rules
 from kernelwright.envs.reference.admission import Admission, check_problem
 from kernelwright.envs.reference.distributions import AS_MADE, DISTRIBUTIONS
 from kernelwright.envs.reference.mutant_search import (
@@ -142,3 +142,10 @@ def test_an_admission_is_of_the_problem_without_what_it_keeps() -> None:
     found = check_problem(with_kept(NORM, ["near_degenerate"]))
     assert found.key == NORM.key
     assert found == check_problem(NORM)
+
+
+def test_what_draws_and_what_is_left_out_decide_an_admission() -> None:
+    names = {one.stem for one in deciding_files()}
+    kept = {"admission", "distributions", "module", "mutants", "mutant_calls", "mutant_search"}
+    assert {*kept, "structure", "tolerance", "value_kinds"} <= names
+    assert not {"client", "layout", "process"} & names

@@ -228,6 +228,7 @@ def _that_run(mutants: Sequence[Mutant], judged: Judged) -> list[Fate]:
     return found
 
 
+@np.errstate(over="ignore")  # of a mutant that is off by more than a float64 holds
 def _is_killed(fate: Fate, judged: Judged) -> bool:
     """Whether a draw shows that it is wrong; what raises here is wrong, too."""
     try:
