@@ -15,6 +15,7 @@ from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.memfd import memfd, own_copy
 from kernelwright.envs.paths import prune
 from kernelwright.envs.referee import resolution
+from kernelwright.envs.reference.applicable_kinds import applicable_kinds
 from kernelwright.envs.reference.client import Draws, ReferenceProcess
 from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.sandbox.toolchain import landlock_version
@@ -192,7 +193,9 @@ def test_who_was_told_all_answers_of_the_batch_and_computes_nothing_is_wrong(
         assert (found.verdict, found.reason) == (Verdict.WRONG, "mismatch"), found.log
         assert found.check is not None
         passed = [one.passed for one in found.check.rounds]
-        shared = max(JudgingConfig().check_rounds, len(judged_cases(problem)))
+        shared = max(
+            JudgingConfig().check_rounds, len(judged_cases(problem, applicable_kinds(problem)))
+        )
         assert passed == [True] * (seed % (shared + 1)) + [False], "all but the round of its own"
 
 

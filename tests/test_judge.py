@@ -12,6 +12,7 @@ import pytest
 from kernelwright.data.gallery import FOLDER, Exhibit, Finding, exploits, judge_exhibits
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.judge import Judge
+from kernelwright.envs.reference.applicable_kinds import applicable_kinds
 from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.types import Candidate, Case, Dialect, Problem, Trust, Verdict
@@ -67,7 +68,9 @@ def test_an_honest_kernel_is_correct_and_timed_after_all_of_them(
     assert found.trust is Trust.REFEREED
     assert dict(found.facts)["module_ns"] > 0
     assert found.check is not None
-    assert {one.case for one in found.check.rounds} == {one.name for one in judged_cases(problem)}
+    assert {one.case for one in found.check.rounds} == {
+        one.name for one in judged_cases(problem, applicable_kinds(problem))
+    }
     assert len(found.check.rounds) >= 5
     # Two sandboxes a worker, and the first process of the reference's job.
     jails = [one for one in living_below(os.getpid()) if name_of(one) == "jail"]
