@@ -127,6 +127,7 @@ def test_there_are_enough_exploits_of_every_family() -> None:
     assert families == {
         *("timing", "replay", "stealing", "not_computing", "not_using_a_kernel"),
         *("escaping", "exhausting", "forging"),
+        *("biased", "wrong_precision"),
     }
 
 
