@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.gallery import FOLDER, problem_file
+from kernelwright.data.gallery import FOLDER, MISSING, files_of, problem_file
 from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.reference.admission import check_problem
-from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
+from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
 
 pytestmark = pytest.mark.sandbox
 
@@ -19,6 +20,10 @@ FILES = sorted(HONEST.glob("*/*.cpp"))
 SHARED = sorted({one for one in map(problem_file, FILES) if one.name == "problem.py"})
 """What several kernels answer; a problem of one may be odd (a product that is 0)."""
 FEWEST = 250
+OTHERS = {
+    file: dialect for dialect in DIALECTS if dialect != "cpp" for file in files_of(HONEST, dialect)
+}
+"""File → dialect, of all that is not C++."""
 
 
 @pytest.fixture(scope="module")
@@ -55,5 +60,18 @@ def test_there_are_enough_honest_kernels_and_each_is_another_one() -> None:
     assert all(file.read_text().splitlines()[1].startswith("// ") for file in FILES)
 
 
-def _answer(problem: Problem, file: Path) -> Candidate:
-    return Candidate(problem_key=problem.key, dialect="cpp", source=file.read_text())
+@pytest.mark.slow
+def test_an_honest_kernel_is_correct_in_every_dialect() -> None:
+    known = {file: load_problem(file) for file in map(problem_file, OTHERS)}
+    asked = [(known[problem_file(file)], file, dialect) for file, dialect in OTHERS.items()]
+    jobs = [(problem, _answer(problem, file, dialect)) for problem, file, dialect in asked]
+    with Judge() as judge:
+        found = judge.evaluate_many(jobs, timed=False)
+    told = {
+        file.stem: (one.reason, one.log[-300:]) for file, one in zip(OTHERS, found, strict=True)
+    }
+    assert {name: why for name, why in told.items() if why[0] not in ("ok", *MISSING)} == {}
+
+
+def _answer(problem: Problem, file: Path, dialect: Dialect = "cpp") -> Candidate:
+    return Candidate(problem_key=problem.key, dialect=dialect, source=file.read_text())
