@@ -88,7 +88,8 @@ def load_problem(path: Path, *, scale: float = 1.0, level: str = "") -> Problem:
     defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
     missing = [name for name in ("Model", "get_inputs") if name not in defined]
     if missing:
-        raise ProblemError(f"{path}: does not define {' and '.join(missing)}")
+        groups = "; get_input_groups is not supported" if "get_input_groups" in defined else ""
+        raise ProblemError(f"{path}: does not define {' and '.join(missing)}{groups}")
     return Problem(
         name=f"{level}/{path.stem}" if level else path.stem,
         code=code,
