@@ -164,9 +164,8 @@ class ReferenceServer:
         spec = ready.spec
         model, state, arguments = ready.reference.draw(seed)
         tensors = [one for one in arguments if isinstance(one, torch.Tensor)] + list(state.values())
-        places, size = input_places(spec)
-        between = LEFTOVERS[seed % len(LEFTOVERS)]
-        inputs = _file([_raw(one) for one in tensors], places, size, between)
+        behind = LEFTOVERS[seed % len(LEFTOVERS)]
+        inputs = _file([_raw(one) for one in tensors], *input_places(spec), behind)
         tf32 = self.precision is Precision.TF32
         rounded = tf32_outputs(model, state, arguments) if tf32 else []
         expected = _expected(model, state, arguments, ready, rounded)
@@ -358,7 +357,7 @@ def _raw(tensor: torch.Tensor) -> Array:
     return array.reshape(-1)
 
 
-def _file(arrays: list[Array], places: list[int], size: int, between: int = 0) -> int:
+def _file(arrays: list[Array], places: list[int], size: int, behind: int = 0) -> int:
     """A descriptor of an unnamed file with these arrays at these places, in bytes; and one value in
     the bytes behind each."""
     descriptor = memfd(b"")
@@ -369,8 +368,7 @@ def _file(arrays: list[Array], places: list[int], size: int, between: int = 0) -
             np.copyto(whole, array)
             del whole  # a view would keep the mapping open
         for array, place, after in zip(arrays, places, [*places[1:], size], strict=True):
-            end = place + array.nbytes
-            mapping[end:after] = bytes([between]) * (after - end)
+            mapping[place + array.nbytes : after] = bytes([behind]) * (after - place - array.nbytes)
     return descriptor
 
 
