@@ -54,49 +54,18 @@ def last_call(
     ends = [0, *(one.steps for one in record.calls)]
     if any(end - start > MOST_STEPS for start, end in pairwise(ends)):
         raise ValueError(f"more than {MOST_STEPS} steps in one call")
-    first, second, last = calls = [steps[a:b] for a, b in pairwise(ends)]
-    told = _Told(plan, record, calls)
-    outputs = record.calls[-1].outputs
-    needed = tensors_of(last, outputs)
-    results = {one.tensor for one in record.calls[0].outputs} & plan.buffers.keys()
-    if needed & _new(plan, record, 1) or told.of(second) != told.of(last):
-        before = [first, second]
-    elif (
-        record.tuned
-        or needed & (_new(plan, record, 0) | results)
-        or told.of(first) != told.of(last)
-    ):
-        before = [first]
-    else:
-        before = []
-    given = [
-        Copy(source=Place(tensor=of, offset=0), to=Place(tensor=name, offset=0), bytes=size)
-        for name, of in record.inputs.items()
-        for size in [plan.buffers.get(name, 0)]
-        if size and before
-    ]
-    begun, kept = list[Step](given), list[Result]()
-    for number, one in enumerate(before):
-        begun += one
-        later = set[str]().union(*map(tensors_of, calls[number + 1 :]))
-        for place, size in zip(record.calls[number].outputs, sizes_bytes, strict=False):
-            if size and place.tensor in later & plan.buffers.keys():
-                copied = Place(tensor=f"result.{len(kept)}", offset=0)
-                begun.append(Copy(source=place, to=copied, bytes=size))
-                kept.append(Result(at=place, copied=copied, bytes=size))
-    left_out = record.calls[-1].left_out or plan.left_out
-    left_out = left_out or next((one.left_out for one in record.calls if before), None)
-    buffers = plan.buffers | {one.copied.tensor: one.bytes for one in kept}
+    calls = [steps[start:end] for start, end in pairwise(ends)]
+    count = _calls_before(plan, record, calls)
+    begun, results = _begun(plan, record, calls, count, sizes_bytes)
+    of_calls = [one.left_out for one in (record.calls[-1], *record.calls[:count])]
+    buffers = plan.buffers | {one.copied.tensor: one.bytes for one in results}
     found = plan.model_copy(
         update={
-            "steps": last,
-            "outputs": outputs,
-            "buffers": buffers,
-            "results": kept,
-            "left_out": left_out,
-            "first": First(steps=begun, outputs=record.calls[len(before) - 1].outputs)
-            if before
-            else None,
+            "steps": calls[-1],
+            "outputs": record.calls[-1].outputs,
+            "results": results,
+            "left_out": next(filter(None, [*of_calls, plan.left_out]), None),
+            "first": First(steps=begun, outputs=record.calls[count - 1].outputs) if count else None,
         }
     )
     mentioned = found.mentioned | tensors_of(begun, found.first.outputs if found.first else ())
@@ -106,6 +75,45 @@ def last_call(
             "constants": {name: one for name, one in plan.constants.items() if name in mentioned},
         }
     )
+
+
+def _calls_before(plan: Plan, record: Record, calls: Sequence[list[Step]]) -> int:
+    """How many calls come before the last, for it to be what it is."""
+    first, second, last = calls
+    told = _Told(plan, record, calls)
+    needed = tensors_of(last, record.calls[-1].outputs)
+    if needed & _new(plan, record, 1) or told.of(second) != told.of(last):
+        return 2
+    results = {one.tensor for one in record.calls[0].outputs} & plan.buffers.keys()
+    kept = needed & (_new(plan, record, 0) | results)
+    return 1 if kept or record.tuned or told.of(first) != told.of(last) else 0
+
+
+def _begun(
+    plan: Plan,
+    record: Record,
+    calls: Sequence[list[Step]],
+    count: int,
+    sizes_bytes: Sequence[int],
+) -> tuple[list[Step], list[Result]]:
+    """The steps of so many calls, the first of which is given inputs; and their results that lie in
+    memory with which a later call has to do, each copied when its call is over."""
+    begun: list[Step] = [
+        Copy(source=Place(tensor=of, offset=0), to=Place(tensor=name, offset=0), bytes=size)
+        for name, of in record.inputs.items()
+        for size in [plan.buffers.get(name, 0)]
+        if size and count
+    ]
+    kept: list[Result] = []
+    for number in range(count):
+        begun += calls[number]
+        later = set[str]().union(*map(tensors_of, calls[number + 1 :])) & plan.buffers.keys()
+        for place, size in zip(record.calls[number].outputs, sizes_bytes, strict=False):
+            if size and place.tensor in later:
+                copied = Place(tensor=f"result.{len(kept)}", offset=0)
+                begun.append(Copy(source=place, to=copied, bytes=size))
+                kept.append(Result(at=place, copied=copied, bytes=size))
+    return begun, kept
 
 
 def _new(plan: Plan, record: Record, call: int) -> set[str]:
