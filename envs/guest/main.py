@@ -157,13 +157,16 @@ def call_on(
     for name, tensor in zip(layout["names"], earlier[:first_of_state], strict=False):
         tape.given_before(name, tensor)
     Graph.tape = tape
-    for given in (firsts, tensors, tensors):
+    calls = (firsts, tensors, tensors)
+    for given in calls:
         with torch.inference_mode(), Moves(tape, torch_allowed=torch_allowed):
             try:
                 tape.ended(rounds.forward(*rounds.arranged(given)))
-            except LimitError as limit:
-                tape.leave_out(str(limit))
-                return tape.written()
+            except LimitError as limit:  # no later call is any better
+                while len(tape.calls) < len(calls):
+                    tape.leave_out(str(limit))
+                    tape.ended([])
+                break
         changed(given)
     return tape.written()
 

@@ -19,7 +19,7 @@ from kernelwright.envs.referee.layout import NUMPY_TYPES
 from kernelwright.envs.referee.tolerance import BASE, Array, Expected, overflowed
 from kernelwright.envs.reference.derive_tolerance import FEW, is_small, unit_of
 from kernelwright.envs.reference.module import Reference, array_of, flatten, forward_float64
-from kernelwright.envs.reference.plain_loops import PlainLoops, within
+from kernelwright.envs.reference.plain_loops import PlainLoops, numbers_of, within
 from kernelwright.envs.types import Problem, Tolerance
 
 RUNS, RUNS_OF_LARGE = 4, 2
@@ -74,7 +74,8 @@ def _expected(drawn: Any, how: Sequence[tuple[str, Tolerance, float]]) -> list[E
 def _rough(drawn: Any, unit: float) -> list[Array]:
     """The outputs with what plain loops lose."""
     model, state, arguments = drawn
-    outputs = forward_float64(model, state, arguments, partial(within, PlainLoops(unit)))
+    loops = PlainLoops(numbers_of(state, arguments), unit)
+    outputs = forward_float64(model, state, arguments, partial(within, loops))
     return [array_of(one) for one in flatten(outputs)]
 
 

@@ -63,10 +63,12 @@ BENDING = frozenset(_CHOOSING.split()) | (ELEMENTWISE - STEPS)
 
 class PlainLoops:
     """Makes results of operators as far off as plain loops make them, whose type has this unit in
-    the last place (0: they stay exact), and notes how many terms were added up."""
+    the last place (0: they stay exact), and notes how many terms were added up.
 
-    def __init__(self, unit: float = 0.0) -> None:
-        self.unit = unit
+    `most`: so many numbers are given to the module, and a loop over sums has no more terms."""
+
+    def __init__(self, most: int, unit: float = 0.0) -> None:
+        self.most, self.unit = most, unit
         self._longest: dict[int, int] = {}
         """By storage: the terms of the longest sum that went into it."""
         self._added: dict[int, int] = {}
@@ -95,8 +97,8 @@ class PlainLoops:
         """
         longest = max([1, *map(self.longest, given)])
         added = max([1, *(self._added.get(_storage(one), 1) for one in given)])
-        if name in ADDED:
-            terms *= added if terms > 1 else 1
+        if name in ADDED and terms > 1:
+            terms = max(terms, min(terms * added, self.most))
         if name in BENDING or (terms > 1 and name not in LINEAR):
             added = 1
         elif terms > 1:
@@ -159,9 +161,14 @@ def _storage(tensor: Any) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
+def numbers_of(state: dict[str, Any], arguments: list[Any]) -> int:
+    """How many numbers a module is given in tensors of floats."""
+    return sum(int(one.numel()) for one in floats((*state.values(), *arguments)))
+
+
 def longest_sums(model: Any, state: dict[str, Any], arguments: list[Any]) -> list[int]:
     """For each output the number of terms of the longest sum that went into it."""
-    loops = PlainLoops()
+    loops = PlainLoops(numbers_of(state, arguments))
     return [loops.longest(one) for one in within(loops, model, *copies(state, arguments))]
 
 
