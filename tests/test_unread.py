@@ -30,6 +30,9 @@ def problem(names: str, body: str, inputs: str, made: str = "", distribution: st
     return Problem(name="p", code=code, cases=(small, Case(name="time", sizes=(), role=Role.TIME)))
 
 
+FLAGGED = "torch.randn(B, N), True, 4"
+
+
 def ready(*words: str, **more: str) -> dict[str, Ready]:
     one = problem(*words, **more)
     cases = judged_cases(one, numbers=True)
@@ -137,3 +140,15 @@ def test_a_tensor_that_is_drawn_in_a_plain_attribute_is_named(made: str) -> None
     with pytest.raises(ProblemError, match=what):
         ready("x", f"return x + self.h{listed}", "torch.randn(B, N)", made)
     ready("x", f"return x + self.h{listed}", "torch.randn(B, N)", made.replace("randn", "ones"))
+
+
+def test_numbers_behind_a_flag_change_while_it_is_on() -> None:
+    """Where all change at once the flag is off, and the window need not be read."""
+    one = problem("x, causal, window", "return x.roll(window, 1) if causal else x * 2", FLAGGED)
+    cases = {case.name: case for case in judged_cases(one, numbers=True, flags=True)}
+    found = {name: prepare(one, case, first=False).spec.scalars for name, case in cases.items()}
+    assert found["time"] == (("causal", True), ("window", 4))
+    (but_flags,) = (spec for name, spec in found.items() if name.endswith("but flags"))
+    assert dict(but_flags)["causal"] is True
+    assert dict(but_flags)["window"] != 4
+    assert dict(found["time, other numbers"])["causal"] is False

@@ -13,7 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
-from kernelwright.envs.reference.distributions import AS_MADE
+from kernelwright.envs.reference.distributions import AS_MADE, BUT_FLAGS
 from kernelwright.envs.reference.module import (
     Reference,
     array_of,
@@ -24,6 +24,7 @@ from kernelwright.envs.reference.module import (
 from kernelwright.envs.reference.structure import (
     NOTHING,
     Redrawn,
+    is_flag,
     is_number,
     other_numbers,
     redraws_of,
@@ -96,9 +97,10 @@ def _wanted(reference: Reference, numbers: bool) -> Iterable[Wanted]:
     varying = [bool(redraws_of(*two, (), ordered=False, unique=False)) for two in pairs]
     ordered, unique = _uses(reference) if any(varying) else (False, False)
     turn = crc32(reference.case.name.encode())
+    but_flags = reference.case.name.endswith(BUT_FLAGS)
     for number, (one, other) in enumerate(pairs):
         if is_number(one):
-            if numbers:
+            if numbers and not (but_flags and is_flag(one)):
                 yield tuple(Redrawn((), ((number, it),)) for it in other_numbers(one, turn))
         elif varying[number]:
             sizes = _sizes([*made[:number], *made[number + 1 :]])

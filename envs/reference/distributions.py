@@ -33,6 +33,7 @@ FINE, UNDERFLOWS = 2.0**-40, 2.0**-160
 LARGER, TWICE = 8.0, 2.0
 HUGE, LARGE = 2.0**14, 2.0**8
 OTHER_VALUES, OTHER_NUMBERS = ", other values", ", other numbers"
+BUT_FLAGS = ", other numbers but flags"
 """What the names of cases of the timed sizes end with."""
 FEW_SHARE = 1e-4
 """At most so many of the values, where all others are as the problem draws them; four of a small
@@ -143,7 +144,7 @@ def from_the_hardest(name: str) -> list[str]:
 
 
 def judged_cases(
-    problem: Problem, applicable: Sequence[str] = (), *, numbers: bool = False
+    problem: Problem, applicable: Sequence[str] = (), *, numbers: bool = False, flags: bool = False
 ) -> tuple[Case, ...]:
     """The problem's cases, and more: the timed sizes with other values than are timed.
 
@@ -152,6 +153,8 @@ def judged_cases(
     fast and `correct`. So only a few are, at places that nobody knows who has not read all.
     `numbers`: `forward` takes some, and there is another such case with other ones. It is a case by
     itself, as rounds of the first come right before timed ones, which have the same numbers.
+    `flags`: some of them are flags, and there is one more in which these alone stay: behind a flag
+    that is off no other number is read.
     `applicable` are the kinds of values that the module's graph can show: a case for each, but for
     a problem whose own cases name some already. Who judges by another's rule (`AS_MADE`) asks for
     nothing more.
@@ -159,7 +162,8 @@ def judged_cases(
     timed = problem.timed_case()
     if timed.distribution == AS_MADE:
         return problem.cases
-    names = [(OTHER_VALUES, OTHERS)] + [(OTHER_NUMBERS, OTHERS)] * numbers
+    names = [(OTHER_VALUES, OTHERS)] + [(BUT_FLAGS, OTHERS)] * (numbers and flags)
+    names += [(OTHER_NUMBERS, OTHERS)] * numbers
     if not any(one.distribution in KINDS for one in problem.cases):
         names += [(f", {kind}", kind) for kind in applicable]
     more = (

@@ -6,7 +6,7 @@ Positions, masks, permutations, offsets and lengths are often the same in every 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,6 +147,16 @@ def is_flags(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Whether an argument is no tensor but a number or a flag."""
     return isinstance(value, bool | int | float)
+
+
+def is_flag(value: Any) -> bool:
+    """Whether a number is a flag, or may be one."""
+    return is_number(value) and value in (0, 1) and not isinstance(value, float)
+
+
+def has_flags(numbers: Iterable[Any]) -> bool:
+    """Whether there are flags among these numbers, and others."""
+    return {is_flag(one) for one in numbers} == {True, False}
 
 
 def other_numbers(value: Number, turn: int) -> tuple[Number, ...]:
