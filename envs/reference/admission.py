@@ -123,7 +123,7 @@ def _battery(
         yield "bfloat16_inputs", _arrays(forward_float64(model, state, rounded))
     for number, code in enumerate(dropped):
         smaller = load_reference(replace(problem, code=code), reference.case)
-        smaller = replace(smaller, held=reference.held, redrawn=reference.redrawn)
+        smaller = replace(reference, namespace=smaller.namespace)
         yield f"dropped_{number}", _arrays(forward_float64(*smaller.draw(seed)))
 
 
