@@ -11,7 +11,7 @@ from kernelwright.data.kernelbench import Choice, load_folder
 from kernelwright.data.starter.suite import SPLITS, dropped_operations, load_starter
 from kernelwright.data.suite_check import Job, as_admitted, read_admissions
 from kernelwright.envs.hardware import memory_bytes
-from kernelwright.envs.reference.mutant_search import without_kept
+from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.types import Problem
 
 OPTIONS = {

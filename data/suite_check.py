@@ -19,15 +19,14 @@ from typing import Any
 
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.referee import tolerance
-from kernelwright.envs.reference import admission
-from kernelwright.envs.reference.admission import Admission
+from kernelwright.envs.reference import admitted
+from kernelwright.envs.reference.admitted import Admission, with_kept, without_kept
 from kernelwright.envs.reference.asked import module_process
 from kernelwright.envs.reference.client import (
     ReferenceFailedError,
     ReferenceGoneError,
     ReferenceProcess,
 )
-from kernelwright.envs.reference.mutant_search import with_kept, without_kept
 from kernelwright.envs.types import Problem, content_hash
 
 Job = tuple[Problem, Sequence[str]]
@@ -65,7 +64,7 @@ def rules() -> str:
 
 def deciding_files() -> list[Path]:
     """The modules that decide an admission."""
-    reference, referee = (Path(str(one.__file__)).parent for one in (admission, tolerance))
+    reference, referee = (Path(str(one.__file__)).parent for one in (admitted, tolerance))
     found = [one for one in sorted(reference.glob("*.py")) if one.stem not in NOT_DECIDING]
     return found + [one for one in sorted(referee.glob("*.py")) if one.stem in REFEREE]
 

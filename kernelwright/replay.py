@@ -17,7 +17,7 @@ import yaml
 
 from kernelwright.data.store import answer_of, read_records
 from kernelwright.data.suite import SuiteError, load_suite
-from kernelwright.envs.reference.mutant_search import without_kept
+from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Evaluation, Precision, Problem, Record, Verdict
 

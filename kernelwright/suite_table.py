@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelwright.data.suite_check import Job, check_many
-from kernelwright.envs.reference.admission import Admission
+from kernelwright.envs.reference.admitted import Admission
 from kernelwright.rl.progress import Counted
 
 SEEN = (

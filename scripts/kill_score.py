@@ -26,8 +26,7 @@ from kernelwright.data.starter.suite import job
 from kernelwright.data.suite import jobs_of, load_suite
 from kernelwright.data.suite_check import Job, check_many
 from kernelwright.envs.codec import to_plain
-from kernelwright.envs.reference.admission import Admission
-from kernelwright.envs.reference.mutant_search import MutantRow
+from kernelwright.envs.reference.admitted import Admission, MutantRow
 
 ENOUGH = 0.98
 COLUMNS = ("kind", "mutants", "equivalent", "fail on given cases", "with kept ones", "live")

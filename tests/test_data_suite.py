@@ -14,7 +14,7 @@ from kernelwright.data.starter.families import blueprints
 from kernelwright.data.starter.suite import ADMISSION_FILE
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.envs.reference.admission import check_problem
-from kernelwright.envs.reference.mutant_search import without_kept
+from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.types import Case, Problem, Role
 
 TRAIN = load_suite("starter:train").problems

@@ -34,6 +34,8 @@ EVALS_MAY_TAKE = {
 
 HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "bitsandbytes", "wandb")
 REFERENCE_PROCESS = (
+    "envs.reference.admission",
+    "envs.reference.mutant_search",
     "envs.reference.expectations",
     "envs.reference.near_ties",
     "envs.reference.rankings",

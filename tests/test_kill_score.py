@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.envs.reference.admission import Admission
-from kernelwright.envs.reference.mutant_search import MutantRow
+from kernelwright.envs.reference.admitted import Admission, MutantRow
 from scripts.kill_score import ENOUGH, fate, main, score
 
 CODE = """import torch

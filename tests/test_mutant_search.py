@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 
 from kernelwright.data.starter.families import blueprints
 from kernelwright.data.suite_check import as_admitted, deciding_files, rules
-from kernelwright.envs.reference.admission import Admission, check_problem
+from kernelwright.envs.reference.admission import check_problem
+from kernelwright.envs.reference.admitted import Admission, with_kept, without_kept
 from kernelwright.envs.reference.distributions import AS_MADE, DISTRIBUTIONS
 from kernelwright.envs.reference.mutant_search import (
     Fate,
     fewest,
     judge_mutants,
-    with_kept,
-    without_kept,
 )
 from kernelwright.envs.reference.mutants import Mutant
 from kernelwright.envs.types import Problem, Role

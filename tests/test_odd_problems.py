@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -9,11 +10,13 @@ import pytest
 
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.reference.files import laid, written
 from kernelwright.envs.reference.module import (
     ProblemError,
     load_reference,
     works_in_place,
 )
+from kernelwright.envs.reference.prepare import prepare
 from kernelwright.envs.reference.refuse_random import refuse_random
 from kernelwright.envs.types import Candidate, Case, Problem, Task, Verdict
 
@@ -176,3 +179,15 @@ def test_nan_where_it_always_is_is_not_random() -> None:
     methods = ["def forward(self, x):", "    return torch.log(x), x > 0"]
     odd = problem(methods, "torch.randn(N)")
     refuse_random(load_reference(odd, odd.cases[0]))
+
+
+def test_sparse_products_and_modules_of_numbers_alone_are_prepared_and_drawn() -> None:
+    sparse = ["def forward(self, x):", "    return torch.sparse.mm(x.to_sparse(), x)"]
+    numbers = ["def forward(self, n):", "    return torch.full((4,), n)"]
+    for methods, inputs in ((sparse, "torch.randn(N, N)"), (numbers, "3")):
+        odd = problem(methods, inputs)
+        ready = prepare(odd, odd.timed_case())
+        _, state, arguments = ready.reference.draw(1)
+        assert not state
+        tensors = [one for one in arguments if hasattr(one, "shape")]
+        os.close(written(*laid(tensors, ready.spec)))

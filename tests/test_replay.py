@@ -13,7 +13,7 @@ import pytest
 from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import load_suite
 from kernelwright.envs.judge import NO_CODE_BLOCK, Judge
-from kernelwright.envs.reference.mutant_search import without_kept
+from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Record, Verdict
 from kernelwright.machine import versions
 from kernelwright.replay import ReplayError, find_problem, find_record, replay, text

@@ -18,7 +18,7 @@ from kernelwright.data.suite_check import (
     rules,
     write_admissions,
 )
-from kernelwright.envs.reference.admission import Admission
+from kernelwright.envs.reference.admitted import Admission
 from kernelwright.envs.types import Case, Problem, Role
 
 pytestmark = pytest.mark.sandbox

@@ -130,3 +130,16 @@ def test_what_is_ranked_as_it_was_given_has_no_near_ties_and_what_is_computed_ha
     (computed,) = ranked(lambda x: torch.sin(x * 3).argmin(1), x)
     assert computed.accepts(np.array([0]))
     assert not computed.accepts(np.array([2]))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda x: torch.mode(x, -1).indices,
+        lambda x: torch.sort(x.sum()).indices,
+        lambda x: torch.sparse.mm(x.to_sparse(), x.mT).argmax(1),
+    ],
+)
+def test_what_ranks_by_default_a_single_number_or_something_sparse_is_followed(ask: Any) -> None:
+    for one in ranked(ask, TIED):
+        assert one.accepts(one.places)

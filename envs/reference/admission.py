@@ -9,12 +9,13 @@ Run on the problem's own module, which says what is right; no candidate is invol
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kernelwright.envs.referee.tolerance import Array, Expected
+from kernelwright.envs.reference.admitted import Admission, without_kept
 from kernelwright.envs.reference.distributions import GIVEN
 from kernelwright.envs.reference.module import (
     Reference,
@@ -24,12 +25,7 @@ from kernelwright.envs.reference.module import (
     forward_float64,
     load_reference,
 )
-from kernelwright.envs.reference.mutant_search import (
-    MutantRow,
-    fewest,
-    judge_mutants,
-    without_kept,
-)
+from kernelwright.envs.reference.mutant_search import fewest, judge_mutants, row_of
 from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.reference.regions import dead_inputs
 from kernelwright.envs.reference.unread import never_changing
@@ -38,34 +34,6 @@ from kernelwright.envs.types import Problem, content_hash
 Answer = tuple[str, list[Array]]
 FIRST_SEED, ROUNDS = 1, 6
 """What passes on the first draw is tried on so many, where arguments are redrawn in each."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Admission:
-    """Which trivial answers were tried on a problem, and which of them it accepts.
-
-    `failed` says why nothing could be tried; it is empty where the problem's own module ran.
-    """
-
-    problem: str
-    key: str
-    tried: tuple[str, ...]
-    accepted: tuple[str, ...]
-    failed: str = ""
-    fixed: tuple[str, ...] = ()
-    """Numbers that are the same in all cases, as the outputs' shapes hang on them."""
-    rules: str = ""
-    """By which rules it was checked (`rules` of data/suite_check.py)."""
-    kept: tuple[str, ...] = ()
-    """Kinds of values that the problem is checked on besides, for its mutants to fail."""
-    mutants: int = 0
-    """How many mutants of its module were tried, less those that compute the same."""
-    fates: tuple[MutantRow, ...] = field(default=(), compare=False)
-    """What came of each of them; not written to a file."""
-
-    @property
-    def admitted(self) -> bool:
-        return not self.accepted and not self.failed
 
 
 def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
@@ -98,7 +66,7 @@ def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
         fixed=tuple(fixed),
         kept=fewest(fates),
         mutants=sum(not one.equivalent for one in fates),
-        fates=tuple(map(MutantRow.of, fates)),
+        fates=tuple(map(row_of, fates)),
     )
 
 
@@ -155,7 +123,7 @@ def _battery(
         yield "bfloat16_inputs", _arrays(forward_float64(model, state, rounded))
     for number, code in enumerate(dropped):
         smaller = load_reference(replace(problem, code=code), reference.case)
-        smaller = replace(smaller, held=reference.held, redrawn=reference.redrawn)
+        smaller = replace(reference, namespace=smaller.namespace)
         yield f"dropped_{number}", _arrays(forward_float64(*smaller.draw(seed)))
 
 

@@ -30,7 +30,7 @@ from kernelwright.envs.referee.roofline import Work
 from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.ties import Ranking, rankings_from
 from kernelwright.envs.referee.tolerance import Expected
-from kernelwright.envs.reference.admission import Admission
+from kernelwright.envs.reference.admitted import Admission
 from kernelwright.envs.reference.module import Shapes
 from kernelwright.envs.reference.on_meta import OnMeta
 from kernelwright.envs.reference.replies import choices_from, level_from, limit_of

@@ -76,7 +76,8 @@ def written(arrays: list[Array], places: list[int], size: int, between: int = 0)
             whole = np.frombuffer(mapping, array.dtype, array.size, place)
             np.copyto(whole, array)
             del whole  # a view would keep the mapping open
-        for array, place, after in zip(arrays, places, [*places[1:], size], strict=True):
+        ends = [*places[1:], size][: len(places)]
+        for array, place, after in zip(arrays, places, ends, strict=True):
             end = place + array.nbytes
             mapping[end:after] = bytes([between]) * (after - end)
     return descriptor

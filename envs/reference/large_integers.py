@@ -21,7 +21,7 @@ from kernelwright.envs.reference.distributions import (
     with_few,
 )
 from kernelwright.envs.reference.module import Drawn, copies
-from kernelwright.envs.reference.plain_loops import within
+from kernelwright.envs.reference.plain_loops import tensors_in, within
 
 EXACT_BITS = 52
 """Results have at most so many: who computes them in float64 is right."""
@@ -174,8 +174,8 @@ class _Flow:
         name = whole.removesuffix("_") if func._schema.is_mutable else whole
         given = (*args, *kwargs.values())
         out = func(*args, **kwargs)
-        results = _tensors(out)
-        tensors = [one for one in _tensors(given) if self._of(one)]
+        results = list(tensors_in(out))
+        tensors = [one for one in tensors_in(given) if self._of(one)]
         found = self._of(given)
         summed = all(_storage(one) in self.sums for one in tensors)
         floats = bool(results) and all(one.is_floating_point() for one in results)
@@ -198,7 +198,7 @@ class _Flow:
         return out
 
     def _of(self, value: Any) -> set[int]:
-        held = (self.held.get(_storage(one), frozenset()) for one in _tensors(value))
+        held = (self.held.get(_storage(one), frozenset()) for one in tensors_in(value))
         return set().union(*held)
 
 
@@ -217,7 +217,7 @@ def _beside_float64(fits: list[bool], func: Any, args: Any, kwargs: Mapping[str,
     """The operator's result; of integers also in float64, to see how large it is."""
     name = func._schema.name.removeprefix("aten::").removesuffix("_")
     wide = None
-    if name in ADDING and any(_is_integers(one) for one in _tensors(args)):
+    if name in ADDING and any(_is_integers(one) for one in tensors_in(args)):
         given = [one.double() if _is_integers(one) else one for one in args]
         types = {key: one for key, one in kwargs.items() if key != "dtype"}
         if name in ("scatter_add", "index_add"):
@@ -228,16 +228,6 @@ def _beside_float64(fits: list[bool], func: Any, args: Any, kwargs: Mapping[str,
         most = min(EXACT_BITS, _bits_of(out) - LEFT_BITS)
         fits.append(float(wide.abs().max()) < 2.0**most if wide.numel() else True)
     return out
-
-
-def _tensors(values: Any) -> list[Any]:
-    if hasattr(values, "untyped_storage"):
-        return [values]
-    return (
-        [one for value in values for one in _tensors(value)]
-        if isinstance(values, tuple | list)
-        else []
-    )
 
 
 def _storage(tensor: Any) -> int:

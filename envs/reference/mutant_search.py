@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kernelwright.envs.referee.tolerance import Array, Expected
+from kernelwright.envs.reference.admitted import MutantRow, kept_case
 from kernelwright.envs.reference.applicable_kinds import seen_of
 from kernelwright.envs.reference.distributions import AS_MADE, GIVEN, judged_cases
 from kernelwright.envs.reference.expectations import expected_of
@@ -27,7 +28,7 @@ from kernelwright.envs.reference.mutants import Drawn, Mutant, mutants_of
 from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.reference.replies import limit_of
 from kernelwright.envs.reference.value_kinds import VALUE_KINDS
-from kernelwright.envs.types import Case, Problem, Role
+from kernelwright.envs.types import Problem
 
 SEEDS = (2, 3)
 """Draws that a mutant is judged on; the first one, which is none of these, is what mutants with a
@@ -104,20 +105,10 @@ class Fate:
         return self.mutant.kind in WITHIN_TOLERANCE
 
 
-@dataclass(frozen=True, slots=True)
-class MutantRow:
-    """What came of a mutant, to be stored: see Fate."""
-
-    kind: str
-    place: str
-    killed_by: str
-    kinds: tuple[str, ...]
-    equivalent: bool
-
-    @classmethod
-    def of(cls, fate: Fate) -> MutantRow:
-        one = fate.mutant
-        return cls(one.kind, one.place, fate.killed_by, tuple(fate.kinds), fate.equivalent)
+def row_of(fate: Fate) -> MutantRow:
+    """What came of a mutant, to be stored."""
+    one = fate.mutant
+    return MutantRow(one.kind, one.place, fate.killed_by, tuple(fate.kinds), fate.equivalent)
 
 
 def judge_mutants(
@@ -156,25 +147,6 @@ def _living(fates: Sequence[Fate]) -> list[Fate]:
 def kinds_to_try(problem: Problem) -> tuple[str, ...]:
     """Kinds of values at the timed size, those that its module can show first."""
     return tuple(dict.fromkeys((*seen_of(problem).kinds(), *VALUE_KINDS, *OTHER_KINDS)))
-
-
-def kept_case(problem: Problem, kind: str) -> Case:
-    """The timed sizes with this kind of values."""
-    timed = problem.timed_case()
-    name = f"{timed.name}, {kind}"
-    return replace(timed, name=name, distribution=kind, role=Role.HELD_OUT)
-
-
-def with_kept(problem: Problem, kinds: Sequence[str]) -> Problem:
-    """The problem with a case of each of these kinds of values more."""
-    more = tuple(kept_case(problem, kind) for kind in kinds)
-    return replace(problem, cases=(*problem.cases, *more)) if more else problem
-
-
-def without_kept(problem: Problem) -> Problem:
-    """The problem as it was before its admission."""
-    cases = tuple(one for one in problem.cases if one != kept_case(problem, one.distribution))
-    return replace(problem, cases=cases)
 
 
 def fewest(fates: Sequence[Fate]) -> tuple[str, ...]:

@@ -146,14 +146,21 @@ def terms_of(name: str, args: Any, out: Any) -> int:
     return max(1, largest // max(1, min((one.numel() for one in floats(out)), default=1)))
 
 
-def floats(values: Any) -> Iterator[Any]:
-    """The tensors of floats among these values."""
-    if hasattr(values, "numel"):
-        if is_float(values) and values.numel():
+def tensors_in(values: Any) -> Iterator[Any]:
+    """The tensors among these values, but for those without memory of their own (sparse ones)."""
+    import torch
+
+    if isinstance(values, torch.Tensor):
+        if values.layout is torch.strided:
             yield values
     elif isinstance(values, tuple | list):
         for one in values:
-            yield from floats(one)
+            yield from tensors_in(one)
+
+
+def floats(values: Any) -> Iterator[Any]:
+    """The tensors of floats among these values, but for empty ones."""
+    return (one for one in tensors_in(values) if is_float(one) and one.numel())
 
 
 def _storage(tensor: Any) -> int:

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.referee.ties import Ranking, Ranks
 from kernelwright.envs.reference.module import array_of, copies, forward_float64
-from kernelwright.envs.reference.plain_loops import within
+from kernelwright.envs.reference.plain_loops import tensors_in, within
 
 OF_ONE = frozenset(("argmax", "argmin", "max", "min", "median", "nanmedian", "kthvalue", "mode"))
 """Operators that find one value of each row."""
+
+LAST_BY_DEFAULT = frozenset(("sort", "topk", "kthvalue", "mode"))
+"""Operators that rank along the last dimension where they are told none."""
+
+RANKING = OF_ONE | LAST_BY_DEFAULT
 
 DIM_AT = {"kthvalue": 2, "topk": 2}
 """Which argument is the dimension, where it is not the second."""
@@ -58,16 +61,15 @@ class Watch:
     def __call__(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         out = func(*args, **kwargs)
         name = func._schema.name.removeprefix("aten::")
-        if name == "sort" or name == "topk" or (name in OF_ONE and args[0].dim()):
+        if name in RANKING and args[0].dim():
             self._note(name, args, kwargs, out)
         elif func._schema.is_mutable:
-            for one in args:
-                if isinstance(one, torch.Tensor):
-                    self._held.pop(_storage(one), None)
-        elif name in COPIES and isinstance(out, torch.Tensor):
-            held = self._held.get(_storage(args[0]))
-            if held is not None:
-                self._hold(out, held)
+            for one in tensors_in(args):
+                self._held.pop(_storage(one), None)
+        elif name in COPIES:
+            for one in tensors_in(args[:1]):
+                if held := self._held.get(_storage(one)):
+                    self._hold(out, held)
         return out
 
     def _note(self, name: str, args: Any, kwargs: Mapping[str, Any], out: Any) -> None:
@@ -77,7 +79,7 @@ class Watch:
         named = dict(zip(("self", "dim", "keepdim"), args, strict=False)) | dict(kwargs)
         place = DIM_AT.get(name, 1)
         dim = args[place] if len(args) > place else kwargs.get("dim")
-        if name in ("sort", "topk", "kthvalue") and dim is None:
+        if name in LAST_BY_DEFAULT and dim is None:
             dim = -1
         if not pair and name not in ("argmax", "argmin"):
             return  # the largest of all, without its place
@@ -134,9 +136,15 @@ def rankings(drawn: tuple[Any, dict[str, Any], list[Any]], near: float) -> list[
     """The outputs that can be judged by what they point at. `near`: relative to a value that is
     computed, what rounding makes equal to it."""
     model, state, arguments = drawn
-    watch, exact = Watch(), Watch()
+    watch, in_float64 = Watch(), list[Watch]()
     outputs = within(watch, model, *copies(state, arguments))
-    forward_float64(model, state, arguments, way=partial(within, exact))
+
+    def watched(*given: Any) -> Any:
+        in_float64.append(Watch())  # anew where it runs again, in its own type
+        return within(in_float64[-1], *given)
+
+    forward_float64(model, state, arguments, way=watched)
+    exact = in_float64[-1]
     held = [watch.holds(one) for one in outputs]
     if len(exact.found) != len(watch.found):
         return []
