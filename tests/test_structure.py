@@ -10,8 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernelwright.envs.reference.module import load_reference
 from kernelwright.envs.reference.redraws import REDRAWS
 from kernelwright.envs.reference.structure import Redrawn, other_numbers, redraws_of
+from kernelwright.envs.types import Case, Problem
 
 SEEDS = st.integers(0, 2**31)
 COUNTS = st.integers(4, 40)
@@ -233,3 +235,16 @@ def test_every_redraw_is_reached() -> None:
         names(torch.linspace(0, 1, 5)),
     ]
     assert {name for one in kinds for name in one} == set(REDRAWS)
+
+
+def test_a_problem_that_seeds_the_generator_itself_has_other_values_in_each_draw() -> None:
+    code = (
+        "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return x * 2\ndef get_inputs():\n    torch.manual_seed(0)\n"
+        "    return [torch.full((4, 8), 1.5)]\n"
+    )
+    only = Case(name="only", sizes=())
+    reference = load_reference(Problem(name="seeded", code=code, cases=(only,)), only)
+    one, other, again = (reference.draw(seed)[2][0] for seed in (5, 6, 5))
+    assert bool((one != other).all())
+    assert bool((one == again).all())

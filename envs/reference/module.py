@@ -32,7 +32,7 @@ from kernelwright.envs.reference.distributions import (
 from kernelwright.envs.reference.settings import replaced, settings
 from kernelwright.envs.reference.strides import copied, is_view, laid_out, values_of, without_cuda
 from kernelwright.envs.reference.strong_states import strengthened
-from kernelwright.envs.reference.structure import NOTHING, Redrawn
+from kernelwright.envs.reference.structure import NOTHING, OURS, Redrawn
 from kernelwright.envs.reference.value_kinds import DEGENERATE, degenerate_states
 from kernelwright.envs.types import Case, Problem
 
@@ -102,6 +102,8 @@ class Reference:
         with _here(self.namespace):
             model = taking_leaves(self.namespace["Model"], self.nest)(*self.init()).eval()
         given = self._given()
+        if torch.initial_seed() != seed:  # the problem chose its own: what follows is ours
+            torch.manual_seed(seed ^ OURS)
         distribution = DISTRIBUTIONS[self.case.distribution]
         made = self.redrawn.changed([values_of(one) for one in given], seed)
         arguments = [

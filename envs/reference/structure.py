@@ -16,6 +16,9 @@ from kernelwright.envs.reference.redraws import REDRAWS, ascends, lines_of
 FEW_LINES = 4
 """Coordinates of so many dimensions at most, one row or column for each."""
 
+OURS = 0x5EED
+"""Makes another seed of a draw's own, where a problem has seeded PyTorch's generator itself."""
+
 Number = int | float | bool
 
 
@@ -32,7 +35,7 @@ class Redrawn:
         import torch
 
         if self.tensors:
-            torch.manual_seed(seed ^ 0x5EED)
+            torch.manual_seed(seed ^ OURS)
         found = list(arguments)
         for number, name in self.tensors:
             found[number] = REDRAWS[name](found[number])
