@@ -40,10 +40,10 @@ CHECK_LIMIT_S = 1800.0
 
 NOT_DECIDING = (
     *("__init__", "asked", "client", "files", "heap", "least_work", "on_meta", "precision"),
-    *("process", "products", "replies", "tf32", "torch_compile", "torch_peaks"),
+    *("process", "products", "rankings", "replies", "tf32", "torch_compile", "torch_peaks"),
 )
 """Modules of envs/reference without a say in admissions: all others decide them, also new ones."""
-REFEREE = ("bulk", "ties", "tolerance")
+REFEREE = ("bulk", "tolerance")
 """Modules of envs/referee that hold answers against what is expected."""
 OFTEN_EMPTY = ("failed", "fixed", "kept")
 """Fields of an admission that are written only where there is something in them."""

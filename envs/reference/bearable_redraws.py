@@ -30,8 +30,11 @@ from kernelwright.envs.reference.structure import (
     redraws_of,
 )
 
-SEEDS = (1, 2, 3)
-"""A redraw is tried so often: what it leads to may be chance."""
+SEEDS, MANY_SEEDS = (1, 2, 3), tuple(range(1, 25))
+"""A redraw is tried on so many draws, on many where they cost little: what it leads to may be
+chance."""
+SMALL = 1 << 16
+"""Elements of inputs up to which draws cost little."""
 SEARCHES = ("searchsorted", "bucketize", "_embedding_bag", "segment_reduce", "unique_consecutive")
 WRITES = ("scatter", "index_copy", "index_put", "_index_put", "put")
 ADDS = ("scatter_add", "scatter_reduce")
@@ -50,16 +53,18 @@ class Bearing:
     reference: Reference
     shapes: tuple[Any, ...]
     finite: bool
+    seeds: tuple[int, ...]
 
     @classmethod
     def of(cls, reference: Reference) -> Bearing:
         shapes, finite = _outcome(reference, SEEDS[0])
-        return cls(reference, shapes, finite)
+        count = sum(one.numel() for one in reference.made(SEEDS[0]) if hasattr(one, "numel"))
+        return cls(reference, shapes, finite, MANY_SEEDS if count <= SMALL else SEEDS)
 
     def bears(self, redrawn: Redrawn) -> bool:
         """Whether no seed leads to an error, other shapes, an infinity or a NaN."""
         changed = replace(self.reference, redrawn=redrawn)
-        for seed in SEEDS if redrawn.tensors else SEEDS[:1]:
+        for seed in self.seeds if redrawn.tensors else self.seeds[:1]:
             try:
                 shapes, finite = _outcome(changed, seed)
             except Exception:  # noqa: BLE001  anything: the problem's own code ran

@@ -187,10 +187,11 @@ def _flags(value: Any) -> Any:
     lines = given.movedim(dim, -1)
     share = torch.rand((*lines.shape[:-1], 1)) * (SHARES[1] - SHARES[0]) + SHARES[0]
     found = torch.rand(lines.shape) < share
-    order = _order(lines.shape)
-    found.scatter_(-1, order[..., :1], found.gather(-1, order[..., :1]) | lines.any(-1, True))
-    last = found.gather(-1, order[..., -1:]) & lines.all(-1, True)
-    found.scatter_(-1, order[..., -1:], last)
+    size = lines.shape[-1]
+    on = torch.randint(size, (*lines.shape[:-1], 1))
+    found.scatter_(-1, on, found.gather(-1, on) | lines.any(-1, True))
+    off = (on + torch.randint(1, size, on.shape)) % size
+    found.scatter_(-1, off, found.gather(-1, off) & lines.all(-1, True))
     found = found.movedim(-1, dim)
     if value.dim() > 1 and value.shape[-1] == value.shape[-2]:
         found = _as_matrices(given, found)
