@@ -43,7 +43,7 @@ class Built:
     emulated: bool = False
     """Whether what runs here is its device code, translated (envs/ptx)."""
     remembers: frozenset[CaseSpec] = frozenset()
-    """Cases whose first call is another than those after it."""
+    """Cases in which the first call does something else than later calls."""
     with_torch: bool = False
     """Whether it is played beside PyTorch, which computes a part of it."""
     without: Callable[[], Built | Evaluation] | None = None

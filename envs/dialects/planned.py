@@ -75,7 +75,7 @@ def _on_cpu(built: Built, cases: Cases, sandboxes: Sandboxes) -> Built | Evaluat
 
 
 def remembering(cases: Cases) -> frozenset[CaseSpec]:
-    """Those whose first call is another than the later ones."""
+    """The cases in which the first call does something else than later calls."""
     return frozenset(spec for spec, plan in cases if plan.first)
 
 

@@ -58,8 +58,7 @@ class _Traced(Strict):
 
 @cache
 def _version() -> str:
-    """What an answer has to know of the Triton that is here: of which kind its block pointers, or
-    what is in their place, have to be."""
+    """Tells a model which Triton is here: versions differ in block pointers and descriptors."""
     if find_spec("triton") is None:
         return ""
     first, second = version("triton").split(".")[:2]

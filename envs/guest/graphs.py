@@ -12,7 +12,7 @@ class Graph:
     """`torch.cuda.CUDAGraph`: steps that were taken off the tape, put onto it again and again."""
 
     tape: Tape | None = None
-    """Of the call that is written down now."""
+    """The tape of the call that is traced."""
     capturing: Graph | None = None
 
     def __init__(self, *_: Any, **__: Any) -> None:

@@ -1,4 +1,4 @@
-"""What of PyTorch and Triton is not here, whatever the answer: told apart from its own errors.
+"""Errors that come from what this PyTorch or Triton lacks, told apart from errors of the answer.
 
 What PyTorch would compile is called as it is written: it computes the same, and whether PyTorch may
 is seen there.

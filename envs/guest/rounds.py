@@ -20,7 +20,7 @@ from kernelwright.envs.guest.limits import limit_of
 
 
 class LimitError(Exception):
-    """A call that came to what is not there, whatever the answer: what that is called."""
+    """A call needs what PyTorch or Triton lacks here; the text names it."""
 
 
 class Rounds:
@@ -166,7 +166,7 @@ def nested(one: dict[str, Any], named: dict[str, torch.Tensor]) -> Any:
 
 
 def changed(tensors: list[torch.Tensor]) -> None:
-    """PyTorch takes their values for others from here on, as if somebody had written to them."""
+    """Marks these tensors as written to, so that PyTorch takes their values as new."""
     with ours():
         for one in tensors:
             one.copy_(one.clone())

@@ -37,7 +37,7 @@ class Tape:
         self.made: set[int] = set()
         """Where tensors lie that PyTorch made in these calls."""
         self.inputs: dict[str, str] = {}
-        """Buffers that the first call is given, and the names of the inputs in whose place."""
+        """For each buffer of the first call, the input in whose place it is."""
         self.calls: list[dict[str, Any]] = []
         """Where each ended."""
         self.tuned = False

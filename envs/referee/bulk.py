@@ -67,7 +67,7 @@ class Bulk:
 
     @classmethod
     def of(cls, shares: Floats, exact: Floats) -> Bulk:
-        """Of elements that are these in the float64 reference, none of them infinite or NaN."""
+        """`shares` are errors, `exact` the values of the float64 reference, all of them finite."""
         return cls(
             count=shares.size,
             squares=float(np.dot(shares, shares)),

@@ -65,8 +65,8 @@ class ReferenceGoneError(RuntimeError):
 @dataclass(frozen=True)
 class Loaded:
     """A problem as the reference process knows it; one entry a case, of which it has more than the
-    problem names (`judged_cases`): the first of those is the timed sizes with other values, beside
-    which nothing is told apart."""
+    problem names (`judged_cases`): the first of those is the timed sizes with other values. Its
+    rounds are played next to timed ones, so that a kernel cannot tell which of them is timed."""
 
     problem: Problem
     cases: tuple[Case, ...]

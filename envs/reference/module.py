@@ -76,9 +76,9 @@ class Reference:
     `names` are those of the tensors and numbers in what `forward` takes, `nest` how it takes them.
     `held`: names of states, and numbers of arguments, that keep the values that they are made with.
     `redrawn`: arguments that are the same whenever they are made, and are drawn here.
-    `strong`: changes of the state (`STRENGTHENINGS`) under which all that it is given matters, over
-    so many `steps`.
-    `dense`: views are contiguous, as the native ABI has them.
+    `strong`: changes of the state (`STRENGTHENINGS`) that make every part of the inputs matter;
+    `steps`: over how many time steps the module goes.
+    `dense`: inputs that are views are made contiguous, as native kernels get them.
     """
 
     case: Case

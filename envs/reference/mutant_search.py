@@ -55,7 +55,7 @@ class Judged:
 
     ready: Ready
     first: Drawn
-    """Of the timed case: what mutants with a constant know."""
+    """The first draw of the timed case, whose values mutants with a constant have built in."""
     draws: list[tuple[Drawn, list[Expected]]]
 
     @classmethod

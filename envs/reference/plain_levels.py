@@ -41,7 +41,7 @@ def plain_levels(
 ) -> list[Level | None]:
     """For each output how far plain loops are off, as shares of what is allowed of its elements.
 
-    None of integers, and where the problem has its own tolerance: that is another's rule.
+    None for integers, and for problems that bring their own tolerance.
     """
     kinds = [one.dtype for one in spec.outputs]
     seen: list[list[Bulk]] = [[] for _ in kinds]

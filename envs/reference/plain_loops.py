@@ -40,7 +40,7 @@ huber_loss binary_cross_entropy nll_loss nll_loss2d fft_r2c _fft_r2c _fft_c2r
 SUMS = frozenset(_SUMS.split())
 ADDED = frozenset(("sum", "mean"))
 LINEAR = ADDED | OPERANDS.keys() | {"mv", "dot"}
-"""Sums of which others may be made, by one loop over the terms of both."""
+"""Sums whose sum is again one loop over all terms."""
 
 ALONG = {"_softmax": 1, "_log_softmax": 1, "cumsum": 1, "cumprod": 1, "logcumsumexp": 1}
 """Operators whose outputs are as large as their inputs → which argument is the dimension."""
@@ -58,7 +58,7 @@ _CHOOSING = (
     "relu clamp clamp_min clamp_max hardtanh threshold abs maximum minimum max min amax amin"
 )
 BENDING = frozenset(_CHOOSING.split()) | (ELEMENTWISE - STEPS)
-"""Behind these a sum is one of its own."""
+"""After one of these, a later sum is a loop of its own."""
 
 
 class PlainLoops:

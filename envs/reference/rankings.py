@@ -56,7 +56,7 @@ class Watch:
         self._held: dict[int, tuple[int, bool]] = {}
         """By storage: (the number of what is ranked, whether it holds the indices)."""
         self._alive: list[Any] = []
-        """So that no other tensor comes to lie there."""
+        """Tensors that are kept, so that their memory is not used again."""
 
     def __call__(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         out = func(*args, **kwargs)

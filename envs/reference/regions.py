@@ -39,7 +39,7 @@ from kernelwright.envs.types import Problem, Tolerance
 
 QUARTERS, EIGHTH = 4, 8
 DEEP = 16
-"""A module with so many weights may lose its input on the way."""
+"""From so many weights on, a module's output may hardly depend on its input."""
 FOR_MEMORY = (
     (OPEN_GATES,),
     (RANDOM_GATES,),
@@ -127,7 +127,7 @@ def _remembers(reference: Reference, steps: int) -> bool:
 
 
 def _sees_batch(reference: Reference) -> bool:
-    """Whether half of a batch changes an output."""
+    """Whether other values in half of an input's first axis change an output, for each input."""
     drawn, others = reference.draw(SEED), reference.draw(OTHER_SEED)[2]
     base = _outputs(drawn)
     for number, one in enumerate(drawn[2]):
@@ -140,7 +140,7 @@ def _sees_batch(reference: Reference) -> bool:
 
 
 def _moves(stronger: Reference, state: dict[str, Any]) -> bool:
-    """Whether any state changes by it."""
+    """Whether the changes alter any state."""
     return any(bool((one != state[name]).any()) for name, one in stronger.draw(SEED)[1].items())
 
 
