@@ -52,8 +52,8 @@ DATA_AT |= {"masked_fill": (0,), "scatter_add": (0, 3), "index_add": (0, 3)}
 
 @dataclass(frozen=True, slots=True)
 class LargeBits:
-    """By the number of each integer argument that is data, not indices: how many bits its values may
-    have, with the others as large too (`together`), and `alone`."""
+    """By the number of each integer argument that is data, not indices: how many bits its values
+    may have, with the others as large too (`together`), and `alone`."""
 
     together: Mapping[int, int]
     alone: Mapping[int, int]
