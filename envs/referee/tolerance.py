@@ -99,7 +99,9 @@ def _least(dtype: str, terms: float) -> Tolerance:
     kind = dtype if dtype in BASE else "float32"
     longer = max(1.0, math.sqrt(terms / PLAIN_TERMS))
     return Tolerance(
-        relative=BASE[kind] * longer, of_spread=FLOOR[kind] * longer, absolute=SMALLEST[kind]
+        relative=min(BASE[kind] * longer, WIDEST),
+        of_spread=min(FLOOR[kind] * longer, WIDEST),
+        absolute=SMALLEST[kind],
     )
 
 

@@ -96,7 +96,9 @@ class PlainLoops:
         A sum of sums may be one loop over all; behind what is no sum they are two.
         """
         longest = max([1, *map(self.longest, given)])
-        added = max([1, *(self._added.get(_storage(one), 1) for one in given)])
+        most = max((one.numel() for one in floats(out)), default=0)
+        whole = [one for one in given if one.numel() >= most]  # a sum that is spread is one number
+        added = max([1, *(self._added.get(_storage(one), 1) for one in whole)])
         if name in ADDED and terms > 1:
             terms = max(terms, min(terms * added, self.most))
         if name in BENDING or (terms > 1 and name not in LINEAR):
