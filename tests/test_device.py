@@ -140,7 +140,7 @@ def launch(spec: CaseSpec, out: Place) -> Launch:
             *(Place(tensor=one.name, offset=0) for one in spec.inputs),
             out,
             *(struct.pack("<i", size).hex() for size in (*x, w[0])),
-            struct.pack("<f", 2.5).hex(),
+            struct.pack("<f", dict(spec.scalars)["scale"]).hex(),
         ],
     )
 

@@ -313,7 +313,7 @@ def test_a_launch_plan_names_tensors_and_grid(problem: Problem, sandboxes: Sandb
     assert plan.outputs == [Place(tensor=made, offset=0)]
     assert launch.arguments[4:] == [
         *(struct.pack("<i", one).hex() for one in (rows, 128, 32)),
-        struct.pack("<f", 2.5).hex(),
+        struct.pack("<f", dict(spec.scalars)["scale"]).hex(),
         *(bytes(8).hex(),) * 2,  # Triton's own
     ]
     assert [(one.target.rstrip("a"), one.code) for one in plan.kernels] == [("sm_90", launch.code)]
@@ -332,9 +332,12 @@ def test_the_launches_of_cuda_host_code_are_recorded(
     plan = launches_of(*nvcc.unpacked(made.artefact, "glue"), spec, sandboxes)
     assert isinstance(plan, Plan), plan
     first, second = plan.launches
-    new, rows = Place(tensor="new.0", offset=0), spec.inputs[0].shape[0]
+    assert plan.first is None
+    ((made_there, size_bytes),) = plan.buffers.items()
+    assert size_bytes == 512
+    new, rows = Place(tensor=made_there, offset=0), spec.inputs[0].shape[0]
     assert (first.grid, first.block) == ((1, 1, 1), (32, 1, 1))
-    assert first.arguments[1:4] == [new, new, Place(tensor="new.0", offset=8)]
+    assert first.arguments[1:4] == [new, new, Place(tensor=made_there, offset=8)]
     assert second.grid == (-(-rows * 32 // 256), 1, 1)
     names = [one.tensor for one in second.arguments[:4]]
     assert names == ["x", "linear_weight", "linear_bias", "out"]
@@ -343,4 +346,4 @@ def test_the_launches_of_cuda_host_code_are_recorded(
         128,
         32,
     ]
-    assert struct.unpack("<f", bytes.fromhex(second.arguments[7])) == (2.5,)
+    assert struct.unpack("<f", bytes.fromhex(second.arguments[7])) == (dict(spec.scalars)["scale"],)

@@ -61,7 +61,8 @@ def test_the_launches_of_an_inline_answers_libraries_are_recorded_in_order(
     loaded: Loaded, sandboxes: Sandboxes
 ) -> None:
     more = """
-      auto rest = torch::zeros({8}, x.options()), host = torch::zeros({8});
+      auto rest = torch::zeros({8}, x.options());
+      static auto host = torch::zeros({8});  // elsewhere in each call, each would be another
       float* t; cudaMalloc(&t, 512); cudaMemsetAsync(t, 255, 512);
       const auto p = [](const torch::Tensor& one) { return one.data_ptr<float>(); };
       f<<<1, 32>>>(p(x), t + 2, p(rest) + 1, p(host), 1, 2, 3, 4.f);
@@ -85,7 +86,7 @@ def test_the_launches_of_an_inline_answers_libraries_are_recorded_in_order(
     assert fourth.arguments[:4] == [Place(tensor=name, offset=0) for name in names]
     assert fourth.arguments[4:] == [
         *(struct.pack("<i", one).hex() for one in (rows, 128, 32)),
-        struct.pack("<f", 2.5).hex(),
+        struct.pack("<f", dict(loaded.specs[0].scalars)["scale"]).hex(),
     ]
     assert plan.outputs == [out]
     assert {one.code for one in plan.kernels} == {third.code} == {fourth.code}

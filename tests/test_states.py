@@ -73,7 +73,7 @@ class ModelNew(nn.Module):
             self.packed = torch.empty(64, device=x.device)
         pack[(1,)](self.weight, self.packed)
         CALLED
-        add[(1,)](x, kept, x.shape[0])
+        add[(1,)](x, kept, x.shape[0], num_warps=1)  # four would read it all twice: a doubt
         scale[(1,)](kept, self.packed, out)
         return out
 """
