@@ -347,15 +347,14 @@ def get_inputs():
 def test_a_module_that_fills_up_a_buffer_is_timed_over_and_over() -> None:
     problem = Problem(name="in place", code=IN_PLACE, cases=(Case(name="time", sizes=()),))
     mine, theirs = socket.socketpair()
-    server = ReferenceServer(theirs)
-    server.load(to_plain(problem))
-    server.aim(problem.key, 0, compiled=False, on_device=False)
-    for seed in range(3):
-        _, (inputs, answers) = server.draw(problem.key, 0, seed)
-        os.close(answers)
-        assert server.run_round(inputs, memfd()) > 0
-    for end in (mine, theirs):
-        end.close()
+    with mine, theirs:
+        server = ReferenceServer(theirs)
+        server.load(to_plain(problem))
+        server.aim(problem.key, 0, compiled=False, on_device=False, views=True)
+        for seed in range(3):
+            _, (inputs, answers) = server.draw(problem.key, 0, seed)
+            os.close(answers)
+            assert server.run_round(inputs, memfd()) > 0
 
 
 def test_a_module_that_makes_a_large_tensor_over_and_over_comes_to_need_no_new_pages() -> None:
