@@ -74,13 +74,14 @@ def harness(candidate: Path, problem: Path) -> None:
     print(json.dumps({"correct": all(passed), "speedup": speedup}), flush=True)
 
 
-def drawn(scope: dict[str, Any]) -> list[torch.Tensor]:
-    """The inputs: the same ones in every round; contiguous, as after a file or a copy."""
+def drawn(scope: dict[str, Any]) -> list[Any]:
+    """The inputs: the same ones in every round; tensors contiguous, as after a file or a copy."""
     torch.manual_seed(SEED)
-    return [one.contiguous() for one in scope["get_inputs"]()]
+    found = scope["get_inputs"]()
+    return [one.contiguous() if isinstance(one, torch.Tensor) else one for one in found]
 
 
-def passes(model: Any, new: Any, arguments: list[torch.Tensor]) -> bool:
+def passes(model: Any, new: Any, arguments: list[Any]) -> bool:
     expected = model(*arguments)
     output = new(*arguments)
     return torch.allclose(output, expected, atol=TOLERANCE, rtol=TOLERANCE)

@@ -59,11 +59,14 @@ def stated(file: Path) -> str:
 
 
 def played(files: list[Path]) -> dict[Path, Mapping[str, object]]:
-    """What the naive harness made of each; fast is faster than the honest kernel beside it."""
+    """What the naive harness made of each; fast is faster than the honest kernel.
+
+    That one answers the problem of those that claim to be fast, not every `problem.py`.
+    """
     jobs = []
     for file in files:
         problem = problem_file(file)
-        fair = EXPLOITS / "honest.cpp" if problem.name == "problem.py" else None
+        fair = EXPLOITS / "honest.cpp" if stated(file) == "fast" else None
         jobs.append((file, problem, fair))
     return controls(jobs)
 
