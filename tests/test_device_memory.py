@@ -129,6 +129,8 @@ def judged(
             return own.model_copy(update=changed or {})
 
         class Planned:
+            entry = "kernel"
+
             def build(self, *_: Any) -> Built:
                 return Built(files=(), on_device=GpuReplay(trace=plan, assembler=""))
 
