@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,9 +35,10 @@ if os.path.exists("/scratch/layouts.json"):
     head = ".version 7.0\\n.target sm_80\\n.address_size 64\\n"
     kernel = {"name": "k", "code": "a", "target": "sm_80", "info": "",
               "ptx": head + ".visible .entry k()\\n{\\nret;\\n}\\n"}
-    plan = {"steps": [launch], "buffers": {"new.0": 8192}, "constants": {}, "left_out": None,
-            "outputs": [{"tensor": "new.0", "offset": 0}],
-            "before": {"inputs": {}, "steps": 0, "buffers": 0, "left_out": None}}
+    calls = [{"steps": n + 1, "buffers": n + 1, "left_out": None,
+              "outputs": [{"tensor": "new.%d" % n, "offset": 0}]} for n in range(3)]
+    plan = {"steps": [launch] * 3, "buffers": {"new.%d" % n: 8192 for n in range(3)},
+            "constants": {}, "record": {"inputs": {}, "calls": calls, "tuned": False}}
     CHANGE
     count = len(json.load(open("/scratch/layouts.json")))
     os.write(3, json.dumps({"plans": [plan] * count, "kernels": [kernel]}).encode())
@@ -45,12 +47,20 @@ if os.path.exists("/scratch/layouts.json"):
 CHANGES = {
     "as it could be": ("pass", (Verdict.WRONG, "mismatch")),
     "constants in no buffer": (
-        'plan["constants"] = {"none": "eJwDAAAAAAE="}',
+        'plan["constants"] = {"none": "eJwDAAAAAAE="}; calls[2]["outputs"][0]["tensor"] = "none"',
         (Verdict.CHEATED, "launch_misused"),
     ),
     "constants in a tensor": (
-        'plan["constants"] = {"x": "eJwDAAAAAAE="}',
+        'plan["constants"] = {"x": "eJwDAAAAAAE="}; calls[2]["outputs"][0]["tensor"] = "x"',
         (Verdict.CHEATED, "launch_misused"),
+    ),
+    "constants that nothing reads": (
+        'plan["constants"] = {"none": "eJwDAAAAAAE="}',
+        (Verdict.WRONG, "mismatch"),
+    ),
+    "a result in an input": (
+        'calls[2]["outputs"][0]["tensor"] = "x"',
+        (Verdict.WRONG, "mismatch"),
     ),
 }
 
@@ -98,6 +108,8 @@ def all_answers_are(monkeypatch: pytest.MonkeyPatch, binary: bytes) -> None:
         return Plan(steps=[one], buffers={}, kernels=[kernel("sm_80")])
 
     class Planned:
+        entry = "kernel"
+
         def build(self, *_: object) -> Built:
             return Built(files=(), on_device=GpuReplay(trace=plan, assembler=""))
 
@@ -110,7 +122,12 @@ def test_what_the_process_that_replays_makes_no_sense_of_is_no_loss_of_the_devic
 ) -> None:
     all_answers_are(monkeypatch, code(tmp_path))
     message = client.replay_message
-    monkeypatch.setattr(client, "replay_message", lambda *some: {**message(*some), "steps": [{}]})
+
+    def odd(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dict[str, Any]:
+        found = message(plan, spec, modules)
+        return {**found, "later": {**found["later"], "steps": [{}]}}
+
+    monkeypatch.setattr(client, "replay_message", odd)
     found = judged(evaluator, problem, "cuda", "x")
     assert (found.verdict, found.reason) == (Verdict.BUILD_FAILED, "unsupported:plan")
     assert "KeyError" in found.log
