@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kernelwright.envs.referee.bulk import Bulk, BulkLimit, Level, Pool
+from kernelwright.envs.referee.bulk import Bulk, BulkLimit, Level, Pool, too_much
 from kernelwright.envs.referee.tolerance import BASE, Expected
 from kernelwright.envs.reference.module import load_reference
 from kernelwright.envs.reference.prepare import Ready, prepare
@@ -107,8 +107,9 @@ def get_inputs():
 """
 
 
-def ready(code: str) -> Ready:
-    problem = Problem(name="sum", code=code, cases=(Case(name="a", sizes=()),))
+def ready(code: str, distribution: str = "given") -> Ready:
+    case = Case(name="a", sizes=(), distribution=distribution)
+    problem = Problem(name="sum", code=code, cases=(case,))
     return prepare(problem, problem.cases[0])
 
 
@@ -125,6 +126,28 @@ def test_a_plain_loop_in_float32_needs_a_third_of_what_is_allowed_together(terms
         wanted = Expected.of([x.astype(np.float64).sum(1)], tolerance, spread)
         worst = max(worst, wanted.measured(loop)[1].level.rms)
     assert worst < limit.rms / 2
+
+
+DOT = SUM.replace("forward(self, x)", "forward(self, x, y)").replace(
+    "x.sum(dim=1)", "torch.dot(x, y)"
+)
+DOT = DOT.replace("[torch.rand(6, N)]", "[torch.randn(N), torch.randn(N)]").replace(
+    "4096", "131072"
+)
+
+
+def test_a_plain_loop_is_right_of_a_sum_that_happens_to_cancel_in_the_first_draw() -> None:
+    found = ready(DOT, "clustered")
+    (tolerance,), (spread,), (plain,) = found.tolerances, found.spreads, found.levels
+    x, y = (one.numpy().astype(np.float64) for one in found.reference.draw(1)[2])
+    assert abs(x @ y) < spread / 5
+    assert plain is not None
+    limit = BulkLimit.of("float32", plain, Level(0.0, 0.0))
+    for seed in range(100, 160):
+        x, y = (one.numpy() for one in found.reference.draw(seed)[2])
+        loop = np.add.accumulate((x * y)[::-1])[-1:]
+        exact = np.array([x.astype(np.float64) @ y.astype(np.float64)])
+        assert too_much([(Expected.of([exact], tolerance, spread).measured(loop)[1], limit)]) == ""
 
 
 def test_weights_that_are_not_in_a_sum_do_not_widen_it() -> None:

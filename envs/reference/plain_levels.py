@@ -23,10 +23,11 @@ from kernelwright.envs.reference.plain_loops import PlainLoops, numbers_of, with
 from kernelwright.envs.types import Problem, Tolerance
 
 RUNS, RUNS_OF_LARGE = 4, 2
-"""How often the module is run so; where inputs are large, all on one draw."""
+"""How often the module is run so; where inputs are large, all on one draw, but for few outputs."""
 
 RUNS_OF_FEW = 12
-"""The same where an output has few elements."""
+"""The same where an output has few elements, each on another draw: a sum that happens to cancel in
+one draw shows little of what is lost on the way to it."""
 
 CHANCE = 2.0
 """A level of n errors is taken for larger by this over the root of n."""
@@ -48,11 +49,12 @@ def plain_levels(
     if problem.tolerance is None and any(one in BASE for one in kinds):
         few = any(0 < math.prod(one.shape) < FEW for one in spec.outputs)
         runs = RUNS_OF_FEW if few else RUNS if is_small(spec) else RUNS_OF_LARGE
-        draws = [reference.draw(1 + number) for number in range(runs if is_small(spec) else 1)]
+        draws = runs if few or is_small(spec) else 1
         how = list(zip(kinds, tolerances, spreads, strict=True))
-        for drawn in draws:
+        for number in range(draws):
+            drawn = reference.draw(1 + number)
             expected = _expected(drawn, how)
-            for _ in range(runs // len(draws)):
+            for _ in range(runs // draws):
                 for unit in {unit_of([one]) for one in kinds if one in BASE}:
                     rough = _rough(drawn, unit)
                     for i, wanted in enumerate(expected):
