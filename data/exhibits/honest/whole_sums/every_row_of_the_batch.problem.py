@@ -1,7 +1,7 @@
 import torch
 import torch.nn as nn
 
-B, C, DEPTH = 16, 16, 24
+B, C, DEPTH = 16, 16, 3
 
 
 class Model(nn.Module):
