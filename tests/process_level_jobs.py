@@ -126,7 +126,7 @@ def many(zygote: Zygote) -> str:
 
 
 def hidden() -> dict[str, str]:
-    with tempfile.TemporaryDirectory(dir="/work" if Path("/work").exists() else "/") as made:
+    with tempfile.TemporaryDirectory(dir="/") as made:
         folder = Path(made).resolve()
         folder.chmod(0o755)
         for name in ("ours", "open"):
