@@ -28,50 +28,51 @@ ALLCLOSE = 1e-4
 ALLCLOSE_HALF = 1e-2
 
 DIFFERENCES = (
-    "with `scale` the sizes are the scaled ones",
+    "with `scale` the sizes are the scaled ones.",
     "expected values are computed in float64 on a CPU, not in float32 on a GPU, where TF32 may "
-    "be on",
+    "be on.",
     "seeds are secret, where KernelBench's follow from 42, and random inputs are a CPU's, on "
-    "whatever device `get_inputs` makes them",
-    "there is a sixth trial, on inputs that no other answer gets",
+    "whatever device `get_inputs` makes them.",
+    "there is a sixth trial, on inputs that no other answer gets.",
     "weights are handed to the candidate, by name or else by shape; KernelBench draws them "
-    "twice from one seed, so there their order counts",
-    "the candidate's own module is in evaluation mode (its kernels seldom ask)",
-    "both sides have inputs of their own: a module that works in place does not change the other's",
-    "numbers among the inputs are rounded to float32",
-    "NaN where the reference has NaN passes, which `allclose` does not let",
+    "twice from one seed, so there their order counts.",
+    "the candidate's own module is in evaluation mode (its kernels seldom ask).",
+    "both sides have inputs of their own: a module that works in place does not change the "
+    "other's.",
+    "numbers among the inputs are rounded to float32.",
+    "NaN where the reference has NaN passes, which `allclose` does not let.",
     "a module with several outputs is compared output by output, None among them left out; "
-    "KernelBench's harness takes one tensor",
+    "KernelBench's harness takes one tensor.",
     "`cpp` and `cuda`, which KernelBench does not have, are given contiguous inputs, and the "
-    "tensors and numbers of lists, tuples and dicts one by one; views keep their strides in the "
-    "others",
-    "host code of Python answers runs without the inputs' values, twice for each size, and what "
-    "it launches is played on them: what depends on values there is not supported, CUDA graphs "
-    "are replayed, and what `torch.compile` would compile is called as it is written",
-    "PyTorch computes only with `--torch-allowed`, and then eagerly, on one core",
+    "tensors and numbers of lists, tuples and dicts one by one.",
+    "views keep their strides in the other dialects.",
+    "host code of Python answers runs without the inputs' values, three times for each size; what "
+    "it launches is played on them, and what depends on values there is not supported.",
+    "CUDA graphs are replayed, and what `torch.compile` would compile is called as it is written.",
+    "PyTorch computes only with `--torch-allowed`, and then eagerly, on one core.",
     "without a GPU device code is emulated: races, reads outside of a tensor, shared memory "
     "that nobody set and changed inputs are faults there, whatever the values; with a GPU only "
-    "values count",
-    "products in TF32 are rounded as such, and right only where `precision: tf32` allows it",
-    "a round may take 5 s (20 s emulated) and all of an answer 100 s, else it is not correct",
-    "compilers get flags from a list, and no library but the language's own",
+    "values count.",
+    "products in TF32 are rounded as such, and right only where `precision: tf32` allows it.",
+    "a round may take 5 s (20 s emulated) and all of an answer 100 s, else it is not correct.",
+    "compilers get flags from a list, and no library but the language's own.",
     "no opinion (in neither column) where our sandbox refuses to run the answer, where it "
     "writes outside its outputs or has other parameters, and where the module is random in "
-    "training mode (dropout)",
-    "correctness only: its speed is measured on a GPU in a process that the candidate shares",
+    "training mode (dropout).",
+    "correctness only: its speed is measured on a GPU in a process that the candidate shares.",
 )
 """From a run of KernelBench, each in a line."""
 SPEED_DIFFERENCES = (
     "device time of the launches alone, each with a cold L2 cache; KernelBench's has the host's "
-    "Python between its events too",
+    "Python between its events too.",
     "medians of rounds in turns with eager PyTorch, with an interval; KernelBench takes the "
-    "mean of 100 trials, and eager's from a file or a run before",
-    "every timed output is compared; KernelBench's timed trials are not looked at",
-    "float32 products are IEEE's on both sides unless `precision: tf32`",
+    "mean of 100 trials, and eager's from a file or a run before.",
+    "every timed output is compared; KernelBench's timed trials are not looked at.",
+    "float32 products are IEEE's on both sides unless `precision: tf32`.",
     "no speed where PyTorch computes a part, where the module is too quick for the clock, or "
-    "the machine did not keep still",
+    "the machine did not keep still.",
     "faster than memory and arithmetic allow is `cheated`; KernelBench flags what is 10 times "
-    "as fast",
+    "as fast.",
 )
 """Of a speed on a GPU from KernelBench's, each in a line."""
 
