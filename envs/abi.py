@@ -97,6 +97,11 @@ class CaseSpec:
     nest: str = ""
 
     @property
+    def numbers(self) -> tuple[int | float | bool, ...]:
+        """The values of the scalars."""
+        return tuple(value for _, value in self.scalars)
+
+    @property
     def has_views(self) -> bool:
         """Whether an input is a view, which is not contiguous."""
         return any(one.strides is not None for one in self.inputs)

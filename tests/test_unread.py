@@ -35,7 +35,7 @@ FLAGGED = "torch.randn(B, N), True, 4"
 
 def ready(*words: str, **more: str) -> dict[str, Ready]:
     one = problem(*words, **more)
-    cases = judged_cases(one, numbers=True)
+    cases = judged_cases(one, numbers=(4,))
     return {case.name: prepare(one, case, first=case is cases[0]) for case in cases}
 
 
@@ -129,7 +129,7 @@ def test_by_the_rule_of_others_nothing_is_redrawn() -> None:
     as_made = Problem(
         name="p", code=one.code, cases=(Case(name="time", sizes=(), distribution=AS_MADE),)
     )
-    (case,) = judged_cases(as_made, numbers=True)
+    (case,) = judged_cases(as_made, numbers=(4,))
     assert not prepare(as_made, case).reference.redrawn
 
 
@@ -145,7 +145,7 @@ def test_a_tensor_that_is_drawn_in_a_plain_attribute_is_named(made: str) -> None
 def test_numbers_behind_a_flag_change_while_it_is_on() -> None:
     """Where all change at once the flag is off, and the window need not be read."""
     one = problem("x, causal, window", "return x.roll(window, 1) if causal else x * 2", FLAGGED)
-    cases = {case.name: case for case in judged_cases(one, numbers=True, flags=True)}
+    cases = {case.name: case for case in judged_cases(one, numbers=(True, 4))}
     found = {name: prepare(one, case, first=False).spec.scalars for name, case in cases.items()}
     assert found["time"] == (("causal", True), ("window", 4))
     (but_flags,) = (spec for name, spec in found.items() if name.endswith("but flags"))

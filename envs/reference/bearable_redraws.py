@@ -13,7 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
-from kernelwright.envs.reference.distributions import AS_MADE, BUT_FLAGS
+from kernelwright.envs.reference.distributions import AS_MADE, BUT_FLAGS, is_flag
 from kernelwright.envs.reference.module import (
     Reference,
     array_of,
@@ -24,7 +24,6 @@ from kernelwright.envs.reference.module import (
 from kernelwright.envs.reference.structure import (
     NOTHING,
     Redrawn,
-    is_flag,
     is_number,
     other_numbers,
     redraws_of,

@@ -144,17 +144,17 @@ def from_the_hardest(name: str) -> list[str]:
 
 
 def judged_cases(
-    problem: Problem, applicable: Sequence[str] = (), *, numbers: bool = False, flags: bool = False
+    problem: Problem, applicable: Sequence[str] = (), numbers: Collection[float] = ()
 ) -> tuple[Case, ...]:
     """The problem's cases, and more: the timed sizes with other values than are timed.
 
     A kernel can tell by its sizes that it is timed, and by a sample of its values: while all of
     them were others here, 64 told, and what was left out where they lay in [0, 1) was five times as
     fast and `correct`. So only a few are, at places that nobody knows who has not read all.
-    `numbers`: `forward` takes some, and there is another such case with other ones. It is a case by
-    itself, as rounds of the first come right before timed ones, which have the same numbers.
-    `flags`: some of them are flags, and there is one more in which these alone stay: behind a flag
-    that is off no other number is read.
+    `numbers` are those that `forward` takes; with any there is another such case with other ones.
+    It is a case by itself, as rounds of the first come right before timed ones, which have the same
+    numbers. With flags among others there is one more in which these alone stay: behind a flag that
+    is off no other number is read.
     `applicable` are the kinds of values that the module's graph can show: a case for each, but for
     a problem whose own cases name some already. Who judges by another's rule (`AS_MADE`) asks for
     nothing more.
@@ -162,8 +162,9 @@ def judged_cases(
     timed = problem.timed_case()
     if timed.distribution == AS_MADE:
         return problem.cases
-    names = [(OTHER_VALUES, OTHERS)] + [(BUT_FLAGS, OTHERS)] * (numbers and flags)
-    names += [(OTHER_NUMBERS, OTHERS)] * numbers
+    names = [(OTHER_VALUES, OTHERS)]
+    names += [(BUT_FLAGS, OTHERS)] if len(set(map(is_flag, numbers))) > 1 else []
+    names += [(OTHER_NUMBERS, OTHERS)] if numbers else []
     if not any(one.distribution in KINDS for one in problem.cases):
         names += [(f", {kind}", kind) for kind in applicable]
     more = (
@@ -177,6 +178,18 @@ def has_timed_numbers(problem: Problem, case: Case) -> bool:
     """Whether numbers that `forward` takes are as `get_inputs` makes them in this case."""
     timed = problem.timed_case().name
     return case.name in (timed, f"{timed}{OTHER_VALUES}")
+
+
+def same_values(value: Any, again: Any) -> bool:
+    """Whether two tensors have one shape and equal values; NaN equals NaN."""
+    if value.shape != again.shape:
+        return False
+    return bool(((value == again) | ((value != value) & (again != again))).all())
+
+
+def is_flag(value: Any) -> bool:
+    """Whether a number is a flag, or may be one."""
+    return isinstance(value, int) and value in (0, 1)
 
 
 def is_float(value: Any) -> bool:

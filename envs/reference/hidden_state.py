@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kernelwright.envs.reference.distributions import same_values
 from kernelwright.envs.reference.module import ProblemError, Reference, flatten, forward
 
 
@@ -18,9 +19,14 @@ def refuse_hidden_state(reference: Reference) -> None:
         flatten(forward(again, state, arguments)),
         strict=True,
     )
-    if all(_same(a, b) for a, b in pairs):
+    if all(same_values(a, b) for a, b in pairs):
         return
-    names = [name for name, one in _plain(model) if not _same(one, dict(_plain(again)).get(name))]
+    others = dict(_plain(again))
+    names = [
+        name
+        for name, one in _plain(model)
+        if name not in others or not same_values(one, others[name])
+    ]
     what = " and ".join(names) or "something"
     raise ProblemError(
         f"the problem's constructor draws {what}, which is neither a parameter nor a buffer: no "
@@ -39,9 +45,3 @@ def _plain(model: Any) -> Iterator[tuple[str, Any]]:
             whole = f"{owner}.{name}" if owner else name
             if isinstance(one, torch.Tensor) and whole not in saved:
                 yield f"self.{whole}", one
-
-
-def _same(value: Any, again: Any) -> bool:
-    if again is None or value.shape != again.shape:
-        return False
-    return bool(((value == again) | ((value != value) & (again != again))).all())

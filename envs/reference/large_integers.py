@@ -21,7 +21,7 @@ from kernelwright.envs.reference.distributions import (
     with_few,
 )
 from kernelwright.envs.reference.module import Drawn, copies
-from kernelwright.envs.reference.plain_loops import tensors_in, within
+from kernelwright.envs.reference.plain_loops import storage, tensors_in, within
 
 EXACT_BITS = 52
 """Results have at most so many: who computes them in float64 is right."""
@@ -151,7 +151,7 @@ def _data(drawn: Drawn, given: Sequence[int]) -> list[int]:
     sums."""
     model, state, arguments = drawn
     state, arguments = copies(state, arguments)
-    watch = _Flow({_storage(arguments[n]): frozenset((n,)) for n in given})
+    watch = _Flow({storage(arguments[n]): frozenset((n,)) for n in given})
     within(watch, model, state, arguments)
     return [n for n in given if n in watch.added and n not in watch.others]
 
@@ -177,7 +177,7 @@ class _Flow:
         results = list(tensors_in(out))
         tensors = [one for one in tensors_in(given) if self._of(one)]
         found = self._of(given)
-        summed = all(_storage(one) in self.sums for one in tensors)
+        summed = all(storage(one) in self.sums for one in tensors)
         floats = bool(results) and all(one.is_floating_point() for one in results)
         places = DATA_AT.get(name, range(len(given)))
         misplaced = {
@@ -190,15 +190,15 @@ class _Flow:
             self.added |= found
         for one in results:
             kept = set() if one.is_floating_point() or _is_flags(one) else found
-            self.held[_storage(one)] = frozenset(kept)
+            self.held[storage(one)] = frozenset(kept)
             if kept and (name in ADDING or summed):
-                self.sums.add(_storage(one))
+                self.sums.add(storage(one))
             else:
-                self.sums.discard(_storage(one))
+                self.sums.discard(storage(one))
         return out
 
     def _of(self, value: Any) -> set[int]:
-        held = (self.held.get(_storage(one), frozenset()) for one in tensors_in(value))
+        held = (self.held.get(storage(one), frozenset()) for one in tensors_in(value))
         return set().union(*held)
 
 
@@ -228,7 +228,3 @@ def _beside_float64(fits: list[bool], func: Any, args: Any, kwargs: Mapping[str,
         most = min(EXACT_BITS, _bits_of(out) - LEFT_BITS)
         fits.append(float(wide.abs().max()) < 2.0**most if wide.numel() else True)
     return out
-
-
-def _storage(tensor: Any) -> int:
-    return int(tensor.untyped_storage()._cdata)

@@ -19,12 +19,13 @@ from kernelwright.envs.reference.applicable_kinds import seen_of
 from kernelwright.envs.reference.distributions import AS_MADE, GIVEN, judged_cases
 from kernelwright.envs.reference.expectations import expected_of
 from kernelwright.envs.reference.module import (
+    Drawn,
     Reference,
     array_of,
     flatten,
     forward_float64,
 )
-from kernelwright.envs.reference.mutants import Drawn, Mutant, mutants_of
+from kernelwright.envs.reference.mutants import Mutant, mutants_of
 from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.reference.replies import limit_of
 from kernelwright.envs.reference.value_kinds import VALUE_KINDS
@@ -127,8 +128,7 @@ def judge_mutants(
     for fate in fates:
         fate.unread = fate.mutant.kind.startswith("constant") and fate.mutant.place in unread
         fate.killed_by = case.name if _is_killed(fate, judged) else ""
-    numbers = bool(judged.ready.spec.scalars)
-    for other in judged_cases(problem, numbers=numbers):
+    for other in judged_cases(problem, numbers=judged.ready.spec.numbers):
         if other.sizes == case.sizes and other != case:
             judged = Judged.of(prepare(problem, other, first=False), first)
             for fate in _living(fates):

@@ -17,6 +17,7 @@ from typing import Any
 
 from kernelwright.envs.reference.module import (
     PROBLEM_FILE,
+    Drawn,
     Reference,
     flatten,
     forward,
@@ -28,8 +29,6 @@ from kernelwright.envs.reference.mutant_layers import faults_of
 from kernelwright.envs.reference.mutant_loops import LoopMutant, loop_mutants, swapped
 from kernelwright.envs.types import Problem
 
-Drawn = tuple[Any, dict[str, Any], list[Any]]
-"""A module, its state, its arguments."""
 Way = Callable[[Reference, Drawn, Drawn], list[Any]]
 """The outputs of a mutant in float64: for the reference of a case, the timed case's first draw, and
 this draw."""

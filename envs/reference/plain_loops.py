@@ -76,7 +76,7 @@ class PlainLoops:
 
     def longest(self, tensor: Any) -> int:
         """The number of terms of the longest sum that went into it."""
-        return self._longest.get(_storage(tensor), 1)
+        return self._longest.get(storage(tensor), 1)
 
     def __call__(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """The operator's result."""
@@ -98,7 +98,7 @@ class PlainLoops:
         longest = max([1, *map(self.longest, given)])
         most = max((one.numel() for one in floats(out)), default=0)
         whole = [one for one in given if one.numel() >= most]  # a sum that is spread is one number
-        added = max([1, *(self._added.get(_storage(one), 1) for one in whole)])
+        added = max([1, *(self._added.get(storage(one), 1) for one in whole)])
         if name in ADDED and terms > 1:
             terms = max(terms, min(terms * added, self.most))
         if name in BENDING or (terms > 1 and name not in LINEAR):
@@ -106,8 +106,8 @@ class PlainLoops:
         elif terms > 1:
             added = terms
         for one in floats(out):
-            self._longest[_storage(one)] = max(longest, terms)
-            self._added[_storage(one)] = added
+            self._longest[storage(one)] = max(longest, terms)
+            self._added[storage(one)] = added
         return terms
 
     def _move(self, result: Any, terms: int) -> None:
@@ -165,7 +165,7 @@ def floats(values: Any) -> Iterator[Any]:
     return (one for one in tensors_in(values) if is_float(one) and one.numel())
 
 
-def _storage(tensor: Any) -> int:
+def storage(tensor: Any) -> int:
     """Names the memory that a tensor lies in; what is new there is noted before it is asked for."""
     return int(tensor.untyped_storage()._cdata)
 

@@ -60,7 +60,6 @@ from kernelwright.envs.reference.precision import require_precision, set_precisi
 from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.reference.rankings import rankings, ranks
 from kernelwright.envs.reference.strides import moved
-from kernelwright.envs.reference.structure import has_flags
 from kernelwright.envs.reference.tf32 import tf32_outputs, with_tf32
 from kernelwright.envs.reference.torch_compile import compile_module
 from kernelwright.envs.replay.device_memory import says_full
@@ -142,9 +141,7 @@ class ReferenceServer:
         give_back_device()
         noun = from_plain(Problem, problem)
         ready = [prepare(noun, noun.cases[0])]
-        values = [value for _, value in ready[0].spec.scalars]
-        known = {"numbers": bool(values), "flags": has_flags(values)}
-        cases = judged_cases(noun, applicable_kinds(noun), **known)
+        cases = judged_cases(noun, applicable_kinds(noun), ready[0].spec.numbers)
         ready += [prepare(noun, case, first=False) for case in cases[1:]]
         if self.precision is Precision.TF32:
             ready = [with_tf32(noun, one) for one in ready]

@@ -16,7 +16,7 @@ import numpy as np
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.referee.ties import Ranking, Ranks
 from kernelwright.envs.reference.module import array_of, copies, forward_float64
-from kernelwright.envs.reference.plain_loops import tensors_in, within
+from kernelwright.envs.reference.plain_loops import storage, tensors_in, within
 
 OF_ONE = frozenset(("argmax", "argmin", "max", "min", "median", "nanmedian", "kthvalue", "mode"))
 """Operators that find one value of each row."""
@@ -65,10 +65,10 @@ class Watch:
             self._note(name, args, kwargs, out)
         elif func._schema.is_mutable:
             for one in tensors_in(args):
-                self._held.pop(_storage(one), None)
+                self._held.pop(storage(one), None)
         elif name in COPIES:
             for one in tensors_in(args[:1]):
-                if held := self._held.get(_storage(one)):
+                if held := self._held.get(storage(one)):
                     self._hold(out, held)
         return out
 
@@ -107,12 +107,12 @@ class Watch:
             self._hold(out[0], (number, False))
 
     def _hold(self, tensor: Any, what: tuple[int, bool]) -> None:
-        self._held[_storage(tensor)] = what
+        self._held[storage(tensor)] = what
         self._alive.append(tensor)
 
     def holds(self, tensor: Any) -> tuple[int, bool] | None:
         """What this output is of (number, whether of the indices), all of it and in its order."""
-        held = self._held.get(_storage(tensor))
+        held = self._held.get(storage(tensor))
         if held is None:
             return None
         one = self.found[held[0]]
@@ -121,10 +121,6 @@ class Watch:
             (tensor.reshape(-1) == whole.reshape(-1)).all()
         )
         return held if same else None
-
-
-def _storage(tensor: Any) -> int:
-    return int(tensor.untyped_storage()._cdata)
 
 
 def ranks(spec: CaseSpec) -> bool:

@@ -16,6 +16,7 @@ from kernelwright.envs.referee.tolerance import BASE, FLOOR, SMALLEST, Array, Ex
 from kernelwright.envs.reference.applicable_kinds import Seen, seen_of
 from kernelwright.envs.reference.distributions import AS_MADE, GIVEN, is_float
 from kernelwright.envs.reference.module import (
+    Drawn,
     Reference,
     array_of,
     flatten,
@@ -53,8 +54,6 @@ FOR_DEPTH = ((LARGER_WEIGHTS,),)
 SEED, OTHER_SEED = 1, 2
 CALM = 0.5
 """Of what any kernel may be off, PyTorch's own rounding is at most this."""
-
-Given = tuple[Any, dict[str, Any], list[Any]]
 
 
 def dead_inputs(
@@ -162,7 +161,7 @@ def _regions(arguments: list[Any]) -> Iterator[tuple[int, int, slice]]:
             yield from ((number, axis, slice(a, b)) for a, b in pairwise(edges))
 
 
-def _with_region(drawn: Given, others: list[Any], number: int, axis: int, span: slice) -> Given:
+def _with_region(drawn: Drawn, others: list[Any], number: int, axis: int, span: slice) -> Drawn:
     model, state, arguments = drawn
     moved = arguments[number].clone()
     box = (*[slice(None)] * axis, span)
@@ -170,7 +169,7 @@ def _with_region(drawn: Given, others: list[Any], number: int, axis: int, span: 
     return model, state, [moved if i == number else one for i, one in enumerate(arguments)]
 
 
-def _outputs(drawn: Given) -> list[Array]:
+def _outputs(drawn: Drawn) -> list[Array]:
     return [array_of(one) for one in flatten(forward(*drawn))]
 
 

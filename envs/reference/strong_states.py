@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kernelwright.envs.reference.distributions import is_float
+
 States = dict[str, Any]
 
 CALIBRATED, OPEN_GATES, RANDOM_GATES = "calibrated", "open_gates", "random_gates"
@@ -110,7 +112,7 @@ def random_gates(model: Any, state: States, _: list[Any], steps: int) -> States:
 
     def moved(name: str, value: Any) -> Any:
         gate = value.dim() == 1 or bool(GATED.search(name.rpartition(".")[2]))
-        if name not in parameters or not gate or value.numel() < FEWEST or not _is_float(value):
+        if name not in parameters or not gate or value.numel() < FEWEST or not is_float(value):
             return value
         sign = torch.randint(-1, 2, value.shape, dtype=value.dtype)
         return value + sign * _log_times(value, steps)
@@ -138,13 +140,13 @@ def weaker_inputs(_: Any, state: States, __: list[Any], ___: int) -> States:
     """Biases and weights are so small that nothing saturates, but for the last weight that is
     square, or else the widest of those that are wider than high: what a hidden state goes through.
     """
-    weights = [name for name, one in state.items() if one.dim() == 2 and _is_float(one)]
+    weights = [name for name, one in state.items() if one.dim() == 2 and is_float(one)]
     square = [name for name in weights if state[name].shape[0] == state[name].shape[1]]
     wide = [name for name in weights if state[name].shape[0] < state[name].shape[1]]
     kept = square[-1:] or wide[:1]
 
     def weaker(name: str, value: Any) -> Any:
-        small = _is_float(value) and value.dim() in (1, 2) and value.numel() >= FEWEST
+        small = is_float(value) and value.dim() in (1, 2) and value.numel() >= FEWEST
         return value * WEAKEST if small and name not in kept else value
 
     return {name: weaker(name, one) for name, one in state.items()}
@@ -154,7 +156,7 @@ def slow_decays(_: Any, state: States, __: list[Any], steps: int) -> States:
     """Numbers between 0 and 1 are nearer to 1, by a time between one step and all."""
     return {
         name: (1 - (1 - one) / _log_times(one, steps).exp()).to(one.dtype)
-        if _is_float(one) and one.numel() and bool(((one > 0) & (one < 1)).all())
+        if is_float(one) and one.numel() and bool(((one > 0) & (one < 1)).all())
         else one
         for name, one in state.items()
     }
@@ -163,13 +165,13 @@ def slow_decays(_: Any, state: States, __: list[Any], steps: int) -> States:
 def larger_weights(_: Any, state: States, __: list[Any], ___: int) -> States:
     """Weights as large as keep a signal's size through layers of rectifiers."""
     return {
-        name: one * GAIN if _is_float(one) and one.dim() > 1 else one for name, one in state.items()
+        name: one * GAIN if is_float(one) and one.dim() > 1 else one for name, one in state.items()
     }
 
 
 def _squares(value: Any) -> int:
     """How many squares of its width lie one above the other in it."""
-    width = value.shape[-1] if value.dim() == 2 and _is_float(value) else 0
+    width = value.shape[-1] if value.dim() == 2 and is_float(value) else 0
     return 0 if width < FEWEST or value.shape[0] % width else int(value.shape[0] // width)
 
 
@@ -184,7 +186,7 @@ def _orthogonal(value: Any) -> Any:
 def _with_square(value: Any, *, last: bool) -> Any:
     """Of a weight that is wider than high the last square, or the first, is orthogonal; the rest is
     weaker."""
-    if not (value.dim() == 2 and FEWEST <= len(value) < value.shape[1] and _is_float(value)):
+    if not (value.dim() == 2 and FEWEST <= len(value) < value.shape[1] and is_float(value)):
         return value
     found, height = value * WEAKEST, len(value)
     found[:, slice(-height, None) if last else slice(0, height)] = _square(height).to(value.dtype)
@@ -208,10 +210,6 @@ def _joined(parts: Sequence[Any]) -> Any:
     import torch
 
     return torch.cat(list(parts))
-
-
-def _is_float(value: Any) -> bool:
-    return bool(value.is_floating_point())
 
 
 def _batch_norms(model: Any) -> dict[str, Any]:

@@ -6,11 +6,11 @@ Positions, masks, permutations, offsets and lengths are often the same in every 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from kernelwright.envs.reference.distributions import SAMPLE, is_constant, is_float
+from kernelwright.envs.reference.distributions import SAMPLE, is_constant, is_float, same_values
 from kernelwright.envs.reference.redraws import REDRAWS, ascends, lines_of
 
 FEW_LINES = 4
@@ -134,7 +134,7 @@ def _equal(value: Any, again: Any) -> bool:
         head, other = value.reshape(-1)[:SAMPLE], again.reshape(-1)[:SAMPLE]
         if not _equal(head, other):
             return False
-    return bool(((value == again) | ((value != value) & (again != again))).all())
+    return same_values(value, again)
 
 
 def _has_two_values(value: Any) -> bool:
@@ -150,16 +150,6 @@ def is_flags(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Whether an argument is no tensor but a number or a flag."""
     return isinstance(value, bool | int | float)
-
-
-def is_flag(value: Any) -> bool:
-    """Whether a number is a flag, or may be one."""
-    return is_number(value) and value in (0, 1) and not isinstance(value, float)
-
-
-def has_flags(numbers: Iterable[Any]) -> bool:
-    """Whether there are flags among these numbers, and others."""
-    return {is_flag(one) for one in numbers} == {True, False}
 
 
 def other_numbers(value: Number, turn: int) -> tuple[Number, ...]:

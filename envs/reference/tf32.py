@@ -6,7 +6,6 @@ mantissa and with float32 sums. A kernel's instructions may cut the other bits o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -23,7 +22,7 @@ from kernelwright.envs.referee.tolerance import (
     overflowed,
     widest_of,
 )
-from kernelwright.envs.reference.derive_tolerance import MOST_DRAWS, SMALL_INPUTS
+from kernelwright.envs.reference.derive_tolerance import MOST_DRAWS, is_small
 from kernelwright.envs.reference.distributions import is_float
 from kernelwright.envs.reference.module import array_of, copies, flatten, forward, forward_float64
 from kernelwright.envs.reference.plain_loops import OPERANDS, longest_sums, within
@@ -42,8 +41,9 @@ def with_tf32(problem: Problem, ready: Ready) -> Ready:
     """The same case with what TF32 does to it allowed too; a problem's own tolerance stays."""
     if problem.tolerance is not None:
         return ready
-    small = sum(math.prod(one.shape) for one in ready.spec.inputs) <= SMALL_INPUTS
-    found = [_derived(ready, 1 + number) for number in range(MOST_DRAWS if small else 1)]
+    found = [
+        _derived(ready, 1 + number) for number in range(MOST_DRAWS if is_small(ready.spec) else 1)
+    ]
     of_each = zip(ready.tolerances, *found, strict=True)
     return replace(ready, tolerances=[widest_of(*of_one) for of_one in of_each])
 

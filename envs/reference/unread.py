@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kernelwright.envs.reference.distributions import judged_cases
+from kernelwright.envs.reference.distributions import judged_cases, same_values
 from kernelwright.envs.reference.module import (
     Given,
     Reference,
@@ -38,7 +38,7 @@ def never_changing(problem: Problem, timed: Ready) -> tuple[list[str], list[str]
     found = _unchanged(timed.reference)
     if not found:
         return [], []
-    last = judged_cases(problem, numbers=bool(timed.spec.scalars))[-1]
+    last = judged_cases(problem, numbers=timed.spec.numbers)[-1]
     other = prepare(problem, last, first=False).reference
     model, state, arguments = timed.reference.draw(1)
     unread: list[str] = []
@@ -74,9 +74,7 @@ def _values(reference: Reference, seed: int) -> dict[int | str, Any]:
 def _same(value: Any, again: Any) -> bool:
     if is_number(value):
         return bool(value == again)
-    return value.shape == again.shape and bool(
-        ((value == again) | ((value != value) & (again != again))).all()
-    )
+    return same_values(value, again)
 
 
 def _numbers(timed: Reference, other: Reference) -> set[int]:
