@@ -12,9 +12,11 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.referee.bulk import BulkLimit, Level, Pool
 from kernelwright.envs.referee.layout import POISON, output_file_bytes, read_outputs
 from kernelwright.envs.referee.mismatch import first_wrong
 from kernelwright.envs.referee.rounds import compare
+from kernelwright.envs.referee.ties import Ranking, Ranks
 from kernelwright.envs.referee.tolerance import (
     BASE,
     FLOOR,
@@ -28,7 +30,7 @@ from kernelwright.envs.referee.tolerance import (
     slices,
     spread_of,
 )
-from kernelwright.envs.types import Tolerance
+from kernelwright.envs.types import CaseCheck, Tolerance
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -256,6 +258,51 @@ def test_a_case_fails_by_its_first_wrong_output_and_names_it() -> None:
         None,
         "b: 50.0% of values are off, first at [1]: 5, expected 4",
     )
+
+
+def test_indices_that_point_at_equal_values_pass_in_each_output_and_the_values_are_read_once() -> (
+    None
+):
+    asked = []
+
+    def rankings() -> list[Ranking]:
+        asked.append("values")
+        values, places = np.array([5.0, 2.0, 5.0]), np.array([0, 2])
+        same: dict[str, Any] = {"beside": None, "dim": 0, "values": values, "places": places}
+        same |= {"ranks": Ranks.SET, "relative": 0.0, "absolute": 0.0}
+        return [Ranking(output=number, **same) for number in (0, 1)]
+
+    largest = TensorSpec(name="largest", dtype="int32", shape=(2,))
+    again = TensorSpec(name="again", dtype="int32", shape=(2,))
+    spec = CaseSpec(inputs=(), outputs=(largest, again), scalars=())
+    wanted = [Expected.of([np.array([0, 2])], FLOAT32)] * 2
+
+    def found(first: list[int], second: list[int]) -> CaseCheck:
+        file = bytearray([POISON]) * output_file_bytes(spec)
+        for start, places in ((0, first), (len(file) // 2, second)):
+            file[start : start + 8] = np.array(places, np.int32).tobytes()
+        return compare("timed", bytes(file), spec, wanted, rankings=rankings)
+
+    assert found([0, 2], [0, 2]).passed
+    assert asked == []
+    assert found([2, 0], [2, 0]).passed
+    assert asked == ["values"]
+    assert not found([2, 0], [2, 1]).passed
+
+
+def test_errors_within_every_limit_that_all_lie_to_one_side_fail_together() -> None:
+    level = Level(0.05, 0.01)
+    limit = BulkLimit.of("float32", level, level)
+    wanted = [Expected.of([np.array([1.0, -1.0])], FLOAT32, limit=limit), WANTED[1]]
+    pool, off = Pool(), 0.9 * FLOAT32.relative
+    checks = [
+        compare("timed", two_outputs([1.0 + off, -1.0 - off], [3, 4]), TWO, wanted, pool)
+        for _ in range(9)
+    ]
+    assert not checks[-1].passed
+    assert checks[-1].note.startswith("a: errors ")
+    right = compare("timed", two_outputs([1.0, -1.0], [3, 4]), TWO, wanted)
+    assert right.passed
 
 
 def test_a_case_fails_where_anything_is_written_outside_the_outputs_right_or_not() -> None:

@@ -221,7 +221,7 @@ def test_what_does_not_fit_is_named_in_one_line_and_left_out(tmp_path: Path) -> 
     suite = load_suite(f"kernelbench:{root}?memory=1GB")
     assert [one.name for one in suite.problems] == ["level1/2_Small"]
     assert suite.notes == (
-        "left out 1 problem that would take more than 1 GB to judge: level1/1_Large (447 GB)",
+        "left out 1 problem that would take more than 1 GB to judge: level1/1_Large (550 GB)",
     )
 
 

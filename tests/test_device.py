@@ -52,6 +52,7 @@ KERNELS = {
 RIGHT = """
 #include <math.h>
 #include <stdint.h>
+#include <unistd.h>
 extern "C" int {name}(const unsigned* grid, void** given) {{
   const float *x = *(const float**)given[0], *w = *(const float**)given[1];
   const float* b = *(const float**)given[2];

@@ -143,8 +143,7 @@ def test_rounds_on_a_gpu_add_up_as_elsewhere(
 ) -> None:
     """Who takes nearly as long as a round may would keep the GPU from all others, until they and
     it are out of the judge's time."""
-    slow = "for (volatile long i = 0; i < 20000000; ++i) {}"
-    all_answers_are(monkeypatch, code(tmp_path, rest=slow))
+    all_answers_are(monkeypatch, code(tmp_path, rest="usleep(20000);"))
     evaluator.config = replace(evaluator.config, candidate_limit_s=0.01)
     found = judged(evaluator, problem, "cuda", "x", timed=timed)
     assert (found.verdict, found.reason) == (Verdict.TIMED_OUT, "candidate_limit"), found.log

@@ -112,6 +112,20 @@ def test_the_layout_for_python_names_every_argument_once_and_says_the_same_place
     assert plain["names"] == [one.name for one in spec.inputs]
 
 
+def test_a_call_is_told_with_its_groups_its_keywords_and_the_values_of_its_numbers() -> None:
+    x = {"name": "x"}
+    nest = {
+        "arguments": [{"list": [x, {"name": "k"}]}, {"tuple": [x]}, {"dict": {"a": {"name": "k"}}}],
+        "keywords": {"mask": x, "eps": {"name": "k"}},
+    }
+    tensor = TensorSpec(name="x", dtype="float32", shape=(2,))
+    spec = CaseSpec(inputs=(tensor,), outputs=(tensor,), scalars=(("k", 3),), nest=json.dumps(nest))
+    plain = json.loads(python_layout(spec))
+    three = {"value": 3}
+    assert plain["arguments"] == [{"list": [x, three]}, {"tuple": [x]}, {"dict": {"a": three}}]
+    assert plain["keywords"] == {"mask": x, "eps": three}
+
+
 @given(specs(), st.data())
 def test_outputs_are_read_as_they_were_written_and_a_byte_outside_them_is_a_spill(
     spec: CaseSpec, data: st.DataObject
