@@ -172,6 +172,8 @@ FINE = {
     "ld.volatile.shared.u32 %r8, [s]; setp.ne.u32 %p3, %r8, 1; @%p3 bra A;",
     "prints": "{ .param .b64 p; .param .b32 r; st.param.b64 [p+0], %d1; "
     "call.uni (r), vprintf, (p); ld.param.b32 %r9, [r+0]; }",
+    "local_at_an_address_that_wraps_in_32_bits": "mov.u32 %r9, own; sub.u32 %r9, %r9, 12; "
+    "st.local.u32 [%r9+24], %r1; ld.local.u32 %r8, [%r9+24];",
     "an_idle_lane_reads_far": "setp.gt.u32 %p3, %r1, 5; @!%p3 bra B; "
     "add.s64 %d4, %d4, 90000; bra C; B: ld.global.u32 %r9, [%d4]; C:",
 } | {f"meets_{name}": from_warp_to_warp(*pattern, "bar.sync 0;") for name, pattern in WARPS.items()}

@@ -215,7 +215,7 @@ class Scope:
         return f"((u64)g_{mangled(name)} + {add})" if space == "global" else f"{offset + add}u"
 
     def address(self, text: str, space: str) -> tuple[str, set[str]]:
-        """(C++ for `[text]`, the registers in it)."""
+        """(C++ for `[text]`, the registers in it). An address in 32 bits wraps there."""
         inner = text.strip().removeprefix("[").removesuffix("]").strip()
         found = _ADDRESS.fullmatch(inner)
         if found is None:
@@ -223,8 +223,9 @@ class Scope:
         name, add = found[1], _offset(found)
         whole = "u32" if space == "shared" else "u64"
         if name in self.registers:
-            plus = f" + ({whole}){add % (1 << (32 if whole == 'u32' else 64))}ull" if add else ""
-            return f"({whole})(({whole}){variable(name)}{plus})", {name}
+            near = "u32" if space == "local" and self.registers[name] == 32 else whole
+            plus = f" + ({near}){add % (1 << (32 if near == 'u32' else 64))}ull" if add else ""
+            return f"({whole})({near})(({near}){variable(name)}{plus})", {name}
         if INTEGER.fullmatch(name):
             return f"({whole}){(int(name, 0) + add) % (1 << 32)}ull", set()
         return f"({whole}){self.place(inner)}", set()
