@@ -79,22 +79,23 @@ def paragraphs(markdown: str) -> Iterator[str]:
     text = re.sub(r"`+[^`]+`+", "`code`", text)
     block: list[str] = []
     for line in [*text.splitlines(), ""]:
-        apart = not line.strip() or line.startswith(("|", "#", "    ")) and not block
-        if apart or line.startswith(("|", "#")) or ITEM.match(line):
+        is_code = line.startswith("    ") and not block
+        apart = is_code or not line.strip() or line.startswith(("|", "#"))
+        if apart or ITEM.match(line):
             yield " ".join(block)
             block = []
-        if not apart and not line.startswith(("|", "#")):
+        if not apart:
             block.append(ITEM.sub("", line).strip())
 
 
 def docstrings(packages: Iterable[str] = PACKAGES) -> Iterator[str]:
     """Docstrings of modules, classes and functions, and strings that describe a constant."""
-    for tree in _trees(packages):
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-                if isinstance(node.value.value, str):
-                    text = re.sub(r"`[^`]+`", "`code`", node.value.value)
-                    yield from (part for part in text.split("\n\n") if ">>>" not in part)
+    nodes = (node for tree in _trees(packages) for node in ast.walk(tree))
+    values = (node.value for node in nodes if isinstance(node, ast.Expr))
+    for value in values:
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            text = re.sub(r"`[^`]+`", "`code`", value.value)
+            yield from (part for part in text.split("\n\n") if ">>>" not in part)
 
 
 def bound_names(names: Iterable[str], packages: Iterable[str] = PACKAGES) -> dict[str, float]:

@@ -22,7 +22,9 @@ from tests.command import kernelwright
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-ALL = [*pages(), ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
+ALL = [*pages(), *(ROOT / one for one in ("CONTRIBUTING.md", "SECURITY.md", "recipes/README.md"))]
+CURRENT = [one for one in ALL if one.parent in (ROOT, DOCS) and one.name != "adding-a-dialect.md"]
+"""Pages that name files as they are now; a decision names those of its day."""
 COMMAND = re.compile(r"(?:kernelwright|accelerate launch|python -m) [^`\n|]+")
 UNNAMED = ("…", "COMMAND")
 """A command with one of these words stands for any."""
@@ -88,9 +90,17 @@ def test_every_link_leads_somewhere(page: Path) -> None:
             assert not anchor or anchor in anchors(linked), target
 
 
+@pytest.mark.parametrize("page", CURRENT, ids=lambda page: page.name)
+def test_every_path_that_a_page_names_exists(page: Path) -> None:
+    for name in re.findall(r"`([\w.-]+/[\w./-]*)`", text_of(page)):
+        ours = (ROOT / name.partition("/")[0]).is_dir() and not name.startswith("runs/")
+        assert not ours or (ROOT / name).exists(), name
+
+
 def test_every_page_is_linked_from_the_readme_or_an_index() -> None:
     linked = set()
-    for index in (ROOT / "README.md", DOCS / "decisions" / "README.md", DOCS / "gpus.md"):
+    indices = ("README.md", "docs/decisions/README.md", "docs/gpus.md", "recipes/README.md")
+    for index in (ROOT / one for one in indices):
         found = re.findall(r"\]\(([^)#\s]+)", index.read_text(encoding="utf-8"))
         linked |= {(index.parent / name).resolve() for name in found}
     assert {one for one in pages() if one.name != "README.md"} <= linked
