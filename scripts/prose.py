@@ -23,7 +23,7 @@ NEGATION = re.compile(
     r"\b(?:not|no|nor|never|none|nothing|nobody|nowhere|neither|cannot|without|\w+n't)\b", re.I
 )
 VAGUE = re.compile(r"\bso (?:many|much|long|few)\b", re.I)
-SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[`*]*[A-Z0-9`])")
+SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]*]*\s+(?=[\"'(\[`*]*[A-Z0-9`])")
 ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s+")
 
 
