@@ -58,7 +58,7 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     max_new_tokens: Annotated[
         int | None, typer.Option(min=1, help="Tokens of an answer; the run's own, else 512.")
     ] = None,
-    problems: Annotated[int | None, typer.Option(min=1, help="Only the first so many.")] = None,
+    problems: Annotated[int | None, typer.Option(min=1, help="At most this many.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write; runs/eval-MODEL.")] = None,
     dialect: Annotated[
         AskedDialectOrAuto,
