@@ -50,9 +50,9 @@ STATE = (
 )
 """What it is asked for records: all that decides a duration and may be set by whoever owns it."""
 WORKERS_A_GPU = 4
-"""So many workers keep a GPU busy: kernels run on it one candidate at a time."""
+"""Workers that keep a GPU busy; kernels run on it one candidate at a time."""
 MEMORY_WAIT_S = 300.0
-"""So long the judge waits for a GPU's memory that others hold."""
+"""How long the judge waits for a GPU's memory that others hold."""
 OLDEST_JUDGED = 80
 """Answers are compiled for this architecture or a later one (A100; not T4 or V100)."""
 SLICED = (
@@ -104,8 +104,8 @@ class Gpu:
 
 
 def pretended_architecture() -> int:
-    """Of the device that an answer finds where its host code is traced: an A100 where its device
-    code then runs on a CPU (envs/ptx), or on one; an H100 where it runs on that or a later one."""
+    """Architecture that traced host code sees: 80 (A100) on a CPU or an older GPU than Hopper, 90
+    (H100) on Hopper and later."""
     found = gpus()
     return 90 if found and min(one.architecture for one in found) >= 90 else 80
 

@@ -1,4 +1,4 @@
-"""A problem's file in, the problem and what a model is asked out; mistakes told in one line."""
+"""Reads a problem's file; gives the problem and its prompt. Mistakes are one line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kernelwright.envs.types import Dialect, Problem, Task
 def ask(path: Path, dialect: Dialect) -> tuple[Problem, str]:
     """The problem, and the user message that a model gets for it.
 
-    Raises ProblemError, naming the line, where the module does not run; OSError where no file is.
+    Raises ProblemError with the line where the module fails, and OSError for a missing file.
     """
     problem = load_problem(path)
     try:
@@ -26,6 +26,6 @@ def ask(path: Path, dialect: Dialect) -> tuple[Problem, str]:
 
 
 def expected_form(problem: Problem, dialect: Dialect) -> str:
-    """What an answer has to define, as the prompt says it: for `cpp` the C function's signature."""
+    """The definition that the prompt requires of an answer: for `cpp` the function's signature."""
     lines = DIALECTS[dialect].form(timed_shapes(problem).spec).splitlines()
     return "\n".join(line for line in lines if not line.startswith("```"))

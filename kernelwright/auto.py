@@ -1,5 +1,5 @@
-"""What fits the machine a recipe is started on: for `model.name: auto` and `data.dialect: auto`,
-and for the sizes of the starter suite where a recipe names none."""
+"""Fills in `auto` for this machine: `model.name`, `data.dialect`, and the starter suite's sizes
+where a recipe leaves them open."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ SUITES = ("train_suite", "sft_suite", "held_out_suite")
 
 
 def settle(tree: Tree, gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[Tree, list[str]]:
-    """The tree with its `auto`s replaced, and a line for each that says what was taken and why;
-    suites of unsaid sizes count as such where answers are timed on a GPU.
+    """The tree with every `auto` replaced, and a line for each that says the choice and its reason.
+    Suites of open sizes count as `auto` where answers are timed on a GPU.
 
-    Where the dialect becomes a GPU's, SFT is left out: the examples are for a model that writes
-    none of it yet, as the embedded one.
+    If the dialect becomes a GPU's, SFT is left out: its examples are for models that cannot write
+    the language yet, as the embedded one.
     """
     judging = [one for one in gpus if not one.too_old]
     found: dict[KeyPath, tuple[Any, str]] = {}
@@ -50,8 +50,8 @@ def settle(tree: Tree, gpus: Sequence[Gpu], *, nvcc: bool) -> tuple[Tree, list[s
 
 
 def sized(suite: str, dialect: Dialect, gpus: Sequence[Gpu]) -> str:
-    """The suite's spec; of the starter suite with GPU sizes, where answers are timed on one of
-    these and the spec says no sizes itself."""
+    """The suite's spec. The starter suite gets GPU sizes if answers are timed on a GPU and the spec
+    leaves sizes open."""
     on_device = gpus and uses_gpu(dialect)
     return f"{suite}?sizes=gpu" if on_device and re.fullmatch(r"starter(:\w+)?", suite) else suite
 

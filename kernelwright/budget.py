@@ -1,7 +1,7 @@
 """Memory and minutes of a recipe on this machine, from a probe of its own steps.
 
-What does not fit is shrunk where that changes nothing but the seconds, and else refused. On a GPU
-its memory is what counts, less what the judge takes of it.
+A batch that is too large is cut where only the seconds change; otherwise the run is refused. On a
+GPU the limit is its memory less the judge's share.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kernelwright.rl.config import Recipe
 from kernelwright.rl.probe import Probe, ProbeError, ProbeFullError, ProbeKilledError, probe
 
 JUDGE_BYTES = 500 << 20
-"""Of each worker with its reference process, in the largest of the starter problems."""
+"""Memory of each worker with its reference process, in the largest of the starter problems."""
 MICRO_BATCHED = ("sft", "grpo")
 """Parts of a probe that take less of a GPU's memory in smaller micro batches."""
 ADVICE = {
@@ -36,17 +36,17 @@ ADVICE = {
 }
 """Part of a probe → what lets it fit on a GPU."""
 TYPICAL, TYPICAL_EXAMPLE = 0.6, 0.75
-"""Shares of their limits that answers and SFT's examples take, as in the quickstart."""
+"""Shares of their token limits that answers and SFT's examples use, as in the quickstart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """The recipe as it can run, its memory and seconds; `reason` says why it cannot."""
+    """The recipe as it can run, with memory and seconds; `reason` says why it cannot."""
 
     recipe: Recipe
     bytes: int | None = None
     device_bytes: int | None = None
-    """Of the GPU that trains, without the judge; None where there is none."""
+    """Memory of the GPU that trains, less the judge's share; None on a machine without one."""
     seconds: float | None = None
     judged: bool = False
     """Whether judging is among the seconds."""
@@ -72,8 +72,8 @@ def budget(
     measured: Callable[[Recipe], Probe] = probe,
     pace: Callable[[Recipe], float | None] = judged_s,
 ) -> Budget:
-    """What a run takes, shrunk to fit. Where vLLM samples nothing is probed: it takes its share of
-    the GPU for itself."""
+    """Memory and seconds of a run, shrunk to fit. With vLLM nothing is probed: it takes its share
+    of the GPU for itself."""
     by_vllm = recipe.grpo.generation == "vllm" and "grpo" in recipe.stages
     if by_vllm or not {"sft", "grpo"} & set(recipe.stages):
         return Budget(recipe=recipe)
@@ -112,7 +112,8 @@ def budget(
 
 
 def _in_smaller_batches(recipe: Recipe, stage: str) -> tuple[Recipe, str] | None:
-    """(the recipe with the next smaller micro batch of a stage, what it is); None without one."""
+    """(the recipe with the next smaller micro batch of a stage, the change in words); None if there
+    is none."""
     if stage not in MICRO_BATCHED or stage not in recipe.stages:
         return None
     rows = {"sft": recipe.sft.batch_size, "grpo": recipe.grpo.rollouts_per_step}[stage]
@@ -126,18 +127,17 @@ def _in_smaller_batches(recipe: Recipe, stage: str) -> tuple[Recipe, str] | None
 
 
 def _device_needed(found: Probe) -> int | None:
-    """Memory of a GPU at the peak, with the trainer's own CUDA context; None where none was
-    counted."""
+    """Peak memory of a GPU with the trainer's own CUDA context; None where none was counted."""
     return max(found.device_bytes.values()) + CONTEXT_BYTES if found.device_bytes else None
 
 
 def _device_left(recipe: Recipe) -> int:
-    """Memory of the GPU that trains, less what the judge takes of it."""
+    """Memory of the GPU that trains, less the judge's share."""
     return (visible_gpus()[0].memory_bytes or memory_bytes()) - judge_device_bytes(recipe)
 
 
 def _part_beyond(recipe: Recipe, found: Probe) -> str | None:
-    """The part that takes more of the GPU than is left for it; None where all fit."""
+    """The part of the probe that exceeds the GPU's free memory; None where all fit."""
     if not found.device_bytes:
         return None
     most = _device_left(recipe) - CONTEXT_BYTES
@@ -161,7 +161,7 @@ def _too_large_for_gpu(recipe: Recipe, part: str) -> str:
 
 
 def _needed_bytes(recipe: Recipe, found: Probe | None) -> int | None:
-    """At the peak, with the judge; None where the probe did not live to tell."""
+    """Peak memory with the judge; None if the probe was killed."""
     workers = recipe.judge.workers or default_workers(recipe.data.dialect)
     return found.peak_bytes + workers * JUDGE_BYTES if found else None
 
@@ -175,7 +175,7 @@ def _too_large(needed: int | None, free: int) -> str:
 
 
 def _judging_seconds(recipe: Recipe, pace: Callable[[Recipe], float | None]) -> float | None:
-    """Of all answers. Some are judged while others are sampled, and by the same cores."""
+    """Seconds of judging all answers; some are judged while others are sampled, on those cores."""
     answers = judged_answers(recipe)
     each = None if answers is None else pace(recipe)
     return None if answers is None or each is None else answers * each

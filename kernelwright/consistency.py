@@ -1,4 +1,4 @@
-"""Where a recipe does not go together: with its suites, or with the number of processes."""
+"""Contradictions between a recipe and its suites, or its number of processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Problems = Mapping[str, Problem]
 
 
 def contradictions(recipe: Recipe, processes: int) -> list[str]:
-    """One sentence for each; empty where there is none."""
+    """One sentence for each contradiction."""
     found, reasons = _loaded(recipe)
     if not reasons:
         reasons += [*_trained_on_held_out(recipe, found), *_too_few(recipe, found)]
@@ -81,7 +81,7 @@ def _too_few(recipe: Recipe, found: Mapping[str, Problems]) -> Iterator[str]:
 
 
 def _unsplittable(recipe: Recipe, processes: int) -> Iterator[str]:
-    """Each process gets as many rows of a step: whole groups of them."""
+    """Each process gets an equal number of rows of a step, in whole groups."""
     rows = recipe.sft.batch_size if recipe.sft.batch_size > 1 else processes
     steps = {
         "sft": ("batch_size", rows),

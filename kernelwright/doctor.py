@@ -1,4 +1,4 @@
-"""Whether this machine can do it: versions against their bounds, compiler, sandbox, hardware."""
+"""Checks this machine: versions against their bounds, compiler, sandbox, hardware."""
 
 from __future__ import annotations
 
@@ -29,10 +29,7 @@ EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was looked at.
-
-    `ok` is None where nothing can be right or wrong; `judging` says that the judge needs it.
-    """
+    """One item; `ok` is None for plain information, `judging` says that the judge needs it."""
 
     name: str
     found: str
@@ -49,7 +46,7 @@ def examine() -> list[Check]:
 
 
 def can_judge(checks: list[Check]) -> bool:
-    """Whether nothing that the judge needs is amiss."""
+    """Whether everything that the judge needs is in order."""
     return not any(one.judging and one.ok is False for one in checks)
 
 
@@ -62,9 +59,9 @@ def _packages() -> list[Check]:
 
 
 def against(requirements: Sequence[str]) -> list[Check]:
-    """What is installed of these requirements, and whether it is within their bounds.
+    """The installed versions of these requirements, and whether they are within bounds.
 
-    Of several extras that bring a package it names the one that brings least besides.
+    If several extras bring a package, the smallest of them is named.
     """
     wanted = [one for one in map(Requirement, requirements) if _applies(one)]
     sizes = Counter(_extra(one) for one in wanted)
@@ -83,7 +80,7 @@ def _applies(wanted: Requirement) -> bool:
 
 
 def _extra(wanted: Requirement) -> str | None:
-    """The extra that asks for this package; None for the base."""
+    """The extra that requires this package; None for the base."""
     found = EXTRA.search(str(wanted.marker or ""))
     return found[1] if found else None
 
@@ -136,8 +133,10 @@ def _sandbox() -> Check:
 
 
 def _python_answers() -> Check:
-    """Whether answers in Python find, inside the sandbox, the packages that are found outside:
-    those may be layered over the interpreter's own by a .pth file, or named by PYTHONPATH."""
+    """Whether Python answers see, inside the sandbox, the packages that exist outside.
+
+    Packages may be layered over the interpreter's own by a .pth file, or named by PYTHONPATH.
+    """
     names = [name for name in ("torch", "triton") if find_spec(name)]
     imports = "".join(f"import {name}\n" for name in names)
     source = f"{imports}class ModelNew(torch.nn.Module):\n    pass\n"

@@ -17,7 +17,7 @@ COMMENT_COLUMN = 48
 
 
 def dry_run_text(resolved: Resolved, found: Budget, reasons: Sequence[str]) -> str:
-    """A valid recipe, with everything that is not one in comments; `reasons` not to run it last."""
+    """A valid recipe, with everything else in comments; `reasons` against running it come last."""
     plain = resolved.recipe.model_dump(mode="json")
     lines = list(_lines(plain, resolved.origins, ()))
     lines += ["", "# Estimates"]

@@ -1,4 +1,4 @@
-"""What a recipe will cost, as far as its own words tell. None or `unknown` where they do not."""
+"""Costs of a recipe, as far as its text tells; None or `unknown` otherwise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([mb])(?![a-z0-9])", re.IGNORECASE)
 
 
 def parameters(model: str) -> float | None:
-    """The number of weights that a model's name speaks of; None where it is silent.
+    """The number of weights in a model's name; None if the name has no size.
 
     >>> parameters("Qwen/Qwen2.5-Coder-7B-Instruct"), parameters("smollm2-135m"), parameters("gpt2")
     (7000000000.0, 135000000.0, None)
@@ -47,8 +47,11 @@ def weight_bytes(recipe: Recipe, *, on_gpu: bool) -> float | None:
 
 
 def judge_device_bytes(recipe: Recipe) -> int:
-    """Memory that the judge takes of each GPU beside the policy: a CUDA context and what empties
-    the L2 cache for each worker there, and for what replays. 0 where no answer is replayed."""
+    """Memory that the judge takes of each GPU beside the policy; 0 where no answer is replayed.
+
+    That is a CUDA context and a buffer that empties the L2 cache for each worker, and the replay's
+    memory.
+    """
     dialect, section = recipe.data.dialect, recipe.judge
     if not gpus() or not uses_gpu(dialect) or section.ray_address:
         return 0
@@ -57,7 +60,7 @@ def judge_device_bytes(recipe: Recipe) -> int:
 
 
 def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:
-    """What is estimated → a figure with its unit, in the order of the stages."""
+    """Estimated quantity → a figure with its unit, in the order of the stages."""
     lines: dict[str, str] = {}
     if "sft" in recipe.stages:
         steps = sft_steps(recipe)

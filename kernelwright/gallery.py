@@ -1,4 +1,4 @@
-"""Is the judge just? What `kernelwright gallery` says, and what training asks before it starts."""
+"""Tests the judge on exploits and honest kernels: `kernelwright gallery`, and before training."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kernelwright.rl.progress import Counted
 
 
 def run_gallery() -> tuple[Outcome, int]:
-    """(what the judge made of the whole gallery, sandbox processes that outlive it)."""
+    """(the judge's verdicts on the whole gallery, sandbox processes that outlive it)."""
     me = os.getpid()
     before = living_below(me)
     with open_judge() as judge:
@@ -84,7 +84,7 @@ def loose_exploits(
 
 
 def gallery_text(outcome: Outcome, leftovers: int) -> str:
-    """A table by family, the rates, and whatever is not as it should be."""
+    """A table by family, the rates, and every unexpected verdict."""
     counted = Counter(one.exhibit.family for one in outcome.tried)
     passed = Counter(one.exhibit.family for one in outcome.tried if one.passed)
     lines = [f"{'family':24}{'kernels':>8}{'correct':>9}"]

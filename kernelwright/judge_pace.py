@@ -23,16 +23,17 @@ from kernelwright.machine import cores
 from kernelwright.rl.config import Recipe
 
 EXAMPLES = 6
-"""For each worker, of which the first is not counted: it starts what the others find running."""
+"""Answers measured for each worker. The first is left out: it starts the sandbox that the others
+use."""
 DEVICE_EXAMPLES = 2
-"""The same on a GPU, where they take turns: some seconds each, or half a minute if it is timed."""
+"""The same on a GPU, where workers take turns: some seconds each, or half a minute if timed."""
 
 
 def judged_s(recipe: Recipe) -> float | None:
-    """Seconds from one verdict to the next in GRPO, with all of the recipe's workers.
+    """Seconds from one verdict to the next in GRPO, with all of the recipe's workers; kept in the
+    cache.
 
-    None where that is not known: a cluster judges, the dialect has no examples, or no judge starts,
-    which whoever needs one will say. What was measured is kept in the cache folder.
+    None where it is unknown: a cluster judges, the dialect has no examples, or no judge starts.
     """
     section, dialect = recipe.judge, recipe.data.dialect
     if section.ray_address:
@@ -74,7 +75,7 @@ def _sizes(recipe: Recipe) -> str:
 
 
 def _device(recipe: Recipe) -> list[str]:
-    """What decides the pace besides where answers are judged on a GPU; empty elsewhere."""
+    """The settings that decide the pace where answers are judged on a GPU; empty elsewhere."""
     if not uses_gpu(recipe.data.dialect) or not gpus():
         return []
     return [gpus()[0].environment, recipe.judge.precision, _sizes(recipe)]

@@ -25,8 +25,8 @@ The default spins for milliseconds; with no spinning at all an SFT step took a t
 between two products of a layer the second thread had to be woken (2 cores of an AMD EPYC).
 """
 ALLOCATOR = {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}
-"""PyTorch's memory of a GPU then grows in place. In blocks of fixed sizes what is freed between
-sampling and training rarely fits what is asked for next, and is lost to the judge as well."""
+"""Lets PyTorch's memory of a GPU grow in place. In blocks of fixed sizes, memory freed between
+sampling and training rarely fits the next request, and the judge loses it too."""
 FLAGS = ("--resume", "--dry-run")
 
 DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
@@ -72,8 +72,7 @@ def start(
 
 
 def _set_allocator(recipe: Recipe) -> None:
-    """Chooses how PyTorch holds a GPU's memory, where the user has not; vLLM has ways of its own,
-    which do not bear it."""
+    """Chooses how PyTorch holds a GPU's memory, unless the user has; vLLM manages its own."""
     from kernelwright.envs.hardware import visible_gpus
 
     chosen = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} & os.environ.keys()
@@ -82,9 +81,8 @@ def _set_allocator(recipe: Recipe) -> None:
 
 
 def _dry_run(resolved: Resolved, reasons: list[str]) -> int:
-    """Prints what would be run and its cost, as a probe of its steps found it where it can be had.
-
-    A model that is not on this machine is not fetched for it.
+    """Prints the recipe and its cost, from a probe of its steps where possible. A missing model is
+    not downloaded for it.
     """
     from kernelwright.budget import Budget, budget
     from kernelwright.dry_run import dry_run_text
@@ -101,7 +99,7 @@ def _dry_run(resolved: Resolved, reasons: list[str]) -> int:
 
 
 def _fitted(recipe: Recipe) -> Budget:
-    """The recipe as it fits this machine, and its cost said; several processes are not probed."""
+    """The recipe as it fits this machine; prints its cost. Several processes are not probed."""
     from kernelwright.budget import Budget, budget
 
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
@@ -160,7 +158,7 @@ def _refuse(path: Path, reasons: Sequence[str]) -> int:
 
 
 def _told(error: Exception, run_dir: Path, again: str | None) -> int:
-    """One line for what the machine did, whichever process met it; raises what is our mistake."""
+    """One line for a failure of the machine, in whichever process; raises mistakes of ours."""
     line = explained(error, run_dir)
     if line is None:
         raise error
@@ -181,5 +179,5 @@ def _fail(lines: Sequence[str], code: int) -> int:
 
 
 def _speaks() -> bool:
-    """Of the processes of one launch, the first speaks for all."""
+    """The first process of a launch speaks for all."""
     return os.environ.get("RANK", "0") == "0"

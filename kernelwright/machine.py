@@ -1,4 +1,4 @@
-"""What this machine has, found without importing torch."""
+"""Hardware, packages and paths of this machine, without importing torch."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def cores() -> int:
 
 
 def free_disk_bytes(folder: Path) -> int:
-    """Free space where a folder is, or would be made."""
+    """Free space where a folder is, or would be created."""
     existing = next(one for one in (folder, *folder.absolute().parents) if one.exists())
     return shutil.disk_usage(existing).free
 
 
 def how_to_install(module: str) -> str | None:
-    """A sentence for who lacks this module, or program; None where no extra installs it."""
+    """How to install a missing module or program, in a sentence; None where no extra has it."""
     extra = EXTRAS.get(module)
     return extra and f"{module} is not installed; run `{install_command(extra)}`"
 

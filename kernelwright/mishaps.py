@@ -1,6 +1,6 @@
-"""What the machine did to a run, in one line: a full disk, too little memory, a file out of reach.
+"""Failures of the machine in one line: a full disk, too little memory, a file out of reach.
 
-Everything else that is raised is a mistake of ours, and keeps its traceback.
+Every other exception is a mistake of ours and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LITTLE_BYTES = 64 << 10
 
 
 def explained(error: BaseException, run_dir: Path) -> str | None:
-    """The line for an error that the machine is the cause of; None for any other."""
+    """The line for an error that the machine caused; None for any other."""
     chain = list(_chain(error))
     if isinstance(error, GpuError):
         return str(error)
@@ -54,7 +54,7 @@ def explained(error: BaseException, run_dir: Path) -> str | None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and what led to it."""
+    """The error and its chain of causes."""
     seen: BaseException | None = error
     while seen is not None:
         yield seen
@@ -71,7 +71,7 @@ def _is_full(error: BaseException, run_dir: Path) -> bool:
 
 
 def _full(run_dir: Path) -> str:
-    """What is full, and how much a run of this kind needs."""
+    """The full folder, and the space that a run of this kind needs."""
     needed = _checkpoint_bytes(run_dir)
     wants = f"; a stage keeps two checkpoints of {needed / 1e6:.1f} MB" if needed else ""
     return (

@@ -1,4 +1,4 @@
-"""Why this machine cannot run a recipe, said before weights are touched."""
+"""Reasons that this machine cannot run a recipe, before weights are touched."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def preflight(recipe: Recipe) -> list[str]:
 
 
 def unprepared(recipe: Recipe) -> list[str]:
-    """The same for what only the libraries can tell: options, the model, the tracker's login.
+    """The same for checks that need the libraries: options, the model, the tracker's login.
 
-    Asked before the first slow stage. All processes build the options, which joins them.
+    Runs before the first slow stage. All processes build the options, which joins them.
     """
     reasons = _unreached() or _options(recipe)
     if not reasons and this_process().leads:
@@ -45,8 +45,7 @@ def unprepared(recipe: Recipe) -> list[str]:
 
 
 def _unreached() -> list[str]:
-    """A GPU that only one of this torch and the judge can use: all was planned for it, or without
-    it, and would be done otherwise."""
+    """A GPU that only torch, or only the judge, can use; the plan assumes both or neither."""
     import torch
 
     from kernelwright.rl.models import unseen_gpu
@@ -134,12 +133,12 @@ def _dialect(recipe: Recipe) -> str | None:
 
 
 def needs_gpus(recipe: Recipe) -> bool:
-    """Whether speeds are wanted that only a GPU can tell."""
+    """Whether the recipe needs speeds that only a GPU can give."""
     return recipe.judge.timed and DIALECTS[recipe.data.dialect].is_device_code
 
 
 def _nodes_without_gpus(recipe: Recipe) -> str | None:
-    """Said of a cluster once its nodes have told what they judge on."""
+    """The same for a cluster, once its nodes have reported their GPUs."""
     address = recipe.judge.ray_address
     if address is None or not needs_gpus(recipe):
         return None
@@ -161,7 +160,7 @@ def _precision(recipe: Recipe) -> str | None:
 
 
 def no_tf32(dialect: Dialect | None) -> str | None:
-    """Why nothing is multiplied in TF32 here for answers in this dialect, or in any."""
+    """Why TF32 changes nothing here for answers in this dialect, or in any."""
     if dialect and not DIALECTS[dialect].runs_on_gpu:
         return f"tf32 is how a GPU multiplies, and {dialect} answers run on a CPU: use ieee"
     return None if gpus() else NEEDS_A_GPU
@@ -189,10 +188,10 @@ def _sandbox(recipe: Recipe) -> str | None:
 
 
 def fooled(recipe: Recipe) -> list[str]:
-    """A reason not to train where an exploit passes the judge; takes a while the first time.
+    """A reason not to train if an exploit passes the judge; takes a while the first time.
 
-    A judge that can be fooled must not teach. Tried once per machine, version and dialect: what
-    an answer in another one could do is never asked of it.
+    A judge that can be fooled must not teach. Tried once per machine, version and dialect; other
+    dialects are left out.
     """
     if not this_process().leads:
         return []
@@ -227,7 +226,7 @@ def _memory(recipe: Recipe) -> str | None:
 
 
 def _sharded() -> str | None:
-    """What `accelerate launch` was told, by its options or its own configuration file."""
+    """Options of `accelerate launch`, from its command line or its configuration file."""
     for name in ("FSDP", "DEEPSPEED"):
         if os.environ.get(f"ACCELERATE_USE_{name}", "false").lower() in ("true", "1"):
             return (

@@ -1,4 +1,4 @@
-"""What runs below a process, and whether it ends: nothing may be left over."""
+"""Descendants of a process, and whether they end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def name_of(process_id: int) -> str | None:
 
 
 def still_alive(process_ids: set[int]) -> set[int]:
-    """Those that do not end by themselves: a killed namespace takes a moment to take down."""
+    """Those that stay after a short wait: a killed namespace takes a moment to disappear."""
     deadline = time.monotonic() + END_LIMIT_S
     while living := {one for one in process_ids if parent_of(one) is not None}:
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""From a YAML file and the words behind it to a checked recipe, or to every mistake at once.
+"""Reads a YAML file and overrides into a checked recipe, or reports every mistake at once.
 
 A mistake reads `file:line:column: key: problem; did you mean 'x'?`. Nothing heavy is imported.
 """
@@ -129,7 +129,7 @@ def _line(mistake: dict[str, Any], tree: Tree, path: Path) -> str:
 
 
 def _origin(keys: KeyPath, tree: Tree, path: Path) -> str:
-    """Where the nearest key around this one was set; the file itself where none was."""
+    """Where the nearest enclosing key was set; else the file itself."""
     for length in range(len(keys), 0, -1):
         if keys[:length] in tree.origins:
             return tree.origins[keys[:length]]

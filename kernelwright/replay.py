@@ -1,7 +1,7 @@
-"""Judges a stored record again, on the inputs that it was judged on, and says what came out alike.
+"""Judges a stored record again on the same inputs and compares the results.
 
-The seed of a record decides every input, so the verdict and the error of every round have to be the
-same wherever the arithmetic is; the duration is a new measurement of the same thing.
+The seed of a record decides every input. So the verdict and the error of every round repeat where
+the arithmetic is the same; the duration is measured anew.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Evaluation, Precision, Problem, Record, Verdict
 
 ALWAYS_LOOKED_IN = ("starter",)
-"""Suites whose triples any run may hold, whatever it was trained on."""
+"""Suites whose triples any run may hold, whatever its training suite."""
 
 
 class ReplayError(ValueError):
@@ -31,7 +31,7 @@ class ReplayError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A record, and what the judge finds today."""
+    """A record and its new evaluation."""
 
     record: Record
     again: Evaluation
@@ -45,12 +45,12 @@ class Replay:
 
     @property
     def rounds(self) -> tuple[int, int]:
-        """(rounds that both had, those of them that came out alike)."""
+        """(rounds that both have, those of them with equal results)."""
         both = list(zip(_rounds(self.record.evaluation), _rounds(self.again), strict=False))
         return len(both), sum(before == now for before, now in both)
 
     def plain(self) -> dict[str, Any]:
-        """Everything that was compared, ready for JSON. null: not known on one of the sides."""
+        """All comparisons, ready for JSON; null where one side lacks a value."""
         before, now = self.record.evaluation, self.again
         common, alike = self.rounds
         return {

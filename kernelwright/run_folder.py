@@ -1,4 +1,4 @@
-"""A run's folder: the recipe it was started with, what it ran on, and which stages are done."""
+"""A run's folder: its recipe, its environment, and its finished stages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kernelwright.rl.trainer_options import this_process
 RECIPE_FILE, ENV_FILE, STAGES_FILE = "recipe.resolved.yaml", "env.json", "stages.json"
 LOCK_FILE = ".lock"
 RESULTS = (RECORDS_FILE, STAGES_FILE, "checkpoints", "metrics.jsonl")
-"""What tells of a recipe that has been run."""
+"""Files that show that a recipe has run."""
 
 
 class RunError(RuntimeError):
@@ -32,12 +32,12 @@ class RunError(RuntimeError):
 
 
 class NotEmptyError(RunError):
-    """There is a run already, and nobody asked to go on with it."""
+    """The folder holds a run, and --resume was not given."""
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Reads and writes those three files. Every process may read, only the first writes."""
+    """Reads and writes those three files. Every process may read; only the first writes."""
 
     path: Path
 
@@ -63,7 +63,7 @@ class RunFolder:
             yield
 
     def check(self, recipe: Recipe, *, resume: bool) -> None:
-        """Raises RunError where this recipe must not be run, or not gone on with, in the folder."""
+        """Raises RunError if this recipe must not start or resume in the folder."""
         with self._told():
             known = {one.name for one in self.path.iterdir()} if self.path.exists() else set()
             if not known - {LOCK_FILE}:

@@ -1,4 +1,4 @@
-"""What `kernelwright suite check` shows: a bar while it works, a table when it is done."""
+"""Output of `kernelwright suite check`: a bar while it works, a table when it is done."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ SEEN = (
     "|x| of about 36, at values that hardly ever occur, or at sizes that the parameters fix, they "
     "cannot see."
 )
-"""What rounds can and can't see."""
+"""Which faults rounds can and cannot see."""
 
 
 def checked(jobs: Sequence[Job]) -> Iterator[Admission]:
-    """Results as they come, under a bar on a terminal; a line at once for what cannot be tried."""
+    """Results as they come, under a bar on a terminal; a line at once for problems that fail to
+    load."""
     with Counted("trivial answers", len(jobs), every=50) as on_done:
         for one in check_many(jobs):
             if one.failed:

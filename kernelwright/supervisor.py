@@ -1,7 +1,7 @@
-"""Does a run in a child process, so that somebody is left to say what a signal ended, and why.
+"""Runs training in a child process, so that the parent can say which signal ended it, and why.
 
-The kernel's OOM killer gives no warning: whoever it kills cannot print. The parent imports nothing
-heavy, so it is not the one that is chosen. `accelerate launch` would add a traceback of its own.
+The kernel's OOM killer gives no warning, and a killed process cannot print. The parent imports
+nothing heavy, so it is not the victim. `accelerate launch` would add a traceback of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kernelwright.envs.lifetime import die_with
 FAILED, INTERRUPTED = 1, 130
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 AT_ONCE_S = 2.0
-"""An interrupt that comes so soon after the first one is the same: a launcher passed it on."""
+"""A second interrupt within this time is the first one, passed on by a launcher."""
 LAUNCHER_LIMIT_S = 2.0
 """How long accelerate may take to end."""
 LIKELY = {
@@ -42,9 +42,9 @@ LIKELY = {
 
 
 def supervised(work: Callable[[], int], command: str, *, alone: bool) -> int:
-    """The exit code of `work`, which a child process does.
+    """The exit code of `work`, which runs in a child process.
 
-    Where a signal ends the child, one line says which, why if that can be known, and that `command`
+    If a signal ends the child, one line names the signal, its likely cause, and the `command` that
     goes on. Not `alone`: this is one of several processes of a launch, which ends the others.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -73,7 +73,7 @@ def supervised(work: Callable[[], int], command: str, *, alone: bool) -> int:
 
 
 def death_line(number: signal.Signals, peak_bytes: int, killed_for_memory: bool | None) -> str:
-    """What ended, by which signal, and why. `killed_for_memory` None: the kernel does not tell."""
+    """The message: stage, signal and cause. `killed_for_memory` None: the kernel does not tell."""
     ended = f"training was ended by {number.name}"
     if number is not signal.SIGKILL:
         return f"{ended}: {LIKELY.get(number, 'somebody, or the system, asked it to stop')}"
@@ -106,7 +106,7 @@ def end_launcher() -> None:
 
 
 def _wait(child: int, watched: set[signal.Signals]) -> tuple[int, int, bool]:
-    """(status, most memory held in bytes, whether this process was asked to end) of the child."""
+    """(exit status, peak memory in bytes, whether this process was told to end) of the child."""
     asked = False
     while True:
         told = signal.sigwaitinfo(watched)
@@ -125,9 +125,8 @@ def _wait(child: int, watched: set[signal.Signals]) -> tuple[int, int, bool]:
 
 
 def _leave(work: Callable[[], int]) -> int:
-    """Does the work; where it fails, ends at once.
-
-    An interpreter that ends in order waits for threads, which may wait for the other processes.
+    """Does the work and exits at once on failure. An orderly exit would wait for threads, which may
+    wait for the other processes.
     """
     try:
         code = work()
@@ -158,7 +157,7 @@ def _interrupt_once() -> None:
 
 
 def _memory_kills() -> int | None:
-    """How many processes the kernel has killed for memory; None where it does not say."""
+    """Number of processes that the kernel has killed for memory; None where it is unknown."""
     files = [Path("/proc/vmstat")]
     files += [
         one / name for one in own_cgroups() for name in ("memory.events", "memory.oom_control")

@@ -1,4 +1,4 @@
-"""What a run sends to its tracker besides the trainers' logs: measurements, and what they mean."""
+"""Sends a run's measurements to its tracker, besides the trainers' logs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def stage_names(recipe: Recipe) -> list[str]:
 
 
 def send_stage(recipe: Recipe, stage: str) -> None:
-    """Sends how a measured stage came out, at the number of training steps before it."""
+    """Sends the figures of a measured stage, at the number of training steps before it."""
     tracker = tracker_of(recipe)
     if stage not in SIDES or recipe.report_to == "none":
         return

@@ -49,7 +49,7 @@ GREEDY = {"eval_sft": "eval_greedy_sft", "eval_after": "eval_greedy"}
 def train(recipe: Recipe, *, resume: bool, fitted: Recipe) -> None:
     """Runs the recipe's stages in `recipe.run_dir`; raises RunError if it cannot.
 
-    `fitted` is the recipe as it fits this machine: the same, but for how a batch is cut.
+    `fitted` is the recipe as it fits this machine: the same, except for micro batches.
     """
     process = this_process()
     wait = join(process)
@@ -69,7 +69,7 @@ def train(recipe: Recipe, *, resume: bool, fitted: Recipe) -> None:
 def judge_of(section: JudgeSection, process: Process, dialect: Dialect | None = None) -> BatchJudge:
     """The judge of this process: its share of this machine, or of every machine of a cluster.
 
-    `dialect`: that of all its answers; None where they may be in any.
+    `dialect`: that of all its answers; None for any.
     """
     workers = section.workers
     if workers is None and section.ray_address is None:
@@ -86,10 +86,10 @@ def judge_of(section: JudgeSection, process: Process, dialect: Dialect | None = 
 
 
 def join(process: Process) -> Callable[[], None]:
-    """Joins the run's processes; what it gives back waits for all of them.
+    """Joins the run's processes; returns a function that waits for all of them.
 
-    An equal share of the cores for each: accelerate and torchrun leave a process with one. The
-    first to join decides how long may be waited, so it has to be here.
+    Each gets an equal share of the cores: accelerate and torchrun leave a process with one. The
+    first to join sets the time limit, so it has to be here.
     """
     import torch
 
@@ -172,7 +172,7 @@ class Run:
         self.wait()
 
     def judge_triples(self) -> None:
-        """Judges every triple; only correct ones are learned from, and a wrong one is our bug."""
+        """Judges every triple. SFT learns from the correct ones; a wrong one is a bug of ours."""
         triples, dialect = self.triples(), self.recipe.data.dialect
         timed = self.recipe.grpo.method.needs_speeds
         self.store.rewind("triples", 0)
@@ -264,7 +264,7 @@ class Run:
     def ask(
         self, adapter: Path | None, problems: Sequence[Problem], settings: EvalSettings
     ) -> None:
-        """Samples and judges what is not on disk yet."""
+        """Samples and judges answers that are not on disk yet."""
         from kernelwright.rl.policies import load_policy
 
         model = self.recipe.model
@@ -280,7 +280,7 @@ class Run:
             evaluate(policy, problems, self.judge, settings, self.store.append, done, watcher)
 
     def measure_baselines(self) -> None:
-        """How fast torch.compile makes the held-out problems, for the summary to compare with."""
+        """Measures torch.compile on the held-out problems, for the summary."""
         problems = self.held_out.problems
         with Counted("baselines", len(problems), every=1) as advance:
             keep_baselines(self.folder.path, problems, self.recipe.data.dialect, advance)

@@ -152,14 +152,14 @@ class KernelReward:
         return [self.problems[key] for key in keys]
 
     def _next_rows(self, step: int, count: int) -> list[int]:
-        """Numbers for records of a step that no other call and no other process gives."""
+        """Record numbers of a step, distinct over calls and processes."""
         first, rank, world = self._rows[step], _number("RANK", 0), _number("WORLD_SIZE", 1)
         self._rows[step] += count
         return [(first + place) * world + rank for place in range(count)]
 
 
 def _store(folder: Path) -> RecordStore:
-    """The folder's records; what a full disk left of a last line goes, where none else writes."""
+    """The folder's records. Removes a half-written last line if no other process writes."""
     folder.mkdir(parents=True, exist_ok=True)
     store = RecordStore(folder)
     if _number("WORLD_SIZE", 1) == 1:
@@ -168,7 +168,7 @@ def _store(folder: Path) -> RecordStore:
 
 
 def _number(name: str, otherwise: int) -> int:
-    """What a launcher put into the environment."""
+    """A number that a launcher put into the environment."""
     return int(os.environ.get(name, otherwise))
 
 

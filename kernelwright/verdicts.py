@@ -1,4 +1,4 @@
-"""An evaluation as the commands print it."""
+"""Evaluations as the commands print them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernelwright.envs.types import Evaluation, Verdict
 
 
 def verdict_object(evaluation: Evaluation) -> dict[str, Any]:
-    """What `judge --json` prints. `speedup` is null unless the kernel is correct and was timed."""
+    """The object of `judge --json`; `speedup` is null unless the kernel is correct and timed."""
     speedup = evaluation.timing.speedup if evaluation.timing else None
     rounds = evaluation.check.rounds if evaluation.check else ()
     return {
@@ -29,7 +29,7 @@ def verdict_object(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def verdict_line(evaluation: Evaluation) -> str:
-    """The verdict, how fast it is with the interval, and who found it under which sandbox."""
+    """The verdict, its speedup with the interval, its trust and sandbox level."""
     parts = [f"{evaluation.verdict} ({evaluation.reason})"]
     if evaluation.timing:
         speedup = evaluation.timing.speedup
@@ -40,7 +40,7 @@ def verdict_line(evaluation: Evaluation) -> str:
 
 
 def not_resolved(evaluation: Evaluation) -> str:
-    """Why a kernel that was timed has no speed; empty where it has one, or was not timed."""
+    """Why a timed kernel has no speedup; empty where it has one, or was not timed."""
     facts = dict(evaluation.facts)
     if evaluation.timing or evaluation.verdict is not Verdict.CORRECT:
         return ""
@@ -55,8 +55,7 @@ def not_resolved(evaluation: Evaluation) -> str:
 
 
 def verdict_text(evaluation: Evaluation) -> str:
-    """The verdict in a line; below it what was counted, whose fault it was, the checks that failed,
-    and the log."""
+    """The verdict in a line; below it counts, fault, failed checks, and the log."""
     rounds = evaluation.check.rounds if evaluation.check else ()
     failed = [f"case {one.case}: {one.note or one.error}" for one in rounds if not one.passed]
     said = filter(None, [counted(evaluation.facts), fault(evaluation)])

@@ -1,4 +1,4 @@
-"""A module in, the fastest correct kernel that a model writes for it out: the best of n."""
+"""Has a model write a kernel for a module: the fastest correct one of n answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a model wrote; `source` is None where it wrote no code block."""
+    """A model's answer; `source` is None if it has no code block."""
 
     completion: str
     source: str | None
@@ -33,7 +33,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How a model is asked; `temperature` 0 is greedy."""
+    """Sampling settings; `temperature` 0 is greedy."""
 
     samples: int = 8
     temperature: float = 0.8
@@ -53,7 +53,7 @@ def write_kernels(
     sampling: Sampling,
     on_done: Callable[[], None] | None = None,
 ) -> list[Answer]:
-    """The model's answers to one problem and its prompt, all judged; `on_done` after each."""
+    """The model's answers to one problem and its prompt, all judged; calls `on_done` after each."""
     problem, prompt = asked
     completions = policy.complete(
         [prompt] * sampling.samples,
@@ -73,9 +73,10 @@ def write_kernels(
 
 
 def best_of(answers: Sequence[Answer]) -> int | None:
-    """Place of the correct answer whose speedup is surest to be high; None where none is correct.
+    """Index of the correct answer with the highest lower bound of its speedup; None where none is
+    correct.
 
-    Of intervals the lower bound counts; what could not be timed comes after what was.
+    Answers without a timing come last.
     """
     correct = [
         place
@@ -91,7 +92,7 @@ def _low(evaluation: Evaluation) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What a model writes in, and how long its answers get."""
+    """A model's dialect, and the length of its answers in tokens."""
 
     dialect: Dialect = "cpp"
     max_new_tokens: int = 512
@@ -114,7 +115,7 @@ def failures(answers: Sequence[Answer]) -> str:
 
 
 def answers_object(answers: Sequence[Answer], prompt: str) -> dict[str, Any]:
-    """What `write --json` prints; `best` is the place of the best answer, null where none is."""
+    """The object of `write --json`; `best` is the index of the best answer, null where none is."""
     told = [
         {"source": one.source, "completion": one.completion, **verdict_object(one.evaluation)}
         for one in answers
@@ -123,7 +124,7 @@ def answers_object(answers: Sequence[Answer], prompt: str) -> dict[str, Any]:
 
 
 def habits_of(model: str, dialect: Dialect | None = None) -> Habits:
-    """How a run's model was taught to write; for what is no run's folder, what most can do.
+    """The dialect and length that a run trained its model for; defaults for other models.
 
     A `dialect` has the last word. Raises ValueError where a run names none.
     """

@@ -1,6 +1,6 @@
-"""A YAML file as a tree that remembers where each key stands.
+"""Reads YAML into a tree that remembers the line of each key.
 
-Also what a recipe's file needs beyond YAML: the header that makes it a Python program too.
+Also handles the header that makes a recipe's file a Python program.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ END_S = 8
 CUT_S = 2
 """A stage is told so much less than its limit, so that one which ends in time is not cut."""
 REHEARSAL_SLOWER, LONG_SLOWER, LONG_S = 6, 3, 120
-"""A rehearsal's limits are so many times as long; half so for what takes all of a long limit."""
+"""Factor of a rehearsal's limits; half of it for stages that use up a long limit."""
 ALL_LINES, ROW_LINES, LINE_LETTERS, TABLE_LETTERS = 110, 4, 130, 11_500
 MOST_FILES, FILE_BYTES = 8, 15 << 20
 """Of what comes back: more files, or larger ones, are packed into one."""

@@ -107,12 +107,12 @@ class Clock:
         return time_in_turns(baseline, candidate, self.pace, ahead)
 
     def _ahead(self, session: Session, numbers: range) -> None:
-        """Draws what some blocks need."""
+        """Draws the inputs of some blocks in advance."""
         begin = numbers[:: self.pace.block] if session.warm else ()
         session.draws.ahead(session.loaded, numbers, begin)
 
     def _timed(self, session: Session, timing: Timing, facts: Facts) -> Evaluation:
-        """Correct, and so fast; or faster than the roofline, which is a cheat."""
+        """`correct` with its timing; `cheated` if it is faster than the roofline allows."""
         target = self.device_target() if session.device else self.target
         floor = floor_ns(self.work(session.loaded), target)
         facts = facts if floor is None else (*facts, ("floor_ns", floor))
@@ -123,14 +123,11 @@ class Clock:
         return replace(session.decided(Verdict.CORRECT, "ok"), timing=timing, facts=facts)
 
     def _baseline(self, session: Session, numbers: Sequence[int]) -> list[tuple[int, int]]:
-        """For each of these rounds (the module's time, what a round costs besides), as this
-        candidate's are timed: with a native kernel goes what an empty round costs, and with steps
-        on a device what an empty step costs there.
+        """(the module's time, the cost of an empty round) for each of these rounds.
 
-        The module's time is without either (on a device `DeviceClock` takes off what its own marks
-        cost), and both are added up: so a baseline carries what the candidate's rounds carry. An
-        empty step is measured right after each of the module's rounds, by the process and the clock
-        that the candidate's rounds have, which is idle between rounds.
+        Their sum is the baseline's time, so both sides carry the same cost. On a device the cost is
+        an empty step's, measured right after each of the module's rounds by the candidate's process
+        and clock; `DeviceClock` subtracts the cost of its own marks from the module's time.
         """
         draws, loaded, device = session.draws, session.loaded, session.device
         if device is not None:

@@ -17,11 +17,11 @@ from kernelwright.envs.types import UNSUPPORTED, Candidate, Evaluation, Verdict
 
 SOURCE_LIMIT_BYTES = 1 << 18
 REASON_LETTERS, LOG_LETTERS = 200, 1 << 15
-"""An answer chooses some of both."""
+"""Limits of a reason and a log: an answer can put text of its own into both."""
 LIBRARY = "kernel.so"
-"""What is built is called so."""
+"""Name of the built library."""
 MODULE = "ModelNew"
-"""What an answer in Python defines."""
+"""Name of the class that a Python answer defines."""
 ANOTHER_KERNEL = "kernel in a ```cpp block, with the same signature"
 ANOTHER_MODULE = "module in a ```python block, with the same `ModelNew`"
 
@@ -30,8 +30,8 @@ ANOTHER_MODULE = "module in a ```python block, with the same `ModelNew`"
 class Built:
     """An answer that can be played: the files that its process finds, `LIBRARY` among them.
 
-    `playable` False: nothing on this machine can run it, and building was all. `timed` False: what
-    runs it here says nothing about its speed. Where there is a GPU, `on_device` goes before both.
+    `playable` False: this machine can build the answer and not run it. `timed` False: its speed
+    here means nothing, as for emulated device code. With a GPU `on_device` replaces both.
     """
 
     files: tuple[tuple[str, bytes], ...]
@@ -41,13 +41,13 @@ class Built:
     timed: bool = True
     on_device: GpuReplay | None = None
     emulated: bool = False
-    """Whether what runs here is its device code, translated (envs/ptx)."""
+    """Whether its device code runs translated to the CPU (envs/ptx)."""
     remembers: frozenset[CaseSpec] = frozenset()
-    """Cases in which the first call does something else than later calls."""
+    """Cases whose first call differs from later calls."""
     with_torch: bool = False
     """Whether it is played beside PyTorch, which computes a part of it."""
     without: Callable[[], Built | Evaluation] | None = None
-    """Makes the same less the answer's own kernels, which should be wrong; None where it is."""
+    """Builds the answer less its own kernels, which should be wrong; None where it must be."""
 
 
 class DialectSpec(Protocol):
@@ -56,39 +56,38 @@ class DialectSpec(Protocol):
     task: str
     """The sentence that opens the prompt."""
     fences: tuple[str, ...]
-    """The languages that a code block of an answer may be marked with."""
+    """The languages that mark a code block as an answer."""
     mark: str
-    """The one that it is shown and taught with."""
+    """The fence language of prompts and examples."""
     another: str
-    """What is asked for when a kernel has been shown: one complete ..."""
+    """Ends the request for another kernel: "one complete ..."."""
     entry: str
-    """What an answer defines: `kernel`, a C function, or `ModelNew`, a Python class."""
+    """Name that an answer defines: `kernel`, a C function, or `ModelNew`, a Python class."""
     suffix: str
-    """Of a file with an answer in it."""
+    """Suffix of a file that holds an answer."""
     sign: re.Pattern[str] | None
-    """What a Python file has in it that is written in this dialect; None where a suffix tells."""
+    """Pattern that identifies a Python file of this dialect; None if the suffix does."""
     lexer: str
-    """What Pygments calls the language."""
+    """Name of the language in Pygments."""
     is_device_code: bool
-    """Whether it computes on a GPU: without one its answers are checked and have no speed."""
+    """Whether it computes on a GPU. On a CPU its answers are checked, and have no speed."""
     runs_on_gpu: bool
-    """Whether a GPU, where there is one, runs its answers."""
+    """Whether its answers run on a GPU if the machine has one."""
     has_triples: bool
-    """Whether there are examples to imitate (data/triples.py)."""
+    """Whether SFT has examples in it (data/triples.py)."""
 
     def lacking(self) -> str | None:
-        """What this machine lacks to run an answer, as a program or module is called: "nvcc"; None
-        where it can."""
+        """Name of the program or module that is missing to run an answer ("nvcc"); else None."""
 
     def form(self, spec: CaseSpec) -> str:
-        """What the prompt says about the answer's form, below the module and its sizes."""
+        """The prompt's text about the form of an answer, below the module and its sizes."""
 
     def build(
         self, candidate: Candidate, specs: Sequence[CaseSpec], sandboxes: Sandboxes
     ) -> Built | Evaluation:
-        """The answer, ready to be played on these cases; or the evaluation that says why it cannot.
+        """The answer, ready to be played on these cases; or the evaluation that says why not.
 
-        What is true of an answer on any sizes is found on those of the first.
+        Facts that hold for all sizes are determined on the first case.
         """
 
 
@@ -98,7 +97,7 @@ def shared_library(
     sandboxes: Sandboxes,
     limit_s: float = BUILD_LIMIT_S,
 ) -> BuildResult:
-    """What g++ makes of these files when it is given these words besides this machine's own."""
+    """The library that g++ builds from these files, with these options besides the usual ones."""
     compiler = [compiler_path(), *native_flags()]
     return compile_once(
         sandboxes.of(Runtime.NATIVE),

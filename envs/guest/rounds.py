@@ -95,9 +95,9 @@ def states(layout: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def paired(mine: dict[str, Any], theirs: dict[str, dict[str, Any]]) -> list[str | None]:
-    """The name among `mine` for each of a module's states: its own, or else that of the first which
-    is left with its shape and type, and with its value where it is made full of one. KernelBench
-    gives both modules one seed, and asks for no names.
+    """Pairs each module state with one of the answer's: the same name; else the first left of the
+    same shape and dtype, preferring the same fill value. KernelBench gives both modules one seed
+    and asks for no names.
     """
     left = {name: one for name, one in mine.items() if name not in theirs}
     found: list[str | None] = []

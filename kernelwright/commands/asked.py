@@ -1,4 +1,4 @@
-"""What options of the commands may say."""
+"""Values that options of the commands take."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kernelwright.envs.dialects import NAMES
 
 DEFAULT, AUTO = "cpp", "auto"
-"""`auto`: what a model writes by default, and for stored answers each file's own dialect."""
+"""`auto` is a model's usual dialect, and for stored answers each file's own."""
 PRECISION = "How float32 is multiplied on a GPU, on both sides; tf32 widens what is allowed."
 TORCH_ALLOWED = "PyTorch may compute a part of an answer, as KernelBench lets it."
 

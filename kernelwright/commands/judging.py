@@ -26,7 +26,7 @@ def prompt(
     problem: ProblemFile,
     dialect: Annotated[AskedDialect, typer.Option(help="What it asks for.")] = DEFAULT,
 ) -> None:
-    """Print what a model is asked: the module, its shapes, and the form of an answer."""
+    """Print the prompt of a problem: the module, its shapes, and the form of an answer."""
     from kernelwright.ask import ask
 
     with told(OSError, ValueError, about=problem):

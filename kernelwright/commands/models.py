@@ -58,7 +58,7 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     max_new_tokens: Annotated[
         int | None, typer.Option(min=1, help="Tokens of an answer; the run's own, else 512.")
     ] = None,
-    problems: Annotated[int | None, typer.Option(min=1, help="Only the first so many.")] = None,
+    problems: Annotated[int | None, typer.Option(min=1, help="At most this many.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write; runs/eval-MODEL.")] = None,
     dialect: Annotated[
         AskedDialectOrAuto,
@@ -116,7 +116,7 @@ def _sized(suite: str, dialect: Dialect, ray: str | None) -> str:
 
 
 def _habits(model: str | None, asked: Dialect | None, max_new_tokens: int | None) -> Habits:
-    """How the model was taught to write, but for what is asked for."""
+    """How the model was trained to write, except for what the options set."""
     from kernelwright.write import Habits, habits_of
 
     with told(ValueError, OSError):
@@ -153,7 +153,7 @@ def _refuse(
     *,
     torch_allowed: bool,
 ) -> None:
-    """Exits where the options make no sense together, or here."""
+    """Exits if the options contradict each other or this machine."""
     from kernelwright.preflight import not_judged_here
 
     with told(ValueError):
@@ -171,7 +171,7 @@ def _refuse(
 def _refuse_precision(
     precision: Precision, baseline: Baseline, dialect: Dialect | None, ray: str | None
 ) -> None:
-    """Exits where nothing would be multiplied in TF32, or the second baseline would not."""
+    """Exits if TF32 would change nothing, or the second baseline lacks it."""
     from kernelwright.rl.config import COMPILES_IN_IEEE
 
     if precision is Precision.TF32 and baseline is Baseline.COMPILE:
@@ -182,7 +182,7 @@ def _refuse_precision(
 
 
 def _chosen(spec: str, first: int | None, protocol: Rule | None) -> Suite:
-    """The suite, or the first so many of its problems; what it leaves out is said."""
+    """The suite, or its first problems; prints what was left out."""
     from kernelwright.data.kernelbench import place
     from kernelwright.data.suite import Suite, load_suite
 

@@ -17,7 +17,7 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run,
 
 @contextmanager
 def judging() -> Iterator[None]:
-    """A judge that cannot work here is no misuse: the command has failed. Nor is Ctrl-C."""
+    """Exits with FAILED if the judge cannot work here, and with INTERRUPTED on Ctrl-C."""
     from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError
     from kernelwright.envs.workers.pool import JudgeError
 
@@ -44,7 +44,7 @@ def told(
 
 
 def refuse_tf32(precision: Precision, dialect: Dialect | None) -> None:
-    """Exits where nothing would be multiplied in it."""
+    """Exits if TF32 would change nothing here."""
     from kernelwright.preflight import no_tf32
 
     if precision is Precision.TF32 and (why := no_tf32(dialect)):

@@ -68,7 +68,7 @@ def write(  # noqa: PLR0913  one parameter for each option
 
 
 def _check_out(out: Path | None) -> None:
-    """A file that cannot be written is told before minutes are spent on what goes into it."""
+    """Exits if the file cannot be written, before minutes are spent on its contents."""
     if out and (out.is_dir() or not out.parent.is_dir()):
         why = "is a folder" if out.is_dir() else "its folder does not exist"
         typer.echo(f"{out}: {why}", err=True)

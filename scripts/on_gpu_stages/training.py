@@ -25,7 +25,7 @@ from scripts.on_gpu_stages.worker import CORES, program
 
 VARIABLE = "ON_GPU_TRAINING"
 STEP_S, MEASURED_S = 1.15, 1.3
-"""A further step is taken to last so many times the last one, a second evaluation the first."""
+"""Assumed duration of a further step over the last, of a second evaluation over the first."""
 REPORT_S = 6.0
 
 
