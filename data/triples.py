@@ -15,7 +15,7 @@ from kernelwright.data.starter.ops import UNARY
 from kernelwright.data.starter.suite import SIZES, USUAL, in_split
 from kernelwright.data.suite import load_suite
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.types import Dialect, Problem
+from kernelwright.envs.types import Dialect, Problem, Task
 
 Row = TypeVar("Row")
 
@@ -32,6 +32,10 @@ class Triple:
     """Which of the problem's kernels this is; 0 is the one to learn first."""
     pattern: str = ""
     """Its composition but for the pointwise operator: what its loops and its plan are made for."""
+
+    @property
+    def task(self) -> Task:
+        return Task(problem=self.problem, dialect=self.dialect)
 
     def completion(self) -> str:
         """What the model is to answer: the reasoning, then one code block, and nothing after it."""

@@ -10,6 +10,7 @@ from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
 from kernelwright.estimate import taught_triples
 from kernelwright.rl.config import Recipe
+from kernelwright.rl.providers.find import provider
 
 Problems = Mapping[str, Problem]
 
@@ -96,8 +97,11 @@ def _unsplittable(recipe: Recipe, processes: int) -> Iterator[str]:
 
 
 def _curveless(recipe: Recipe, processes: int) -> Iterator[str]:
-    """One process draws the curve; TRL's vLLM answers all of them together, or none."""
+    """One process draws the curve; some providers answer all of them together, or none."""
     section = recipe.grpo
-    asks_all = "grpo" in recipe.stages and section.generation == "vllm" and processes > 1
-    if asks_all and section.validate_every:
-        yield "grpo.validate_every: vllm draws no curve for several processes; set it to 0"
+    asks_all = provider(section.generation).answers_all_processes and processes > 1
+    if asks_all and "grpo" in recipe.stages and section.validate_every:
+        yield (
+            f"grpo.validate_every: {section.generation} draws no curve for several processes; "
+            "set it to 0"
+        )

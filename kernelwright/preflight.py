@@ -18,6 +18,7 @@ from kernelwright.estimate import judge_device_bytes, weight_bytes
 from kernelwright.machine import how_to_install
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import check_name
+from kernelwright.rl.providers.find import provider
 from kernelwright.rl.tracking import why_not
 from kernelwright.rl.trainer_options import this_process
 from kernelwright.rl.weights import ModelError
@@ -241,7 +242,7 @@ def _packages(recipe: Recipe) -> list[str | None]:
     grpo = "grpo" in recipe.stages
     needed = {
         "stages": "trl" if grpo or "sft" in recipe.stages else "transformers",
-        "grpo.generation": "vllm" if grpo and recipe.grpo.generation == "vllm" else None,
+        "grpo.generation": provider(recipe.grpo.generation).package if grpo else None,
         "report_to": None if recipe.report_to == "none" else recipe.report_to,
         "judge.ray_address": "ray" if recipe.judge.ray_address else None,
     }

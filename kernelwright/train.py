@@ -22,10 +22,11 @@ from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import Suite, load_suite
 from kernelwright.data.triples import Triple, balanced, triples_of
 from kernelwright.envs.hardware import visible_gpus
-from kernelwright.envs.judge import AnyJudge, BatchJudge, judge_completions
+from kernelwright.envs.judge import AnyJudge, BatchJudge
+from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.types import Baseline, Dialect, Problem, Record, Task
+from kernelwright.envs.types import Baseline, Dialect, Problem
 from kernelwright.envs.workers.pool import default_workers
 from kernelwright.evals.against import keep_baselines
 from kernelwright.evals.report import write_report
@@ -173,32 +174,17 @@ class Run:
 
     def judge_triples(self) -> None:
         """Judges every triple; only correct ones are learned from, and a wrong one is our bug."""
-        triples, dialect = self.triples(), self.recipe.data.dialect
+        triples = self.triples()
         timed = self.recipe.grpo.method.needs_speeds
         self.store.rewind("triples", 0)
-        tasks = [Task(problem=one.problem, dialect=dialect) for one in triples]
-        texts = [one.completion() for one in triples]
+        responses = [
+            Response.of_completion(one.task, row, task_prompt(one.task), one.completion())
+            for row, one in enumerate(triples)
+        ]
+        batch = Batch(stage="triples", versions=self.versions)
         with Counted("triples", len(triples), every=50) as advance:
-            judged = judge_completions(self.judge, tasks, texts, timed=timed, on_done=advance)
-        self.store.append(
-            Record(
-                stage="triples",
-                step=0,
-                row=row,
-                problem=task.problem.name,
-                problem_key=task.problem.key,
-                dialect=dialect,
-                prompt=task_prompt(task),
-                completion=text,
-                source=source,
-                evaluation=evaluation,
-                reward=None,
-                versions=self.versions,
-            )
-            for row, (task, text, (source, evaluation)) in enumerate(
-                zip(tasks, texts, judged, strict=True)
-            )
-        )
+            records = judged(self.judge, responses, batch, timed=timed, on_done=advance)
+        self.store.append(records)
 
     def triples(self) -> list[Triple]:
         """The recipe's triples, shuffled by its seed; second kernels of a problem come last."""
