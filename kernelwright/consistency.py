@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.data.suite import SuiteError, brings_triples, load_suite
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
 from kernelwright.estimate import taught_triples
@@ -60,7 +60,8 @@ def _trained_on_held_out(recipe: Recipe, found: Mapping[str, Problems]) -> Itera
 
 def _untaught(recipe: Recipe) -> Iterator[str]:
     data = recipe.data
-    if "sft" not in recipe.stages or not DIALECTS[data.dialect].has_triples:
+    has_triples = DIALECTS[data.dialect].has_triples or brings_triples(data.taught_suite)
+    if "sft" not in recipe.stages or not has_triples:
         return  # a dialect without any is refused by preflight.py
     if not taught_triples(recipe):
         key = "sft_suite" if data.sft_suite else "train_suite"

@@ -7,7 +7,8 @@ import sys
 import time
 
 from kernelwright.data.starter.suite import USUAL
-from kernelwright.data.triples import Triple, template_triples
+from kernelwright.data.triple import Triple
+from kernelwright.data.triples import template_triples
 from kernelwright.envs.hardware import gpus
 from kernelwright.envs.paths import cache_folder, write_whole
 from kernelwright.envs.remote.open_judge import open_judge

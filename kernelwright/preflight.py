@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kernelwright.consistency import contradictions
+from kernelwright.data.suite import brings_triples
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.hardware import gpus, memory_bytes, visible_gpus
 from kernelwright.envs.judge import NEEDS_A_GPU
@@ -126,7 +127,8 @@ def _dialect(recipe: Recipe) -> str | None:
     why = None if elsewhere else not_judged_here(dialect)
     if why:
         return f"data.dialect {dialect}: {why}"
-    if not DIALECTS[dialect].has_triples and "sft" in recipe.stages:
+    has_triples = DIALECTS[dialect].has_triples or brings_triples(recipe.data.taught_suite)
+    if not has_triples and "sft" in recipe.stages:
         return f"stages: there are no triples in {dialect}; leave out sft"
     if needs_gpus(recipe) and not gpus() and not elsewhere:
         old = next((f" ({one.too_old})" for one in visible_gpus()), "")
