@@ -36,8 +36,9 @@ class Telling(ScriptedJudge):
         **options: Any,
     ) -> list[Evaluation]:
         self.got += [candidate for _, candidate in jobs]
-        for _ in jobs if on_done else ():
-            on_done()
+        for _ in jobs:
+            if on_done:
+                on_done()
         return super().evaluate_many(jobs, **options)
 
 
