@@ -27,7 +27,8 @@ class Provider:
     def in_training(self, trainer: Any, tokenizer: Any, step: int) -> Policy:
         """The policy that TRL's trainer is training, with the weights of this optimiser step.
 
-        Its completions tell token ids and log-probabilities: they are trained on.
+        Called at each step on the same provider, which may keep a connection from step to step.
+        Completions tell token ids and log-probabilities: they are trained on.
         """
         raise NotImplementedError(f"{type(self).__module__} samples for no training")
 
