@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from kernelwright.data.fit import Fitted, fit, parse_bytes
+from kernelwright.data.fit import fit, parse_bytes
 from kernelwright.data.kernelbench import Choice, load_folder
+from kernelwright.data.layout import Layout, Loaded
 from kernelwright.data.starter.suite import SPLITS, dropped_operations, load_starter
 from kernelwright.data.suite_check import Job, as_admitted, read_admissions
+from kernelwright.data.triple import Triple
 from kernelwright.envs.hardware import memory_bytes
 from kernelwright.envs.reference.admitted import without_kept
-from kernelwright.envs.types import Problem
-
-OPTIONS = {
-    "starter": ("sizes",),
-    "kernelbench": ("levels", "ids", "scale", "memory", "admission"),
-}
-"""By the kind of suite."""
+from kernelwright.envs.types import Dialect, Problem
 
 
 class SuiteError(ValueError):
@@ -51,21 +49,54 @@ def load_suite(spec: str) -> Suite:
     more to judge (else more than this machine has), and `admission=FILE` to leave out what
     `kernelwright suite check` refused.
     """
+    layout, rest, query = read_spec(spec)
+    with _told_of(spec):
+        problems, notes = layout.load(rest, **_options(layout, query))
+        return Suite(spec=spec, problems=problems, notes=tuple(notes))
+
+
+def imported_triples(spec: str, dialect: Dialect) -> list[Triple] | None:
+    """The examples that lie with a suite; None where its layout has none. Raises SuiteError."""
+    layout, rest, query = read_spec(spec)
+    if layout.triples is None:
+        return None
+    with _told_of(spec):
+        return layout.triples(rest, dialect, **_options(layout, query))
+
+
+def brings_triples(spec: str) -> bool:
+    """Whether the examples of a suite lie with it, and are not the templates'."""
+    layout = LAYOUTS.get(spec.partition("?")[0].partition(":")[0])
+    return layout is not None and layout.triples is not None
+
+
+def read_spec(spec: str) -> tuple[Layout, str, str]:
+    """(layout, what follows its name, the options as they are typed). Raises SuiteError."""
     whole, _, query = spec.partition("?")
     kind, _, rest = whole.partition(":")
-    try:
-        if kind == "starter" and rest in ("", *SPLITS):
-            return Suite(spec=spec, problems=load_starter(rest, **_options(kind, query)))
-        if kind == "kernelbench" and rest:
-            fitted = _kernelbench(rest, **_options(kind, query))
-            return Suite(spec=spec, problems=fitted.problems, notes=fitted.notes)
-    except (ValueError, OSError) as error:
-        raise SuiteError(f"{spec}: {error}") from None
-    raise SuiteError(
-        f"no suite {spec!r}; there are: starter, starter:train, starter:sft, starter:rl, "
-        "starter:held_out, kernelbench:FOLDER[?levels=1,2&ids=1,3-5&scale=0.1&memory=2GB"
-        "&admission=FILE]; on sizes for a GPU: starter:train?sizes=gpu"
-    )
+    layout = LAYOUTS.get(kind)
+    if layout is None or not layout.accepts(rest):
+        known = ", ".join(form for one in LAYOUTS.values() for form in one.forms)
+        raise SuiteError(
+            f"no suite {spec!r}; there are: {known}; on sizes for a GPU: starter:train?sizes=gpu"
+        )
+    return layout, rest, query
+
+
+def public_spec(spec: str) -> str:
+    """A suite's spec without the folders of this machine; any other text unchanged.
+
+    >>> public_spec("kernelbench:/home/me/KernelBench?levels=1&admission=/home/me/a.json")
+    'kernelbench:KernelBench?levels=1'
+    """
+    kind, _, rest = spec.partition(":")
+    layout = LAYOUTS.get(kind)
+    if layout is None or not layout.is_folder:
+        return spec
+    folder, _, query = rest.partition("?")
+    kept = [one for one in query.split("&") if one.partition("=")[0] not in layout.local_options]
+    options = "&".join(kept)
+    return f"{kind}:{Path(folder).name}" + (f"?{options}" if options else "")
 
 
 def jobs_of(suite: Suite) -> list[Job]:
@@ -74,26 +105,56 @@ def jobs_of(suite: Suite) -> list[Job]:
     return [(problem, dropped.get(without_kept(problem).key, ())) for problem in suite.problems]
 
 
-def _options(kind: str, query: str) -> dict[str, str]:
+@contextmanager
+def _told_of(spec: str) -> Iterator[None]:
+    """What a layout raises, as a SuiteError that names the spec."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise SuiteError(f"{spec}: {error}") from None
+
+
+def _options(layout: Layout, query: str) -> dict[str, str]:
     """Each option once. Raises ValueError."""
-    known = OPTIONS[kind]
     pairs = parse_qsl(query, keep_blank_values=True)
     names = [name for name, _ in pairs]
-    if unknown := sorted(set(names) - set(known)):
-        raise ValueError(f"no option {', '.join(unknown)}; {', '.join(known)}")
+    if unknown := sorted(set(names) - set(layout.options)):
+        raise ValueError(f"no option {', '.join(unknown)}; {', '.join(layout.options)}")
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"{', '.join(twice)} is given twice")
     return dict(pairs)
 
 
-def _kernelbench(folder: str, admission: str = "", memory: str = "", **options: str) -> Fitted:
+def _starter(split: str, **options: str) -> Loaded:
+    return load_starter(split, **options), ()
+
+
+def _kernelbench(folder: str, admission: str = "", memory: str = "", **options: str) -> Loaded:
     choice = Choice.of(**options)
     limit_bytes = parse_bytes(memory) if memory else memory_bytes()
     fitted = fit(load_folder(folder, choice), load_folder(folder, choice.unscaled()), limit_bytes)
     if not fitted.problems:
         raise ValueError(fitted.notes[0])
     if not admission:
-        return fitted
+        return fitted.problems, fitted.notes
     admissions = read_admissions(Path(admission))
     admitted = (as_admitted(one, admissions) for one in fitted.problems)
-    return replace(fitted, problems=tuple(one for one in admitted if one is not None))
+    return tuple(one for one in admitted if one is not None), fitted.notes
+
+
+LAYOUTS: dict[str, Layout] = {
+    "starter": Layout(
+        forms=("starter", *(f"starter:{split}" for split in SPLITS)),
+        load=_starter,
+        accepts=("", *SPLITS).__contains__,
+        options=("sizes",),
+    ),
+    "kernelbench": Layout(
+        forms=("kernelbench:FOLDER[?levels=1,2&ids=1,3-5&scale=0.1&memory=2GB&admission=FILE]",),
+        load=_kernelbench,
+        options=("levels", "ids", "scale", "memory", "admission"),
+        local_options=("admission",),
+        is_folder=True,
+    ),
+}
+"""By the name that a spec begins with. A layout is a file of `data/` and a row here."""

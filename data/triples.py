@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import TypeVar
 
@@ -13,29 +12,12 @@ from kernelwright.data.starter.answers import ANSWERS
 from kernelwright.data.starter.blueprint import Blueprint
 from kernelwright.data.starter.ops import UNARY
 from kernelwright.data.starter.suite import SIZES, USUAL, in_split
-from kernelwright.data.suite import load_suite
+from kernelwright.data.suite import imported_triples, load_suite
+from kernelwright.data.triple import Triple
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.types import Dialect, Problem
+from kernelwright.envs.types import Dialect
 
 Row = TypeVar("Row")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Triple:
-    """A problem, why the kernel looks as it does, and the kernel. Used only once it was judged."""
-
-    problem: Problem
-    dialect: Dialect
-    reasoning: str
-    source: str
-    variant: int = 0
-    """Which of the problem's kernels this is; 0 is the one to learn first."""
-    pattern: str = ""
-    """Its composition but for the pointwise operator: what its loops and its plan are made for."""
-
-    def completion(self) -> str:
-        """What the model is to answer: the reasoning, then one code block, and nothing after it."""
-        return f"{self.reasoning}\n\n```{DIALECTS[self.dialect].mark}\n{self.source}```"
 
 
 def template_triples(
@@ -63,7 +45,10 @@ def template_triples(
 
 
 def triples_of(suite: str, dialect: Dialect) -> list[Triple]:
-    """Those of them whose problems a suite has; none for a suite of others. Raises SuiteError."""
+    """The examples that lie with a suite, else those of the templates whose problems it has: none
+    for a suite of others. Raises SuiteError."""
+    if (imported := imported_triples(suite, dialect)) is not None:
+        return imported
     asked = load_suite(suite).by_key()
     every = (one for sizes in SIZES for one in template_triples(dialect=dialect, sizes=sizes))
     return [one for one in every if one.problem.key in asked]

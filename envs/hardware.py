@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from kernelwright.envs.architectures import ARCHITECTURES, pretended
 from kernelwright.envs.types import content_hash
 
 NVIDIA_SMI = "nvidia-smi"
@@ -52,9 +53,9 @@ STATE = (
 WORKERS_A_GPU = 4
 """Workers that keep a GPU busy; kernels run on it one candidate at a time."""
 MEMORY_WAIT_S = 300.0
-"""How long the judge waits for a GPU's memory that others hold."""
-OLDEST_JUDGED = 80
-"""Answers are compiled for this architecture or a later one (A100; not T4 or V100)."""
+"""So long the judge waits for a GPU's memory that others hold."""
+OLDEST_JUDGED = min(ARCHITECTURES)
+"""Answers are compiled for this architecture or a later one."""
 SLICED = (
     "the judge does not time on slices of a GPU (MIG): name GPUs without them in "
     "CUDA_VISIBLE_DEVICES, or end them with `nvidia-smi -mig 0`, or hide all GPUs with "
@@ -104,10 +105,9 @@ class Gpu:
 
 
 def pretended_architecture() -> int:
-    """Architecture that traced host code sees: 80 (A100) on a CPU or an older GPU than Hopper, 90
-    (H100) on Hopper and later."""
-    found = gpus()
-    return 90 if found and min(one.architecture for one in found) >= 90 else 80
+    """Of the device that an answer finds where its host code is traced: an A100 where its device
+    code then runs on a CPU (envs/ptx), or on one; an H100 where it runs on that or a later one."""
+    return pretended(one.architecture for one in gpus()).number
 
 
 def gpus() -> tuple[Gpu, ...]:

@@ -16,10 +16,9 @@ from itertools import cycle
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from kernelwright.envs.answer import extract
 from kernelwright.envs.hardware import described, shared_gpus
 from kernelwright.envs.sandbox.levels import require_level
-from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem, Task, Verdict
+from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem, Verdict
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.envs.workers.pool import (
     JudgeError,
@@ -188,33 +187,3 @@ class Judge(BatchJudge):
 def unjudged(reason: str, log: str, level: str) -> Evaluation:
     """We broke: this says nothing about the candidate."""
     return Evaluation(verdict=Verdict.UNJUDGED, reason=reason, log=log, sandbox_level=level)
-
-
-def judge_completions(
-    judge: AnyJudge,
-    tasks: Sequence[Task],
-    completions: Sequence[str],
-    *,
-    timed: bool = True,
-    on_done: Callable[[], None] | None = None,
-    seed: int | None = None,
-) -> list[tuple[str | None, Evaluation]]:
-    """(source, evaluation) of each completion; without a code block there is nothing to judge.
-
-    `on_done` is called, from another thread perhaps, as each is done.
-    """
-    sources = [
-        extract(completion, task.dialect)
-        for task, completion in zip(tasks, completions, strict=True)
-    ]
-    jobs = {
-        row: (task.problem, task.candidate(source))
-        for row, (task, source) in enumerate(zip(tasks, sources, strict=True))
-        if source is not None
-    }
-    if on_done:
-        for _ in range(len(sources) - len(jobs)):
-            on_done()
-    found = judge.evaluate_many(list(jobs.values()), timed=timed, on_done=on_done, seed=seed)
-    judged = dict(zip(jobs, found, strict=True))
-    return [(source, judged.get(row, NO_CODE_BLOCK)) for row, source in enumerate(sources)]

@@ -9,13 +9,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from kernelwright.data.kernelbench import place
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.judge import NO_CODE_BLOCK, AnyJudge
-from kernelwright.envs.types import Candidate, Dialect, Evaluation, Precision, Problem, Record
+from kernelwright.envs.judge import AnyJudge
+from kernelwright.envs.judged import Batch, Response, judged
+from kernelwright.envs.types import Dialect, Precision, Problem, Record, Task
 from kernelwright.rewards.price import price
 
 T = TypeVar("T")
@@ -113,14 +115,9 @@ def judge_answers(
     The row of a record is its answer's place among `answers`.
     """
     left = [(row, one) for row, one in enumerate(answers) if (STAGE, 0, row) not in done]
+    shared = Batch(stage=STAGE, price=partial(price, "default"), versions=versions)
     for batch in in_batches(left, judge):
-        judged = _judged([one for _, one in batch], judge)
-        keep(
-            [
-                _record(row, answer, evaluation, versions)
-                for (row, answer), evaluation in zip(batch, judged, strict=True)
-            ]
-        )
+        keep(judged(judge, [_response(row, answer) for row, answer in batch], shared))
 
 
 def in_batches(rows: Sequence[T], judge: AnyJudge) -> Iterator[Sequence[T]]:
@@ -130,42 +127,14 @@ def in_batches(rows: Sequence[T], judge: AnyJudge) -> Iterator[Sequence[T]]:
         yield rows[start : start + size]
 
 
-def _judged(answers: Sequence[Answer], judge: AnyJudge) -> list[Evaluation]:
-    jobs = {
-        number: (one.problem, _candidate(one))
-        for number, one in enumerate(answers)
-        if one.source.strip()
-    }
-    found = dict(zip(jobs, judge.evaluate_many(list(jobs.values())), strict=True))
-    return [found.get(number, NO_CODE_BLOCK) for number in range(len(answers))]
-
-
-def _candidate(answer: Answer) -> Candidate:
-    return Candidate(
-        problem_key=answer.problem.key,
-        dialect=answer.dialect,
-        source=answer.source,
-        torch_allowed=answer.torch_allowed,
-    )
-
-
-def _record(
-    row: int, answer: Answer, evaluation: Evaluation, versions: Mapping[str, str]
-) -> Record:
-    return Record(
-        stage=STAGE,
-        step=0,
+def _response(row: int, answer: Answer) -> Response:
+    return Response(
+        task=Task(problem=answer.problem, dialect=answer.dialect),
         row=row,
-        problem=answer.problem.name,
-        problem_key=answer.problem.key,
-        dialect=answer.dialect,
         prompt=f"(a stored answer: {answer.file})",
         completion=answer.source,
         source=answer.source if answer.source.strip() else None,
-        evaluation=evaluation,
-        reward=price("default", evaluation),
         torch_allowed=answer.torch_allowed,
-        versions=versions,
     )
 
 

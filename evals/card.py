@@ -12,6 +12,7 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernelwright.data.store import read_records
+from kernelwright.data.suite import public_spec
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.report import clock, flat, percent, speedup
 from kernelwright.evals.summary import SIDE_NAMES, SIDES, float32
@@ -113,20 +114,6 @@ def _precision(model: str, nf4: bool) -> str:
     return f"Training and measuring loaded the base model {loaded}."
 
 
-def public_suite(spec: str) -> str:
-    """The suite's spec without the folders of this machine.
-
-    >>> public_suite("kernelbench:/home/me/KernelBench?levels=1&admission=/home/me/a.json")
-    'kernelbench:KernelBench?levels=1'
-    """
-    kind, _, rest = spec.partition(":")
-    if kind != "kernelbench":
-        return spec
-    folder, _, query = rest.partition("?")
-    kept = "&".join(one for one in query.split("&") if not one.startswith("admission="))
-    return f"{kind}:{Path(folder).name}" + (f"?{kept}" if kept else "")
-
-
 def _example_prompt(records: list[Record]) -> str:
     """The prompt of a measured kernel that was correct, else of any."""
     measured = [one for one in records if one.stage in SIDES]
@@ -170,12 +157,12 @@ def judged_how(records: Sequence[Record]) -> str:
 def _data_rows(recipe: Recipe, records: Sequence[Record]) -> list[tuple[str, str]]:
     triples = [one for one in records if one.stage == "triples"]
     right = sum(one.evaluation.verdict is Verdict.CORRECT for one in triples)
-    taught, played = public_suite(recipe.data.taught_suite), public_suite(recipe.data.train_suite)
+    taught, played = public_spec(recipe.data.taught_suite), public_spec(recipe.data.train_suite)
     rows = [("problems of GRPO", played)] if "grpo" in recipe.stages else []
     rows += [("problems of SFT", taught)] if "sft" in recipe.stages else []
     if triples:
         rows.append(("triples for SFT", f"{right} judged correct of {len(triples)}"))
-    return [*rows, ("problems held out", public_suite(recipe.data.held_out_suite))]
+    return [*rows, ("problems held out", public_spec(recipe.data.held_out_suite))]
 
 
 def _hyper_parameters(recipe: Recipe) -> list[tuple[str, str]]:
@@ -223,7 +210,7 @@ def public_recipe(recipe: Recipe) -> dict[str, Any]:
     said = recipe.model_dump(mode="json", exclude_defaults=True)
     for key in ("train_suite", "sft_suite", "held_out_suite"):
         if said.get("data", {}).get(key):
-            said["data"][key] = public_suite(said["data"][key])
+            said["data"][key] = public_spec(said["data"][key])
     return {"name": recipe.name, **_without_private(said)}
 
 

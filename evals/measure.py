@@ -48,7 +48,7 @@ def evaluate_model(
     `model` is an embedded name, a Hub id, or a folder with a model, an adapter or a run. A folder
     that is not empty is refused unless `resume`, and resumed only under the same question.
     """
-    from kernelwright.rl.policies import load_policy
+    from kernelwright.rl.policies import open_policy
 
     store = RecordStore(out_dir)
     attempt = Attempt(out_dir / "eval.json", _question(model, suite, settings))
@@ -65,7 +65,7 @@ def evaluate_model(
             kept.extend(records)
             progress.reach(progress.done, _correct(kept))
 
-        policy = load_policy(model)
+        policy = open_policy(model)
         attempt.save()  # not before: a model that cannot be had leaves nothing to resume
         done = {one.id for one in kept}
         evaluate(policy, suite.problems, judge, settings, keep, done, progress)

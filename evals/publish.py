@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from markupsafe import escape
 
 from kernelwright.data.store import read_records
-from kernelwright.evals.card import PublishError, model_card, public_suite, read_recipe
+from kernelwright.data.suite import public_spec
+from kernelwright.evals.card import PublishError, model_card, read_recipe
 from kernelwright.evals.summary import SIDES, read_summary
 from kernelwright.rl.models import hub_id
 from kernelwright.rl.weights import EMBEDDED
@@ -63,7 +64,7 @@ def write_tree(run_dir: Path, repo: str, *, merged: bool = False) -> Path:
         if not path.is_file():
             raise PublishError(f"{path} is missing: finish the run first (--resume continues it)")
     summary = read_summary(run_dir)
-    here, suite = summary["suite"], public_suite(summary["suite"])
+    here, suite = summary["suite"], public_spec(summary["suite"])
     summary["suite"] = suite
     base = _public_base(summary["model"])
     model_card(run_dir, repo, base, summary)  # before minutes are spent on merging

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import Protocol
 
-from kernelwright.envs.judge import AnyJudge, judge_completions
+from kernelwright.envs.judge import AnyJudge
+from kernelwright.envs.judged import Batch, Response, judged
+from kernelwright.envs.policy import Policy, Sampling
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.asked import learn_shapes
 from kernelwright.envs.types import Dialect, Precision, Problem, Record, Task
 from kernelwright.rewards.price import price
-
-if TYPE_CHECKING:
-    from kernelwright.rl.policies import Policy
 
 Keep = Callable[[Sequence[Record]], None]
 
@@ -113,31 +113,20 @@ def _play(
     tasks = [Task(problem=row.problem, dialect=settings.dialect) for row in rows]
     learn_shapes(row.problem for row in rows)
     prompts = [task_prompt(task) for task in tasks]
+    sampling = Sampling(
+        max_new_tokens=settings.max_new_tokens, temperature=settings.temperature, seed=seed
+    )
     completions = policy.complete(
-        prompts,
-        max_new_tokens=settings.max_new_tokens,
-        temperature=settings.temperature,
-        seed=seed,
-        on_answer=watcher.one_written if watcher else None,
+        prompts, sampling, (lambda *_: watcher.one_written()) if watcher else None
+    )
+    responses = [
+        Response.of_completion(task, row.index, prompt, one.text)
+        for row, task, prompt, one in zip(rows, tasks, prompts, completions, strict=True)
+    ]
+    batch = Batch(
+        stage=settings.stage,
+        price=partial(price, settings.reward),
+        versions=settings.versions,
     )
     on_done = watcher.one_judged if watcher else None
-    judged = judge_completions(judge, tasks, completions, timed=settings.timed, on_done=on_done)
-    return [
-        Record(
-            stage=settings.stage,
-            step=0,
-            row=row.index,
-            problem=row.problem.name,
-            problem_key=row.problem.key,
-            dialect=settings.dialect,
-            prompt=prompt,
-            completion=completion,
-            source=source,
-            evaluation=evaluation,
-            reward=price(settings.reward, evaluation),
-            versions=settings.versions,
-        )
-        for row, prompt, completion, (source, evaluation) in zip(
-            rows, prompts, completions, judged, strict=True
-        )
-    ]
+    return judged(judge, responses, batch, timed=settings.timed, on_done=on_done)

@@ -23,6 +23,7 @@ from kernelwright.estimate import (
 from kernelwright.judge_pace import judged_s
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.probe import Probe, ProbeError, ProbeFullError, ProbeKilledError, probe
+from kernelwright.rl.providers.find import provider
 
 JUDGE_BYTES = 500 << 20
 """Memory of each worker with its reference process, in the largest of the starter problems."""
@@ -72,10 +73,10 @@ def budget(
     measured: Callable[[Recipe], Probe] = probe,
     pace: Callable[[Recipe], float | None] = judged_s,
 ) -> Budget:
-    """Memory and seconds of a run, shrunk to fit. With vLLM nothing is probed: it takes its share
-    of the GPU for itself."""
-    by_vllm = recipe.grpo.generation == "vllm" and "grpo" in recipe.stages
-    if by_vllm or not {"sft", "grpo"} & set(recipe.stages):
+    """What a run takes, shrunk to fit. Nothing is probed where a provider holds its share of the
+    GPU by itself, as vLLM does."""
+    apart = provider(recipe.grpo.generation).holds_gpu_memory and "grpo" in recipe.stages
+    if apart or not {"sft", "grpo"} & set(recipe.stages):
         return Budget(recipe=recipe)
     notes: dict[str, str] = {}
     free = available_bytes()

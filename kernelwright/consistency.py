@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.data.suite import SuiteError, brings_triples, load_suite
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
 from kernelwright.estimate import taught_triples
 from kernelwright.rl.config import Recipe
+from kernelwright.rl.providers.find import provider
 
 Problems = Mapping[str, Problem]
 
@@ -59,7 +60,8 @@ def _trained_on_held_out(recipe: Recipe, found: Mapping[str, Problems]) -> Itera
 
 def _untaught(recipe: Recipe) -> Iterator[str]:
     data = recipe.data
-    if "sft" not in recipe.stages or not DIALECTS[data.dialect].has_triples:
+    has_triples = DIALECTS[data.dialect].has_triples or brings_triples(data.taught_suite)
+    if "sft" not in recipe.stages or not has_triples:
         return  # a dialect without any is refused by preflight.py
     if not taught_triples(recipe):
         key = "sft_suite" if data.sft_suite else "train_suite"
@@ -96,8 +98,11 @@ def _unsplittable(recipe: Recipe, processes: int) -> Iterator[str]:
 
 
 def _curveless(recipe: Recipe, processes: int) -> Iterator[str]:
-    """One process draws the curve; TRL's vLLM answers all of them together, or none."""
+    """One process draws the curve; some providers answer all of them together, or none."""
     section = recipe.grpo
-    asks_all = "grpo" in recipe.stages and section.generation == "vllm" and processes > 1
-    if asks_all and section.validate_every:
-        yield "grpo.validate_every: vllm draws no curve for several processes; set it to 0"
+    asks_all = provider(section.generation).answers_all_processes and processes > 1
+    if asks_all and "grpo" in recipe.stages and section.validate_every:
+        yield (
+            f"grpo.validate_every: {section.generation} draws no curve for several processes; "
+            "set it to 0"
+        )

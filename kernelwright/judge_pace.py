@@ -7,9 +7,9 @@ import sys
 import time
 
 from kernelwright.data.starter.suite import USUAL
-from kernelwright.data.triples import Triple, template_triples
+from kernelwright.data.triple import Triple
+from kernelwright.data.triples import template_triples
 from kernelwright.envs.hardware import gpus
-from kernelwright.envs.judge import judge_completions
 from kernelwright.envs.paths import cache_folder, write_whole
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.toolchain import (
@@ -17,7 +17,7 @@ from kernelwright.envs.sandbox.toolchain import (
     code_version,
     toolchain_fingerprint,
 )
-from kernelwright.envs.types import Task, content_hash
+from kernelwright.envs.types import content_hash
 from kernelwright.envs.workers.pool import JudgeError, default_workers, uses_gpu
 from kernelwright.machine import cores
 from kernelwright.rl.config import Recipe
@@ -50,13 +50,12 @@ def judged_s(recipe: Recipe) -> float | None:
         return None
     print(f"{count} examples are judged, to tell the minutes of judging", file=sys.stderr)
     spread = triples[:: len(triples) // count][:count]
-    tasks = [Task(problem=one.problem, dialect=dialect) for one in spread]
-    texts = [one.completion() for one in spread]
+    jobs = [(one.problem, one.task.candidate(one.source)) for one in spread]
     try:
         with open_judge(workers, section.minimum_sandbox, precision=section.precision) as judge:
-            judge_completions(judge, tasks[:workers], texts[:workers], timed=section.timed)
+            judge.evaluate_many(jobs[:workers], timed=section.timed)
             started = time.monotonic()
-            judge_completions(judge, tasks[workers:], texts[workers:], timed=section.timed)
+            judge.evaluate_many(jobs[workers:], timed=section.timed)
             found = (time.monotonic() - started) / (count - workers)
     except (JudgeError, SandboxUnavailableError):
         return None

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kernelwright.consistency import contradictions
+from kernelwright.data.suite import brings_triples
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.hardware import gpus, memory_bytes, visible_gpus
 from kernelwright.envs.judge import NEEDS_A_GPU
@@ -18,6 +19,7 @@ from kernelwright.estimate import judge_device_bytes, weight_bytes
 from kernelwright.machine import how_to_install
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import check_name
+from kernelwright.rl.providers.find import provider
 from kernelwright.rl.tracking import why_not
 from kernelwright.rl.trainer_options import this_process
 from kernelwright.rl.weights import ModelError
@@ -124,7 +126,8 @@ def _dialect(recipe: Recipe) -> str | None:
     why = None if elsewhere else not_judged_here(dialect)
     if why:
         return f"data.dialect {dialect}: {why}"
-    if not DIALECTS[dialect].has_triples and "sft" in recipe.stages:
+    has_triples = DIALECTS[dialect].has_triples or brings_triples(recipe.data.taught_suite)
+    if not has_triples and "sft" in recipe.stages:
         return f"stages: there are no triples in {dialect}; leave out sft"
     if needs_gpus(recipe) and not gpus() and not elsewhere:
         old = next((f" ({one.too_old})" for one in visible_gpus()), "")
@@ -240,7 +243,7 @@ def _packages(recipe: Recipe) -> list[str | None]:
     grpo = "grpo" in recipe.stages
     needed = {
         "stages": "trl" if grpo or "sft" in recipe.stages else "transformers",
-        "grpo.generation": "vllm" if grpo and recipe.grpo.generation == "vllm" else None,
+        "grpo.generation": provider(recipe.grpo.generation).package if grpo else None,
         "report_to": None if recipe.report_to == "none" else recipe.report_to,
         "judge.ray_address": "ray" if recipe.judge.ray_address else None,
     }

@@ -20,12 +20,14 @@ from typing import Any
 from kernelwright.data.store import FILE as RECORDS_FILE
 from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import Suite, load_suite
-from kernelwright.data.triples import Triple, balanced, triples_of
+from kernelwright.data.triple import JudgedTriple, Triple
+from kernelwright.data.triples import balanced, triples_of
 from kernelwright.envs.hardware import visible_gpus
-from kernelwright.envs.judge import AnyJudge, BatchJudge, judge_completions
+from kernelwright.envs.judge import AnyJudge, BatchJudge
+from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.types import Baseline, Dialect, Problem, Record, Task
+from kernelwright.envs.types import Baseline, Dialect, Problem
 from kernelwright.envs.workers.pool import default_workers
 from kernelwright.evals.against import keep_baselines
 from kernelwright.evals.report import write_report
@@ -39,11 +41,15 @@ from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.progress import Answered, Counted, plan_run
 from kernelwright.rl.tracking import tracking
 from kernelwright.rl.trainer_options import TIMEOUT_S, Process, this_process
-from kernelwright.run_folder import RunFolder
+from kernelwright.run_folder import RunError, RunFolder
 from kernelwright.tracked import send_stage, send_summary, stage_names
 
 GREEDY = {"eval_sft": "eval_greedy_sft", "eval_after": "eval_greedy"}
 """A stage that samples, and its greedy counterpart."""
+OTHER_EXAMPLES = (
+    "{}: its examples are others than those that were judged there; go on with the version of "
+    "kernelwright that began it, or begin a new run"
+)
 
 
 def train(recipe: Recipe, *, resume: bool, fitted: Recipe) -> None:
@@ -172,33 +178,32 @@ class Run:
         self.wait()
 
     def judge_triples(self) -> None:
-        """Judges every triple. SFT learns from the correct ones; a wrong one is a bug of ours."""
-        triples, dialect = self.triples(), self.recipe.data.dialect
+        """Judges every triple; only correct ones are learned from, and a wrong one is our bug."""
+        triples = self.triples()
         timed = self.recipe.grpo.method.needs_speeds
         self.store.rewind("triples", 0)
-        tasks = [Task(problem=one.problem, dialect=dialect) for one in triples]
-        texts = [one.completion() for one in triples]
+        responses = [
+            Response.of_completion(one.task, row, task_prompt(one.task), one.completion())
+            for row, one in enumerate(triples)
+        ]
+        batch = Batch(stage="triples", versions=self.versions)
         with Counted("triples", len(triples), every=50) as advance:
-            judged = judge_completions(self.judge, tasks, texts, timed=timed, on_done=advance)
-        self.store.append(
-            Record(
-                stage="triples",
-                step=0,
-                row=row,
-                problem=task.problem.name,
-                problem_key=task.problem.key,
-                dialect=dialect,
-                prompt=task_prompt(task),
-                completion=text,
-                source=source,
-                evaluation=evaluation,
-                reward=None,
-                versions=self.versions,
+            records = judged(self.judge, responses, batch, timed=timed, on_done=advance)
+        self.store.append(records)
+
+    def judged_triples(self) -> list[JudgedTriple]:
+        """The triples that have a record, in order, each with its verdict."""
+        triples = dict(enumerate(self.triples()))
+        records = [one for one in self.store.read() if one.stage == "triples"]
+        found = []
+        for record in sorted(records, key=lambda one: one.row):
+            triple = triples.get(record.row)
+            if triple is None or triple.completion() != record.completion:
+                raise RunError(OTHER_EXAMPLES.format(self.folder.path))
+            found.append(
+                JudgedTriple(triple=triple, prompt=record.prompt, evaluation=record.evaluation)
             )
-            for row, (task, text, (source, evaluation)) in enumerate(
-                zip(tasks, texts, judged, strict=True)
-            )
-        )
+        return found
 
     def triples(self) -> list[Triple]:
         """The recipe's triples, shuffled by its seed; second kernels of a problem come last."""
@@ -213,11 +218,7 @@ class Run:
 
         run = RunView(seed=self.recipe.seed, store=self.store)
         method = start_method(self.recipe.grpo.method, run)
-        pattern = {one.problem.key: one.pattern for one in self.triples()}
-        triples = [one for one in self.store.read() if one.stage == "triples"]
-        triples.sort(key=lambda one: one.row)
-        balance = self.recipe.data.balance
-        rows = balanced(triples, lambda one: pattern[one.problem_key], balance)
+        rows = balanced(self.judged_triples(), _pattern, self.recipe.data.balance)
         examples = method.examples(rows)
         run_sft(self.recipe, examples, self.adapters["sft"], resume=self.resume)
 
@@ -302,6 +303,10 @@ class Run:
         write_summary(self.folder.path, facts)
         send_summary(self.recipe, read_summary(self.folder.path))
         return write_report(self.folder.path)
+
+
+def _pattern(one: JudgedTriple) -> str:
+    return one.triple.pattern
 
 
 def _spread(suite: Suite, count: int | None) -> Suite:

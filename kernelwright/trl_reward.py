@@ -14,13 +14,15 @@ import os
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import load_suite
 from kernelwright.envs.dialects import known_dialect
-from kernelwright.envs.judge import AnyJudge, judge_completions
+from kernelwright.envs.judge import AnyJudge
+from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.asked import learn_shapes
 from kernelwright.envs.remote.open_judge import open_judge
@@ -92,42 +94,23 @@ class KernelReward:
         **_: Any,
     ) -> list[float | None]:
         """One reward for each completion; None where it is unjudged."""
-        nouns = self._problems(problem, len(completions))
+        problems = self._problems(problem, len(completions))
         texts = [_text(one) for one in completions]
-        tasks = [Task(problem=one, dialect=self.dialect) for one in nouns]
+        tasks = [Task(problem=one, dialect=self.dialect) for one in problems]
         give_back()  # a GPU's memory, too: the judge needs it
-        judged = judge_completions(self._opened(), tasks, texts, timed=self.timed)
-        rewards = [price(self.preset, evaluation) for _, evaluation in judged]
         step = trainer_state.global_step if trainer_state else 0
-        records = [
-            Record(
-                stage="grpo",
-                step=step,
-                row=row,
-                problem=noun.name,
-                problem_key=noun.key,
-                dialect=self.dialect,
-                prompt=_text(asked),
-                completion=text,
-                source=source,
-                evaluation=evaluation,
-                reward=reward,
-            )
-            for row, asked, noun, text, (source, evaluation), reward in zip(
-                self._next_rows(step, len(texts)),
-                prompts,
-                nouns,
-                texts,
-                judged,
-                rewards,
-                strict=True,
-            )
+        rows = self._next_rows(step, len(texts))
+        responses = [
+            Response.of_completion(task, row, _text(asked), text)
+            for task, row, asked, text in zip(tasks, rows, prompts, texts, strict=True)
         ]
+        batch = Batch(stage="grpo", step=step, price=partial(price, self.preset))
+        records = judged(self._opened(), responses, batch, timed=self.timed)
         if self.store:
             self.store.append(records)
         if log_metric:
             _log(records, log_metric)
-        return [reward.total if reward else None for reward in rewards]
+        return [one.reward.total if one.reward else None for one in records]
 
     def close(self) -> None:
         """Ends the judge; the next call starts another."""

@@ -7,33 +7,24 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from kernelwright.envs.dialects import known_dialect
-from kernelwright.envs.judge import AnyJudge, judge_completions
-from kernelwright.envs.types import Dialect, Evaluation, Problem, Task, Verdict
+from kernelwright.envs.judge import AnyJudge
+from kernelwright.envs.judged import Batch, Response, judged
+from kernelwright.envs.policy import Policy, Sampling
+from kernelwright.envs.types import Dialect, Evaluation, Problem, Record, Task, Verdict
 from kernelwright.rl.adapter_folder import find_adapter
 from kernelwright.rl.models import check_name
+from kernelwright.rl.providers.find import provider_and_model
 from kernelwright.verdicts import verdict_object
 
-if TYPE_CHECKING:
-    from kernelwright.rl.policies import Policy
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """A model's answer; `source` is None if it has no code block."""
-
-    completion: str
-    source: str | None
-    evaluation: Evaluation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
-    """Sampling settings; `temperature` 0 is greedy."""
+class BestOf:
+    """How many answers a model is asked for, and how; `temperature` 0 is greedy."""
 
     samples: int = 8
     temperature: float = 0.8
@@ -50,31 +41,24 @@ def write_kernels(
     judge: AnyJudge,
     asked: tuple[Problem, str],
     dialect: Dialect,
-    sampling: Sampling,
+    wanted: BestOf,
     on_done: Callable[[], None] | None = None,
-) -> list[Answer]:
-    """The model's answers to one problem and its prompt, all judged; calls `on_done` after each."""
+) -> list[Record]:
+    """The model's answers to one problem and its prompt, all judged; `on_done` after each."""
     problem, prompt = asked
-    completions = policy.complete(
-        [prompt] * sampling.samples,
-        max_new_tokens=sampling.max_new_tokens,
-        temperature=sampling.temperature,
-        seed=sampling.seed,
+    sampling = Sampling(
+        max_new_tokens=wanted.max_new_tokens, temperature=wanted.temperature, seed=wanted.seed
     )
-    tasks = [Task(problem=problem, dialect=dialect)] * len(completions)
-    judged = judge_completions(judge, tasks, completions, on_done=on_done)
-    for source, _ in judged:
-        if on_done and source is None:
-            on_done()
-    return [
-        Answer(completion=completion, source=source, evaluation=evaluation)
-        for completion, (source, evaluation) in zip(completions, judged, strict=True)
+    task = Task(problem=problem, dialect=dialect)
+    responses = [
+        Response.of_completion(task, row, prompt, one.text)
+        for row, one in enumerate(policy.complete([prompt] * wanted.samples, sampling))
     ]
+    return judged(judge, responses, Batch(stage="write"), on_done=on_done)
 
 
-def best_of(answers: Sequence[Answer]) -> int | None:
-    """Index of the correct answer with the highest lower bound of its speedup; None where none is
-    correct.
+def best_of(answers: Sequence[Record]) -> int | None:
+    """Place of the correct answer whose speedup is surest to be high; None where none is correct.
 
     Answers without a timing come last.
     """
@@ -98,14 +82,8 @@ class Habits:
     max_new_tokens: int = 512
 
 
-def failures(answers: Sequence[Answer]) -> str:
-    """What kept the answers from being correct, the commonest first.
-
-    >>> from kernelwright.envs.judge import NO_CODE_BLOCK
-    >>> one = Answer(completion="", source=None, evaluation=NO_CODE_BLOCK)
-    >>> failures([one, one])
-    '2 no_kernel (no_code_block)'
-    """
+def failures(answers: Sequence[Record]) -> str:
+    """What kept the answers from being correct, the commonest first: `2 wrong (mismatch), …`."""
     codes = (
         f"{one.evaluation.verdict} ({one.evaluation.reason})"
         for one in answers
@@ -114,8 +92,8 @@ def failures(answers: Sequence[Answer]) -> str:
     return ", ".join(f"{count} {code}" for code, count in Counter(codes).most_common())
 
 
-def answers_object(answers: Sequence[Answer], prompt: str) -> dict[str, Any]:
-    """The object of `write --json`; `best` is the index of the best answer, null where none is."""
+def answers_object(answers: Sequence[Record], prompt: str) -> dict[str, Any]:
+    """What `write --json` prints; `best` is the place of the best answer, null where none is."""
     told = [
         {"source": one.source, "completion": one.completion, **verdict_object(one.evaluation)}
         for one in answers
@@ -145,5 +123,7 @@ def habits_of(model: str, dialect: Dialect | None = None) -> Habits:
 
 def check_model(model: str) -> None:
     """Raises ModelError where no model has this name, before anything heavy is loaded."""
+    if provider_and_model(model):
+        return
     adapter = find_adapter(model)
     check_name(adapter.base if adapter else model)

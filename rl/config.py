@@ -25,13 +25,10 @@ from kernelwright.rewards.price import PRESETS
 from kernelwright.rl.methods.base import MethodOptions
 from kernelwright.rl.methods.find import method_options
 from kernelwright.rl.methods.grpo import Options as GrpoOptions
+from kernelwright.rl.providers.find import known_provider, provider
 from kernelwright.rl.section import Section
 from kernelwright.rl.trl_options import did_you_mean, grpo_option, sft_option, typed
 
-VLLM_NEEDS_PLAIN_WEIGHTS = (
-    "generation 'vllm' cannot follow a model in nf4: TRL sends vLLM the merged 4-bit weights, and "
-    "merging rounds most of the update away; use quantization 'none', or generation 'transformers'"
-)
 METHOD_NEEDS_SPEEDS = (
     "method {!r} needs to know how fast kernels were; use judge.timed true, or grpo.method 'grpo'"
 )
@@ -151,12 +148,13 @@ class GrpoSection(Section):
     """Sampling temperature."""
     max_completion_length: int = Field(default=512, ge=16)
     """Tokens of a completion."""
-    generation: Literal["transformers", "vllm"] = "transformers"
-    """What samples the completions."""
+    generation: Annotated[str, AfterValidator(known_provider)] = "transformers"
+    """What samples the completions: a module of `rl/providers`, or the dotted name of your own."""
     iterations: int = Field(default=1, ge=1)
     """Optimiser steps on each batch of rollouts; `steps` is a multiple of it."""
     oversampled_groups: int = Field(default=0, ge=0)
-    """Groups sampled beyond `groups_per_step` in each process; those that differ are trained on."""
+    """Groups sampled beyond `groups_per_step` in each process; those with the most
+    advantage are trained on."""
     fast_pass: bool = True
     """On a CPU, train by `rl/fast_pass.py` (dead rows skipped, prompts read once) in place of TRL's
     own pass; on a GPU that is always taken."""
@@ -358,8 +356,11 @@ class Recipe(Section):
 
     @field_validator("grpo")
     @classmethod
-    def _vllm_gets_whole_weights(cls, grpo: GrpoSection, info: ValidationInfo) -> GrpoSection:
+    def _what_samples_follows_the_weights(
+        cls, grpo: GrpoSection, info: ValidationInfo
+    ) -> GrpoSection:
         model = info.data.get("model")
-        if grpo.generation == "vllm" and model and model.quantization == "nf4":
-            raise ValueError(VLLM_NEEDS_PLAIN_WEIGHTS)
+        refuses = provider(grpo.generation).refuses_nf4
+        if refuses and model and model.quantization == "nf4":
+            raise ValueError(refuses)
         return grpo

@@ -1,7 +1,7 @@
 """Which groups teach something, which of them are trained on, and where their advantage is from.
 
 A group whose credits are all alike has no gradient: it is dead. Sampling more groups than are
-trained on and keeping the live ones is the dynamic sampling of DAPO (arXiv 2503.14476).
+trained on and leaving out the dead ones is the dynamic sampling of DAPO (arXiv 2503.14476).
 """
 
 from __future__ import annotations
@@ -26,14 +26,19 @@ def is_live(credits: Credits) -> bool:
 
 
 def chosen(groups: Sequence[Credits], wanted: int) -> list[int]:
-    """The numbers of `wanted` groups to train on, in order: live ones first, dead ones to fill up.
+    """The numbers of `wanted` groups to train on, in order: those that teach most.
 
-    Raises ValueError where there are fewer.
+    A group teaches as much as the sum of its |advantages|; of equals the first is taken, and dead
+    ones only fill up. Raises ValueError where there are fewer.
     """
     if len(groups) < wanted:
         raise ValueError(f"{wanted} groups are wanted of {len(groups)}")
-    live_first = sorted(range(len(groups)), key=lambda number: not is_live(groups[number]))
-    return sorted(live_first[:wanted])
+    most_first = sorted(range(len(groups)), key=lambda number: -_taught(groups[number]))
+    return sorted(most_first[:wanted])
+
+
+def _taught(credits: Credits) -> float:
+    return math.fsum(map(abs, advantages(credits))) if is_live(credits) else 0.0
 
 
 def advantages(credits: Credits) -> list[float]:

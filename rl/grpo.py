@@ -27,6 +27,7 @@ from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.metrics import metrics_callback
 from kernelwright.rl.models import hush_libraries, load_tokenizer
+from kernelwright.rl.providers.find import provider
 from kernelwright.rl.rollout import Rollouts
 from kernelwright.rl.sampling import players
 from kernelwright.rl.trainer_options import (
@@ -180,7 +181,7 @@ def grpo_options(recipe: Recipe, *, ours: bool = True) -> dict[str, Any]:
         "learning_rate": section.learning_rate,
         "temperature": section.temperature,
         "max_completion_length": section.max_completion_length,
-        "use_vllm": section.generation == "vllm",
+        **provider(section.generation).trainer_options,
         **chosen,
         **section.trainer,
     }

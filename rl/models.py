@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kernelwright.envs.hardware import GpuError, visible_gpus
+from kernelwright.envs.policy import Prompt, messages_of
 from kernelwright.rl.checkpoints import is_whole_safetensors
 from kernelwright.rl.weights import EMBEDDED, ModelError, ensure, is_cached
 
@@ -189,10 +190,10 @@ def load_tokenizer(name: str) -> Any:
     return tokenizer
 
 
-def chat_ids(tokenizer: Any, message: str) -> list[int]:
-    """A user message as the policy reads it: in the model's own chat format, as tokens."""
+def chat_ids(tokenizer: Any, prompt: Prompt) -> list[int]:
+    """A prompt as the policy reads it: in the model's own chat format, as tokens."""
     text = tokenizer.apply_chat_template(
-        [{"role": "user", "content": message}], tokenize=False, add_generation_prompt=True
+        messages_of(prompt), tokenize=False, add_generation_prompt=True
     )
     ids: list[int] = tokenizer(text, add_special_tokens=False).input_ids
     return ids

@@ -7,29 +7,27 @@ any more: beside a decoder on the same cores, or the same GPU, no speed can be m
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import Any
+from typing import TypeVar
 
 from kernelwright.envs.answer import extract
 from kernelwright.envs.judge import NO_CODE_BLOCK, AnyJudge
-from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
+from kernelwright.envs.policy import Completion, Policy, Sampling
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict, content_hash
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.rewards.price import price
-from kernelwright.rl.decode import Sampled
 from kernelwright.rl.memory import give_back
 from kernelwright.rl.methods.base import Ask, Row
-from kernelwright.rl.models import chat_ids
 
+T = TypeVar("T")
 TRUNCATED = Evaluation(verdict=Verdict.NO_KERNEL, reason="truncated")
 """No answer: what was cut off at the limit would be paid for not ending."""
 
-OnFinished = Callable[[int, Sampled], None]
-Sampler = Callable[[list[list[int]], OnFinished], list[Sampled]]
-"""Prompts as token ids → a completion each; tells of each as soon as it is finished."""
+NOT_TRAINABLE = "this policy tells no {}: it can be measured, but cannot be trained"
 
 
 class EarlyCheck:
@@ -77,36 +75,37 @@ class JudgedPlayer:
     step: int
     group_size: int
     judge: AnyJudge
-    tokenizer: Any
-    sampler: Sampler
+    policy: Policy
+    sampling: Sampling
     preset: str
     timed: bool
     seconds: dict[str, float] = field(default_factory=dict)
     """Phase → how long it took so far."""
+    plays: int = 0
+    """How often it has played; each play draws random numbers of its own."""
 
     def play(self, asked: Sequence[Ask]) -> list[Row]:
         """Samples an answer to each and judges it, in order."""
         with self._phase("prompt"):
-            texts = {one.prompt.text for one in asked}
-            ids = {text: chat_ids(self.tokenizer, text) for text in texts}
-            prompts = [ids[one.prompt.text] for one in asked]
+            prompts = [one.prompt.text for one in asked]
+            sampling = self._next_sampling()
         early = EarlyCheck(self.judge)
         sources: dict[int, str | None] = {}
 
-        def on_finished(number: int, sampled: Sampled) -> None:
+        def on_finished(number: int, one: Completion) -> None:
             task = asked[number].task
-            source = extract(self._text(sampled), task.dialect) if sampled.ended else None
+            source = extract(one.text, task.dialect) if one.ended else None
             sources[number] = source
             if source is not None:
                 early.submit(task.problem, task.candidate(source))
 
         with self._phase("generate"):
-            sampled = self.sampler(prompts, on_finished)
+            completions = self.policy.complete(prompts, sampling, on_finished)
         with self._phase("judge"):
             give_back()  # a GPU's memory, too: kernels need it, and those checked by now may wait
             known = early.finish()
             self._time_correct(asked, sources, known)
-        answers = zip(asked, prompts, sampled, strict=True)
+        answers = zip(asked, completions, strict=True)
         rows = [self._row(*one, sources[number], known) for number, one in enumerate(answers)]
         clocked = {row.ask.task.key for row in rows if row.evaluation.timing}
         return [self._comparable(row, clocked) for row in rows]
@@ -126,25 +125,28 @@ class JudgedPlayer:
         found = self.judge.evaluate_many(list(jobs.values()), timed=True) if jobs else []
         known.update(zip(jobs, found, strict=True))
 
+    def _next_sampling(self) -> Sampling:
+        """How the next play is sampled: with the step's seed first, later with one made from it."""
+        number, self.plays = self.plays, self.plays + 1
+        if not number:
+            return self.sampling
+        words = (str(self.sampling.seed), "play", str(number))
+        return replace(self.sampling, seed=int(content_hash(*words), 16) % (1 << 62))
+
     def _row(
-        self,
-        ask: Ask,
-        prompt_ids: list[int],
-        sampled: Sampled,
-        source: str | None,
-        known: dict[str, Evaluation],
+        self, ask: Ask, one: Completion, source: str | None, known: dict[str, Evaluation]
     ) -> Row:
         if source is not None:
             evaluation = known[ask.task.candidate(source).key]
         else:
-            evaluation = NO_CODE_BLOCK if sampled.ended else TRUNCATED
+            evaluation = NO_CODE_BLOCK if one.ended else TRUNCATED
         return Row(
             ask=ask,
-            prompt_ids=tuple(prompt_ids),
-            token_ids=sampled.token_ids,
-            logprobs=sampled.logprobs,
-            ended=sampled.ended,
-            completion=self._text(sampled),
+            prompt_ids=_told(one.prompt_ids, "token ids of a prompt"),
+            token_ids=_told(one.token_ids, "token ids"),
+            logprobs=_told(one.logprobs, "log-probabilities"),
+            ended=one.ended,
+            completion=one.text,
             source=source,
             evaluation=evaluation,
             reward=price(self.preset, evaluation),
@@ -156,10 +158,6 @@ class JudgedPlayer:
         unknown = row.evaluation.verdict is Verdict.CORRECT and row.evaluation.timing is None
         return replace(row, reward=None) if unknown and row.ask.task.key in clocked else row
 
-    def _text(self, sampled: Sampled) -> str:
-        text: str = self.tokenizer.decode(sampled.token_ids, skip_special_tokens=True)
-        return text
-
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
         started = monotonic()
@@ -167,3 +165,9 @@ class JudgedPlayer:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + monotonic() - started
+
+
+def _told(known: tuple[T, ...] | None, what: str) -> tuple[T, ...]:
+    if known is None:
+        raise ValueError(NOT_TRAINABLE.format(what))
+    return known

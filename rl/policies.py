@@ -1,12 +1,13 @@
-"""A policy: questions in, completions out. Evaluation takes this from the floor, no more."""
+"""Policies of models in this process, and one of scripted completions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
+from kernelwright.envs.policy import Completion, Finish, OnFinished, Policy, Prompt, Sampling
 from kernelwright.rl.adapter_folder import find_adapter
-from kernelwright.rl.decode import sample
+from kernelwright.rl.decode import ROWS, Sampled, sample
 from kernelwright.rl.memory import give_back
 from kernelwright.rl.models import (
     Dtype,
@@ -17,26 +18,8 @@ from kernelwright.rl.models import (
     load_base,
     load_tokenizer,
 )
+from kernelwright.rl.providers.find import provider_and_model
 from kernelwright.rl.weights import ModelError
-
-
-class Policy(Protocol):
-    """Whatever answers user messages."""
-
-    def complete(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int,
-        temperature: float,
-        seed: int,
-        on_answer: Callable[[], None] | None = None,
-    ) -> list[str]:
-        """One completion per prompt, in order; temperature 0 is greedy.
-
-        The same arguments give the same completions. `on_answer` is called as each is complete.
-        """
-        ...
 
 
 class ScriptedPolicy:
@@ -49,55 +32,87 @@ class ScriptedPolicy:
         self._given = 0
 
     def complete(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int,
-        temperature: float,
-        seed: int,
-        on_answer: Callable[[], None] | None = None,
-    ) -> list[str]:
+        self, prompts: Sequence[Prompt], sampling: Sampling, on_finished: OnFinished | None = None
+    ) -> list[Completion]:
         """The next completions of the script, whatever is asked."""
-        if on_answer:
-            for _ in prompts:
-                on_answer()
         places = range(self._given, self._given + len(prompts))
         self._given = places.stop
-        return [self._completions[place % len(self._completions)] for place in places]
+        texts = [self._completions[place % len(self._completions)] for place in places]
+        found = [Completion(text=text, finish=Finish.STOP) for text in texts]
+        for number, one in enumerate(found):
+            if on_finished:
+                on_finished(number, one)
+        return found
 
 
 class HFPolicy:
-    """A causal language model of transformers, adapted or not, asked in its own chat format."""
+    """A causal language model of transformers, adapted or not, asked in its own chat format.
 
-    def __init__(self, model: Any, tokenizer: Any, batch_size: int = 48) -> None:
+    `batch_size` answers are in work at once; `weights_step` is the optimiser step of its weights,
+    None where it is not being trained.
+    """
+
+    def __init__(
+        self, model: Any, tokenizer: Any, batch_size: int = ROWS, weights_step: int | None = None
+    ) -> None:
         if not tokenizer.chat_template:
             raise ModelError("this model's tokenizer has no chat template: take an instruct model")
         self.model = model
         self.tokenizer = tokenizer
         self.batch_size = batch_size
+        self.weights_step = weights_step
 
     def complete(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int,
-        temperature: float,
-        seed: int,
-        on_answer: Callable[[], None] | None = None,
-    ) -> list[str]:
+        self, prompts: Sequence[Prompt], sampling: Sampling, on_finished: OnFinished | None = None
+    ) -> list[Completion]:
         """Samples from the model's own distribution: no top-k, no top-p, no penalties."""
-        found = sample(
+        asked = prompt_token_ids(self.tokenizer, prompts)
+        finished: dict[int, Completion] = {}
+
+        def finish(number: int, sampled: Sampled) -> None:
+            one = as_completion(self.tokenizer, asked[number], sampled, self.weights_step)
+            finished[number] = one
+            if on_finished:
+                on_finished(number, one)
+
+        sample(
             self.model,
-            [chat_ids(self.tokenizer, prompt) for prompt in prompts],
-            max_new_tokens=max_new_tokens,
-            temperature=temperature,
+            asked,
+            max_new_tokens=sampling.max_new_tokens,
+            temperature=sampling.temperature,
             end_token_ids=end_token_ids(self.model, self.tokenizer),
-            seed=seed,
+            seed=sampling.seed,
             rows=self.batch_size,
-            on_finished=(lambda *_: on_answer()) if on_answer else None,
+            on_finished=finish,
         )
         give_back()  # a GPU's memory, too: the judge needs it
-        return [self.tokenizer.decode(one.token_ids, skip_special_tokens=True) for one in found]
+        return [finished[number] for number in range(len(prompts))]
+
+
+def prompt_token_ids(tokenizer: Any, prompts: Sequence[Prompt]) -> list[list[int]]:
+    """Each prompt in the model's chat format, as tokens; equal ones are tokenised once."""
+    known = {prompt: chat_ids(tokenizer, prompt) for prompt in dict.fromkeys(prompts)}
+    return [known[prompt] for prompt in prompts]
+
+
+def as_completion(
+    tokenizer: Any, prompt_ids: Sequence[int], sampled: Sampled, weights_step: int | None
+) -> Completion:
+    """Sampled tokens with their text, without special tokens."""
+    return Completion(
+        text=tokenizer.decode(sampled.token_ids, skip_special_tokens=True),
+        finish=Finish.STOP if sampled.ended else Finish.LENGTH,
+        prompt_ids=tuple(prompt_ids),
+        token_ids=sampled.token_ids,
+        logprobs=sampled.logprobs,
+        weights_step=weights_step,
+    )
+
+
+def open_policy(model: str) -> Policy:
+    """The policy of a model's name: a provider's (`NAME:…`), else as `load_policy` has it."""
+    named = provider_and_model(model)
+    return named[0].open(named[1]) if named else load_policy(model)
 
 
 def load_policy(
@@ -105,7 +120,7 @@ def load_policy(
     *,
     quantization: Quantization | None = None,
     dtype: Dtype = "auto",
-    batch_size: int = 48,
+    batch_size: int = ROWS,
 ) -> HFPolicy:
     """The policy of an embedded model, a Hub id, or a folder with a model, an adapter or a run.
 

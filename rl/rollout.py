@@ -10,12 +10,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from time import monotonic
 from typing import Any
 
 from kernelwright.data.store import RecordStore
+from kernelwright.envs.judged import Batch, Response
 from kernelwright.envs.types import Record, Task, Verdict
 from kernelwright.rl.groups import Credits, chosen, group_metrics, is_live
 from kernelwright.rl.methods.base import Method, Row
@@ -131,25 +132,22 @@ def record_of(
     versions: Mapping[str, str],
 ) -> Record:
     """A row as it is kept."""
-    ask, problem = row.ask, row.ask.task.problem
-    return Record(
-        stage=stage,
-        step=step,
+    ask = row.ask
+    response = Response(
+        task=ask.task,
         row=number,
-        problem=problem.name,
-        problem_key=problem.key,
-        dialect=ask.task.dialect,
         prompt=ask.prompt.text,
         completion=row.completion,
         source=row.source,
-        evaluation=row.evaluation,
+    )
+    return replace(
+        Batch(stage=stage, step=step, versions=versions).record(response, row.evaluation),
         reward=row.reward,
         exemplars=ask.prompt.exemplars,
         trajectory=ask.trajectory,
         turn=ask.turn,
         parent=ask.parent,
         credit=credit,
-        versions=versions,
     )
 
 

@@ -17,6 +17,7 @@ import yaml
 from rich.progress import track
 
 from kernelwright.data.store import read_records
+from kernelwright.envs.policy import Sampling
 from kernelwright.evals.publish import write_tree
 from kernelwright.rl.adapter_folder import find_adapter
 from kernelwright.rl.config import Recipe
@@ -58,8 +59,8 @@ def compare(run: Path, base: Path, problems: int) -> tuple[int, int]:
     recipe = yaml.safe_load((run / "recipe.resolved.yaml").read_text(encoding="utf-8"))
     dtype = Recipe.model_validate(recipe).model.dtype
     policy = load_policy(str(run), dtype=dtype, batch_size=1)
-    ours = policy.complete(prompts, max_new_tokens=limit, temperature=0, seed=0)
-    return sum(map(str.__eq__, theirs, ours)), len(prompts)
+    ours = policy.complete(prompts, Sampling(max_new_tokens=limit, temperature=0))
+    return sum(map(str.__eq__, theirs, (one.text for one in ours))), len(prompts)
 
 
 def base_of(run: Path) -> Path:

@@ -10,7 +10,8 @@ import sys
 from statistics import mean
 
 from kernelwright.data.starter.answers import ANSWERS
-from kernelwright.data.triples import Triple, template_triples
+from kernelwright.data.triple import Triple
+from kernelwright.data.triples import template_triples
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 from kernelwright.rl.progress import Counted

@@ -37,6 +37,8 @@ namespace torch { using namespace at; }
 """What `load_inline` builds with, instead of headers that take half a minute to read."""
 
 NATIVE = Path(__file__).resolve().parents[1] / "envs" / "native"
+DEVICE = "/device.h"
+"""Where the box has the numbers of the device that there is not."""
 SCALARS: dict[type, Any] = {int: ctypes.c_int64, float: ctypes.c_double, bool: ctypes.c_bool}
 CLOCKED_AT_MOST_S = 1.0
 TOO_FAST = 4.0
@@ -107,7 +109,7 @@ def native(candidate: Path, scope: dict[str, Any], model: Any) -> Callable[..., 
 def host_code(candidate: Path, scope: dict[str, Any], model: Any) -> Callable[..., torch.Tensor]:
     """The same for CUDA without a device: the host code runs, and its launches do nothing."""
     runtime, library = "/tmp/runtime.so", f"/tmp/{candidate.stem}.so"
-    header = ["-include", str(NATIVE / "recorder.h"), "-x", "c++", "/dev/null"]
+    header = ["-include", DEVICE, "-include", str(NATIVE / "recorder.h"), "-x", "c++", "/dev/null"]
     subprocess.run([*CPP, *header, "-o", runtime], check=True)
     ctypes.CDLL(runtime, mode=ctypes.RTLD_GLOBAL)
     subprocess.run([*CUDA, "-o", library, str(candidate)], check=True)

@@ -12,10 +12,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernelwright.data.gallery import FOLDER
+from kernelwright.envs.architectures import EMULATED
 from kernelwright.envs.sandbox.cgroup import Cgroup
 from kernelwright.envs.sandbox.rights import FIRST_UID
-from kernelwright.envs.sandbox.toolchain import NATIVE, bwrap_path, nvcc_path
+from kernelwright.envs.sandbox.toolchain import NATIVE, bwrap_path, device_header, nvcc_path
 
+DEVICE = "/device.h"
+"""Where tests/naive.py looks for the numbers of the device that there is not."""
 GALLERY, HARNESS = FOLDER, Path(__file__).with_name("naive.py")
 SECRET_FILE = "root:planted-secret-5f1e:19000:0:99999:7:::\n"
 SCRATCH_BYTES = 256 << 20
@@ -73,6 +76,7 @@ def _walls(secret: int) -> list[str]:
         *("--perms", "0644", "--file", str(secret), "/etc/shadow"),
         *("--perms", "1777", "--size", str(SCRATCH_BYTES), "--tmpfs", "/tmp"),
         *("--perms", "1777", "--dir", "/harness"),
+        *("--ro-bind", str(device_header(EMULATED.number)), DEVICE),
         *(word for folder in _folders() for word in _visible(folder)),
         "--",
     ]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from types import SimpleNamespace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kernelwright.envs.policy import Completion, Finish, OnFinished, Sampling
 from kernelwright.envs.types import Case, Evaluation, Problem, Reward, Task, Verdict
-from kernelwright.rl.decode import Sampled
 from kernelwright.rl.methods.base import Ask, Prompt, Row
 from kernelwright.rl.player import JudgedPlayer
 from tests import nouns
@@ -42,19 +41,6 @@ def row(
     )
 
 
-class Letters:
-    """A tokenizer of one token a character, whose chat format is the message."""
-
-    def apply_chat_template(self, messages: list[dict[str, str]], **_: Any) -> str:
-        return messages[0]["content"]
-
-    def __call__(self, text: str, **_: Any) -> Any:
-        return SimpleNamespace(input_ids=[ord(one) for one in text])
-
-    def decode(self, ids: Sequence[int], **_: Any) -> str:
-        return "".join(map(chr, ids))
-
-
 @dataclass
 class ScriptedJudge:
     """Correct where the source says so; writes down how it was asked."""
@@ -86,25 +72,45 @@ def block(source: str) -> str:
     return f"```cpp\n{source}\n```"
 
 
-def sampled(text: str, ended: bool = True) -> Sampled:
-    return Sampled(token_ids=tuple(map(ord, text)), logprobs=(-0.1,) * len(text), ended=ended)
+def sampled(text: str, ended: bool = True) -> Completion:
+    return Completion(
+        text=text,
+        finish=Finish.STOP if ended else Finish.LENGTH,
+        token_ids=tuple(map(ord, text)),
+        logprobs=(-0.1,) * len(text),
+    )
 
 
-def player(judge: ScriptedJudge, answers: Sequence[Sampled], **changed: Any) -> JudgedPlayer:
-    """Gives these answers, in order and around again."""
+@dataclass
+class Scripted:
+    """Gives these answers, in order and around again, the last one finished first; writes down how
+    it was asked. A prompt has a token a character."""
 
-    def sampler(prompts: list[list[int]], on_finished: Callable[[int, Sampled], None]) -> Any:
-        found = [answers[number % len(answers)] for number in range(len(prompts))]
+    answers: Sequence[Completion]
+    asked: list[Sampling] = field(default_factory=list)
+
+    def complete(
+        self, prompts: Sequence[Any], sampling: Sampling, on_finished: OnFinished | None = None
+    ) -> list[Completion]:
+        self.asked.append(sampling)
+        found = [
+            replace(self.answers[number % len(self.answers)], prompt_ids=tuple(map(ord, prompt)))
+            for number, prompt in enumerate(prompts)
+        ]
         for number, one in reversed(list(enumerate(found))):
-            on_finished(number, one)
+            if on_finished:
+                on_finished(number, one)
         return found
 
+
+def player(judge: ScriptedJudge, answers: Sequence[Completion], **changed: Any) -> JudgedPlayer:
+    """Plays these answers, in order and around again."""
     fields: dict[str, Any] = {
         "step": 0,
         "group_size": 2,
         "judge": judge,
-        "tokenizer": Letters(),
-        "sampler": sampler,
+        "policy": Scripted(answers),
+        "sampling": Sampling(max_new_tokens=64, temperature=1.0, seed=7),
         "preset": "default",
         "timed": True,
     }

@@ -6,18 +6,33 @@ Neither side can read the other's: one is compiled, and the other runs where not
 from __future__ import annotations
 
 import ast
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kernelwright.envs.architectures import (
+    AMPERE,
+    ARCHITECTURES,
+    EMULATED,
+    HOPPER,
+    Architecture,
+    Device,
+    device_word,
+    header,
+    pretended,
+    properties,
+)
 from kernelwright.envs.dialects.cuda import FIRST_TENSOR
-from kernelwright.envs.guest.fake_cuda import A100, H100, Properties
+from kernelwright.envs.guest.fake_cuda import Properties
 from kernelwright.envs.memfd import HUGE_BYTES
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES
 from kernelwright.envs.replay import tables
-from kernelwright.envs.replay.steps import MOST_ARGUMENTS, MOST_DIMS
+from kernelwright.envs.replay.plan import Kernel, Plan
+from kernelwright.envs.replay.ptx import occupancy
+from kernelwright.envs.replay.steps import MOST_ARGUMENTS, MOST_DIMS, Launch
 
 ENVS = Path(__file__).parents[1] / "envs"
 OF_THE_GPU = {
@@ -34,12 +49,14 @@ OF_THE_GPU = {
 }
 
 
-def in_cpp(file: str, namespace: str = "") -> dict[str, int]:
-    """Every `constexpr … name = number` of a header, or of a namespace in it."""
-    found, text = {}, (ENVS / "native" / file).read_text("utf-8")
-    if namespace:
-        text = text.partition(f"namespace {namespace} {{")[2].partition("}  //")[0]
-    for line in re.findall(r"constexpr \w+ ([^;]+);", text):
+def in_cpp(file: str) -> dict[str, int]:
+    """Every `constexpr … name = number` of a header."""
+    return constants((ENVS / "native" / file).read_text("utf-8"))
+
+
+def constants(text: str) -> dict[str, int]:
+    found = {}
+    for line in re.findall(r"constexpr [\w ]+? (k[^;]+);", text):
         for name, value in re.findall(r"(k\w+) = ([0-9a-fx]+(?: << \d+)?)", line):
             found[name] = eval(value)
     return found
@@ -105,22 +122,66 @@ def test_traced_host_code_finds_tensors_at_the_addresses_that_are_looked_up() ->
     assert recorder["kFirstNew"] == in_python("inline_trace.py")["FIRST_NEW"]
 
 
-@pytest.mark.parametrize(("name", "properties"), [("a100", A100), ("h100", H100)])
+@pytest.mark.parametrize("architecture", [AMPERE, HOPPER], ids=lambda one: one.name)
 def test_a_gpu_that_there_is_not_is_the_same_in_cpp_and_in_python(
-    name: str, properties: Properties
+    architecture: Architecture,
 ) -> None:
-    cpp, python = in_cpp("pretended.h", name), properties._asdict()
+    cpp, python = constants(header(architecture)), properties(architecture)
     assert {name: cpp[name] for name in OF_THE_GPU} == {
         name: python[theirs] for name, theirs in OF_THE_GPU.items()
     }
-    pretended, filled = (
-        (ENVS / "native" / one).read_text("utf-8") for one in ("pretended.h", "properties.h")
-    )
-    assert f'kName[] = "{properties.name}"' in pretended
-    assert f"totalGlobalMem = {properties.total_memory >> 30}ULL << 30" in filled
+    assert f'kName[] = "{python["name"]}"' in header(architecture)
+    assert set(python) == set(Properties._fields)
+
+
+def test_every_number_of_the_gpu_that_headers_read_is_there() -> None:
+    read = "".join(one.read_text("utf-8") for one in (ENVS / "native").glob("*.h"))
+    named = set(re.findall(r"gpu::(k\w+)", read))
+    filled = (ENVS / "native" / "properties.h").read_text("utf-8")
+    named |= set(re.findall(r"\bk[A-Z]\w+", filled))
+    assert named <= set(re.findall(r"k[A-Z]\w+", header(AMPERE)))
 
 
 def test_translated_code_has_the_shared_memory_of_the_gpu_that_answers_find() -> None:
     launched = (ENVS / "native" / "ptx" / "launch.h").read_text("utf-8")
-    assert f"kMostShared = {A100.shared_memory_per_block_optin >> 10} << 10" in launched
-    assert A100.shared_memory_per_block_optin % 1024 == 0
+    assert f"kMostShared = {EMULATED.shared_optin_bytes >> 10} << 10" in launched
+    assert EMULATED.shared_optin_bytes % 1024 == 0
+
+
+@pytest.mark.parametrize(
+    ("here", "found"),
+    [
+        ((), 80),
+        ((86,), 80),
+        ((89, 90), 80),
+        ((90, 120), 90),
+        ((100,), 90),
+        ((121,), 90),
+    ],
+)
+def test_what_is_pretended_is_no_newer_than_the_oldest_gpu(
+    here: tuple[int, ...], found: int
+) -> None:
+    assert pretended(here).number == found
+
+
+def test_a_new_generation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is described, pretended, told to Python and to C++, and its occupancy is known."""
+    device = Device(name="NVIDIA R100", processors=200, l2_bytes=1 << 27, memory_bytes=1 << 38)
+    rubin = Architecture(number=121, name="Rubin", shared_bytes=256 << 10, device=device)
+    monkeypatch.setitem(ARCHITECTURES, 121, rubin)
+    assert pretended([121]) == rubin
+    assert json.loads(device_word(121))["name"] == "NVIDIA R100"
+    assert constants(header(rubin))["kMinor"] == 1
+    info = "Compiling entry function 'k' for 'sm_121'\nUsed 32 registers"
+    assert occupancy(info, [("k", 1024, 200 << 10)], 121) == 0.5
+    plan = Plan(
+        steps=[
+            Launch(
+                kernel="k", code="c", grid=(1, 1, 1), block=(64, 1, 1), shared_bytes=0, arguments=[]
+            )
+        ],
+        kernels=[Kernel(name="k", code="c", target="sm_121", ptx="", info=info)],
+        buffers={},
+    )
+    assert ("sm_121.registers", 32.0) in plan.facts()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kernelwright.data.starter.suite import load_starter
 from kernelwright.data.store import RecordStore
+from kernelwright.data.triple import JudgedTriple, Triple
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import (
     CaseCheck,
@@ -127,22 +128,34 @@ def test_with_fewer_than_two_bands_the_prompt_is_the_task(tmp_path: Path) -> Non
     assert asked.exemplars == ()
 
 
+def judged(record: Record, problem: Problem, reasoning: str) -> JudgedTriple:
+    """The triple that a record was made of."""
+    triple = Triple(problem=problem, dialect="cpp", reasoning=reasoning, source=record.source or "")
+    return JudgedTriple(triple=triple, prompt=record.prompt, evaluation=record.evaluation)
+
+
 def test_sft_shows_the_prompt_with_exemplars_and_the_answer_in_three_parts(tmp_path: Path) -> None:
     slow, fast = (
         replace(
             record(0, row, speed),
             stage="triples",
             prompt=task_prompt(TASK),
-            completion=f"Plan: way {row}.\n\n```cpp\nint kernel_0_{row};\n```",
+            source=f"int kernel_0_{row};\n",
         )
         for row, speed in enumerate((0.5, 2.0))
     )
-    slow, fast = (replace(one, source=f"int kernel_0_{one.row};\n") for one in (slow, fast))
-    plain, wrong = (replace(one, problem_key="other") for one in (slow, fast))
-    wrong = replace(wrong, evaluation=Evaluation(verdict=Verdict.WRONG, reason="mismatch"))
-    triples = [slow, fast, plain, wrong]
-    found = method(tmp_path, triples).examples(triples)
-    assert [one.completion for one in found[1:]] == [one.completion for one in (slow, fast, plain)]
+    other = replace(PROBLEM, tags=("other",), code=f"{PROBLEM.code}\n")
+    wrong = Evaluation(verdict=Verdict.WRONG, reason="mismatch")
+    triples = [
+        judged(slow, PROBLEM, "Plan: way 0."),
+        judged(fast, PROBLEM, "Plan: way 1."),
+        judged(slow, other, "Plan: way 0."),
+        judged(replace(fast, evaluation=wrong), other, "Plan: way 1."),
+    ]
+    found = method(tmp_path, [slow, fast]).examples(triples)
+    plain = [one.triple.completion() for one in triples[:3]]
+    assert [one.completion for one in found[1:]] == plain
+    assert plain[1] == "Plan: way 1.\n\n```cpp\nint kernel_0_1;\n```"
     contrasted = found[0]
     assert "Speedup 0.50:" in contrasted.prompt
     assert "Speedup 2.00:" in contrasted.prompt

@@ -20,7 +20,8 @@ from kernelwright.data.gallery import MISSING
 from kernelwright.data.starter.answers import ANSWERS
 from kernelwright.data.starter.suite import in_split
 from kernelwright.data.suite import load_suite
-from kernelwright.data.triples import Triple, apportion, balanced, template_triples
+from kernelwright.data.triple import Triple
+from kernelwright.data.triples import apportion, balanced, template_triples
 from kernelwright.envs.abi import C_ABI, signature
 from kernelwright.envs.answer import extract
 from kernelwright.envs.dialects import DIALECTS
@@ -107,8 +108,7 @@ def test_a_completion_is_the_reasoning_then_one_block_and_nothing_else() -> None
     for triple in EVERY:
         completion = triple.completion()
         mark = DIALECTS[triple.dialect].mark
-        assert completion.startswith(f"{triple.reasoning}\n\n```{mark}\n")
-        assert completion.endswith("```")
+        assert completion == f"{triple.reasoning}\n\n```{mark}\n{triple.source}```"
         assert completion.count("```") == 2
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.data.kernelbench import load_problem
+from kernelwright.envs.architectures import ARCHITECTURES
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.cuda import compiled
 from kernelwright.envs.dialects.cuda import trace as launches_of
@@ -16,7 +17,6 @@ from kernelwright.envs.dialects.triton import trace
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.replay.plan import Plan
-from kernelwright.envs.replay.ptx import ARCHITECTURES
 from kernelwright.envs.replay.steps import Place
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Trust, Verdict

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kernelwright.envs.judge import Judge
+from kernelwright.envs.policy import Completion, Finish, OnFinished, Prompt, Sampling
 from kernelwright.envs.types import Case, Problem, Record, Role, Verdict
 from kernelwright.evals.run import EvalSettings, evaluate
 
@@ -66,18 +67,16 @@ class ScriptedPolicy:
         self.asked: list[tuple[int, int, int, float]] = []
 
     def complete(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int,
-        temperature: float,
-        seed: int,
-        on_answer: Callable[[], None] | None = None,
-    ) -> list[str]:
-        self.asked.append((len(prompts), seed, max_new_tokens, temperature))
-        for _ in prompts if on_answer else ():
-            on_answer()
-        return [ANSWERS[(seed + i) % len(ANSWERS)] for i in range(len(prompts))]
+        self, prompts: Sequence[Prompt], sampling: Sampling, on_finished: OnFinished | None = None
+    ) -> list[Completion]:
+        asked = (len(prompts), sampling.seed, sampling.max_new_tokens, sampling.temperature)
+        self.asked.append(asked)
+        texts = (ANSWERS[(sampling.seed + place) % len(ANSWERS)] for place in range(len(prompts)))
+        found = [Completion(text=text, finish=Finish.STOP) for text in texts]
+        for place, one in enumerate(found):
+            if on_finished:
+                on_finished(place, one)
+        return found
 
 
 @pytest.fixture(scope="module")

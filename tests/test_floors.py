@@ -53,7 +53,7 @@ RUN_TORCH_BY_THEMSELVES = (*REFERENCE_PROCESS, "envs.guest")
 
 ROOMS = (
     ("guest", "memfd", "paths", "stats"),
-    ("locks", "types"),
+    ("architectures", "locks", "policy", "types"),
     ("abi", "codec", "hardware"),
     ("sandbox",),
     ("referee",),
@@ -63,10 +63,10 @@ ROOMS = (
     ("answer", "candidate", "prompt"),
     ("workers",),
     ("judge",),
-    ("remote",),
+    ("judged", "remote"),
 )
 """The rooms of `envs/`, ground floor first; one imports only from floors below its own."""
-MOST_ROOMS, MOST_ARROWS = 21, 71
+MOST_ROOMS, MOST_ARROWS = 24, 78
 
 FILE_LINES, FUNCTION_LINES, ARGUMENTS = 400, 60, 7
 

@@ -43,6 +43,22 @@ def test_no_dead_group_is_trained_while_a_live_one_is_left_out(
         assert all(is_live(groups[number]) for number in kept)
 
 
+@given(st.lists(CREDITS, min_size=1, max_size=10), st.data())
+def test_no_group_that_is_left_out_has_more_advantage_than_one_that_is_trained(
+    groups: list[list[float | None]], data: st.DataObject
+) -> None:
+    kept = chosen(groups, data.draw(st.integers(1, len(groups))))
+    sums = [math.fsum(map(abs, advantages(one))) if is_live(one) else 0.0 for one in groups]
+    left = [sums[number] for number in range(len(groups)) if number not in kept]
+    assert max(left, default=0.0) <= min(sums[number] for number in kept)
+
+
+def test_of_groups_that_teach_as_much_the_first_are_trained_on() -> None:
+    assert chosen([[0.0, 0.1], [0.0, 2.0], [1.0, 1.0], [2.0, 0.0], [0.0, 2.0]], 3) == [1, 3, 4]
+    assert chosen([[0.0, 2.0], [0.0, 2.0], [2.0, 0.0]], 2) == [0, 1]
+    assert chosen([[1.0, 1.0], [1.0], [1.0, 1.0]], 2) == [0, 1]
+
+
 def test_too_few_groups_are_an_error() -> None:
     with pytest.raises(ValueError, match="2 groups are wanted of 1"):
         chosen([[1.0]], 2)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from kernelwright.envs.policy import Completion
 from kernelwright.envs.types import Evaluation, Verdict
-from kernelwright.rl.player import JudgedPlayer
-from tests.rollouts import ScriptedJudge, ask, block, player, sampled
+from tests.rollouts import Scripted, ScriptedJudge, ask, block, player, sampled
 
 RIGHT, WRONG, ODD = (sampled(block(word)) for word in ("right", "wrong", "odd"))
+
+
+def with_prompt(one: Completion) -> Completion:
+    return replace(one, prompt_ids=(1,))
 
 
 def test_each_answer_gets_its_own_verdict_in_order() -> None:
@@ -77,14 +83,15 @@ def test_an_answer_equal_to_one_that_is_being_checked_is_not_checked_again() -> 
 
     judge.evaluate_many = evaluate_many  # type: ignore[method-assign]
 
-    def sampler(prompts: Any, on_finished: Any) -> Any:
+    def complete(prompts: Any, sampling: Any, on_finished: Any) -> Any:
         on_finished(0, RIGHT)
         assert begun.wait(10)
         on_finished(1, RIGHT)
         ended.set()
-        return [RIGHT, RIGHT]
+        return [with_prompt(RIGHT)] * 2
 
-    rows = player(judge, [RIGHT], sampler=sampler, timed=False).play([ask(), ask()])
+    policy = SimpleNamespace(complete=complete)
+    rows = player(judge, [RIGHT], policy=policy, timed=False).play([ask(), ask()])
     assert batches == [1]
     assert [one.evaluation.verdict for one in rows] == [Verdict.CORRECT] * 2
 
@@ -101,17 +108,16 @@ def test_checks_begin_while_others_are_sampled_and_timing_waits_for_the_last() -
 
     judge.evaluate_many = evaluate_many  # type: ignore[method-assign]
 
-    def sampler(prompts: Any, on_finished: Any) -> Any:
+    def complete(prompts: Any, sampling: Any, on_finished: Any) -> Any:
         on_finished(0, RIGHT)
         assert checked.wait(10), "the first answer is not checked before the second is sampled"
         happened.append("sampled")
         on_finished(1, WRONG)
-        return [RIGHT, WRONG]
+        return [with_prompt(RIGHT), with_prompt(WRONG)]
 
-    played = player(judge, [RIGHT])
-    JudgedPlayer.play(player(judge, [RIGHT], sampler=sampler), [ask(), ask()])
+    policy = SimpleNamespace(complete=complete)
+    player(judge, [RIGHT], policy=policy).play([ask(), ask()])
     assert happened == ["checked", "sampled", "checked", "timed"]
-    assert set(played.seconds) == set()
 
 
 def test_memory_is_given_back_before_checks_that_may_wait_for_it_are_waited_for(
@@ -145,3 +151,31 @@ def test_phases_are_timed_apart() -> None:
     played = player(ScriptedJudge(), [RIGHT])
     played.play([ask()])
     assert set(played.seconds) == {"prompt", "generate", "judge"}
+
+
+def test_each_play_of_a_step_has_a_seed_of_its_own_and_the_first_has_the_steps() -> None:
+    def seeds() -> list[int]:
+        policy = Scripted([RIGHT])
+        played = player(ScriptedJudge(), [], policy=policy)
+        for _ in range(3):
+            played.play([ask()])
+        return [one.seed for one in policy.asked]
+
+    assert seeds() == seeds()
+    assert seeds()[0] == 7
+    assert len(set(seeds())) == 3
+
+
+@pytest.mark.parametrize("unknown", ["token_ids", "logprobs", "prompt_ids"])
+def test_a_policy_that_tells_no_tokens_is_not_trained(unknown: str) -> None:
+    known: dict[str, Any] = {"prompt_ids": (1,), "token_ids": RIGHT.token_ids, "logprobs": None}
+    known |= {"logprobs": RIGHT.logprobs} if unknown == "prompt_ids" else {}
+    answer = replace(RIGHT, **known | {unknown: None})
+
+    def complete(prompts: Any, sampling: Any, on_finished: Any) -> Any:
+        on_finished(0, answer)
+        return [answer]
+
+    policy = SimpleNamespace(complete=complete)
+    with pytest.raises(ValueError, match="cannot be trained"):
+        player(ScriptedJudge(), [], policy=policy, timed=False).play([ask()])

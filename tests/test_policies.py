@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.envs.policy import Completion, Finish, Message, Sampling
 from kernelwright.rl.adapter_folder import find_adapter
 from kernelwright.rl.models import load_base, load_tokenizer
 from kernelwright.rl.policies import HFPolicy, ScriptedPolicy, load_policy
 from kernelwright.rl.weights import EMBEDDED, ModelError
 from tests.tiny_model import save_tiny
 
+GREEDY = Sampling(max_new_tokens=2, temperature=0)
 PROMPTS = ("Add.", "Multiply two long vectors.", "Add.", "Sort", "Scan it")
 
 
@@ -43,10 +46,8 @@ def adapter(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def answers(policy: Any, *, temperature: float = 0.0, seed: int = 0, tokens: int = 12) -> list[str]:
-    found: list[str] = policy.complete(
-        PROMPTS, max_new_tokens=tokens, temperature=temperature, seed=seed
-    )
-    return found
+    sampling = Sampling(max_new_tokens=tokens, temperature=temperature, seed=seed)
+    return [one.text for one in policy.complete(PROMPTS, sampling)]
 
 
 # The scripted policy
@@ -56,7 +57,7 @@ def answers(policy: Any, *, temperature: float = 0.0, seed: int = 0, tokens: int
 def test_a_script_is_read_in_order_and_around_again(script: list[str], calls: list[int]) -> None:
     policy, said = ScriptedPolicy(script), list[str]()
     for count in calls:
-        said += policy.complete([""] * count, max_new_tokens=1, temperature=0, seed=0)
+        said += [one.text for one in policy.complete([""] * count, GREEDY)]
     assert said == [script[place % len(script)] for place in range(sum(calls))]
 
 
@@ -116,7 +117,7 @@ def test_max_new_tokens_bounds_an_answer(base: Path) -> None:
 
 def test_nothing_asked_nothing_answered(base: Path) -> None:
     policy = load_policy(str(base))
-    assert policy.complete([], max_new_tokens=2, temperature=0, seed=0) == []
+    assert policy.complete([], GREEDY) == []
 
 
 def test_a_model_without_a_chat_template_is_refused(base: Path) -> None:
@@ -124,6 +125,34 @@ def test_a_model_without_a_chat_template_is_refused(base: Path) -> None:
     tokenizer.chat_template = None
     with pytest.raises(ModelError, match="instruct"):
         HFPolicy(load_base(str(base)), tokenizer)
+
+
+def test_a_completion_tells_its_tokens_their_log_probabilities_and_why_it_ends(base: Path) -> None:
+    policy = load_policy(str(base), dtype="float32")
+    found = policy.complete(PROMPTS, replace(GREEDY, max_new_tokens=12))
+    for one in found:
+        assert one.token_ids is not None
+        assert one.logprobs is not None
+        assert policy.tokenizer.decode(one.token_ids, skip_special_tokens=True) == one.text
+        assert len(one.logprobs) == len(one.token_ids)
+        assert all(logprob <= 0 for logprob in one.logprobs)
+        assert one.ended == (one.token_ids[-1] == policy.tokenizer.eos_token_id)
+        assert one.ended or (one.finish, len(one.token_ids)) == (Finish.LENGTH, 12)
+        assert one.weights_step is None
+
+
+def test_completions_are_told_as_they_finish_and_are_those_that_are_given(base: Path) -> None:
+    told: dict[int, Completion] = {}
+    found = load_policy(str(base)).complete(PROMPTS, GREEDY, told.__setitem__)
+    assert [told[place] for place in range(len(PROMPTS))] == found
+
+
+def test_a_text_is_a_chat_of_one_user_message(base: Path) -> None:
+    policy = load_policy(str(base), dtype="float32")
+    chat = (Message("system", "Be brief."), Message("user", "Sort"))
+    text, one, more = policy.complete(["Sort", chat[1:], chat], GREEDY)
+    assert one == text
+    assert more.prompt_ids != text.prompt_ids
 
 
 # What a name means

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from kernelwright.ask import ask
 from kernelwright.envs.judge import NO_CODE_BLOCK, Judge
-from kernelwright.envs.types import CaseCheck, Check, Evaluation, Timing, Verdict
+from kernelwright.envs.types import Record, Timing, Verdict
 from kernelwright.rl.policies import ScriptedPolicy
-from kernelwright.write import Answer, Habits, Sampling, best_of, failures, habits_of, write_kernels
+from kernelwright.write import BestOf, Habits, best_of, failures, habits_of, write_kernels
+from tests import nouns
 from tests.nouns import RELU_KERNEL, RELU_MODULE
 from tests.tiny_model import save_tiny
 
@@ -26,23 +27,13 @@ ROOT = Path(__file__).resolve().parents[1]
 RELU = f"```cpp{RELU_KERNEL}```"
 
 
-ROUNDS = (CaseCheck(case="given", passed=True, error=0.1),)
-
-
-def correct(ns: int | None) -> Answer:
+def correct(ns: int | None) -> Record:
     timing = Timing(baseline_ns=(1000,) * 3, candidate_ns=(ns,) * 3) if ns else None
-    found = Evaluation(
-        verdict=Verdict.CORRECT, reason="ok", check=Check(rounds=ROUNDS), timing=timing
-    )
-    return Answer(completion="", source="int x;", evaluation=found)
+    return nouns.record("write", 0, 0, evaluation=nouns.correct(timing))
 
 
-WRONG = Answer(
-    completion="",
-    source="int x;",
-    evaluation=Evaluation(verdict=Verdict.WRONG, reason="mismatch"),
-)
-NOTHING = Answer(completion="", source=None, evaluation=NO_CODE_BLOCK)
+WRONG = nouns.record("write", 0, 0, evaluation=nouns.verdict(Verdict.WRONG))
+NOTHING = nouns.record("write", 0, 0, source=None, evaluation=NO_CODE_BLOCK)
 
 
 @given(st.lists(st.sampled_from([0, 1, 50, 2000]) | st.none(), max_size=8))
@@ -57,7 +48,7 @@ def test_the_best_is_correct_and_none_that_was_timed_is_faster(ns: Sequence[int 
 
 def test_the_commonest_failure_is_said_first() -> None:
     told = failures([NOTHING, WRONG, correct(5), WRONG])
-    assert told == "2 wrong (mismatch), 1 no_kernel (no_code_block)"
+    assert told == "2 wrong (because), 1 no_kernel (no_code_block)"
 
 
 def test_the_right_answer_among_wrong_ones_is_found_by_the_real_judge(tmp_path: Path) -> None:
@@ -66,7 +57,7 @@ def test_the_right_answer_among_wrong_ones_is_found_by_the_real_judge(tmp_path: 
     asked = ask(path, "cpp")
     policy = ScriptedPolicy(["no code", RELU.replace("> 0", "> 1"), RELU])
     with Judge(workers=1) as judge:
-        answers = write_kernels(policy, judge, asked, "cpp", Sampling(samples=3))
+        answers = write_kernels(policy, judge, asked, "cpp", BestOf(samples=3))
     assert [one.evaluation.verdict for one in answers] == ["no_kernel", "wrong", "correct"]
     assert best_of(answers) == 2
 

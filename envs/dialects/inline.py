@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.architectures import device_word
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import (
     ANOTHER_MODULE,
@@ -176,7 +177,7 @@ def traced(
     }
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [str(pretended_architecture()), "torch" if candidate.torch_allowed else ""],
+        [device_word(pretended_architecture()), "torch" if candidate.torch_allowed else ""],
         {
             "candidate.py": candidate.source,
             "libraries.json": json.dumps(told),
@@ -229,7 +230,7 @@ def record(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> list[Extension]
     """What the answer gives to `load_inline` when it is imported, made, and called."""
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [str(pretended_architecture()) if gpus() or "cuda_sources" in source else ""],
+        [device_word(pretended_architecture()) if gpus() or "cuda_sources" in source else ""],
         {"candidate.py": source, "layout.json": python_layout(spec)},
         mode="record",
         limits=RECORD_LIMITS,

@@ -18,10 +18,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from kernelwright.envs.architectures import ARCHITECTURES, header
 from kernelwright.envs.dialects.base import LIBRARY
 from kernelwright.envs.hardware import gpus, pretended_architecture
 from kernelwright.envs.replay.plan import Kernel
-from kernelwright.envs.replay.ptx import ARCHITECTURES
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import NATIVE, SandboxUnavailableError, nvcc_path
@@ -92,8 +92,9 @@ def code_of() -> dict[int, int]:
 def runtime(source: str, sandboxes: Sandboxes) -> bytes:
     """The object file of this source of ours (native/), the same for all answers."""
     files = {one.name: one.read_text() for one in (*NATIVE.glob("*.h"), NATIVE / source)}
+    files["device.h"] = header(ARCHITECTURES[pretended_architecture()])
     line = [nvcc_path() or "", "-std=c++20", "-I/include", "-Xcompiler", "-fPIC", "-c"]
-    line += [f"-DPRETENDED={pretended_architecture()}", source, "-o", "made.o"]
+    line += ["-include", "device.h", source, "-o", "made.o"]
     made = compile_once(
         sandboxes.of(Runtime.NATIVE),
         ["/bin/sh", "-c", '"$@" && cat made.o >&3', "sh", *line],

@@ -18,6 +18,7 @@ from typing import Annotated
 from pydantic import Field
 
 from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.architectures import device_word
 from kernelwright.envs.dialects.base import (
     ANOTHER_MODULE,
     MODULE,
@@ -133,7 +134,11 @@ def traced(
     layouts = [json.loads(python_layout(spec)) for spec in specs]
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [str(architecture), "torch" if candidate.torch_allowed else ""],
+        [
+            device_word(architecture),
+            "torch" if candidate.torch_allowed else "",
+            str(architecture),
+        ],
         {"candidate.py": candidate.source, "layouts.json": json.dumps(layouts)},
         mode="trace",
         limits=TRITON_LIMITS,

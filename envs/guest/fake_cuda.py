@@ -24,39 +24,21 @@ CUDA_VERSION = "12.8"
 
 
 class Properties(NamedTuple):
-    """What the GPU that there is not says of itself (NVIDIA, H100 tensor core GPU architecture)."""
+    """What the GPU that there is not says of itself (envs/architectures.py has its numbers)."""
 
-    name: str = "NVIDIA H100 80GB HBM3"
-    major: int = 9
-    minor: int = 0
-    multi_processor_count: int = 132
-    warp_size: int = 32
-    regs_per_multiprocessor: int = 65536
-    max_threads_per_block: int = 1024
-    max_threads_per_multi_processor: int = 2048
-    shared_memory_per_block: int = 49152
-    shared_memory_per_block_optin: int = 232448
-    shared_memory_per_multiprocessor: int = 233472
-    L2_cache_size: int = 50 << 20
-    total_memory: int = 80 << 30
-
-
-H100 = Properties()
-A100 = Properties(
-    name="NVIDIA A100-SXM4-80GB",
-    major=8,
-    minor=0,
-    multi_processor_count=108,
-    shared_memory_per_block_optin=166912,
-    shared_memory_per_multiprocessor=167936,
-    L2_cache_size=40 << 20,
-)
-"""NVIDIA A100 tensor core GPU architecture: whose code runs on a CPU, too (envs/ptx)."""
-
-
-def properties_of(architecture: int) -> Properties:
-    """Of the device to pretend, for ten times a compute capability."""
-    return H100 if architecture >= 10 * H100.major else A100
+    name: str
+    major: int
+    minor: int
+    multi_processor_count: int
+    warp_size: int
+    regs_per_multiprocessor: int
+    max_threads_per_block: int
+    max_threads_per_multi_processor: int
+    shared_memory_per_block: int
+    shared_memory_per_block_optin: int
+    shared_memory_per_multiprocessor: int
+    L2_cache_size: int
+    total_memory: int
 
 
 class Happened:
@@ -102,11 +84,10 @@ def as_on_device(model_class: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @cache
-def pretend(architecture: int) -> None:
-    """From here on, in this process, tensors and `torch.cuda` answer as if there were a GPU of this
-    architecture."""
+def pretend(properties: Properties) -> None:
+    """From here on, in this process, tensors and `torch.cuda` answer as if there were this GPU."""
     AsOnDevice().__enter__()  # type: ignore[no-untyped-call]
-    for name, value in _cuda(properties_of(architecture)).items():
+    for name, value in _cuda(properties).items():
         setattr(torch.cuda, name, value)
     torch.version.cuda = CUDA_VERSION
     torch._C._cuda_getCurrentRawStream = lambda *_: 0  # a PyTorch without CUDA has none to ask for

@@ -57,11 +57,11 @@ def model_class() -> Any:
 
 def record(words: list[str]) -> None:
     """Writes the answer's calls of `load_inline` to the channel; with CUDA in them the answer finds
-    a device of this architecture."""
-    from kernelwright.envs.guest.fake_cuda import pretend
+    a device with these properties."""
+    from kernelwright.envs.guest.fake_cuda import Properties, pretend
 
     if words[0]:
-        pretend(int(words[0]))
+        pretend(Properties(**json.loads(words[0])))
     recorder = Recorder()
     give(recorder)
     layout, rounds = scratch("layout.json"), Rounds(model_class())
@@ -74,12 +74,13 @@ def record(words: list[str]) -> None:
 
 
 def trace(words: list[str]) -> None:
-    """Writes what an answer in Triton asks of a device of this architecture in each case, and its
-    kernels; with a second word PyTorch may compute, too."""
-    from kernelwright.envs.guest.fake_cuda import as_on_device
+    """Writes what an answer in Triton asks of a device with these properties in each case, and its
+    kernels, for the architecture of the third word; with a second word PyTorch may compute."""
+    from kernelwright.envs.guest.fake_cuda import Properties, as_on_device
     from kernelwright.envs.guest.triton_trace import compiled_kernels, without_device
 
-    layouts, device = scratch("layouts.json"), without_device(int(words[0]))
+    properties = Properties(**json.loads(words[0]))
+    layouts, device = scratch("layouts.json"), without_device(int(words[2]), properties)
     made = as_on_device(model_class())
     # A module of its own for each case: what one has kept of an earlier call is of no other.
     plans: list[Any] = [None] * len(layouts)
@@ -98,13 +99,13 @@ def size_of(layout: dict[str, Any]) -> int:
 
 def launches(words: list[str]) -> None:
     """Writes what an answer asks of its libraries in each case, and where its tensors lay; with
-    CUDA in them it finds a device of this architecture. With a second word PyTorch may compute."""
-    from kernelwright.envs.guest.fake_cuda import as_on_device, pretend
+    CUDA in them it finds a device with these properties. With a second word PyTorch may compute."""
+    from kernelwright.envs.guest.fake_cuda import Properties, as_on_device, pretend
     from kernelwright.envs.guest.inline_trace import Recording
 
     recording, layouts = Recording(scratch("libraries.json")), scratch("layouts.json")
     if recording.with_cuda:
-        pretend(int(words[0]))
+        pretend(Properties(**json.loads(words[0])))
     give(recording.load_inline)
     made = as_on_device(model_class()) if recording.with_cuda else model_class()
 

@@ -24,7 +24,7 @@ from triton.runtime import driver
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.errors import OutOfResources
 
-from kernelwright.envs.guest.fake_cuda import GPU, Properties, on_host, pretend, properties_of
+from kernelwright.envs.guest.fake_cuda import GPU, Properties, on_host, pretend
 from kernelwright.envs.guest.tape import Tape
 
 INTEGER_BYTES = {"1": 1, "8": 1, "16": 2, "32": 4, "64": 8}
@@ -75,7 +75,7 @@ class Utils:
 class NoDevice:
     """The driver, of a device of this architecture."""
 
-    def __init__(self, architecture: int) -> None:
+    def __init__(self, architecture: int, properties: Properties) -> None:
         self.tape: Tape | None = None
         self.writes_trials = False
         """Whether an autotuner's first try of a kernel goes onto the tape: on a device it is like
@@ -83,7 +83,7 @@ class NoDevice:
         self.tries = False
         """Whether an autotuner is at work."""
         self.architecture = architecture
-        self.properties = properties_of(architecture)
+        self.properties = properties
         self.utils = Utils(self.properties)
 
     def launcher_cls(self, source: Any, metadata: Any) -> Any:
@@ -209,10 +209,11 @@ def argument(tape: Tape, kind: Any, value: Any) -> Any:
     return ""
 
 
-def without_device(architecture: int) -> NoDevice:
-    """Makes Triton compile for this architecture from here on, and answers believe in it."""
-    found = NoDevice(architecture)
-    pretend(architecture)
+def without_device(architecture: int, properties: Properties) -> NoDevice:
+    """Makes Triton compile for this architecture from here on, and answers believe in a device with
+    these properties."""
+    found = NoDevice(architecture, properties)
+    pretend(properties)
     driver.set_active(found)
     triton.testing.do_bench = triton.testing.do_bench_cudagraph = found.timed
     Autotuner._bench = first_that_works(Autotuner._bench, found)

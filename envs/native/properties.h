@@ -12,8 +12,8 @@ RECORDED int cudaGetDeviceProperties(cudaDeviceProp* all, int) {
   using namespace recorder::gpu;
   memset(all, 0, sizeof *all);
   strcpy(all->name, kName);
-  all->totalGlobalMem = 80ULL << 30;
-  all->major = kMajor;
+  all->totalGlobalMem = kMemoryBytes;
+  all->major = kMajor, all->minor = kMinor;
   all->multiProcessorCount = kProcessors;
   all->warpSize = kWarp;
   all->maxThreadsPerBlock = kThreads;
@@ -35,6 +35,6 @@ RECORDED int cudaFuncGetAttributes(cudaFuncAttributes* all, const void* stub) {
   memset(all, 0, sizeof *all);
   all->maxThreadsPerBlock = four[0], all->numRegs = four[1];
   all->sharedSizeBytes = four[2], all->maxDynamicSharedSizeBytes = four[3];
-  all->binaryVersion = all->ptxVersion = 10 * recorder::gpu::kMajor;
+  all->binaryVersion = all->ptxVersion = 10 * recorder::gpu::kMajor + recorder::gpu::kMinor;
   return 0;
 }

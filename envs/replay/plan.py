@@ -17,7 +17,8 @@ from typing import Annotated
 from pydantic import Field
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.replay.ptx import ARCHITECTURES, occupancy, static_facts
+from kernelwright.envs.architectures import ARCHITECTURES
+from kernelwright.envs.replay.ptx import occupancy, static_facts
 from kernelwright.envs.replay.steps import (
     MOST_STEPS,
     Call,

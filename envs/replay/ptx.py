@@ -9,16 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from kernelwright.envs.architectures import ARCHITECTURES, REGISTERS, THREADS
 from kernelwright.envs.replay.lex import uncommented
 
-ARCHITECTURES = (80, 90, 100)
-"""Generations of NVIDIA GPUs that code is described for: Ampere, Hopper, Blackwell."""
-
-SHARED_BYTES = {80: 167936, 90: 233472, 100: 233472}
-"""Shared memory of a multiprocessor, by generation."""
-THREADS, WARPS, BLOCKS, REGISTERS, RESERVED_BYTES = 1024, 64, 32, 65536, 1024
-"""Of a block, of a multiprocessor, and the shared memory that each block costs besides its own
-(CUDA C++ Programming Guide, technical specifications by compute capability)."""
+WARPS, BLOCKS, RESERVED_BYTES = 64, 32, 1024
+"""Of a multiprocessor, and the shared memory that each block costs besides its own (CUDA C++
+Programming Guide, technical specifications by compute capability)."""
 
 INSTRUCTIONS = {
     "load": r"ld\.global",
@@ -156,5 +152,5 @@ def _resident(said: str, threads: int, dynamic_bytes: int, architecture: int) ->
     shared = RESERVED_BYTES + _number("bytes smem", said) + dynamic_bytes
     warps = -(-threads // 32)
     by_registers = _warps(registers) // warps
-    by_shared = SHARED_BYTES[architecture] // (-(-shared // 128) * 128)
+    by_shared = ARCHITECTURES[architecture].shared_bytes // (-(-shared // 128) * 128)
     return min(WARPS // warps, BLOCKS, by_registers, by_shared) * warps / WARPS

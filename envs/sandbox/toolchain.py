@@ -11,8 +11,9 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
+from kernelwright.envs.architectures import ARCHITECTURES, header
 from kernelwright.envs.hardware import pretended_architecture
-from kernelwright.envs.paths import cache_folder
+from kernelwright.envs.paths import cache_folder, write_whole
 from kernelwright.envs.types import content_hash
 
 NATIVE = Path(__file__).parents[1] / "native"
@@ -128,12 +129,21 @@ def toolchain_fingerprint() -> str:
     return content_hash(*kind, *versions)
 
 
+def device_header(architecture: int) -> Path:
+    """The numbers of the device that is pretended, as a file that C++ includes."""
+    text = header(ARCHITECTURES[architecture])
+    path = cache_folder() / "native" / f"device-{architecture}-{content_hash(text)}.h"
+    if not path.exists():
+        write_whole(path, text)
+    return path
+
+
 @lru_cache
 def jail_path() -> Path:
     """The compiled jail (native/jail.cpp)."""
     # -rdynamic: a library that is traced finds the CUDA runtime in the jail (native/recorder.h).
     architecture = pretended_architecture()
-    flags = ["-O2", "-std=c++17", "-rdynamic", f"-DPRETENDED={architecture}"]
+    flags = ["-O2", "-std=c++17", "-rdynamic", "-include", str(device_header(architecture))]
     return _built(f"jail-{architecture}", [*flags, str(NATIVE / "jail.cpp"), "-ldl"])
 
 

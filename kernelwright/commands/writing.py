@@ -13,8 +13,8 @@ from kernelwright.commands.shared import FAILED, MISUSED, judging, told
 from kernelwright.envs.types import Dialect
 
 if TYPE_CHECKING:
-    from kernelwright.envs.types import Problem
-    from kernelwright.write import Answer, Sampling
+    from kernelwright.envs.types import Problem, Record
+    from kernelwright.write import BestOf
 
 app = typer.Typer()
 
@@ -43,12 +43,12 @@ def write(  # noqa: PLR0913  one parameter for each option
     from kernelwright.ask import ask
     from kernelwright.preflight import not_judged_here
     from kernelwright.rl.weights import ModelError
-    from kernelwright.write import Sampling, answers_object, check_model, habits_of
+    from kernelwright.write import BestOf, answers_object, check_model, habits_of
 
     with told(OSError, ValueError, ModelError):
         check_model(model)
         habits = habits_of(model, dialect)
-        sampling = Sampling(
+        wanted = BestOf(
             samples=samples,
             temperature=temperature,
             max_new_tokens=max_new_tokens or habits.max_new_tokens,
@@ -61,7 +61,7 @@ def write(  # noqa: PLR0913  one parameter for each option
     with told(OSError, ValueError, about=module):
         asked = ask(module, habits.dialect)
     with judging(), told(ModelError, OSError):
-        answers = _written(model, asked, habits.dialect, sampling)
+        answers = _written(model, asked, habits.dialect, wanted)
     if as_json:
         typer.echo(json.dumps(answers_object(answers, asked[1])))
     raise typer.Exit(0 if _show(answers, out, quiet=as_json) else FAILED)
@@ -76,19 +76,19 @@ def _check_out(out: Path | None) -> None:
 
 
 def _written(
-    model: str, asked: tuple[Problem, str], dialect: Dialect, sampling: Sampling
-) -> list[Answer]:
+    model: str, asked: tuple[Problem, str], dialect: Dialect, wanted: BestOf
+) -> list[Record]:
     from kernelwright.envs.remote.open_judge import open_judge
-    from kernelwright.rl.policies import load_policy
+    from kernelwright.rl.policies import open_policy
     from kernelwright.rl.progress import Counted
     from kernelwright.write import write_kernels
 
-    typer.echo(f"{model} writes {sampling.samples} answers", err=True)
-    with open_judge() as judge, Counted("judged", sampling.samples, every=1) as on_done:
-        return write_kernels(load_policy(model), judge, asked, dialect, sampling, on_done)
+    typer.echo(f"{model} writes {wanted.samples} answers", err=True)
+    with open_judge() as judge, Counted("judged", wanted.samples, every=1) as on_done:
+        return write_kernels(open_policy(model), judge, asked, dialect, wanted, on_done)
 
 
-def _show(answers: list[Answer], out: Path | None, *, quiet: bool) -> bool:
+def _show(answers: list[Record], out: Path | None, *, quiet: bool) -> bool:
     """Prints the best kernel, or writes it to a file, and its verdict; whether there is one."""
     from kernelwright.verdicts import verdict_line
     from kernelwright.write import best_of, failures

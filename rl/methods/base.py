@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kernelwright.envs.types import Evaluation, Record, Reward, Task, Verdict
+from kernelwright.envs.types import Evaluation, Reward, Task, Verdict
 from kernelwright.rl.section import Section
 
 if TYPE_CHECKING:
     from kernelwright.data.store import RecordStore
+    from kernelwright.data.triple import JudgedTriple
 
 
 class MethodOptions(Section):
@@ -112,10 +113,10 @@ class Method:
     def __init__(self, options: Any, run: RunView) -> None:
         self.options, self.run = options, run
 
-    def examples(self, triples: Sequence[Record]) -> list[Example]:
+    def examples(self, triples: Sequence[JudgedTriple]) -> list[Example]:
         """What SFT learns from judged triples: those that are correct, as they were asked."""
         correct = [one for one in triples if one.evaluation.verdict is Verdict.CORRECT]
-        return [Example(prompt=one.prompt, completion=one.completion) for one in correct]
+        return [Example(prompt=one.prompt, completion=one.triple.completion()) for one in correct]
 
     def prompt(self, task: Task, step: int) -> Prompt:
         """What a group is asked. A pure function of the run's records before this step."""

@@ -21,6 +21,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from kernelwright.data.triple import JudgedTriple, Triple
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Candidate, Dialect, Record, Task, Verdict, content_hash
@@ -119,12 +120,11 @@ def contrast(asked: str, dialect: Dialect, shown: Sequence[Exemplar]) -> str:
     return "\n".join([asked, INTRODUCTION, *blocks, REQUEST.format(answer=spec.another)])
 
 
-def three_parts(completion: str, shown: Sequence[Exemplar]) -> str:
-    """An answer as the request wants it: which is faster, its reasoning, its code."""
-    reasoning, fence, code = completion.partition("```")
+def three_parts(triple: Triple, shown: Sequence[Exemplar]) -> str:
+    """A triple as the request wants it: which is faster, its reasoning, its code."""
     ratio = shown[-1].speedup / shown[0].speedup
     analysis = f"Analysis: the last kernel is the fastest, {ratio:.2f} times as fast as the first."
-    return f"{analysis}\nDesign: {reasoning.strip()}\nCode:\n\n{fence}{code}"
+    return f"{analysis}\nDesign: {triple.reasoning.strip()}\nCode:\n\n{triple.block()}"
 
 
 class Method(base.Method):
@@ -159,7 +159,7 @@ class Method(base.Method):
             temperature=self.options.temperature,
         )
 
-    def examples(self, triples: Sequence[Record]) -> list[Example]:
+    def examples(self, triples: Sequence[JudgedTriple]) -> list[Example]:
         """Every correct triple, and the contrastive answer wherever two of its kernels differ.
 
         Without them the policy would meet both the prompt and the three parts in GRPO for the first
@@ -168,13 +168,13 @@ class Method(base.Method):
         plain = super().examples(triples)
         found = []
         for one in triples:
-            task = content_hash(one.problem_key, one.dialect)
-            shown = self.drawn(task, one.problem_key, 0)
-            if one.source and shown and shown[-1].source == one.source:
+            triple = one.triple
+            shown = self.drawn(triple.task.key, triple.problem.key, 0)
+            if shown and shown[-1].source == triple.source:
                 found.append(
                     Example(
-                        prompt=contrast(one.prompt, one.dialect, shown),
-                        completion=three_parts(one.completion, shown),
+                        prompt=contrast(one.prompt, triple.dialect, shown),
+                        completion=three_parts(triple, shown),
                     )
                 )
         return [*found[: len(plain) // 2], *plain]

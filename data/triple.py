@@ -1,0 +1,44 @@
+"""A triple: problem, reasoning, kernel. Its parts stay apart until a method renders an example."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.types import Dialect, Evaluation, Problem, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Triple:
+    """A problem, why the kernel looks as it does, and the kernel. Used only once it was judged."""
+
+    problem: Problem
+    dialect: Dialect
+    reasoning: str
+    source: str
+    variant: int = 0
+    """Which of the problem's kernels this is; 0 is the one to learn first."""
+    pattern: str = ""
+    """Its composition but for the pointwise operator: what its loops and its plan are made for."""
+
+    @property
+    def task(self) -> Task:
+        """What it is an answer to."""
+        return Task(problem=self.problem, dialect=self.dialect)
+
+    def block(self) -> str:
+        """The kernel as an answer shows it: in a fence, with the dialect's mark."""
+        return f"```{DIALECTS[self.dialect].mark}\n{self.source}```"
+
+    def completion(self) -> str:
+        """What the model is to answer: the reasoning, then one code block, and nothing after it."""
+        return f"{self.reasoning}\n\n{self.block()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTriple:
+    """A triple, the prompt that it was judged as an answer to, and what the judge found."""
+
+    triple: Triple
+    prompt: str
+    evaluation: Evaluation

@@ -1,0 +1,90 @@
+"""A policy: prompts in, completions out. Training, evaluation and `write` ask it alike.
+
+`rl/providers/` has a file for each kind: a model in this process, TRL's vLLM, a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+
+class Message(NamedTuple):
+    """One message of a chat: who speaks (`system`, `user`, `assistant`), and what is said."""
+
+    role: str
+    content: str
+
+
+Prompt = str | tuple[Message, ...]
+"""A chat, or the text of one user message."""
+
+
+def messages_of(prompt: Prompt) -> list[dict[str, str]]:
+    """A prompt as chat templates and endpoints take it.
+
+    >>> messages_of("Add.")
+    [{'role': 'user', 'content': 'Add.'}]
+    """
+    chat = (Message("user", prompt),) if isinstance(prompt, str) else prompt
+    return [one._asdict() for one in chat]
+
+
+class Finish(StrEnum):
+    """Why a completion ends: the model ended it, it reached the limit, or anything else."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How a policy is asked. `temperature` 0 is greedy; the same seed gives the same completions
+    where a policy can promise that."""
+
+    max_new_tokens: int
+    temperature: float
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What a policy wrote. None is unknown: an endpoint may tell the text and nothing else.
+
+    `logprobs` are those of `token_ids` under the distribution they were drawn from; the end token
+    is one of them. `weights_step` is the optimiser step whose weights wrote it; None where they are
+    in no training.
+    """
+
+    text: str
+    finish: Finish
+    prompt_ids: tuple[int, ...] | None = None
+    token_ids: tuple[int, ...] | None = None
+    logprobs: tuple[float, ...] | None = None
+    weights_step: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.logprobs is not None and len(self.logprobs) != len(self.token_ids or ()):
+            raise ValueError("each token has one log-probability")
+
+    @property
+    def ended(self) -> bool:
+        """Whether the model ended it: what was cut off is no whole answer."""
+        return self.finish is Finish.STOP
+
+
+OnFinished = Callable[[int, Completion], None]
+"""Hears of each completion, by the place of its prompt, as soon as it is finished."""
+
+
+class Policy(Protocol):
+    """Whatever answers prompts."""
+
+    def complete(
+        self, prompts: Sequence[Prompt], sampling: Sampling, on_finished: OnFinished | None = None
+    ) -> list[Completion]:
+        """One completion of each prompt, in order."""
+        ...
