@@ -35,6 +35,7 @@ from kernelwright.envs.reference.module import (
     forward_float64,
     load_reference,
 )
+from kernelwright.envs.reference.runs import Run
 from kernelwright.envs.types import Case, Tolerance, Verdict
 from scripts.triples import job
 
@@ -159,7 +160,7 @@ def test_a_kernel_has_the_exact_signature_and_is_right_on_every_case(
     line = signature(references[0].spec(), C_ABI)
     assert f"{line} {{" in triple.source
     kernel = built(triple, tmp_path)
-    allowed = rounding_tolerances(problem, references[0].draw(1))
+    allowed = rounding_tolerances(problem, Run(references[0].draw(1)))
     failed: list[Case] = [one.case for one in references if not passes(kernel, one, allowed)]
     assert not failed
 

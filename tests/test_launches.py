@@ -85,6 +85,48 @@ def test_a_launch_that_no_device_begins_is_refused_and_said_to_be(
         assert "a block of" in found.log or "bytes of dynamic shared memory" in found.log
 
 
+NEWER = {
+    "griddepcontrol": ("out[at] =", 'asm volatile("griddepcontrol.wait;"); out[at] ='),
+    "__cluster_dims__": ("void f(", "void __cluster_dims__(2, 1, 1) f("),
+    "barrier.cluster.arrive": (
+        "out[at] =",
+        'asm volatile("barrier.cluster.arrive.aligned;"); out[at] =',
+    ),
+}
+"""What only later GPUs have, by the name that it is refused by."""
+CLUSTER = """
+  cudaLaunchAttribute own[1];
+  own[0].id = cudaLaunchAttributeClusterDimension;
+  own[0].val.clusterDim.x = X, own[0].val.clusterDim.y = own[0].val.clusterDim.z = 1;
+  cudaLaunchConfig_t how = {};
+  how.gridDim = 2, how.blockDim = 32, how.attrs = own, how.numAttrs = 1;
+  cudaLaunchKernelEx(&how, empty);
+  f<<<"""
+
+
+@pytest.mark.parametrize("name", NEWER)
+def test_what_only_later_gpus_have_is_unsupported_by_its_name(
+    name: str, judge: Judge, problem: Problem
+) -> None:
+    found = judged(judge, problem, "cuda", changed(CUDA, *NEWER[name]))
+    if found.reason == "no_nvcc":
+        pytest.skip(found.log)
+    assert (found.verdict, found.reason) == (Verdict.BUILD_FAILED, f"unsupported:{name}")
+    assert name in found.log
+
+
+def test_a_launch_of_clusters_is_unsupported_by_its_name_but_for_those_of_one_block(
+    judge: Judge, problem: Problem
+) -> None:
+    empty = changed(CUDA, "__global__ void f(", "__global__ void empty() {}\n__global__ void f(")
+    for blocks, reason in ((2, "unsupported:cudaLaunchAttributeClusterDimension"), (1, "ok")):
+        launch = CLUSTER.replace("X", str(blocks))
+        found = judged(judge, problem, "cuda", changed(empty, "  f<<<", launch))
+        if found.reason == "no_nvcc":
+            pytest.skip(found.log)
+        assert found.reason == reason, found.log
+
+
 def test_a_cuda_answer_may_ask_what_the_device_and_its_kernel_are(
     judge: Judge, problem: Problem
 ) -> None:

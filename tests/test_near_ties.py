@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -65,6 +66,7 @@ def test_nan_is_the_largest_as_it_always_is() -> None:
 def test_sines_with_their_tops_near_each_other_are_judged_right_each_time() -> None:
     problems = {one.name: one for one in load_suite("starter:train").problems}
     problem = problems["row_sin_argmax"]
+    problem = replace(problem, cases=(problem.timed_case(),))  # its largest, with most near ties
     (source,) = (
         one.source for one in template_triples(dialect="cpp") if one.problem.name == problem.name
     )

@@ -19,7 +19,9 @@ from kernelwright.envs.judge import Judge
 from kernelwright.envs.referee.tolerance import Array, Expected
 from kernelwright.envs.reference.client import Draws, ReferenceFailedError, ReferenceProcess
 from kernelwright.envs.reference.module import array_of, flatten, forward_float64
+from kernelwright.envs.reference.plain_levels import plain_levels
 from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.runs import Runs
 from kernelwright.envs.reference.tf32 import rounded, tf32_outputs, with_tf32
 from kernelwright.envs.replay import client
 from kernelwright.envs.types import (
@@ -177,6 +179,20 @@ def test_where_nothing_is_multiplied_tf32_allows_nothing_more() -> None:
     for expression in ("torch.softmax(x, 1)", "x.sum(1)", "x.argmax(1)"):
         found = ready(problem(expression, x="torch.randn(32, 64)"))
         assert with_tf32(problem(expression, x="torch.randn(32, 64)"), found) == found
+
+
+def test_levels_of_plain_loops_are_shares_of_what_the_precision_allows() -> None:
+    one = MULTIPLIES["matrix product"]
+    ieee = ready(one)
+    tf32 = with_tf32(one, ieee)
+    (before,), (after,) = ieee.levels, tf32.levels
+    assert before is not None
+    assert after is not None
+    wider = tf32.tolerances[0].of_spread / ieee.tolerances[0].of_spread
+    assert wider > 3
+    assert after.rms < before.rms / 2
+    again = plain_levels(one, Runs(ieee.reference), ieee.spec, tf32.tolerances, ieee.spreads)
+    assert tf32.levels == again
 
 
 def test_a_problems_own_tolerance_is_not_widened() -> None:

@@ -19,6 +19,7 @@ from kernelwright.envs.referee.roofline import TOO_FAST, Work, floor_ns, too_fas
 from kernelwright.envs.reference.derive_tolerance import rounding_tolerances
 from kernelwright.envs.reference.least_work import FAST_ALGORITHM, least_share, least_work
 from kernelwright.envs.reference.module import load_reference
+from kernelwright.envs.reference.runs import Run
 from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Target, Verdict
 from kernelwright.envs.workers.peaks import as_target, peaks
 
@@ -74,7 +75,7 @@ def least(expression: str, init: str = "pass", **inputs: str) -> Work:
     case = Case(name="only", sizes=())
     problem = Problem(name="p", code=code, cases=(case,))
     reference = load_reference(problem, case)
-    return least_work(reference, rounding_tolerances(problem, reference.draw(1)))
+    return least_work(reference, rounding_tolerances(problem, Run(reference.draw(1))))
 
 
 @pytest.mark.parametrize(

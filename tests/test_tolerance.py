@@ -10,6 +10,7 @@ from kernelwright.envs.referee.tolerance import BASE, FLOOR, Array, Expected, de
 from kernelwright.envs.reference.derive_tolerance import case_tolerances
 from kernelwright.envs.reference.module import forward, forward_float64, load_reference
 from kernelwright.envs.reference.plain_loops import longest_sums
+from kernelwright.envs.reference.runs import Runs
 from kernelwright.envs.types import Case, Problem, Tolerance
 
 DRAWS = 300
@@ -27,7 +28,7 @@ def test_a_small_clamped_product_passes_in_draws_that_saturate_and_in_those_that
     problem = next(one for one in load_suite("starter").problems if one.name == "matmul_clamp")
     case = next(one for one in problem.cases if one.name == "odd")
     reference = load_reference(problem, case)
-    (tolerance,) = case_tolerances(problem, reference, reference.spec())
+    (tolerance,) = case_tolerances(problem, Runs(reference), reference.spec())
     worst = 0.0
     for seed in range(100, 100 + DRAWS):
         x, w = (one.numpy() for one in reference.draw(seed)[2])

@@ -23,6 +23,7 @@ from kernelwright.envs.dialects.base import (
     host_failed,
     no_kernel_function,
     too_large,
+    unsupported,
 )
 from kernelwright.envs.dialects.planned import idle, launched, plans_of
 from kernelwright.envs.hardware import gpus, pretended_architecture
@@ -77,6 +78,8 @@ class Cuda:
         made = compiled(source, specs[0], sandboxes)
         if made is None:
             return failed("no_nvcc", "nvcc is not on the PATH", Verdict.UNJUDGED)
+        if made.failure == "compile_error" and (name := nvcc.needs_newer(made.log)):
+            return unsupported(name, made.log)
         if made.failure:
             return failed(made.failure, made.log)
         try:

@@ -55,7 +55,9 @@ def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library
     for extension in {one.key: one for one in wanted}.values():
         limit_s = min(ONE_LIMIT_S, max(0.0, end - time.monotonic()))
         made = build_extension(extension, sandboxes, limit_s)
-        if made.failure == "compile_error" and (name := _asked(made.log)):
+        if made.failure == "compile_error" and (
+            name := nvcc.needs_newer(made.log) or _asked(made.log)
+        ):
             return unsupported(name, made.log)
         if made.failure:
             return failed(made.failure, made.log)

@@ -29,6 +29,12 @@ from kernelwright.envs.sandbox.toolchain import NATIVE, SandboxUnavailableError,
 FLAGS = ("-shared", "-Xcompiler", "-fPIC", "-cudart", "none")
 PTX_BYTES = 8 << 20
 MOST_MEMBERS = 32
+NEWER = re.compile(
+    r"(?:Feature|Instruction) '([^']+)' (?:requires|not supported on) \.target"
+    r"|error: (\w+) is not supported for this GPU architecture"
+    r'|namespace "cooperative_groups\S*" has no member "(\w*cluster\w*)"'
+)
+"""What nvcc and ptxas write where code is for newer GPUs."""
 RUNTIME = "runtime.o"
 """The CUDA runtime of what is traced, or what the jail lacks of it."""
 
@@ -52,6 +58,7 @@ def command(
     capped = f"-maxrregcount={cap[-1]}" if cap else ""
     reports = "\n".join(
         f"{assemble} {capped} -arch=sm_{name} {_file(stem, code)} 2> {name}.info"
+        f" || {{ cat {name}.info >&2; exit 1; }}"
         for name, code in ptx_of.items()
     )
     script = _SCRIPT.format(
@@ -103,6 +110,13 @@ def runtime(source: str, sandboxes: Sandboxes) -> bytes:
     if made.failure:
         raise SandboxUnavailableError(f"our own {source} does not build: {made.log}")
     return made.artefact
+
+
+def needs_newer(log: str) -> str | None:
+    """The first thing by its name, in what a compiler or an assembler wrote, that only GPUs have
+    that are newer than those which answers are compiled for."""
+    found = NEWER.search(log)
+    return next(name for name in found.groups() if name).replace(" ", "_") if found else None
 
 
 class OddArchiveError(ValueError):

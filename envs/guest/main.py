@@ -189,6 +189,8 @@ def start(mode: bytes, words: Any, length: int) -> None:
 
 def main(library: str, control: int) -> None:
     warnings.filterwarnings("ignore", message="The given buffer is not writable")
+    # Of a PyTorch for CUDA where the machine has a device that this process cannot see.
+    warnings.filterwarnings("ignore", message="CUDA initialization:")
     torch.set_num_threads(1)
     as_written()
     with torch.inference_mode():  # what PyTorch does once, it does here for all jobs

@@ -190,11 +190,19 @@ RECORDED int __cudaLaunchKernel(const void* kernel, recorder::Dim grid, recorder
 RECORDED int cudaLaunchKernel(const void* stub, recorder::Dim grid, recorder::Dim block, void** arguments, size_t shared, void*) {
   return recorder::launch(stub, grid, block, arguments, shared);
 }
-// Of cudaLaunchConfig_t (driver_types.h): what it begins with. Clusters are not for sm_80; other attributes say
-// when a launch may begin, which is in order here.
+// cudaLaunchConfig_t and cudaLaunchAttribute (driver_types.h). Blocks of a cluster, or of a grid, that wait for each
+// other are not played; other attributes say when a launch may begin, which is in order here.
 RECORDED int cudaLaunchKernelExC(const void* configuration, const void* stub, void** arguments) {
-  struct Begins { recorder::Dim grid, block; size_t shared; } how;
+  struct Attribute { uint32_t id, unused, values[16]; };
+  struct Config { recorder::Dim grid, block; size_t shared; void* stream; const Attribute* attributes; uint32_t count; } how;
+  constexpr uint32_t kCooperative = 2, kClusterDimension = 4;
   memcpy(&how, configuration, sizeof how);
+  for (uint32_t i = 0; i < how.count; ++i) {
+    const Attribute& one = how.attributes[i];
+    if (one.id == kCooperative && one.values[0]) recorder::leave_out("cudaLaunchAttributeCooperative");
+    const bool cluster = one.id == kClusterDimension && uint64_t{one.values[0]} * one.values[1] * one.values[2] > 1;
+    if (cluster) recorder::leave_out("cudaLaunchAttributeClusterDimension");
+  }
   return recorder::launch(stub, how.grid, how.block, arguments, how.shared);
 }
 RECORDED int cudaLaunchCooperativeKernel(const void* stub, recorder::Dim grid, recorder::Dim block, void** arguments, size_t shared, void*) {

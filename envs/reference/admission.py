@@ -26,7 +26,7 @@ from kernelwright.envs.reference.module import (
     load_reference,
 )
 from kernelwright.envs.reference.mutant_search import fewest, judge_mutants, row_of
-from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.prepare import Known, Ready, prepare
 from kernelwright.envs.reference.regions import dead_inputs
 from kernelwright.envs.reference.unread import never_changing
 from kernelwright.envs.types import Problem, content_hash
@@ -44,15 +44,16 @@ def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:
     and arguments that no draw changes (`unread:x`).
     """
     problem = without_kept(problem)
-    ready = prepare(problem, problem.timed_case())
+    known = Known()
+    ready = prepare(problem, problem.timed_case(), known=known)
     tried, accepted = _tried(problem, ready, dropped, FIRST_SEED)
     for seed in range(FIRST_SEED + 1, FIRST_SEED + ROUNDS if ready.reference.redrawn else 0):
         if accepted:  # one that is right where a flag is not set is none where it is
             again = _tried(problem, ready, dropped, seed)[1]
             accepted = [name for name in accepted if name in again]
     dead = dead_inputs(ready.reference, ready.tolerances, ready.spreads)
-    unread, fixed = never_changing(problem, ready)
-    fates = judge_mutants(problem, ready, unread)
+    unread, fixed = never_changing(problem, ready, known)
+    fates = judge_mutants(problem, ready, unread, known)
     return Admission(
         problem=problem.name,
         key=problem.key,

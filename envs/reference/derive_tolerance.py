@@ -27,13 +27,13 @@ from kernelwright.envs.reference.distributions import is_float
 from kernelwright.envs.reference.module import (
     Drawn,
     ProblemError,
-    Reference,
     array_of,
     flatten,
-    forward,
     forward_float64,
+    run,
 )
 from kernelwright.envs.reference.plain_loops import longest_sums
+from kernelwright.envs.reference.runs import Run, Runs
 from kernelwright.envs.types import Problem, Tolerance
 
 NUDGE_UNITS = 4
@@ -88,39 +88,39 @@ def nudge(tensors: list[Any], relative: float) -> list[Any]:
     return [moved(one) if is_float(one) else one for one in tensors]
 
 
-def output_spreads(reference: Reference, outputs: Sequence[TensorSpec]) -> list[float]:
+def output_spreads(runs: Runs, outputs: Sequence[TensorSpec]) -> list[float]:
     """For each output at least how far it varies: 0 where every draw shows it by itself."""
     spreads = [0.0] * len(outputs)
     few = [i for i, one in enumerate(outputs) if 0 < math.prod(one.shape) < FEW]
     if few:
-        drawn = [flatten(forward_float64(*reference.draw(1 + n))) for n in range(DRAWS)]
+        seen = [[one.reshape(-1) for one in runs.of(1 + n).exact] for n in range(DRAWS)]
         for i in few:
-            spreads[i] = spread_of(np.concatenate([array_of(one[i]).reshape(-1) for one in drawn]))
+            spreads[i] = spread_of(np.concatenate([one[i] for one in seen]))
     return spreads
 
 
 def rounding_tolerances(
-    problem: Problem, drawn: Drawn, spreads: Sequence[float] = ()
+    problem: Problem, seen: Run, spreads: Sequence[float] = ()
 ) -> list[Tolerance]:
     """For each output the problem's own tolerance, else the one derived from what rounding does to
     this draw.
 
     Raises NoiseError where the module's own precision does not keep it.
     """
-    rounded = flatten(forward(*drawn))
+    rounded = seen.own
     if problem.tolerance is not None:
         return [problem.tolerance] * len(rounded)
     own, dtypes = _arrays(rounded), [_type_of(one) for one in rounded]
     exact = [
         overflowed(one, mine.dtype) if mine.dtype.kind == "f" else one
-        for one, mine in zip(_arrays(flatten(forward_float64(*drawn))), own, strict=True)
+        for one, mine in zip(seen.exact, own, strict=True)
     ]
     tolerances = derive_tolerances(
         dtypes,
         exact,
-        chain([own], _moved(drawn, dtypes, exact)),
+        chain([own], _moved(seen, dtypes, exact)),
         spreads,
-        longest_sums(*drawn),
+        longest_sums(*seen.drawn),
     )
     known = spreads or [0.0] * len(own)
     for one, mine, tolerance, least in zip(exact, own, tolerances, known, strict=True):
@@ -134,20 +134,36 @@ def rounding_tolerances(
     return tolerances
 
 
-def _moved(drawn: Drawn, dtypes: Sequence[str], exact: list[Array]) -> Iterator[list[Array]]:
+def _moved(seen: Run, dtypes: Sequence[str], exact: list[Array]) -> Iterator[list[Array]]:
     """What the module gives in float64 on inputs moved a little, one after another: each is as
     large as all outputs, and nobody needs two of them.
 
     Each output's inputs are moved by units of its own type: float64 is not off by float32's.
     """
-    model, state, arguments = drawn
+    seen.restore_generator()
     units = [unit_of([one]) for one in dtypes]
     for unit in sorted({unit for unit, one in zip(units, dtypes, strict=True) if one in BASE}):
         for _ in range(NUDGES):
-            moved = nudge(_doubles(arguments), NUDGE_UNITS * unit)
-            found = _arrays(flatten(forward_float64(model, state, moved)))
+            found = _arrays(flatten(_nudged_float64(seen.drawn, NUDGE_UNITS * unit)))
             rows = zip(found, exact, units, strict=True)
             yield [one if its == unit else right for one, right, its in rows]
+
+
+def _nudged_float64(drawn: Drawn, relative: float) -> Any:
+    """The module's output in float64 for arguments moved so; in its own type where it insists."""
+    import torch
+
+    before = torch.get_rng_state()
+
+    def way(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
+        torch.set_rng_state(before)
+        moved = nudge(_doubles(arguments), relative)
+        pairs = zip(moved, arguments, strict=True)
+        return run(
+            model, state, [one.to(own.dtype) if is_float(own) else own for one, own in pairs]
+        )
+
+    return forward_float64(*drawn, way)
 
 
 def _type_of(tensor: Any) -> str:
@@ -168,7 +184,7 @@ def is_small(spec: CaseSpec) -> bool:
 
 
 def case_tolerances(
-    problem: Problem, reference: Reference, spec: CaseSpec, spreads: Sequence[float] = ()
+    problem: Problem, runs: Runs, spec: CaseSpec, spreads: Sequence[float] = ()
 ) -> list[Tolerance]:
     """For each output of a case the widest of several draws, where one shows and costs little.
 
@@ -177,7 +193,5 @@ def case_tolerances(
     """
     fewest = min((math.prod(one.shape) for one in spec.outputs), default=1)
     draws = min(MOST_DRAWS, -(-FEW_OUTPUTS // max(1, fewest))) if is_small(spec) else 1
-    found = [
-        rounding_tolerances(problem, reference.draw(1 + number), spreads) for number in range(draws)
-    ]
+    found = [rounding_tolerances(problem, runs.of(1 + number), spreads) for number in range(draws)]
     return [widest_of(*of_one) for of_one in zip(*found, strict=True)]

@@ -295,14 +295,15 @@ def drawn_states(state: dict[str, Any], parameters: Collection[str]) -> dict[str
     return found
 
 
-def drawn(tensor: Any) -> Any:
+def drawn(tensor: Any, noise: Any = None) -> Any:
     """A constant becomes values of the size of one; what is positive stays so (a variance), and so
-    does what is between 0 and 1 (a decay)."""
+    does what is between 0 and 1 (a decay). `noise`: normal numbers to move them by, drawn already.
+    """
     import torch
 
     if not is_float(tensor) or tensor.numel() == 0 or not tensor.isfinite().all():
         return tensor
-    noise = torch.randn(tensor.shape) * SPREAD
+    noise = (torch.randn(tensor.shape) if noise is None else noise) * SPREAD
     constant = is_constant(tensor)
     if (tensor > LEAST_SHARE * constant).all() and (tensor < 1).all():  # a decay: never above 1
         return (tensor.double().logit() + noise).sigmoid().to(tensor.dtype)

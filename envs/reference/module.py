@@ -98,12 +98,12 @@ class Reference:
         `seed`. Called with these one by one, the module is called as the problem says."""
         import torch
 
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         with _here(self.namespace):
             model = taking_leaves(self.namespace["Model"], self.nest)(*self.init()).eval()
         given = self._given()
         if torch.initial_seed() != seed:  # the problem chose its own: what follows is ours
-            torch.manual_seed(seed ^ OURS)
+            torch.default_generator.manual_seed(seed ^ OURS)
         distribution = DISTRIBUTIONS[self.case.distribution]
         made = self.redrawn.changed([values_of(one) for one in given], seed)
         arguments = [
@@ -133,7 +133,7 @@ class Reference:
         """What `get_inputs` makes, of another seed than `draw` has it, as it is."""
         import torch
 
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         return [values_of(one) for one in self._given()]
 
     def _given(self) -> list[Any]:

@@ -26,7 +26,7 @@ from kernelwright.envs.reference.module import (
     forward_float64,
 )
 from kernelwright.envs.reference.mutants import Mutant, mutants_of
-from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.prepare import Known, Ready, prepare
 from kernelwright.envs.reference.replies import limit_of
 from kernelwright.envs.reference.value_kinds import VALUE_KINDS
 from kernelwright.envs.types import Problem
@@ -113,16 +113,19 @@ def row_of(fate: Fate) -> MutantRow:
 
 
 def judge_mutants(
-    problem: Problem, timed: Ready | None = None, unread: Collection[str] = ()
+    problem: Problem,
+    timed: Ready | None = None,
+    unread: Collection[str] = (),
+    known: Known | None = None,
 ) -> list[Fate]:
     """Each mutant that runs, judged on the problem's cases of the timed size, then while it lives
     on further kinds of values at that size, until all that are no matter of tolerance have one.
 
     `timed`: the timed case where it is ready already. `unread`: arguments and states that no draw
-    changes.
+    changes. `known`: what cases of the same sizes share, found before.
     """
-    case = problem.timed_case()
-    judged = Judged.of(timed or prepare(problem, case, first=False))
+    case, known = problem.timed_case(), known or Known()
+    judged = Judged.of(timed or prepare(problem, case, first=False, known=known))
     first = judged.first
     fates = _that_run(mutants_of(problem, judged.ready.reference), judged)
     for fate in fates:
@@ -130,13 +133,13 @@ def judge_mutants(
         fate.killed_by = case.name if _is_killed(fate, judged) else ""
     for other in judged_cases(problem, numbers=judged.ready.spec.numbers):
         if other.sizes == case.sizes and other != case:
-            judged = Judged.of(prepare(problem, other, first=False), first)
+            judged = Judged.of(prepare(problem, other, first=False, known=known), first)
             for fate in _living(fates):
                 fate.killed_by = other.name if _is_killed(fate, judged) else ""
     for kind in kinds_to_try(problem) if _living(fates) else ():
         left = [one for one in _living(fates) if not one.kinds and not one.is_tolerated]
         if any(_shows(one.mutant, judged.ready.reference, kind, first) for one in left):
-            _try_kind(problem, kind, fates, first)
+            _try_kind(problem, kind, fates, first, known)
     return fates
 
 
@@ -161,10 +164,12 @@ def fewest(fates: Sequence[Fate]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _try_kind(problem: Problem, kind: str, fates: Sequence[Fate], first: Drawn) -> None:
+def _try_kind(
+    problem: Problem, kind: str, fates: Sequence[Fate], first: Drawn, known: Known
+) -> None:
     """Notes of the living what this kind would kill. A kind that the module cannot bear, so that
     its case has the usual values, is none."""
-    ready = prepare(problem, kept_case(problem, kind), first=False)
+    ready = prepare(problem, kept_case(problem, kind), first=False, known=known)
     if ready.reference.case.distribution in (AS_MADE, GIVEN):
         return
     judged = Judged.of(ready, first)

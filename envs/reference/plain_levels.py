@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -18,8 +17,9 @@ from kernelwright.envs.referee.bulk import Bulk, Level
 from kernelwright.envs.referee.layout import NUMPY_TYPES
 from kernelwright.envs.referee.tolerance import BASE, Array, Expected, overflowed
 from kernelwright.envs.reference.derive_tolerance import FEW, is_small, unit_of
-from kernelwright.envs.reference.module import Reference, array_of, flatten, forward_float64
+from kernelwright.envs.reference.module import Drawn, array_of, flatten, forward_float64
 from kernelwright.envs.reference.plain_loops import PlainLoops, numbers_of, within
+from kernelwright.envs.reference.runs import Run, Runs
 from kernelwright.envs.types import Problem, Tolerance
 
 RUNS, RUNS_OF_LARGE = 4, 2
@@ -35,7 +35,7 @@ CHANCE = 2.0
 
 def plain_levels(
     problem: Problem,
-    reference: Reference,
+    runs: Runs,
     spec: CaseSpec,
     tolerances: Sequence[Tolerance],
     spreads: Sequence[float],
@@ -48,32 +48,32 @@ def plain_levels(
     seen: list[list[Bulk]] = [[] for _ in kinds]
     if problem.tolerance is None and any(one in BASE for one in kinds):
         few = any(0 < math.prod(one.shape) < FEW for one in spec.outputs)
-        runs = RUNS_OF_FEW if few else RUNS if is_small(spec) else RUNS_OF_LARGE
-        draws = runs if few or is_small(spec) else 1
+        times = RUNS_OF_FEW if few else RUNS if is_small(spec) else RUNS_OF_LARGE
+        draws = times if few or is_small(spec) else 1
         how = list(zip(kinds, tolerances, spreads, strict=True))
         for number in range(draws):
-            drawn = reference.draw(1 + number)
-            expected = _expected(drawn, how)
-            for _ in range(runs // draws):
+            run = runs.of(1 + number)
+            expected = _expected(run, how)
+            run.restore_generator()
+            for _ in range(times // draws):
                 for unit in {unit_of([one]) for one in kinds if one in BASE}:
-                    rough = _rough(drawn, unit)
+                    rough = _rough(run.drawn, unit)
                     for i, wanted in enumerate(expected):
                         if wanted is not None and unit_of([kinds[i]]) == unit:
                             seen[i].append(wanted.measured(rough[i])[1])
     return [_level(one) if kind in BASE else None for one, kind in zip(seen, kinds, strict=True)]
 
 
-def _expected(drawn: Any, how: Sequence[tuple[str, Tolerance, float]]) -> list[Expected | None]:
-    wide = [array_of(one) for one in flatten(forward_float64(*drawn))]
+def _expected(run: Run, how: Sequence[tuple[str, Tolerance, float]]) -> list[Expected | None]:
     return [
         Expected.of([overflowed(one, NUMPY_TYPES[kind])], tolerance, spread)
         if kind in BASE
         else None
-        for one, (kind, tolerance, spread) in zip(wide, how, strict=True)
+        for one, (kind, tolerance, spread) in zip(run.exact, how, strict=True)
     ]
 
 
-def _rough(drawn: Any, unit: float) -> list[Array]:
+def _rough(drawn: Drawn, unit: float) -> list[Array]:
     """The outputs with what plain loops lose."""
     model, state, arguments = drawn
     loops = PlainLoops(numbers_of(state, arguments), unit)

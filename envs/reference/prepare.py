@@ -8,8 +8,8 @@ from the timed ones (channels in fours), it has those.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,18 +36,13 @@ from kernelwright.envs.reference.module import (
     ProblemError,
     Reference,
     array_of,
-    flatten,
-    forward,
-    forward_float64,
     load_reference,
 )
 from kernelwright.envs.reference.plain_levels import plain_levels
 from kernelwright.envs.reference.refuse_random import refuse_random
 from kernelwright.envs.reference.regions import strengthenings
+from kernelwright.envs.reference.runs import FIRST_SEED, Runs
 from kernelwright.envs.types import Case, Problem, Tolerance
-
-Way = Callable[[Any, dict[str, Any], list[Any]], Any]
-"""Runs a module on its state and arguments."""
 
 MOST_TRIED = 64
 """States and arguments that are tried one by one."""
@@ -67,12 +62,26 @@ class Ready:
     """For each output, how far plain loops are off; None where nobody holds that."""
 
 
-def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
+@dataclass(slots=True)
+class Known:
+    """What cases of a problem share that have the same sizes."""
+
+    loaded: dict[Any, tuple[Reference, CaseSpec]] = field(default_factory=dict)
+    """By sizes, as `_loaded` gives them."""
+    changed: dict[Any, Reference] = field(default_factory=dict)
+    """By what they hang on: what is redrawn, and which integers are enlarged."""
+
+
+def prepare(
+    problem: Problem, case: Case, *, first: bool = True, known: Known | None = None
+) -> Ready:
     """Raises ProblemError, and whatever the problem's own code does.
 
-    Of the `first` case it is also asked whether the module gives the same outputs twice.
+    Of the `first` case it is also asked whether the module gives the same outputs twice. `known` is
+    of other cases of the same problem, and gets what is found here.
     """
-    reference, spec = _loaded(problem, case)
+    known = known or Known()
+    reference, spec = _loaded(problem, case, known)
     _comparable(spec)
     if first:
         refuse_random(_with(reference, AS_MADE))
@@ -80,21 +89,39 @@ def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
     if case.distribution != AS_MADE:
         if first:
             refuse_hidden_state(_with(reference, AS_MADE))
-        others = not has_timed_numbers(problem, case)
-        reference = replace(reference, redrawn=find_redraws(reference, numbers=others))
-    reference = _with_large_integers(reference)
+        reference = _redrawn(problem, case, reference, spec, known)
     for changed in _changed(reference, *strengthenings(problem)):
-        if not _leaves_ties(changed, spec) and _is_bearable(changed):
-            try:
-                return _ready(problem, changed, spec)
-            except NoiseError:
-                pass
+        if not _leaves_ties(changed, spec) and (ready := _if_bearable(problem, changed, spec)):
+            return ready
     if reference.redrawn:
         try:
-            return _ready(problem, _with(reference, AS_MADE), spec)
+            return _ready(problem, Runs(_with(reference, AS_MADE)), spec)
         except NoiseError:
             pass
-    return _ready(problem, _with(as_made, AS_MADE), spec)
+    return _ready(problem, Runs(_with(as_made, AS_MADE)), spec)
+
+
+def _redrawn(
+    problem: Problem, case: Case, reference: Reference, spec: CaseSpec, known: Known
+) -> Reference:
+    """With arguments that are redrawn, and integers that may be large. Both hang on the sizes
+    alone, but for numbers, which have other values in each case that does not keep them."""
+    others = not has_timed_numbers(problem, case)
+    place = (reference.case.sizes, others and bool(spec.numbers) and case.name)
+    if place not in known.changed:
+        redrawn = replace(reference, redrawn=find_redraws(reference, numbers=others))
+        known.changed[place] = _with_large_integers(redrawn)
+    found = known.changed[place]
+    return replace(reference, redrawn=found.redrawn, changed=found.changed)
+
+
+def _if_bearable(problem: Problem, changed: Reference, spec: CaseSpec) -> Ready | None:
+    """The case on changed values; None where its module cannot bear them, or gives only noise."""
+    runs = Runs(changed)
+    try:
+        return _ready(problem, runs, spec) if _is_bearable(runs) else None
+    except NoiseError:
+        return None
 
 
 def _changed(reference: Reference, strong: tuple[str, ...], steps: int) -> Iterator[Reference]:
@@ -112,8 +139,15 @@ def _changed(reference: Reference, strong: tuple[str, ...], steps: int) -> Itera
         yield from (_with(replace(reference, held=held), name) for name in names)
 
 
-def _loaded(problem: Problem, case: Case) -> tuple[Reference, CaseSpec]:
+def _loaded(problem: Problem, case: Case, known: Known) -> tuple[Reference, CaseSpec]:
     """The module on this case's sizes; on the timed ones where it cannot run on these."""
+    if case.sizes not in known.loaded:
+        known.loaded[case.sizes] = _loaded_anew(problem, case)
+    reference, spec = known.loaded[case.sizes]
+    return replace(reference, case=replace(case, sizes=reference.case.sizes)), spec
+
+
+def _loaded_anew(problem: Problem, case: Case) -> tuple[Reference, CaseSpec]:
     timed = problem.timed_case().sizes
     try:
         reference = load_reference(problem, case)
@@ -127,7 +161,7 @@ def _loaded(problem: Problem, case: Case) -> tuple[Reference, CaseSpec]:
 
 def _with_large_integers(reference: Reference) -> Reference:
     """With integers that are added up or multiplied as large as it bears, where values change."""
-    bits = large_bits(_with(reference, AS_MADE).draw(1))
+    bits = large_bits(_with(reference, AS_MADE).draw(FIRST_SEED))
     return replace(reference, changed=bits.changed) if bits else reference
 
 
@@ -135,12 +169,13 @@ def _with(reference: Reference, distribution: str) -> Reference:
     return replace(reference, case=replace(reference.case, distribution=distribution))
 
 
-def _ready(problem: Problem, reference: Reference, spec: CaseSpec) -> Ready:
+def _ready(problem: Problem, runs: Runs, spec: CaseSpec) -> Ready:
+    reference = runs.reference
     if reference.redrawn.numbers:
         spec = reference.spec()
-    spreads = output_spreads(reference, spec.outputs)
-    tolerances = case_tolerances(problem, reference, spec, spreads)
-    levels = plain_levels(problem, reference, spec, tolerances, spreads)
+    spreads = output_spreads(runs, spec.outputs)
+    tolerances = case_tolerances(problem, runs, spec, spreads)
+    levels = plain_levels(problem, runs, spec, tolerances, spreads)
     return Ready(reference, spec, tolerances, spreads, levels)
 
 
@@ -156,25 +191,27 @@ def _leaves_ties(changed: Reference, spec: CaseSpec) -> bool:
     return indices and bool(distribution.special or distribution.factor > TWICE)
 
 
-def _is_bearable(changed: Reference) -> bool:
+def _is_bearable(runs: Runs) -> bool:
     """Whether changed values lead to no error, no infinity and no NaN of their own.
 
     `x / x.norm()` of a row of zeros, or a root of what is negative only here, is nothing that a
     kernel can be asked for. What a few values do depends on which they are, so all are tried.
     """
-    as_made, name = _with(changed, AS_MADE), changed.case.distribution
+    as_made, name = _with(runs.reference, AS_MADE), runs.reference.case.distribution
     if name in FEW:
-        of_each, ways = _with(changed, f"each: {name}"), (forward_float64,)  # large sums have room
-        if not _is_finite(of_each, ways) and _is_finite(as_made, ways):
+        of_each = _with(runs.reference, f"each: {name}")
+        # Of all in float64 alone: large sums have room there.
+        if not _is_finite(Runs(of_each), own=False) and _is_finite(Runs(as_made), own=False):
             return False
-    return _is_finite(changed) or not _is_finite(as_made)
+    return _is_finite(runs) or not _is_finite(Runs(as_made))
 
 
-def _is_finite(reference: Reference, ways: Sequence[Way] = (forward_float64, forward)) -> bool:
-    """Whether it runs, and all floats of its outputs are finite."""
-    drawn = reference.draw(1)
+def _is_finite(runs: Runs, *, own: bool = True) -> bool:
+    """Whether it runs in float64, and in its own precision too (`own`), and all floats of its
+    outputs are finite."""
+    seen = runs.of(FIRST_SEED)
     try:
-        arrays = [array_of(one) for way in ways for one in flatten(way(*drawn))]
+        arrays = [*seen.exact, *(array_of(one) for one in (seen.own if own else ()))]
     except Exception:  # noqa: BLE001  anything: the problem's own code ran
         return False
     return all(np.isfinite(one).all() for one in arrays if one.dtype.kind == "f")
@@ -191,7 +228,7 @@ def _unbearable(given: Reference) -> frozenset[str | int]:
     def alone(one: str | int) -> Reference:
         return replace(given, held=frozenset(drawn) - {one})
 
-    return frozenset(one for one in drawn if not _is_bearable(alone(one)))
+    return frozenset(one for one in drawn if not _is_bearable(Runs(alone(one))))
 
 
 def _comparable(spec: CaseSpec) -> None:

@@ -57,7 +57,7 @@ from kernelwright.envs.reference.module import (
 )
 from kernelwright.envs.reference.on_meta import try_on_meta
 from kernelwright.envs.reference.precision import require_precision, set_precision
-from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.prepare import Known, Ready, prepare
 from kernelwright.envs.reference.rankings import rankings, ranks
 from kernelwright.envs.reference.strides import moved
 from kernelwright.envs.reference.tf32 import tf32_outputs, with_tf32
@@ -140,9 +140,10 @@ class ReferenceServer:
         self.heap.give_back()  # what the problem before it needed
         give_back_device()
         noun = from_plain(Problem, problem)
-        ready = [prepare(noun, noun.cases[0])]
+        known = Known()
+        ready = [prepare(noun, noun.cases[0], known=known)]
         cases = judged_cases(noun, applicable_kinds(noun), ready[0].spec.numbers)
-        ready += [prepare(noun, case, first=False) for case in cases[1:]]
+        ready += [prepare(noun, case, first=False, known=known) for case in cases[1:]]
         if self.precision is Precision.TF32:
             ready = [with_tf32(noun, one) for one in ready]
         self.loaded = {noun.key: ready}

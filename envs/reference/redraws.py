@@ -22,6 +22,11 @@ SHARES = (0.1, 0.9)
 LARGEST_TABLE = 1 << 24
 """Values up to which a table of other names for them is made."""
 
+SORTED = 1 << 18
+"""A constant table of more values is not sorted in each draw."""
+NOISE_BITS, MIXER = 16, -0x61C8864680B583EB
+"""Its values are moved by so many numbers, as a power of two; which, says a product with this."""
+
 Redraw = Callable[[Any], Any]
 
 
@@ -237,6 +242,19 @@ def _rows_shuffled(value: Any) -> Any:
     return value.gather(-2, order.unsqueeze(-1).expand(value.shape))
 
 
+def _alike(value: Any) -> Any:
+    """Values moved at random, equal ones alike. To sort a large table would take seconds in each
+    draw: there the bits of a value say which of many numbers it is moved by."""
+    import torch
+
+    if value.numel() <= SORTED:
+        values, places = value.double().unique(return_inverse=True)
+        return drawn(values).to(value.dtype)[places]
+    noise = torch.randn(1 << NOISE_BITS)
+    places = ((value.double() + 0.0).view(torch.int64) * MIXER) >> (64 - NOISE_BITS)
+    return drawn(value, noise[places & ((1 << NOISE_BITS) - 1)])
+
+
 def _moved(value: Any) -> Any:
     """Floats within a share of what they are, equal ones alike (the halves of a table of angles);
     which of them are infinite is drawn as flags are."""
@@ -248,8 +266,7 @@ def _moved(value: Any) -> Any:
     if not bool(finite.any()) or value.isnan().any():
         return value
     filled: Any = torch.where(finite, value, value[finite].mean())
-    values, places = filled.double().unique(return_inverse=True)
-    moved = drawn(values).to(value.dtype)[places]
+    moved = _alike(filled)
     if bool(finite.all()):
         return in_order_of(value, moved)
     return torch.where(_flags(~finite), value[~finite][0], moved)

@@ -35,7 +35,7 @@ class Redrawn:
         import torch
 
         if self.tensors:
-            torch.manual_seed(seed ^ OURS)
+            torch.default_generator.manual_seed(seed ^ OURS)
         found = list(arguments)
         for number, name in self.tensors:
             found[number] = REDRAWS[name](found[number])

@@ -24,9 +24,11 @@ from kernelwright.envs.referee.tolerance import (
 )
 from kernelwright.envs.reference.derive_tolerance import MOST_DRAWS, is_small
 from kernelwright.envs.reference.distributions import is_float
-from kernelwright.envs.reference.module import array_of, copies, flatten, forward, forward_float64
+from kernelwright.envs.reference.module import array_of, copies
+from kernelwright.envs.reference.plain_levels import plain_levels
 from kernelwright.envs.reference.plain_loops import OPERANDS, longest_sums, within
 from kernelwright.envs.reference.prepare import Ready
+from kernelwright.envs.reference.runs import Run, Runs
 from kernelwright.envs.types import Problem, Tolerance
 
 LEFT_OUT_BITS = 13
@@ -38,24 +40,24 @@ a little more; bfloat16's operands, eight times as coarse, mostly more than twic
 
 
 def with_tf32(problem: Problem, ready: Ready) -> Ready:
-    """The same case with what TF32 does to it allowed too; a problem's own tolerance stays."""
+    """The same case with what TF32 does to it allowed too, and with levels as shares of that; a
+    problem's own tolerance stays."""
     if problem.tolerance is not None:
         return ready
-    found = [
-        _derived(ready, 1 + number) for number in range(MOST_DRAWS if is_small(ready.spec) else 1)
-    ]
-    of_each = zip(ready.tolerances, *found, strict=True)
-    return replace(ready, tolerances=[widest_of(*of_one) for of_one in of_each])
+    runs = Runs(ready.reference)
+    draws = MOST_DRAWS if is_small(ready.spec) else 1
+    found = [_derived(ready, runs.of(1 + number)) for number in range(draws)]
+    tolerances = [widest_of(*of_one) for of_one in zip(ready.tolerances, *found, strict=True)]
+    levels = plain_levels(problem, runs, ready.spec, tolerances, ready.spreads)
+    return replace(ready, tolerances=tolerances, levels=levels)
 
 
-def _derived(ready: Ready, seed: int) -> list[Tolerance]:
+def _derived(ready: Ready, run: Run) -> list[Tolerance]:
     """For each output the tolerance under which what TF32 makes of a draw passes."""
-    drawn = ready.reference.draw(seed)
-    own = flatten(forward(*drawn))
-    wide = [array_of(one) for one in flatten(forward_float64(*drawn))]
+    drawn, own = run.drawn, run.own
     exact = [
         overflowed(one, array_of(mine).dtype) if is_float(mine) else one
-        for one, mine in zip(wide, own, strict=True)
+        for one, mine in zip(run.exact, own, strict=True)
     ]
     dtypes = [str(one.dtype).removeprefix("torch.") for one in own]
     seen = [list(map(_for_this_margin, dtypes, exact, one)) for one in tf32_outputs(*drawn)]

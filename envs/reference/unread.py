@@ -17,7 +17,7 @@ from kernelwright.envs.reference.module import (
     flatten,
     forward,
 )
-from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.reference.prepare import Known, Ready, prepare
 from kernelwright.envs.reference.redraws import REDRAWS
 from kernelwright.envs.reference.structure import (
     Number,
@@ -32,14 +32,19 @@ DRAWS = 6
 """So many draws show that a value changes: a flag drawn by chance may be as before in some."""
 
 
-def never_changing(problem: Problem, timed: Ready) -> tuple[list[str], list[str]]:
+def never_changing(
+    problem: Problem, timed: Ready, known: Known | None = None
+) -> tuple[list[str], list[str]]:
     """(names of the arguments, and of the buffers that the module reads, that no draw of the timed
-    sizes changes; names of the numbers that cannot, as the outputs' shapes hang on them)."""
+    sizes changes; names of the numbers that cannot, as the outputs' shapes hang on them).
+
+    `known`: what cases of the same sizes share, found before.
+    """
     found = _unchanged(timed.reference)
     if not found:
         return [], []
     last = judged_cases(problem, numbers=timed.spec.numbers)[-1]
-    other = prepare(problem, last, first=False).reference
+    other = prepare(problem, last, first=False, known=known).reference
     model, state, arguments = timed.reference.draw(1)
     unread: list[str] = []
     fixed: list[str] = []

@@ -125,7 +125,7 @@ def native() -> Inside:
         readable=("/include", THERE, *found),
         hidden=_hidden(found),
         environment=KEPT_HEAP,
-        stamp=content_hash(_triton_version(), *sources_in(HEADERS, "*.*")),
+        stamp=content_hash(jail_path().name, _triton_version(), *sources_in(HEADERS, "*.*")),
     )
 
 

@@ -1,0 +1,67 @@
+"""What a case's module gives for its own draws: each is run once, as several questions need it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from kernelwright.envs.referee.tolerance import Array
+from kernelwright.envs.reference.module import (
+    Drawn,
+    Reference,
+    array_of,
+    flatten,
+    forward,
+    forward_float64,
+)
+from kernelwright.envs.reference.plain_loops import numbers_of
+
+FIRST_SEED = 1
+"""The first draw of a case that is looked at."""
+
+FEW_NUMBERS = 1 << 16
+"""Draws of so many numbers are kept; of larger ones the first alone."""
+
+
+class Run:
+    """A module on one draw."""
+
+    def __init__(self, drawn: Drawn) -> None:
+        import torch
+
+        self.drawn = drawn
+        self.random_state = torch.get_rng_state()
+        """Of PyTorch's generator, right after the draw."""
+
+    @cached_property
+    def own(self) -> list[Any]:
+        """The outputs in the module's own precision."""
+        return flatten(forward(*self.drawn))
+
+    @cached_property
+    def exact(self) -> list[Array]:
+        """The outputs in float64."""
+        return [array_of(one) for one in flatten(forward_float64(*self.drawn))]
+
+    def restore_generator(self) -> None:
+        """PyTorch's generator is where it was right after the draw."""
+        import torch
+
+        torch.set_rng_state(self.random_state)
+
+
+class Runs:
+    """Of one case."""
+
+    def __init__(self, reference: Reference) -> None:
+        self.reference = reference
+        self._kept: dict[int, Run] = {}
+
+    def of(self, seed: int) -> Run:
+        """The module on the draw of this seed."""
+        if seed in self._kept:
+            return self._kept[seed]
+        found = Run(self.reference.draw(seed))
+        if seed == FIRST_SEED or numbers_of(*found.drawn[1:]) <= FEW_NUMBERS:
+            self._kept[seed] = found
+        return found
