@@ -81,7 +81,9 @@ def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
         if first:
             refuse_hidden_state(_with(reference, AS_MADE))
         others = not has_timed_numbers(problem, case)
-        reference = replace(reference, redrawn=find_redraws(reference, numbers=others))
+        turn = (*problem.cases, case).index(case)
+        redrawn = find_redraws(reference, numbers=others, turn=turn)
+        reference = replace(reference, redrawn=redrawn)
     reference = _with_large_integers(reference)
     for changed in _changed(reference, *strengthenings(problem)):
         if not _leaves_ties(changed, spec) and _is_bearable(changed):
