@@ -26,10 +26,12 @@ from kernelwright.envs.reference.distributions import (
     FEW,
     GIVEN,
     TWICE,
+    Distribution,
     from_the_hardest,
     has_timed_numbers,
     is_float,
 )
+from kernelwright.envs.reference.divided_integers import divided
 from kernelwright.envs.reference.hidden_state import refuse_hidden_state
 from kernelwright.envs.reference.large_integers import large_bits
 from kernelwright.envs.reference.module import (
@@ -84,7 +86,7 @@ def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
         turn = (*problem.cases, case).index(case)
         redrawn = find_redraws(reference, numbers=others, turn=turn)
         reference = replace(reference, redrawn=redrawn)
-    reference = _with_large_integers(reference)
+    reference = _with_other_integers(reference)
     for changed in _changed(reference, *strengthenings(problem)):
         if not _leaves_ties(changed, spec) and _is_bearable(changed):
             try:
@@ -127,10 +129,19 @@ def _loaded(problem: Problem, case: Case) -> tuple[Reference, CaseSpec]:
     return reference, _with(reference, AS_MADE).spec()
 
 
-def _with_large_integers(reference: Reference) -> Reference:
-    """With integers that are added up or multiplied as large as it bears, where values change."""
-    bits = large_bits(_with(reference, AS_MADE).draw(1))
-    return replace(reference, changed=bits.changed) if bits else reference
+def _with_other_integers(reference: Reference) -> Reference:
+    """With integers that are added up or multiplied as large as it bears, and such as are divided
+    below zero and around multiples, where values change."""
+    as_made = _with(reference, AS_MADE)
+    large, below = large_bits(as_made.draw(1)), divided(as_made)
+    ways = [one.changed for one in (large, below) if one is not None]
+
+    def changed(arguments: list[Any], distribution: Distribution) -> list[Any]:
+        for way in ways:
+            arguments = way(arguments, distribution)
+        return arguments
+
+    return replace(reference, changed=changed) if ways else reference
 
 
 def _with(reference: Reference, distribution: str) -> Reference:
