@@ -19,6 +19,7 @@ from kernelwright.envs.referee.bulk import Level
 from kernelwright.envs.referee.layout import NUMPY_TYPES
 from kernelwright.envs.referee.tolerance import BASE
 from kernelwright.envs.reference.bearable_redraws import find_redraws
+from kernelwright.envs.reference.decided_integers import are_decided
 from kernelwright.envs.reference.derive_tolerance import NoiseError, case_tolerances, output_spreads
 from kernelwright.envs.reference.distributions import (
     AS_MADE,
@@ -158,15 +159,20 @@ def _ready(problem: Problem, reference: Reference, spec: CaseSpec) -> Ready:
 
 
 def _leaves_ties(changed: Reference, spec: CaseSpec) -> bool:
-    """Whether equal values may decide an index: which of them is first is up to who sorts.
+    """Whether equal or rounded values may decide an integer of the outputs.
 
     Special values are equal, and large ones become so (a sigmoid of 20 is 1). Integers that are
     given do not change so, but for their size.
     """
     given = any(one.dtype in BASE for one in spec.inputs)
-    indices = given and any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
+    integers = given and any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
     distribution = DISTRIBUTIONS[changed.case.distribution]
-    return indices and bool(distribution.special or distribution.factor > TWICE)
+    if not integers or not (distribution.special or distribution.factor > TWICE):
+        return False
+    try:
+        return are_decided(changed.draw(1))
+    except Exception:  # noqa: BLE001  anything: the problem's own code ran, on values it may not bear
+        return True
 
 
 def _is_bearable(changed: Reference) -> bool:
