@@ -18,6 +18,7 @@ from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.referee.bulk import Level
 from kernelwright.envs.referee.layout import NUMPY_TYPES
 from kernelwright.envs.referee.tolerance import BASE
+from kernelwright.envs.reference.around_limits import around_limits
 from kernelwright.envs.reference.bearable_redraws import find_redraws
 from kernelwright.envs.reference.decided_integers import are_decided
 from kernelwright.envs.reference.derive_tolerance import NoiseError, case_tolerances, output_spreads
@@ -26,6 +27,7 @@ from kernelwright.envs.reference.distributions import (
     DISTRIBUTIONS,
     FEW,
     GIVEN,
+    LIMIT_KINDS,
     TWICE,
     Distribution,
     from_the_hardest,
@@ -87,7 +89,10 @@ def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
         turn = (*problem.cases, case).index(case)
         redrawn = find_redraws(reference, numbers=others, turn=turn)
         reference = replace(reference, redrawn=redrawn)
-    reference = _with_other_integers(reference)
+    if case.distribution in LIMIT_KINDS:
+        reference = replace(reference, changed=around_limits(problem).changed)
+    else:
+        reference = _with_other_integers(reference)
     for changed in _changed(reference, *strengthenings(problem)):
         if not _leaves_ties(changed, spec) and _is_bearable(changed):
             try:
@@ -167,7 +172,8 @@ def _leaves_ties(changed: Reference, spec: CaseSpec) -> bool:
     given = any(one.dtype in BASE for one in spec.inputs)
     integers = given and any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
     distribution = DISTRIBUTIONS[changed.case.distribution]
-    if not integers or not (distribution.special or distribution.factor > TWICE):
+    larger = distribution.factor > TWICE or distribution.kind in LIMIT_KINDS
+    if not integers or not (distribution.special or larger):
         return False
     try:
         return are_decided(changed.draw(1))
