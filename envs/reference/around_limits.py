@@ -4,8 +4,6 @@
 unless the maximum is subtracted. `around_literals`: a few values beyond numbers that the module
 compares with. How large they have to be, and in which arguments, is tried on the module; where none
 lead there, as behind a tanh, or where it does not bear them, there is no such kind.
-
-Functions import torch themselves, so that importing this module costs nothing.
 """
 
 from __future__ import annotations
@@ -25,10 +23,10 @@ from kernelwright.envs.reference.distributions import (
     SPECIAL,
     Distribution,
     from_the_hardest,
-    in_order_of,
     is_float,
     is_mask,
 )
+from kernelwright.envs.reference.limit_plans import NONE, Plan, with_plan
 from kernelwright.envs.reference.limits import JUMPS, Limit, Seen, limits_of
 from kernelwright.envs.reference.module import Reference, load_reference
 from kernelwright.envs.types import Problem
@@ -39,31 +37,6 @@ TIMES = (1.25, 8.0, 64.0)
 """So many times a limit values may have to be, to lead beyond it."""
 MOST_ARGUMENTS = 4
 """So many arguments are tried one by one, before all together."""
-ROWS_SHARE = 16
-"""One row in so many is near overflow."""
-PLACES_SHARE, FEWEST_PLACES = 1e-4, 32
-"""So few values lie around literals."""
-INTEGERS_SHARE = 8
-"""One integer in so many is a sentinel, or beside a limit."""
-BESIDE = 2.0**-6
-"""Relative to a literal, what lies right beside it in every type of floats."""
-DOWN_TO = 6
-"""Larger values are up to this power of two smaller than the largest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What leads to the limits of one kind: which arguments of floats become how large, which
-    numbers lie among them, and which integers become which."""
-
-    floats: tuple[int, ...] = ()
-    size: float = 0.0
-    signed: bool = True
-    literals: tuple[float, ...] = ()
-    integers: tuple[tuple[int, tuple[int, ...]], ...] = ()
-
-
-NONE = Plan()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +58,6 @@ class AroundLimits:
         if distribution.kind == AROUND_LITERALS:
             return with_plan(arguments, self.around_literals, rows=False)
         return list(arguments)
-
-
-def with_plan(arguments: Sequence[Any], plan: Plan, *, rows: bool) -> list[Any]:
-    found = list(arguments)
-    for number in plan.floats:
-        given = found[number]
-        changed = _large_rows(given, plan) if rows else _around(given, plan)
-        found[number] = in_order_of(given, changed)
-    for number, values in plan.integers:
-        found[number] = _with_integers(found[number], values)
-    return found
 
 
 @lru_cache(maxsize=8)
@@ -188,7 +150,11 @@ class _Search:
 
     def first_borne(self, plan: Plan) -> Plan:
         """The plan, if the module bears it."""
-        return plan if plan.floats and self._seen(plan, rows=False) is not None else NONE
+        return (
+            plan
+            if plan.floats and _seen_under(self.bearing, plan, rows=False) is not None
+            else NONE
+        )
 
     def _plans(
         self, lacking: set[tuple[Limit, int]], literals: tuple[float, ...]
@@ -202,18 +168,20 @@ class _Search:
                     yield Plan(numbers, largest * times, signed, literals)
 
     def _reached(self, plan: Plan, lacking: set[tuple[Limit, int]], rows: bool) -> int:
-        seen = self._seen(plan, rows=rows)
+        seen = _seen_under(self.bearing, plan, rows=rows)
         return len(lacking - seen.lacking(0.0)) if seen else 0
 
-    def _seen(self, plan: Plan, *, rows: bool) -> Seen | None:
-        """What the module meets under this plan; None where it does not bear it."""
-        changed = replace(
-            self.bearing.reference,
-            changed=lambda given, _: with_plan(given, plan, rows=rows),
-        )
-        if not self.bearing.bears_as(changed, SEEDS[:1], places=True):
-            return None
-        return limits_of(changed.draw(SEEDS[0]))
+
+def _seen_under(bearing: Bearing, plan: Plan, *, rows: bool) -> Seen | None:
+    """What the module meets under this plan; None where it does not bear it."""
+
+    def changed(given: list[Any], _: Distribution) -> list[Any]:
+        return with_plan(given, plan, rows=rows)
+
+    reference = replace(bearing.reference, changed=changed)
+    if not bearing.bears_as(reference, SEEDS[:1], places=True):
+        return None
+    return limits_of(reference.draw(SEEDS[0]))
 
 
 def _with_sentinels(
@@ -233,71 +201,9 @@ def _with_sentinels(
         beside = {int(limit.value) + side for limit, side in lacking}
         for values in (sorted(at), sorted(beside)):
             more = replace(plan, integers=(*plan.integers, (number, tuple(values))))
-            changed = replace(
-                bearing.reference,
-                changed=lambda given, _, more=more: with_plan(given, more, rows=False),
-            )
-            if not values or not bearing.bears_as(changed, SEEDS[:1], places=True):
-                continue
-            left = lacking & limits_of(changed.draw(SEEDS[0])).lacking(0.0)
+            seen = _seen_under(bearing, more, rows=False) if values else None
+            left = lacking & seen.lacking(0.0) if seen else lacking
             if left < lacking:
                 plan, lacking = more, left
                 break
     return plan
-
-
-def _large_rows(value: Any, plan: Plan) -> Any:
-    """Some rows are moved up by the size, some down where they may be, of some a half is, and of
-    some one value, which no sample has."""
-    import torch
-
-    found = value.clone(memory_format=torch.contiguous_format)
-    if not found.numel():
-        return found
-    rows = found.view(-1, value.shape[-1]) if value.dim() else found.view(1, 1)
-    down = -plan.size if plan.signed else plan.size
-    ways = ((plan.size, 1.0), (plan.size, 0.0), (plan.size, 0.5), (down, 1.0))
-    count = min(len(rows), max(len(ways), len(rows) // ROWS_SHARE))
-    first = int(torch.randint(len(ways), ()))
-    for number, index in enumerate(torch.randperm(len(rows))[:count].tolist(), first):
-        size, share = ways[number % len(ways)]
-        row = rows[index]
-        chosen = torch.randperm(len(row))[: max(1, int(len(row) * share))]
-        row[chosen] += size
-    return found
-
-
-def _around(value: Any, plan: Plan) -> Any:
-    """A few values are at the literals, right beside them, or larger ones of any size up to the
-    plan's, at places that nothing connects."""
-    import torch
-
-    found = value.clone(memory_format=torch.contiguous_format)
-    flat = found.view(-1)
-    count = min(-(-len(flat) // 4), max(FEWEST_PLACES, int(len(flat) * PLACES_SHARE)))
-    powers = torch.rand(count, dtype=torch.float64) * DOWN_TO
-    among = plan.size * 2.0**-powers
-    if plan.signed:
-        among = among * (torch.randint(2, (count,)) * 2 - 1)
-    if plan.literals:
-        at = torch.tensor(plan.literals, dtype=torch.float64)
-        at = at[torch.randint(len(at), (count,))]
-        exact = at.to(value.dtype).double() == at
-        off = torch.randint(-1, 2, (count,))
-        off = torch.where((off == 0) & ~exact, 1, off)
-        share = 0.5 if plan.size else 1.0
-        chosen = torch.rand(count) < share
-        among = torch.where(chosen & (plan.signed | (at >= 0)), at * (1 + off * BESIDE), among)
-    flat[torch.randperm(len(flat))[:count]] = among.to(value.dtype)
-    return found
-
-
-def _with_integers(value: Any, values: Sequence[int]) -> Any:
-    """One in some is one of these."""
-    import torch
-
-    flat = value.clone(memory_format=torch.contiguous_format).view(-1)
-    count = max(1, len(flat) // INTEGERS_SHARE)
-    among = torch.tensor(values, dtype=value.dtype)
-    flat[torch.randperm(len(flat))[:count]] = among[torch.randint(len(among), (count,))]
-    return flat.view(value.shape)
