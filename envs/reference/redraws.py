@@ -21,8 +21,8 @@ SHARES = (0.1, 0.9)
 """Between these lies the share of a row of a mask that is set."""
 SHORT_SHARE = 0.1
 """So many steps of offsets are as short as they may be, and as many are one."""
-KEPT_SHARE = 0.75
-"""So many lengths are as given, in two draws of three."""
+MOSTLY_KEPT, KEPT_SHARE = 0.75, 0.9
+"""In so many draws so many lengths are as given."""
 LARGEST_TABLE = 1 << 24
 """Values up to which a table of other names for them is made."""
 
@@ -191,11 +191,22 @@ def _smaller(value: Any, least: int = 1) -> Any:
     found = torch.randint(least, most + 1, value.shape)
     drawn_ends = ends[torch.randint(len(ends), value.shape)]
     found = torch.where(torch.rand(value.shape) < 0.5, drawn_ends, found)
-    if bool(torch.rand(()) < 2 / 3):
-        kept = torch.rand(value.shape) < KEPT_SHARE
-        kept.view(-1)[int(torch.randint(kept.numel(), ()))] = False
-        found = torch.where(kept, torch.full_like(found, most), found)
+    if bool(torch.rand(()) < MOSTLY_KEPT):
+        found = torch.where(_but_a_few(value), torch.full_like(found, most), found)
     return (found * sign).to(value.dtype)
+
+
+def _but_a_few(value: Any) -> Any:
+    """Flags that are set but for a few, one at least; half the time at both ends."""
+    import torch
+
+    kept = torch.rand(value.shape) < KEPT_SHARE
+    flat, count = kept.view(-1), value.numel()
+    inner = int(count > 2)
+    if bool(torch.rand(()) < 0.5):
+        flat[0] = flat[-1] = True
+    flat[inner + int(torch.randint(count - 2 * inner, ()))] = False
+    return kept
 
 
 def _smaller_but_one(value: Any) -> Any:
