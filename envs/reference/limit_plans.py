@@ -61,9 +61,10 @@ def _large_rows(value: Any, plan: Plan) -> Any:
     down = -plan.size if plan.signed else plan.size
     ways = ((plan.size, 1.0), (plan.size, 0.0), (plan.size, 0.5), (down, 1.0))
     count = min(len(rows), max(len(ways), len(rows) // ROWS_SHARE))
-    first = int(torch.randint(len(ways), ()))
+    shown = ways if len(rows) > 1 else ways[:-1]  # a single row that is small shows nothing
+    first = int(torch.randint(len(shown), ()))
     for number, index in enumerate(torch.randperm(len(rows))[:count].tolist(), first):
-        size, share = ways[number % len(ways)]
+        size, share = shown[number % len(shown)]
         row = rows[index]
         chosen = torch.randperm(len(row))[: max(1, int(len(row) * share))]
         row[chosen] += size
