@@ -8,14 +8,15 @@ own = load_inline(
     functions=["counts"],
     cpp_sources="""
 #include <torch/extension.h>
-std::vector<torch::Tensor> counts(torch::Tensor x, torch::Tensor ids) {
-  auto bins = torch::zeros({8}, x.options()), found = torch::zeros({16}, ids.options());
+torch::Tensor counts(torch::Tensor x, torch::Tensor ids) {
+  auto out = torch::zeros({8}, ids.options());
+  int64_t* found = out.data_ptr<int64_t>();
   for (int64_t i = 0; i < x.numel(); ++i) {
     const float one = x.data_ptr<float>()[i];
-    ++found.data_ptr<int64_t>()[ids.data_ptr<int64_t>()[i]];
-    if (one >= -3 && one <= 3) ++bins.data_ptr<float>()[std::min(7, int((one + 3) * 8 / 6))];
+    ++found[ids.data_ptr<int64_t>()[i]];
+    if (one >= -3 && one <= 3) ++found[std::min(7, int((one + 3) * 8 / 6))];
   }
-  return {bins, found};
+  return out;
 }
 """,
 )

@@ -7,7 +7,7 @@ N = 160
 
 class Model(nn.Module):
     def forward(self, a):
-        return a % 7, (a * 3).sum(1)
+        return a % 7
 
 
 def get_inputs():

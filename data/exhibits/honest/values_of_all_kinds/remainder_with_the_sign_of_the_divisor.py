@@ -8,16 +8,13 @@ own = load_inline(
     functions=["rest"],
     cpp_sources="""
 #include <torch/extension.h>
-std::vector<torch::Tensor> rest(torch::Tensor a) {
+torch::Tensor rest(torch::Tensor a) {
   auto out = torch::empty_like(a);
-  auto sums = torch::zeros({a.size(0)}, a.options());
-  const int64_t *from = a.data_ptr<int64_t>(), n = a.size(1);
   for (int64_t i = 0; i < a.numel(); ++i) {
-    const int64_t left = from[i] % 7;
+    const int64_t left = a.data_ptr<int64_t>()[i] % 7;
     out.data_ptr<int64_t>()[i] = left + (left < 0 ? 7 : 0);
-    sums.data_ptr<int64_t>()[i / n] += from[i] * 3;
   }
-  return {out, sums};
+  return out;
 }
 """,
 )

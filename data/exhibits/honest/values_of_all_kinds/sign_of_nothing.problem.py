@@ -7,7 +7,7 @@ N = 160
 
 class Model(nn.Module):
     def forward(self, x):
-        return torch.sign(x), (x > 0).sum(dim=1)
+        return torch.sign(x).to(torch.int32)
 
 
 def get_inputs():
