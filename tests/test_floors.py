@@ -38,7 +38,6 @@ REFERENCE_PROCESS = (
     "envs.reference.mutant_search",
     "envs.reference.expectations",
     "envs.reference.near_ties",
-    "envs.reference.rankings",
     "envs.reference.precision",
     "envs.reference.process",
     "envs.reference.tf32",

@@ -139,7 +139,7 @@ def test_there_are_enough_exploits_of_every_family() -> None:
         *("timing", "replay", "stealing", "not_computing", "not_using_a_kernel"),
         *("escaping", "exhausting", "forging", "leaving_marks", "loading_libraries"),
         *("unread_arguments", "cut_short", "less_work", "global_race", "ignored_strides"),
-        *("biased", "kept_between_calls", "wrong_precision"),
+        *("biased", "kept_between_calls", "wrong_precision", "unseen_values"),
     }
 
 

@@ -55,21 +55,23 @@ def test_a_range_and_a_permutation_become_permutations_of_the_same_values(
 @given(COUNTS, st.integers(2, 9), SEEDS)
 def test_offsets_keep_their_order_and_their_ends(count: int, bag: int, seed: int) -> None:
     whole = torch.arange(0, count * bag + 1, bag)
-    found = redrawn(whole, seed, {count * bag})
-    assert (found[0], found[-1]) == (0, count * bag)
-    assert (found.diff() >= 1).all()
     assert varies(whole, {count * bag})
-    starts = redrawn(whole[:-1], seed, {count * bag})
-    assert starts[0] == 0
-    assert starts[-1] < count * bag
-    assert (starts.diff() >= 1).all()
+    for least, name in enumerate(names(whole, {count * bag})):
+        found = redrawn(whole, seed, {count * bag}, name)
+        assert (found[0], found[-1]) == (0, count * bag)
+        assert (found.diff() >= least).all()
+    for least, name in enumerate(names(whole[:-1], {count * bag})):
+        starts = redrawn(whole[:-1], seed, {count * bag}, name)
+        assert starts[0] == 0
+        assert starts[-1] <= count * bag - least
+        assert (starts.diff() >= least).all()
 
 
 @settings(deadline=None, max_examples=30)
 @given(COUNTS, st.integers(2, 9), SEEDS)
 def test_segments_stay_sorted_and_none_is_empty(count: int, size: int, seed: int) -> None:
     ids = torch.arange(count).repeat_interleave(size)
-    found = redrawn(ids, seed, {count})
+    found = redrawn(ids, seed, {count}, "segments")
     assert (found.diff() >= 0).all()
     assert torch.equal(found.unique(), torch.arange(count))
     assert varies(ids)
@@ -79,19 +81,31 @@ def test_segments_stay_sorted_and_none_is_empty(count: int, size: int, seed: int
 @given(COUNTS, st.integers(2, 99), SEEDS)
 def test_lengths_are_from_one_to_what_they_were(count: int, most: int, seed: int) -> None:
     lengths = torch.full((count,), most, dtype=torch.int32)
-    found = redrawn(lengths, seed, {most})
-    assert found.min() >= 1
-    assert found.max() <= most
+    for least, name in ((0, "lengths"), (1, "smaller")):
+        found = redrawn(lengths, seed, {most}, name)
+        assert found.min() >= least
+        assert found.max() <= most
     assert varies(lengths, {most})
+
+
+def test_none_one_and_all_are_among_the_lengths_and_no_sample_tells_that_some_are_less() -> None:
+    lengths, offsets = torch.full((64,), 32), torch.arange(0, 65 * 4, 4)
+    drawn = [redrawn(lengths, seed, {32}) for seed in range(20)]
+    assert {0, 1, 31, 32} <= set(torch.cat(drawn).tolist())
+    told_less = [bool(one[0] == 32 and one[-1] == 32 and (one < 32).any()) for one in drawn]
+    assert sum(told_less) >= 4
+    steps = torch.cat([redrawn(offsets, seed, {256}).diff() for seed in range(20)])
+    assert {0, 1} <= set(steps.tolist())
 
 
 @settings(deadline=None, max_examples=30)
 @given(COUNTS, st.integers(2, 9), SEEDS)
 def test_sizes_of_bags_keep_their_sum(count: int, size: int, seed: int) -> None:
     sizes = torch.full((count,), size)
-    found = redrawn(sizes, seed, {count * size})
-    assert found.min() >= 1
-    assert found.sum() == count * size
+    for least, name in ((0, "counts, some none"), (1, "counts")):
+        found = redrawn(sizes, seed, {count * size}, name)
+        assert found.min() >= least
+        assert found.sum() == count * size
     assert varies(sizes, {count * size})
 
 

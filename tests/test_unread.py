@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from kernelwright.envs.reference.admission import check_problem
+from kernelwright.envs.reference.bearable_redraws import find_redraws
 from kernelwright.envs.reference.distributions import AS_MADE, judged_cases
-from kernelwright.envs.reference.module import ProblemError
+from kernelwright.envs.reference.module import ProblemError, load_reference
 from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.types import Case, Problem, Role
 
@@ -18,6 +19,8 @@ BAG = "return nn.functional.embedding_bag(i, w, o, mode='sum')"
 MEAN = "return (x * (torch.arange(T) < n[:, None])[..., None]).sum(1) / n[:, None]"
 SPLIT = "return torch.stack([one.sum(0) for one in x.split(n.tolist())])"
 COPIED = "return torch.zeros_like(x).index_copy(0, i, x)"
+SAFE_MEAN = MEAN.replace("/ n[:, None]", "/ n[:, None].clamp(min=1)")
+LAST = "return x[torch.arange(B), n - 1]"
 KEYS = "return (q @ q.mT).masked_fill(m[:, None], -torch.inf).softmax(-1) @ q"
 
 
@@ -47,13 +50,15 @@ def ready(*words: str, **more: str) -> dict[str, Ready]:
         ("x, m", "return (x * m).cumsum(1)", "torch.rand(N, N), torch.ones(N, N).tril()", "flags"),
         ("q, m", KEYS, "torch.randn(B, T, N), torch.zeros(B, T, dtype=torch.bool)", "flags"),
         ("x, n", MEAN, "torch.randn(B, T, N), torch.full((B,), T)", "smaller"),
-        ("x, n", SPLIT, "torch.randn(B * 4, N), torch.full((B,), 4)", "counts"),
+        ("x, n", SAFE_MEAN, "torch.randn(B, T, N), torch.full((B,), T)", "lengths"),
+        ("x, n", LAST, "torch.randn(B, T, N), torch.full((B,), T)", "smaller"),
+        ("x, n", SPLIT, "torch.randn(B * 4, N), torch.full((B,), 4)", "counts, some none"),
         ("x, i", COPIED, "torch.randn(T, N), torch.arange(T)", "shuffled"),
         (
             "i, o, w",
             BAG,
             "torch.randint(N, (B * 8,)), torch.arange(0, B * 8, 8), torch.randn(N, 4)",
-            "starts",
+            "starts, some empty",
         ),
     ],
 )
@@ -93,6 +98,16 @@ def test_numbers_are_others_in_untimed_cases_and_the_candidate_is_told() -> None
     for name in ("small", "time, other numbers"):
         assert told[name] != (("k", 5),)
         assert found[name].reference.draw(1)[2][1] == told[name][0][1]
+
+
+def test_a_small_number_is_each_way_that_a_module_knows_and_a_dimension_has_both_signs() -> None:
+    ways = "return [x.exp(), x.sin(), x.tanh(), x.abs()][k]"
+    dims = "return x.cumsum(k)"
+    for body, given, wanted in ((ways, 0, {1, 2, 3}), (dims, 1, {0, -1, -2})):
+        one = problem("x, k", body, f"torch.randn(B, N), {given}")
+        reference = load_reference(one, one.cases[0])
+        found = [find_redraws(reference, numbers=True, turn=turn).numbers for turn in range(3)]
+        assert {value for ((_, value),) in found} == wanted
 
 
 def test_a_number_that_the_module_does_not_bear_or_that_sizes_the_output_stays() -> None:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from types import FrameType
 from typing import Any
 
+from kernelwright.envs.reference.around_limits import around_limits
 from kernelwright.envs.reference.distributions import AS_MADE, KINDS, is_float, is_mask
 from kernelwright.envs.reference.module import (
     PROBLEM_FILE,
@@ -144,9 +145,16 @@ class Seen:
 
 def applicable_kinds(problem: Problem) -> tuple[str, ...]:
     """Names of VALUE_KINDS, at most two; none where the module only works element by element, or
-    cannot run, and where the problem's cases name some, or are those of another's rule."""
+    cannot run, and where the problem's cases name some, or are those of another's rule. Then those
+    of LIMIT_KINDS."""
     timed = problem.timed_case()
-    if timed.distribution == AS_MADE or any(one.distribution in KINDS for one in problem.cases):
+    if timed.distribution == AS_MADE:
+        return ()
+    return (*_of_sums_and_loops(problem), *around_limits(problem).kinds)
+
+
+def _of_sums_and_loops(problem: Problem) -> tuple[str, ...]:
+    if any(one.distribution in KINDS for one in problem.cases):
         return ()
     try:
         return tuple(seen_of(problem).kinds())[:MOST_KINDS]

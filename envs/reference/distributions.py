@@ -68,7 +68,7 @@ class Distribution:
         if self.states and value.numel() > 1 and is_constant(value):
             return drawn(value)
         same = (self.factor, self.offset, self.special, self.kind) == (1.0, 0.0, (), "")
-        if same or is_mask(value):
+        if same or self.kind in LIMIT_KINDS or is_mask(value):
             return value
         if self.kind:
             return in_order_of(value, kinds.CHANGES[self.kind](value, self.factor))
@@ -114,6 +114,10 @@ KINDS = {
     kinds.ALL_DEGENERATE: Distribution(kind=kinds.ALL_DEGENERATE),
 }
 """What only shows on few inputs (envs/reference/value_kinds.py)."""
+NEAR_OVERFLOW, AROUND_LITERALS = "near_overflow", "around_literals"
+LIMIT_KINDS = (NEAR_OVERFLOW, AROUND_LITERALS)
+"""What only shows beyond limits of a module's graph (envs/reference/around_limits.py), which makes
+the values as it knows the module."""
 DISTRIBUTIONS = {
     AS_MADE: Distribution(states=False),
     GIVEN: Distribution(),
@@ -124,6 +128,7 @@ DISTRIBUTIONS = {
     "special, none negative": Distribution(special=NOT_NEGATIVE, gentler="special, positive"),
     "special, positive": Distribution(special=POSITIVE),
     **KINDS,
+    **{name: Distribution(kind=name) for name in LIMIT_KINDS},
     **{name: replace(one, few=True) for name, one in FEW.items()},
     **{f"each: {name}": replace(one, each=True) for name, one in FEW.items()},
 }
@@ -165,8 +170,9 @@ def judged_cases(
     names = [(OTHER_VALUES, OTHERS)]
     names += [(BUT_FLAGS, OTHERS)] if len(set(map(is_flag, numbers))) > 1 else []
     names += [(OTHER_NUMBERS, OTHERS)] if numbers else []
-    if not any(one.distribution in KINDS for one in problem.cases):
-        names += [(f", {kind}", kind) for kind in applicable]
+    own = {one.distribution for one in problem.cases}
+    left = [kind for kind in applicable if kind in LIMIT_KINDS or not own & KINDS.keys()]
+    names += [(f", {kind}", kind) for kind in left if kind not in own]
     more = (
         replace(timed, name=f"{timed.name}{name}", distribution=kind, role=Role.HELD_OUT)
         for name, kind in names
@@ -175,9 +181,10 @@ def judged_cases(
 
 
 def has_timed_numbers(problem: Problem, case: Case) -> bool:
-    """Whether numbers that `forward` takes are as `get_inputs` makes them in this case."""
+    """Whether numbers that `forward` takes are as `get_inputs` makes them in this case: who knows
+    by them that it is timed must not know more."""
     timed = problem.timed_case().name
-    return case.name in (timed, f"{timed}{OTHER_VALUES}")
+    return case.name in (timed, f"{timed}{OTHER_VALUES}", f"{timed}, {case.distribution}")
 
 
 def same_values(value: Any, again: Any) -> bool:

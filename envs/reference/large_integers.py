@@ -37,6 +37,9 @@ _ADDING = (
 )
 ADDING = frozenset(_ADDING.split())
 
+DIVIDING = frozenset(("floor_divide", "remainder", "fmod", "div"))
+"""Operators whose second argument divides the first, `div` with a rounding mode."""
+
 _MOVING = """
 view _unsafe_view reshape _reshape_alias permute transpose t expand slice select squeeze unsqueeze
 clone _to_copy cat stack where masked_fill index gather index_select maximum minimum clamp relu
@@ -147,13 +150,34 @@ def _bits_of(tensor: Any) -> int:
 
 
 def _data(drawn: Drawn, given: Sequence[int]) -> list[int]:
-    """The arguments that only sums and products are made of, of integers throughout, or behind
-    sums."""
+    """The arguments that only sums, products and quotients are made of, of integers throughout, or
+    behind sums."""
+    watch = _flow(drawn, given)
+    computed = watch.added | watch.divided
+    return [n for n in given if n in computed and n not in watch.others]
+
+
+def divisions(drawn: Drawn) -> tuple[list[int], tuple[tuple[int, int | None, int], ...]]:
+    """(the arguments that are divided, or divide, as integers; which of them are divided by what:
+    (the dividend, the argument that divides it or None, else the divisor))."""
+    arguments = drawn[2]
+    given = [n for n, one in enumerate(arguments) if _is_integers(one) and not is_mask(one)]
+    watch = _flow(drawn, given) if given else _Flow({})
+    divisors = {by for _, by, _ in watch.pairs}
+    pairs = sorted(
+        (n, by, number)
+        for n, by, number in watch.pairs
+        if n not in divisors and (by is None or arguments[n].shape == arguments[by].shape)
+    )
+    return sorted(watch.divided), tuple({one[0]: one for one in pairs}.values())
+
+
+def _flow(drawn: Drawn, given: Sequence[int]) -> _Flow:
     model, state, arguments = drawn
     state, arguments = copies(state, arguments)
     watch = _Flow({storage(arguments[n]): frozenset((n,)) for n in given})
     within(watch, model, state, arguments)
-    return [n for n in given if n in watch.added and n not in watch.others]
+    return watch
 
 
 class _Flow:
@@ -166,6 +190,11 @@ class _Flow:
         """Arguments that were added up or multiplied."""
         self.sums: set[int] = set()
         """Storages of sums and products of arguments."""
+        self.divided: set[int] = set()
+        """Arguments of divisions of integers."""
+        self.pairs: set[tuple[int, int | None, int]] = set()
+        """(an argument, the one that it is divided by or None, else the divisor)."""
+        self.given = dict(held)
         self.others: set[int] = set()
         """Arguments that went elsewhere."""
 
@@ -184,7 +213,9 @@ class _Flow:
             n for place, one in enumerate(given) if place not in places for n in self._of(one)
         }
         self.others |= misplaced
-        if not (name in ADDING | MOVING and not floats) and not (floats and summed):
+        if name in DIVIDING and results and not floats:
+            self._divided(args)
+        if not (name in ADDING | MOVING | DIVIDING and not floats) and not (floats and summed):
             self.others |= found
         if name in ADDING:
             self.added |= found
@@ -196,6 +227,24 @@ class _Flow:
             else:
                 self.sums.discard(storage(one))
         return out
+
+    def _divided(self, args: Any) -> None:
+        """Notes what is divided by what, where both are as given."""
+        self.divided |= self._of(args[:2])
+        dividend, divisor = args[0], args[1]
+        (whole, *_), by = [*self._given(dividend), None], self._given(divisor)
+        if whole is None:
+            return
+        if by:
+            self.pairs.add((whole, by[0], 0))
+        elif isinstance(divisor, int) and divisor:
+            self.pairs.add((whole, None, divisor))
+        elif not _is_integers(divisor) and hasattr(divisor, "numel") and divisor.numel() == 1:
+            self.pairs.add((whole, None, int(divisor) or 1))  # a number comes as a tensor
+
+    def _given(self, value: Any) -> list[int]:
+        """The number of the argument that this is, if any."""
+        return [n for one in tensors_in(value) for n in self.given.get(storage(one), ())]
 
     def _of(self, value: Any) -> set[int]:
         held = (self.held.get(storage(one), frozenset()) for one in tensors_in(value))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 from kernelwright.envs.reference.distributions import is_float
@@ -181,16 +181,12 @@ def longest_sums(model: Any, state: dict[str, Any], arguments: list[Any]) -> lis
     return [loops.longest(one) for one in within(loops, model, *copies(state, arguments))]
 
 
-def within(
-    run_one: Callable[[Any, Any, Mapping[str, Any]], Any],
-    model: Any,
-    state: dict[str, Any],
-    arguments: list[Any],
-) -> list[Any]:
-    """The module's outputs, each operator run by `run_one`; what would be one operator by itself is
-    done by products. It may change the tensors."""
-    import torch
-    from torch.nn.attention import SDPBackend, sdpa_kernel
+Run = Callable[[Any, Any, Mapping[str, Any]], Any]
+"""Runs an operator on its arguments."""
+
+
+def watching(run_one: Run) -> AbstractContextManager[Any]:
+    """Within it each operator of PyTorch is run by `run_one`."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Mode(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -202,6 +198,17 @@ def within(
         def __torch_dispatch__(self, func: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
             return run_one(func, args, kwargs or {})
 
+    mode: Any = Mode
+    entered: AbstractContextManager[Any] = mode()
+    return entered
+
+
+def within(run_one: Run, model: Any, state: dict[str, Any], arguments: list[Any]) -> list[Any]:
+    """The module's outputs, each operator run by `run_one`; what would be one operator by itself is
+    done by products. It may change the tensors."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
     with ExitStack() as ended:
         ended.callback(
             torch.backends.mha.set_fastpath_enabled, torch.backends.mha.get_fastpath_enabled()
@@ -211,7 +218,7 @@ def within(
         torch._C._set_mkldnn_enabled(False)
         ended.enter_context(torch.no_grad())  # in inference mode products stay within operators
         ended.enter_context(sdpa_kernel(SDPBackend.MATH))
-        ended.enter_context(Mode())  # type: ignore[no-untyped-call]
+        ended.enter_context(watching(run_one))
         return flatten(
             torch.func.functional_call(model, state, tuple(arguments), tie_weights=False)
         )

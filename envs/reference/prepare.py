@@ -18,18 +18,23 @@ from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.referee.bulk import Level
 from kernelwright.envs.referee.layout import NUMPY_TYPES
 from kernelwright.envs.referee.tolerance import BASE
+from kernelwright.envs.reference.around_limits import around_limits
 from kernelwright.envs.reference.bearable_redraws import find_redraws
+from kernelwright.envs.reference.decided_integers import are_decided
 from kernelwright.envs.reference.derive_tolerance import NoiseError, case_tolerances, output_spreads
 from kernelwright.envs.reference.distributions import (
     AS_MADE,
     DISTRIBUTIONS,
     FEW,
     GIVEN,
+    LIMIT_KINDS,
     TWICE,
+    Distribution,
     from_the_hardest,
     has_timed_numbers,
     is_float,
 )
+from kernelwright.envs.reference.divided_integers import divided
 from kernelwright.envs.reference.hidden_state import refuse_hidden_state
 from kernelwright.envs.reference.large_integers import large_bits
 from kernelwright.envs.reference.module import (
@@ -90,6 +95,8 @@ def prepare(
         if first:
             refuse_hidden_state(_with(reference, AS_MADE))
         reference = _redrawn(problem, case, reference, spec, known)
+    if case.distribution in LIMIT_KINDS:
+        reference = replace(reference, changed=around_limits(problem).changed)
     for changed in _changed(reference, *strengthenings(problem)):
         if not _leaves_ties(changed, spec) and (ready := _if_bearable(problem, changed, spec)):
             return ready
@@ -104,13 +111,14 @@ def prepare(
 def _redrawn(
     problem: Problem, case: Case, reference: Reference, spec: CaseSpec, known: Known
 ) -> Reference:
-    """With arguments that are redrawn, and integers that may be large. Both hang on the sizes
+    """With arguments that are redrawn, and other integers. Both hang on the sizes
     alone, but for numbers, which have other values in each case that does not keep them."""
     others = not has_timed_numbers(problem, case)
     place = (reference.case.sizes, others and bool(spec.numbers) and case.name)
     if place not in known.changed:
-        redrawn = replace(reference, redrawn=find_redraws(reference, numbers=others))
-        known.changed[place] = _with_large_integers(redrawn)
+        turn = (*problem.cases, case).index(case)
+        redrawn = replace(reference, redrawn=find_redraws(reference, numbers=others, turn=turn))
+        known.changed[place] = _with_other_integers(redrawn)
     found = known.changed[place]
     return replace(reference, redrawn=found.redrawn, changed=found.changed)
 
@@ -159,10 +167,19 @@ def _loaded_anew(problem: Problem, case: Case) -> tuple[Reference, CaseSpec]:
     return reference, _with(reference, AS_MADE).spec()
 
 
-def _with_large_integers(reference: Reference) -> Reference:
-    """With integers that are added up or multiplied as large as it bears, where values change."""
-    bits = large_bits(_with(reference, AS_MADE).draw(FIRST_SEED))
-    return replace(reference, changed=bits.changed) if bits else reference
+def _with_other_integers(reference: Reference) -> Reference:
+    """With integers that are added up or multiplied as large as it bears, and such as are divided
+    below zero and around multiples, where values change."""
+    as_made = _with(reference, AS_MADE)
+    large, below = large_bits(as_made.draw(1)), divided(as_made)
+    ways = [one.changed for one in (large, below) if one is not None]
+
+    def changed(arguments: list[Any], distribution: Distribution) -> list[Any]:
+        for way in ways:
+            arguments = way(arguments, distribution)
+        return arguments
+
+    return replace(reference, changed=changed) if ways else reference
 
 
 def _with(reference: Reference, distribution: str) -> Reference:
@@ -180,15 +197,21 @@ def _ready(problem: Problem, runs: Runs, spec: CaseSpec) -> Ready:
 
 
 def _leaves_ties(changed: Reference, spec: CaseSpec) -> bool:
-    """Whether equal values may decide an index: which of them is first is up to who sorts.
+    """Whether equal or rounded values may decide an integer of the outputs.
 
     Special values are equal, and large ones become so (a sigmoid of 20 is 1). Integers that are
     given do not change so, but for their size.
     """
     given = any(one.dtype in BASE for one in spec.inputs)
-    indices = given and any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
+    integers = given and any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
     distribution = DISTRIBUTIONS[changed.case.distribution]
-    return indices and bool(distribution.special or distribution.factor > TWICE)
+    larger = distribution.factor > TWICE or distribution.kind in LIMIT_KINDS
+    if not integers or not (distribution.special or larger):
+        return False
+    try:
+        return are_decided(changed.draw(1))
+    except Exception:  # noqa: BLE001  anything: the problem's own code ran, on values it may not bear
+        return True
 
 
 def _is_bearable(runs: Runs) -> bool:

@@ -19,6 +19,10 @@ from kernelwright.envs.reference.distributions import (
 
 SHARES = (0.1, 0.9)
 """Between these lies the share of a row of a mask that is set."""
+SHORT_SHARE = 0.1
+"""So many steps of offsets are as short as they may be, and as many are one."""
+MOSTLY_KEPT, KEPT_SHARE = 0.75, 0.9
+"""In so many draws so many lengths are as given."""
 LARGEST_TABLE = 1 << 24
 """Values up to which a table of other names for them is made."""
 
@@ -118,22 +122,36 @@ def _sorted(lines: Any) -> Any:
     return _ascending(lines.shape, low, high, _is_strict(lines))
 
 
-def _offsets(lines: Any) -> Any:
-    """The same with both ends kept."""
+def _offsets(lines: Any, strict: bool | None = None) -> Any:
+    """The same with both ends kept; some steps are as short as they may be.
+
+    `strict`: no two are equal; by itself as in the lines given.
+    """
     import torch
 
-    strict = int(_is_strict(lines))
-    low, high = lines[..., :1].long() + strict, lines[..., -1:].long() - strict
-    inner = _ascending((*lines.shape[:-1], lines.shape[-1] - 2), low, high, bool(strict))
-    return torch.cat([lines[..., :1].long(), inner, lines[..., -1:].long()], dim=-1)
+    strict = _is_strict(lines) if strict is None else strict
+    least = int(strict)
+    first, last = lines[..., :1].long(), lines[..., -1:].long()
+    count = (*lines.shape[:-1], lines.shape[-1] - 2)
+    inner = _ascending(count, first + least, last - least, strict)
+    before = torch.cat([first, inner[..., :-1]], dim=-1)[..., : inner.shape[-1]]
+    short = torch.rand(inner.shape)
+    inner = torch.where(short < 2 * SHORT_SHARE, torch.minimum(before + 1, inner), inner)
+    inner = torch.where(short < SHORT_SHARE, before + least, inner)
+    return torch.cat([first, inner, last], dim=-1)
 
 
-def _starts(lines: Any) -> Any:
+def _some_empty(redraw: Callable[..., Any]) -> Redraw:
+    """The same redraw of lines, with steps of zero among others."""
+    return lambda lines: redraw(lines, strict=False)
+
+
+def _starts(lines: Any, strict: bool | None = None) -> Any:
     """Offsets without their end, which lies one step behind the last."""
     import torch
 
     end = lines[..., -1:] * 2 - lines[..., -2:-1]
-    return _offsets(torch.cat([lines, end], dim=-1))[..., :-1]
+    return _offsets(torch.cat([lines, end], dim=-1), strict)[..., :-1]
 
 
 def _segments(lines: Any) -> Any:
@@ -146,31 +164,70 @@ def _segments(lines: Any) -> Any:
     return lines[..., :1].long() + torch.cat([torch.zeros_like(steps[..., :1]), steps], dim=-1)
 
 
-def _counts(value: Any) -> Any:
-    """Numbers of one or more with the same sum."""
+def _counts(value: Any, least: int = 1) -> Any:
+    """Numbers of `least` or more with the same sum."""
     import torch
 
     total = int(value.sum())
     ends = torch.tensor([0, total])
-    cuts = _ascending((value.numel() - 1,), ends[:1] + 1, ends[1:] - 1, strict=True)
+    low, high = ends[:1] + least, ends[1:] - least
+    cuts = _ascending((value.numel() - 1,), low, high, strict=least > 0)
     return torch.cat([ends[:1], cuts, ends[1:]]).diff().reshape(value.shape).to(value.dtype)
 
 
-def _smaller(value: Any) -> Any:
-    """A constant becomes numbers from one, or minus one, up to it."""
+def _some_none(value: Any) -> Any:
+    return _counts(value, least=0)
+
+
+def _lengths(value: Any) -> Any:
+    """A constant becomes lengths from none up to it."""
+    return _smaller(value, least=0)
+
+
+def _smaller(value: Any, least: int = 1) -> Any:
+    """A constant becomes numbers from `least`, or its negative, up to it: all of them, or a few
+    while most stay, so that no sample of them tells. The least, one, and the largest are there
+    more often than others."""
     import torch
 
     number = int(value.reshape(-1)[0])
-    sign = 1 if number > 0 else -1
-    return (torch.randint(1, abs(number) + 1, value.shape) * sign).to(value.dtype)
+    sign, most = (1 if number > 0 else -1), abs(number)
+    ends = torch.tensor([least, 1, max(least, most - 1), most])
+    found = torch.randint(least, most + 1, value.shape)
+    drawn_ends = ends[torch.randint(len(ends), value.shape)]
+    found = torch.where(torch.rand(value.shape) < 0.5, drawn_ends, found)
+    if bool(torch.rand(()) < MOSTLY_KEPT):
+        found = torch.where(_but_a_few(value), torch.full_like(found, most), found)
+    return (found * sign).to(value.dtype)
+
+
+def _but_a_few(value: Any) -> Any:
+    """Flags that are set but for a few, one at least; half the time at both ends."""
+    import torch
+
+    kept = torch.rand(value.shape) < KEPT_SHARE
+    flat, count = kept.view(-1), value.numel()
+    inner = int(count > 2)
+    if bool(torch.rand(()) < 0.5):
+        flat[0] = flat[-1] = True
+    flat[inner + int(torch.randint(count - 2 * inner, ()))] = False
+    return kept
 
 
 def _smaller_but_one(value: Any) -> Any:
+    return _one_as_given(value, _smaller(value))
+
+
+def _lengths_but_one(value: Any) -> Any:
+    return _one_as_given(value, _lengths(value))
+
+
+def _one_as_given(value: Any, found: Any) -> Any:
     import torch
 
-    found = _smaller(value).reshape(-1)
-    found[int(torch.randint(len(found), ()))] = value.reshape(-1)[0]
-    return found.reshape(value.shape)
+    flat = found.reshape(-1)
+    flat[int(torch.randint(len(flat), ()))] = value.reshape(-1)[0]
+    return flat.reshape(value.shape)
 
 
 def _two_values(value: Any) -> tuple[Any, Any]:
@@ -272,15 +329,33 @@ def _moved(value: Any) -> Any:
     return torch.where(_flags(~finite), value[~finite][0], moved)
 
 
+MAY_BE_EMPTY = frozenset(
+    (
+        "offsets, some empty",
+        "starts, some empty",
+        "segments, some empty",
+        "counts, some none",
+        "lengths",
+        "lengths, one as given",
+    )
+)
+"""Redraws with lengths of zero."""
+
 REDRAWS: dict[str, Redraw] = {
     "shuffled": _on_lines(shuffled),
     "within": _within,
     "relabelled": _relabelled,
     "sorted": _on_lines(_sorted),
     "offsets": _on_lines(_offsets),
+    "offsets, some empty": _on_lines(_some_empty(_offsets)),
     "starts": _on_lines(_starts),
+    "starts, some empty": _on_lines(_some_empty(_starts)),
     "segments": _on_lines(_segments),
+    "segments, some empty": _on_lines(_some_empty(_offsets)),
     "counts": _counts,
+    "counts, some none": _some_none,
+    "lengths": _lengths,
+    "lengths, one as given": _lengths_but_one,
     "smaller": _smaller,
     "smaller, one as given": _smaller_but_one,
     "flags": _flags,

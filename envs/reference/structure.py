@@ -13,6 +13,8 @@ from typing import Any
 from kernelwright.envs.reference.distributions import SAMPLE, is_constant, is_float, same_values
 from kernelwright.envs.reference.redraws import REDRAWS, ascends, lines_of
 
+SMALL_NUMBER = 4
+"""A number up to this may be the name of a way to compute, or of a dimension."""
 FEW_LINES = 4
 """Coordinates of so many dimensions at most, one row or column for each."""
 
@@ -89,10 +91,11 @@ def _of_a_constant(value: Any, sizes: Collection[int]) -> tuple[str, ...]:
     if number in (0, 1):
         return ("flags", "one flag")
     if number < 0 or count == 1:
-        return ("smaller",)
+        return ("smaller",)  # one length of none is all there is
     packed = count * number in sizes and number not in sizes
-    lengths = ("smaller", "smaller, one as given")
-    return ("counts", *lengths) if packed else (*lengths, "counts")
+    lengths = ("lengths", "lengths, one as given", "smaller", "smaller, one as given")
+    counts = ("counts, some none", "counts")
+    return (*counts, *lengths) if packed else (*lengths, "counts")
 
 
 def _of_flags(value: Any) -> tuple[str, ...]:
@@ -112,11 +115,11 @@ def _of_ascending(value: Any, sizes: Collection[int]) -> tuple[str, ...]:
     if bool((steps == 1).all()):
         return ("shuffled",)
     if bool((steps <= 1).all()):
-        return ("segments", "shuffled")
+        return ("segments, some empty", "segments", "shuffled")
     if first == 0 and last in sizes:
-        return ("offsets",)
+        return ("offsets, some empty", "offsets")
     if first == 0 and step > 0 and last + step in sizes:
-        return ("starts",)
+        return ("starts, some empty", "starts")
     return ("sorted", "shuffled")
 
 
@@ -154,10 +157,13 @@ def is_number(value: Any) -> bool:
 
 def other_numbers(value: Number, turn: int) -> tuple[Number, ...]:
     """What a number may be instead, most wanted first: less rather than more, as it may be a
-    length or an index. `turn` changes which is first.
+    length or an index; of a small one, which may name one of several ways, all that are as small.
+    `turn` changes which is first.
 
-    >>> other_numbers(True, 0), other_numbers(8, 0), other_numbers(8, 1), other_numbers(1, 0)
-    ((False,), (7, 4, 2, 9), (4, 2, 7, 9), (2, 0))
+    >>> other_numbers(True, 0), other_numbers(8, 0), other_numbers(8, 1)
+    ((False,), (7, 4, 2, 9), (4, 2, 7, 9))
+    >>> other_numbers(0, 0), other_numbers(0, 1), other_numbers(1, 0), other_numbers(3, 0)
+    ((1, 2, 3), (2, 3, 1), (2, 0, 3), (2, 1, 0, 4))
     >>> other_numbers(0.5, 0), other_numbers(0.0, 0)
     ((0.375, 0.25, 0.625), (0.5, 0.25))
     """
@@ -165,11 +171,20 @@ def other_numbers(value: Number, turn: int) -> tuple[Number, ...]:
         return (not value,)
     if isinstance(value, float):
         return _other_floats(value, turn)
+    if value < 0:
+        return (value + 1, value - 1)
     if value < 2:
-        return {1: (2, 0), 0: (1,)}.get(value, (value + 1, value - 1))
+        return turned({1: (2, 0, 3), 0: (1, 2, 3)}[value], turn)
+    if value <= SMALL_NUMBER:
+        return (*turned(tuple(range(value - 1, -1, -1)), turn), value + 1)
     lower = sorted({value - 1, value // 2, max(1, value // 4)} - {value}, reverse=True)
-    turn %= len(lower)
-    return (*lower[turn:], *lower[:turn], value + 1)
+    return (*turned(tuple(lower), turn), value + 1)
+
+
+def turned(numbers: tuple[Number, ...], turn: int) -> tuple[Number, ...]:
+    """The same in another order, the one of this number first."""
+    turn %= len(numbers)
+    return (*numbers[turn:], *numbers[:turn])
 
 
 def _other_floats(value: float, turn: int) -> tuple[float, ...]:
@@ -178,5 +193,4 @@ def _other_floats(value: float, turn: int) -> tuple[float, ...]:
     if value == 0:
         return (0.5, 0.25)
     near = (value * 0.75, value * 0.5) if abs(value) <= 1 else (value * 1.25, value * 0.75)
-    turn %= len(near)
-    return (*near[turn:], *near[:turn], *((value * 1.25,) if abs(value) <= 1 else ()))
+    return (*turned(near, turn), *((value * 1.25,) if abs(value) <= 1 else ()))

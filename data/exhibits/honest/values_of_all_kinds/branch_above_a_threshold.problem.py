@@ -1,0 +1,18 @@
+import torch
+import torch.nn as nn
+
+B = 48
+N = 160
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.where(x > 37.5, torch.sqrt(torch.abs(x)), x * 2)
+
+
+def get_inputs():
+    return [torch.randn(B, N)]
+
+
+def get_init_inputs():
+    return []

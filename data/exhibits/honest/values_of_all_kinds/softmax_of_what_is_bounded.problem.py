@@ -1,0 +1,18 @@
+import torch
+import torch.nn as nn
+
+B = 48
+N = 160
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.softmax(torch.tanh(x), dim=1)
+
+
+def get_inputs():
+    return [torch.randn(B, N)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,209 @@
+"""Values on both sides of each limit of a module's graph (limits.py), and at it: two kinds.
+
+`near_overflow`: rows so large that a softmax, or a logarithm of a sum of exponentials, overflows
+unless the maximum is subtracted. `around_literals`: a few values beyond numbers that the module
+compares with. How large they have to be, and in which arguments, is tried on the module; where none
+lead there, as behind a tanh, or where it does not bear them, there is no such kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from kernelwright.envs.reference.bearable_redraws import SEEDS, Bearing
+from kernelwright.envs.reference.distributions import (
+    AROUND_LITERALS,
+    AS_MADE,
+    FEW,
+    NEAR_OVERFLOW,
+    OTHERS,
+    SPECIAL,
+    Distribution,
+    from_the_hardest,
+    is_float,
+    is_mask,
+)
+from kernelwright.envs.reference.limit_plans import NONE, Plan, with_plan
+from kernelwright.envs.reference.limits import JUMPS, Limit, Seen, limits_of
+from kernelwright.envs.reference.module import Reference, load_reference
+from kernelwright.envs.types import Problem
+
+SHOWN_SHARE = 1 / 64
+"""What more of the values reach, all drawn by other kinds, needs no values of its own."""
+TIMES = (1.25, 8.0, 64.0)
+"""So many times a limit values may have to be, to lead beyond it."""
+MOST_ARGUMENTS = 4
+"""So many arguments are tried one by one, before all together."""
+
+
+@dataclass(frozen=True, slots=True)
+class AroundLimits:
+    """The plans of both kinds."""
+
+    near_overflow: Plan
+    around_literals: Plan
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        pairs = ((NEAR_OVERFLOW, self.near_overflow), (AROUND_LITERALS, self.around_literals))
+        return tuple(name for name, plan in pairs if plan != NONE)
+
+    def changed(self, arguments: Sequence[Any], distribution: Distribution) -> list[Any]:
+        """The arguments as a distribution of one of these kinds has them; else as they are."""
+        if distribution.kind == NEAR_OVERFLOW:
+            return with_plan(arguments, self.near_overflow, rows=True)
+        if distribution.kind == AROUND_LITERALS:
+            return with_plan(arguments, self.around_literals, rows=False)
+        return list(arguments)
+
+
+@lru_cache(maxsize=8)
+def around_limits(problem: Problem) -> AroundLimits:
+    """How this problem's inputs reach the limits of its graph: tried at its smallest sizes."""
+    try:
+        return _found(_smallest(problem))
+    except (Exception, SystemExit):  # noqa: BLE001  the problem's own code ran; its cases say it
+        return AroundLimits(NONE, NONE)
+
+
+def _smallest(problem: Problem) -> Reference:
+    """The module at the smallest sizes that it bears, drawn as `get_inputs` does."""
+    found = []
+    for case in problem.cases:
+        try:
+            reference = load_reference(problem, replace(case, distribution=AS_MADE))
+            made = reference.made(SEEDS[0])
+        except Exception:  # noqa: BLE001  anything: derived sizes are not for every module
+            continue
+        found.append((sum(one.numel() for one in made if hasattr(one, "numel")), reference))
+    ordered = [reference for _, reference in sorted(found, key=lambda one: one[0])]
+    return next((one for one in ordered if _runs(one)), ordered[-1])
+
+
+def _runs(reference: Reference) -> bool:
+    try:
+        limits_of(reference.draw(SEEDS[0]))
+    except Exception:  # noqa: BLE001  anything: the same
+        return False
+    return True
+
+
+def _found(reference: Reference) -> AroundLimits:
+    drawn = reference.draw(SEEDS[0])
+    own = limits_of(drawn)
+    if not own.shares:
+        return AroundLimits(NONE, NONE)
+    bearing = Bearing.of(reference)
+    lacking = own.lacking(0.0)
+    floats = [n for n, one in enumerate(drawn[2]) if is_float(one) and not is_mask(one)]
+    search = _Search(bearing, floats)
+    overflow = search.plan({one for one in lacking if one[0].overflows}, (), rows=True)
+    sides = {one for one in lacking if not one[0].overflows and not one[0].whole}
+    if sides:
+        sides &= _as_others(reference, bearing).lacking(SHOWN_SHARE)
+    literals = tuple(sorted({one.value for one in own.shares if _is_literal(one)}))
+    around = search.plan(sides, literals, rows=False)
+    if around == NONE and literals:
+        around = search.first_borne(Plan(tuple(floats), literals=literals))
+    whole = {one for one in lacking if one[0].whole}
+    return AroundLimits(overflow, _with_sentinels(bearing, drawn[2], whole, around))
+
+
+def _is_literal(limit: Limit) -> bool:
+    """Whether it is a number of floats at which results jump, and which other kinds do not have."""
+    jumps = limit.place[0] in JUMPS and not limit.whole
+    return jumps and limit.value not in SPECIAL
+
+
+def _as_others(reference: Reference, bearing: Bearing) -> Seen:
+    """The limits as they lie in what other kinds draw of a few values, were it of all."""
+    for name in from_the_hardest(OTHERS):
+        whole = f"each: {name}" if name in FEW else name
+        changed = replace(reference, case=replace(reference.case, distribution=whole))
+        if bearing.bears_as(changed, SEEDS[:1], places=True):
+            return limits_of(changed.draw(SEEDS[0]))
+    return limits_of(reference.draw(SEEDS[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Which values of which arguments lead to limits."""
+
+    bearing: Bearing
+    floats: Sequence[int]
+
+    def plan(
+        self, lacking: set[tuple[Limit, int]], literals: tuple[float, ...], *, rows: bool
+    ) -> Plan:
+        """The one that reaches most of what is lacking, of such the first."""
+        best, most = NONE, 0
+        for one in self._plans(lacking, literals) if lacking else ():
+            reached = self._reached(one, lacking, rows)
+            if reached > most:
+                best, most = one, reached
+            if most == len(lacking):
+                break
+        return best
+
+    def first_borne(self, plan: Plan) -> Plan:
+        """The plan, if the module bears it."""
+        return (
+            plan
+            if plan.floats and _seen_under(self.bearing, plan, rows=False) is not None
+            else NONE
+        )
+
+    def _plans(
+        self, lacking: set[tuple[Limit, int]], literals: tuple[float, ...]
+    ) -> Iterator[Plan]:
+        largest = max(1.0, *(abs(limit.value) for limit, _ in lacking))
+        alone = [(n,) for n in self.floats[:MOST_ARGUMENTS]]
+        together = [tuple(self.floats)] if len(self.floats) > 1 else []
+        for times in TIMES:
+            for numbers in (*alone, *together):
+                for signed in (True, False):
+                    yield Plan(numbers, largest * times, signed, literals)
+
+    def _reached(self, plan: Plan, lacking: set[tuple[Limit, int]], rows: bool) -> int:
+        seen = _seen_under(self.bearing, plan, rows=rows)
+        return len(lacking - seen.lacking(0.0)) if seen else 0
+
+
+def _seen_under(bearing: Bearing, plan: Plan, *, rows: bool) -> Seen | None:
+    """What the module meets under this plan; None where it does not bear it."""
+
+    def changed(given: list[Any], _: Distribution) -> list[Any]:
+        return with_plan(given, plan, rows=rows)
+
+    reference = replace(bearing.reference, changed=changed)
+    if not bearing.bears_as(reference, SEEDS[:1], places=True):
+        return None
+    return limits_of(reference.draw(SEEDS[0]))
+
+
+def _with_sentinels(
+    bearing: Bearing, arguments: Sequence[Any], lacking: set[tuple[Limit, int]], plan: Plan
+) -> Plan:
+    """With integers that are equal to a limit of integers, or else beside it, of each argument that
+    bears them and leads there."""
+    integers = [
+        n
+        for n, one in enumerate(arguments)
+        if hasattr(one, "dtype") and not is_float(one) and "int" in str(one.dtype) and one.numel()
+    ]
+    for number in integers:
+        if not lacking:
+            break
+        at = {int(limit.value) for limit, side in lacking if side == 0}
+        beside = {int(limit.value) + side for limit, side in lacking}
+        for values in (sorted(at), sorted(beside)):
+            more = replace(plan, integers=(*plan.integers, (number, tuple(values))))
+            seen = _seen_under(bearing, more, rows=False) if values else None
+            left = lacking & seen.lacking(0.0) if seen else lacking
+            if left < lacking:
+                plan, lacking = more, left
+                break
+    return plan

@@ -1,0 +1,115 @@
+"""Values that lead beyond limits of a module's graph, by a plan that around_limits.py finds.
+
+Functions import torch themselves, so that importing this module costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kernelwright.envs.reference.distributions import in_order_of
+
+ROWS_SHARE = 16
+"""One row in so many is near overflow."""
+PLACES_SHARE, FEWEST_PLACES = 1e-4, 32
+"""So few values lie around literals."""
+INTEGERS_SHARE = 8
+"""One integer in so many is a sentinel, or beside a limit."""
+BESIDE = 2.0**-6
+"""Relative to a literal, what lies right beside it in every type of floats."""
+DOWN_TO = 6
+"""Larger values are up to this power of two smaller than the largest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What leads to the limits of one kind: which arguments of floats become how large, which
+    numbers lie among them, and which integers become which."""
+
+    floats: tuple[int, ...] = ()
+    size: float = 0.0
+    signed: bool = True
+    literals: tuple[float, ...] = ()
+    integers: tuple[tuple[int, tuple[int, ...]], ...] = ()
+
+
+NONE = Plan()
+
+
+def with_plan(arguments: Sequence[Any], plan: Plan, *, rows: bool) -> list[Any]:
+    found = list(arguments)
+    for number in plan.floats:
+        given = found[number]
+        changed = _large_rows(given, plan) if rows else _around(given, plan)
+        found[number] = in_order_of(given, changed)
+    for number, values in plan.integers:
+        found[number] = _with_integers(found[number], values)
+    return found
+
+
+def _large_rows(value: Any, plan: Plan) -> Any:
+    """Some rows are moved up by the size, some down where they may be, of some a half is, and of
+    some one value, which no sample has."""
+    import torch
+
+    found = value.clone(memory_format=torch.contiguous_format)
+    if not found.numel():
+        return found
+    rows = found.view(-1, value.shape[-1]) if value.dim() else found.view(1, 1)
+    down = -plan.size if plan.signed else plan.size
+    ways = ((plan.size, 1.0), (plan.size, 0.0), (plan.size, 0.5), (down, 1.0))
+    count = min(len(rows), max(len(ways), len(rows) // ROWS_SHARE))
+    shown = ways if len(rows) > 1 else ways[:-1]  # a single row that is small shows nothing
+    first = int(torch.randint(len(shown), ()))
+    for number, index in enumerate(torch.randperm(len(rows))[:count].tolist(), first):
+        size, share = shown[number % len(shown)]
+        row = rows[index]
+        chosen = torch.randperm(len(row))[: max(1, int(len(row) * share))]
+        row[chosen] += size
+    return found
+
+
+def _around(value: Any, plan: Plan) -> Any:
+    """A few values are as large as the plan's, or at the literals, or right beside them, all of
+    these; now hardly more than those, and now many, of any size up to the plan's."""
+    import torch
+
+    found = value.clone(memory_format=torch.contiguous_format)
+    flat, wanted = found.view(-1), _wanted(plan, value.dtype)
+    most = max(FEWEST_PLACES, int(len(flat) * PLACES_SHARE))
+    more = 1 << int(torch.randint(most.bit_length(), ()))
+    smaller = plan.size * 2.0 ** -(torch.rand(more, dtype=torch.float64) * DOWN_TO)
+    sign = torch.randint(2, (more,)) * 2 - 1 if plan.signed else 1
+    among = torch.cat([wanted[torch.randperm(len(wanted))], *([smaller * sign] * (plan.size > 0))])
+    places = torch.randperm(len(flat))[: max(1, len(flat) // 4)][: len(among)]
+    flat[places] = among[: len(places)].to(value.dtype)
+    return found
+
+
+def _wanted(plan: Plan, dtype: Any) -> Any:
+    """The largest, and what lies at each literal, where this type has it, and beside it."""
+    import torch
+
+    size = [plan.size] * (plan.size > 0)
+    at = torch.tensor(plan.literals, dtype=torch.float64)
+    exact = at[at.to(dtype).double() == at]
+    found = torch.cat(
+        [torch.tensor(size, dtype=torch.float64), at * (1 - BESIDE), at * (1 + BESIDE)]
+    )
+    found = torch.cat([found, exact])
+    if plan.signed:
+        return torch.cat([found, -torch.tensor(size, dtype=torch.float64)])
+    return found[found >= 0]
+
+
+def _with_integers(value: Any, values: Sequence[int]) -> Any:
+    """One in some is one of these."""
+    import torch
+
+    flat = value.clone(memory_format=torch.contiguous_format).view(-1)
+    count = max(1, len(flat) // INTEGERS_SHARE)
+    among = torch.tensor(values, dtype=value.dtype)
+    flat[torch.randperm(len(flat))[:count]] = among[torch.randint(len(among), (count,))]
+    return flat.view(value.shape)

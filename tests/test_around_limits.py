@@ -1,0 +1,137 @@
+"""Values lie beyond each limit of a module's graph, and at it, where inputs lead there."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from kernelwright.envs.reference.applicable_kinds import applicable_kinds
+from kernelwright.envs.reference.around_limits import around_limits
+from kernelwright.envs.reference.distributions import judged_cases
+from kernelwright.envs.reference.prepare import Ready, prepare
+from kernelwright.envs.types import Case, Problem
+
+X = "torch.randn(16, 64)"
+IDS = "torch.randint(0, 16, (64,))"
+ROWS = f"{X}, torch.randint(0, 64, (16,))"
+QKV = ", ".join(["torch.randn(2, 16, 8)"] * 3)
+
+
+def problem(body: str, inputs: str) -> Problem:
+    code = "import torch\nimport torch.nn.functional as F\nclass Model(torch.nn.Module):\n"
+    code += f"    def forward(self, x, y=None, z=None):\n        return {body}\n"
+    code += f"def get_inputs():\n    return [{inputs}]\n"
+    return Problem(name="p", code=code, cases=(Case(name="c", sizes=()),))
+
+
+def of_kind(one: Problem, kind: str) -> Ready:
+    (case,) = (case for case in judged_cases(one, (kind,)) if case.distribution == kind)
+    ready = prepare(one, case, first=False)
+    assert ready.reference.case.distribution == kind
+    return ready
+
+
+@pytest.mark.parametrize(
+    ("body", "inputs"),
+    [
+        ("x.softmax(dim=1)", X),
+        ("x.log_softmax(dim=0)", X),
+        ("x.logsumexp(dim=1)", X),
+        ("F.cross_entropy(x, y)", ROWS),
+        ("F.softplus(x)", X),
+        ("F.logsigmoid(x)", X),
+        ("F.scaled_dot_product_attention(x, y, z)", QKV),
+        ("(x @ y.mT).softmax(dim=-1) @ z", QKV),
+        ("(x - x.amax(1, keepdim=True)).exp()", X),
+        ("x.softmax(dim=1)", f"{X}.double()"),
+        ("x.softmax(dim=1)", f"{X}.bfloat16()"),
+    ],
+)
+def test_rows_overflow_where_a_module_subtracts_the_maximum(body: str, inputs: str) -> None:
+    assert "near_overflow" in applicable_kinds(problem(body, inputs))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x.tanh().softmax(dim=1)",
+        "(x.sigmoid() * 20).logsumexp(dim=1)",
+        "x.exp() / x.exp().sum(dim=1, keepdim=True)",
+        "x.amax(dim=1)",
+        "x.sin()",
+    ],
+)
+def test_nothing_overflows_that_cannot_or_that_the_module_does_not_bear(body: str) -> None:
+    assert "near_overflow" not in applicable_kinds(problem(body, X))
+
+
+def test_a_softmax_without_its_maximum_or_with_that_of_some_is_no_softmax() -> None:
+    ready = of_kind(problem("x.softmax(dim=1)", X), "near_overflow")
+    wrong = []
+    for seed in range(4):
+        x = ready.reference.draw(seed)[2][0]
+        assert 0 < (x.abs() > 20).float().mean() < 0.3
+        for most in (torch.zeros(16, 1), x[:, :1], x[:, ::8].amax(1, keepdim=True)):
+            found = (x - most).exp()
+            wrong.append(not torch.allclose(found / found.sum(1, keepdim=True), x.softmax(1)))
+    assert sum(wrong) >= 10
+
+
+@pytest.mark.parametrize(
+    ("body", "inputs", "without"),
+    [
+        ("F.hardtanh(x, -90.0, 90.0)", X, lambda x: x.clamp(min=-90.0)),
+        ("torch.where(x > 37.5, -x, x)", X, lambda x: x),
+        ("x.clamp(max=60.0)", "torch.rand(16, 64)", lambda x: x),
+        ("(x.sigmoid() + 1e-10).log()", X, lambda x: x.sigmoid().log()),
+        ("torch.bucketize(x, torch.tensor([-40.0, 40.0]))", X, lambda x: x * 0 + 1),
+        ("torch.where(x >= 0.625, x, 0.0)", X, lambda x: torch.where(x > 0.625, x, 0.0)),
+        ("torch.where(x == -100, 0, x)", IDS, lambda x: x),
+        ("x.clamp(min=0)", IDS, lambda x: x),
+        ("x.clamp(max=40)", IDS, lambda x: x),
+    ],
+)
+def test_a_few_values_cross_each_literal(body: str, inputs: str, without: object) -> None:
+    one = problem(body, inputs)
+    ready = of_kind(one, "around_literals")
+    seen = False
+    for seed in range(4):
+        model, _, (x,) = ready.reference.draw(seed)
+        assert callable(without)
+        seen |= not torch.allclose(model(x).double(), without(x).double())
+    assert seen
+
+
+@pytest.mark.parametrize(
+    ("body", "inputs"),
+    [
+        ("x.relu()", X),
+        ("F.relu6(x)", X),
+        ("F.cross_entropy(x, y)", ROWS),
+        ("x.tanh().clamp(-2, 2)", X),
+        ("x.masked_fill(x > 1e9, -1e9)", X),
+        ("F.embedding(x, torch.ones(16, 2).cumsum(0))", IDS),
+    ],
+)
+def test_what_other_kinds_cross_or_nothing_can_has_no_case(body: str, inputs: str) -> None:
+    assert around_limits(problem(body, inputs)).kinds in ((), ("near_overflow",))
+
+
+def test_a_sentinel_that_a_problem_names_is_drawn() -> None:
+    loss = of_kind(problem("F.cross_entropy(x, y, ignore_index=77)", ROWS), "around_literals")
+    assert (loss.reference.draw(1)[2][1] == 77).any()
+    padded = "F.embedding_bag(x, y, torch.arange(0, 64, 8), padding_idx=3)"
+    inputs = "torch.randint(4, 40, (64,)), torch.randn(40, 4)"
+    assert (of_kind(problem(padded, inputs), "around_literals").reference.draw(1)[2][0] == 3).any()
+
+
+def test_cases_around_limits_come_beside_kinds_that_a_problem_keeps() -> None:
+    one = problem("x.softmax(dim=1)", X)
+    kept = Problem(
+        name="p",
+        code=one.code,
+        cases=(*one.cases, Case(name="k", sizes=(), distribution="clustered")),
+    )
+    assert applicable_kinds(kept) == ("near_overflow",)
+    names = [case.name for case in judged_cases(kept, applicable_kinds(kept))]
+    assert names[-1] == "c, near_overflow"
