@@ -25,6 +25,7 @@ from kernelwright.envs.reference.distributions import (
     DISTRIBUTIONS,
     FEW,
     GIVEN,
+    OTHER_VALUES,
     TWICE,
     from_the_hardest,
     has_timed_numbers,
@@ -43,7 +44,8 @@ from kernelwright.envs.reference.module import (
 )
 from kernelwright.envs.reference.plain_levels import plain_levels
 from kernelwright.envs.reference.refuse_random import refuse_random
-from kernelwright.envs.reference.regions import strengthenings
+from kernelwright.envs.reference.regions import is_calm, strengthenings
+from kernelwright.envs.reference.value_kinds import IMPULSE, SMALLER_IMPULSE
 from kernelwright.envs.types import Case, Problem, Tolerance
 
 Way = Callable[[Any, dict[str, Any], list[Any]], Any]
@@ -83,8 +85,10 @@ def prepare(problem: Problem, case: Case, *, first: bool = True) -> Ready:
         others = not has_timed_numbers(problem, case)
         reference = replace(reference, redrawn=find_redraws(reference, numbers=others))
     reference = _with_large_integers(reference)
-    for changed in _changed(reference, *strengthenings(problem)):
-        if not _leaves_ties(changed, spec) and _is_bearable(changed):
+    strong, steps = ((), 0) if _has_own_states(case) else strengthenings(problem)
+    for changed in _changed(reference, strong, steps):
+        calm = not changed.strong or is_calm(changed)
+        if calm and not _leaves_ties(changed, spec) and _is_bearable(changed):
             try:
                 return _ready(problem, changed, spec)
             except NoiseError:
@@ -110,6 +114,12 @@ def _changed(reference: Reference, strong: tuple[str, ...], steps: int) -> Itera
     held = _unbearable(_with(reference, GIVEN))
     if held:
         yield from (_with(replace(reference, held=held), name) for name in names)
+
+
+def _has_own_states(case: Case) -> bool:
+    """Whether states are as they are made, where those of other cases have to remember: those have
+    to be right, too, which an impulse shows best."""
+    return case.name.endswith(OTHER_VALUES) or case.distribution in (IMPULSE, SMALLER_IMPULSE)
 
 
 def _loaded(problem: Problem, case: Case) -> tuple[Reference, CaseSpec]:
