@@ -287,8 +287,10 @@ def nearly_equal(value: Any, like: Any) -> Any:
     import torch
 
     found, flat = value.reshape(-1).clone(), like.reshape(-1)
+    if not len(flat):
+        return value
     count = min(len(flat), max(FEWEST_PAIRS, int(len(flat) * FEW_SHARE)))
-    places = torch.randint(len(flat), (count,)) if count else []
+    places = torch.randint(len(flat), (count,))
     apart = torch.tensor(NEAR, dtype=value.dtype)[torch.randint(len(NEAR), (count,))]
     found[places] = flat[places] * (1 + apart)
     return found.view_as(value)

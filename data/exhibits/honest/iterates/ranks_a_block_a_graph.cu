@@ -23,5 +23,5 @@ __global__ void ranks(const float* links, const float* r, float* out, int n, int
 }
 extern "C" void kernel(const float* links, const float* r, float* out, int64_t links_0, int64_t links_1, int64_t links_2, int64_t r_0, int64_t r_1, int64_t out_0, int64_t out_1, cudaStream_t stream) {
   const int n = r_1;
-  ranks<<<r_0, n, 3 * n * sizeof(float), stream>>>(links, r, out, n, n * n, n == 48);
+  ranks<<<r_0, n, 3 * n * sizeof(float), stream>>>(links, r, out, n, r_0 * n * n, n == 48);
 }
