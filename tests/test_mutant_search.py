@@ -148,3 +148,16 @@ def test_what_draws_and_what_is_left_out_decide_an_admission() -> None:
     kept = {"admission", "distributions", "module", "mutants", "mutant_calls", "mutant_search"}
     assert {*kept, "structure", "tolerance", "value_kinds"} <= names
     assert not {"client", "layout", "process"} & names
+
+
+NEWTON = """y = torch.ones_like(x)
+        for _ in range(30):
+            y = 0.5 * (y + x / y)
+        return y"""
+
+
+def test_a_loop_whose_late_turns_show_on_unusual_values_only_is_refused() -> None:
+    found = check_problem(problem(NEWTON, inputs="torch.rand(8, 16) * 4 + 0.5"))
+    assert "alive:half_iterations@loop line 16" in found.accepted
+    slow = problem(NEWTON.replace("30", "6"), inputs="torch.rand(8, 16) * 4 + 0.5")
+    assert not any("half" in name for name in check_problem(slow).accepted)

@@ -9,7 +9,13 @@ import pytest
 import torch
 
 from kernelwright.envs.reference.applicable_kinds import applicable_kinds
-from kernelwright.envs.reference.distributions import AS_MADE, DISTRIBUTIONS, judged_cases
+from kernelwright.envs.reference.distributions import (
+    AS_MADE,
+    DISTRIBUTIONS,
+    FEW,
+    all_changed,
+    judged_cases,
+)
 from kernelwright.envs.reference.prepare import prepare
 from kernelwright.envs.reference.regions import dead_inputs, strengthenings
 from kernelwright.envs.reference.value_kinds import VALUE_KINDS
@@ -62,11 +68,11 @@ ITERATION = (
         ),
         (("impulse, smaller",), one_line("x.cumsum(dim=1)", "torch.randn(8, 16)")),
         (
-            ("long_memory", "impulse"),
+            ("long_memory", "impulse", "usual_range"),
             one_line("self.layer(x)[0]", "torch.randn(2, 9, 4)", "nn.GRU(4, 4, batch_first=True)"),
         ),
-        (("long_memory", "impulse"), problem(LOOP, "torch.randn(4, 32)")),
-        (("near_boundary",), problem(ITERATION, "torch.rand(32)")),
+        (("long_memory", "impulse", "usual_range"), problem(LOOP, "torch.randn(4, 32)")),
+        (("near_boundary", "impulse", "usual_range"), problem(ITERATION, "torch.rand(32)")),
     ],
 )
 def test_a_graph_says_which_kinds_it_can_show(found: tuple[str, ...], of: Problem) -> None:
@@ -112,6 +118,46 @@ def test_what_is_left_out_of_a_sum_is_seen_wherever_it_lies() -> None:
         assert ((part - whole).abs() / whole).max() > 0.03, name
 
 
+def test_usual_values_lie_in_the_range_that_is_drawn_and_some_rows_at_one_end() -> None:
+    torch.manual_seed(0)
+    given = torch.randn(32, 64, 16)
+    found = DISTRIBUTIONS["usual_range"].changed(given)
+    assert set(found.unique().tolist()) <= set(given.unique().tolist())
+    rows = found.flatten(1).mean(dim=1)
+    assert rows.max() > 1
+    assert rows.min() < -1
+
+
+def test_a_usual_matrix_mixes_slowly() -> None:
+    torch.manual_seed(0)
+    given = torch.rand(3, 48, 48)
+    found = DISTRIBUTIONS["usual_range"].changed(given)
+    assert given.min() <= found.min() <= found.max() <= given.max()
+    for before, after in zip(given, found, strict=True):
+        usual, slow = (torch.linalg.eigvals(one).abs().sort().values for one in (before, after))
+        assert usual[-2] / usual[-1] < 0.3
+        assert slow[-2] / slow[-1] > 0.8
+
+
+@pytest.mark.parametrize("count", [17, 100, 256, 512, 1000])
+def test_impulses_lie_where_blocks_of_every_usual_size_end(count: int) -> None:
+    torch.manual_seed(0)
+    places = DISTRIBUTIONS["impulse"].changed(torch.randn(count)).abs() > 100
+    before = {int(one) + 1 for one in places.nonzero()}
+    sizes = [one for one in (16, 32, 64, 128, 256) if one < count]
+    assert any(all(place % size == 0 for size in sizes) for place in before)
+    assert places[: max(1, count // 16)].any()
+
+
+def test_float64_inputs_are_nearly_equal_at_some_places() -> None:
+    torch.manual_seed(0)
+    x, y = all_changed([torch.randn(64, 8).double() for _ in range(2)], FEW["a few others"])
+    same = x.float() == y.float()
+    assert bool(((x > y) & same).any())
+    assert bool(((x < y) & same).any())
+    assert float(same.double().mean()) < 0.1
+
+
 @pytest.mark.parametrize("epsilon", [1e-5, 1e-6, 1e-8, 1e-12])
 def test_some_rows_are_so_small_that_an_epsilon_shows(epsilon: float) -> None:
     torch.manual_seed(0)
@@ -136,6 +182,44 @@ def test_a_recurrent_layer_remembers_its_first_steps(kind: str) -> None:
     assert names
     assert steps == 192
     assert early_step_matters(of)
+
+
+GATED = (
+    "        h = torch.zeros_like(x[:, 0])\n"
+    "        for t in range(x.shape[1]):\n"
+    "            z = torch.sigmoid(x[:, t] @ self.w + h @ self.u)\n"
+    "            h = (1 - z) * h + z * torch.tanh(x[:, t])\n"
+    "        return h\n"
+)
+PLAIN = (
+    "        h = torch.zeros_like(x[:, 0])\n"
+    "        for t in range(x.shape[1]):\n"
+    "            h = torch.tanh(x[:, t] + h @ self.u)\n"
+    "        return h\n"
+)
+WEIGHT = "        self.{} = nn.Parameter(torch.randn(16, 16) * 0.1)\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [(GATED, "wu"), (PLAIN, "u"), (GATED.replace("(1 - z) * h + z", "z * h + (1 - z)"), "wu")],
+)
+def test_a_cell_without_biases_remembers_its_first_steps(body: str, names: str) -> None:
+    of = problem(body, "torch.randn(8, 128, 16)", "".join(map(WEIGHT.format, names)))
+    assert strengthenings(of)[1] == 128
+    assert early_step_matters(of)
+
+
+def test_states_as_they_are_made_are_judged_at_the_timed_size() -> None:
+    made = "        self.keep = nn.Parameter(torch.rand(16) * 0.5 + 0.3)\n"
+    of = problem(LOOP.replace("0.5 * s", "self.keep * s"), "torch.randn(4, 64, 16)", made)
+    cases = judged_cases(of, applicable_kinds(of))
+    largest = {
+        one.name: prepare(of, one, first=False).reference.draw(1)[1]["keep"].max() for one in cases
+    }
+    assert largest["a"] > 0.95
+    assert largest["a, other values"] < 0.9
+    assert largest["a, impulse"] < 0.9
 
 
 def test_a_deep_batch_norm_in_evaluation_sees_its_input() -> None:

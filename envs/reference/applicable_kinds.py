@@ -31,11 +31,12 @@ from kernelwright.envs.reference.value_kinds import (
     NEAR_BOUNDARY,
     NEAR_DEGENERATE,
     SMALLER_IMPULSE,
+    USUAL_RANGE,
 )
 from kernelwright.envs.types import Problem
 
-MOST_KINDS = 2
-"""So many more cases at the timed size a problem has by itself."""
+MOST_KINDS, MOST_OF_LOOPS = 2, 3
+"""So many more cases at the timed size a problem has by itself; with a loop."""
 EPSILON = 1e-3
 """Numbers above zero up to this are epsilons."""
 SAMPLED = 64
@@ -131,12 +132,14 @@ class Seen:
         over_steps, iterates = self.loops()
         if over_steps or self.recurrent:
             yield LONG_MEMORY
-        if over_steps or self.recurrent or self.decays:
+        elif iterates:
+            yield NEAR_BOUNDARY
+        if over_steps or self.recurrent or self.decays or iterates:
             yield IMPULSE
         elif self.scans:
             yield SMALLER_IMPULSE
-        if iterates:
-            yield NEAR_BOUNDARY
+        if over_steps or self.recurrent or iterates:
+            yield USUAL_RANGE
         if self.epsilons:
             yield ALL_DEGENERATE if self.epsilons == {True} else NEAR_DEGENERATE
         if self.reductions >= SAMPLED:
@@ -157,7 +160,8 @@ def _of_sums_and_loops(problem: Problem) -> tuple[str, ...]:
     if any(one.distribution in KINDS for one in problem.cases):
         return ()
     try:
-        return tuple(seen_of(problem).kinds())[:MOST_KINDS]
+        kinds = tuple(seen_of(problem).kinds())
+        return kinds[: MOST_OF_LOOPS if USUAL_RANGE in kinds else MOST_KINDS]
     except (Exception, SystemExit):  # noqa: BLE001  the problem's own code ran; its cases say it
         return ()
 

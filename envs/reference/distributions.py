@@ -30,6 +30,8 @@ LEAST_SHARE = 0.5
 """A constant between this and 1 is a share of something that may grow without end above 1."""
 FINE, UNDERFLOWS = 2.0**-40, 2.0**-160
 """Relative to a value, and by itself: what float64 has and float32 has not."""
+DOUBLE = "torch.float64"
+NEAR, FEWEST_PAIRS = (FINE, -FINE, 2.0**-26, -(2.0**-26)), 16
 LARGER, TWICE = 8.0, 2.0
 HUGE, LARGE = 2.0**14, 2.0**8
 OTHER_VALUES, OTHER_NUMBERS = ", other values", ", other numbers"
@@ -82,6 +84,20 @@ class Distribution:
         return with_special(moved, self.special) if self.special else moved
 
 
+def all_changed(
+    made: Sequence[Any], distribution: Distribution, held: Collection[str | int] = ()
+) -> list[Any]:
+    """The arguments of `forward` as this distribution has them, but for the numbers in `held`."""
+    found = [
+        one if number in held else distribution.changed(one) for number, one in enumerate(made)
+    ]
+    for number, one in enumerate(found if distribution.special else ()):
+        like = next((it for it in found[:number] if is_pair(it, one)), None)
+        if like is not None and number not in held:
+            found[number] = in_order_of(made[number], nearly_equal(one, like))
+    return found
+
+
 AS_MADE, GIVEN, OTHERS = "as_made", "given", "a few others"
 FEW = {
     OTHERS: Distribution(LARGER, special=SPECIAL, gentler=f"{OTHERS}, none negative"),
@@ -110,6 +126,7 @@ KINDS = {
         LARGER, kind=kinds.NEAR_BOUNDARY, gentler=f"{kinds.NEAR_BOUNDARY}, within range"
     ),
     f"{kinds.NEAR_BOUNDARY}, within range": Distribution(kind="within_range"),
+    kinds.USUAL_RANGE: Distribution(kind=kinds.USUAL_RANGE),
     kinds.NEAR_DEGENERATE: Distribution(kind=kinds.NEAR_DEGENERATE),
     kinds.ALL_DEGENERATE: Distribution(kind=kinds.ALL_DEGENERATE),
 }
@@ -264,6 +281,26 @@ def with_special(value: Any, special: tuple[float, ...] = SPECIAL) -> Any:
 def beside(special: tuple[float, ...]) -> tuple[float, ...]:
     """Values of float64 that float32 takes for these: a comparison in float32 is wrong there."""
     return tuple(one * (1 + FINE) if one else UNDERFLOWS for one in special)
+
+
+def is_pair(one: Any, other: Any) -> bool:
+    """Whether both are tensors of float64 of one shape, which may be compared."""
+    both = is_float(one) and is_float(other)
+    return both and str(one.dtype) == str(other.dtype) == DOUBLE and one.shape == other.shape
+
+
+def nearly_equal(value: Any, like: Any) -> Any:
+    """The values, a few of them so near the other ones that float32 takes them for equal."""
+    import torch
+
+    found, flat = value.reshape(-1).clone(), like.reshape(-1)
+    if not len(flat):
+        return value
+    count = min(len(flat), max(FEWEST_PAIRS, int(len(flat) * FEW_SHARE)))
+    places = torch.randint(len(flat), (count,))
+    apart = torch.tensor(NEAR, dtype=value.dtype)[torch.randint(len(NEAR), (count,))]
+    found[places] = flat[places] * (1 + apart)
+    return found.view_as(value)
 
 
 def with_few(value: Any, moved: Callable[[Any], Any]) -> Any:

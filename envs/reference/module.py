@@ -25,6 +25,7 @@ from kernelwright.envs.reference.arguments import ProblemError as ProblemError
 from kernelwright.envs.reference.distributions import (
     DISTRIBUTIONS,
     Distribution,
+    all_changed,
     drawn_states,
     is_constant,
     is_float,
@@ -106,10 +107,7 @@ class Reference:
             torch.default_generator.manual_seed(seed ^ OURS)
         distribution = DISTRIBUTIONS[self.case.distribution]
         made = self.redrawn.changed([values_of(one) for one in given], seed)
-        arguments = [
-            one if number in self.held else distribution.changed(one)
-            for number, one in enumerate(made)
-        ]
+        arguments = all_changed(made, distribution, self.held)
         if self.changed is not None:
             arguments = self.changed(arguments, distribution)
         arguments = [

@@ -28,7 +28,7 @@ from kernelwright.envs.reference.module import (
 from kernelwright.envs.reference.mutants import Mutant, mutants_of
 from kernelwright.envs.reference.prepare import Known, Ready, prepare
 from kernelwright.envs.reference.replies import limit_of
-from kernelwright.envs.reference.value_kinds import VALUE_KINDS
+from kernelwright.envs.reference.value_kinds import USUAL_RANGE, VALUE_KINDS
 from kernelwright.envs.types import Problem
 
 SEEDS = (2, 3)
@@ -48,6 +48,12 @@ OTHER_KINDS = ("special", "scaled", "near_zero", "shifted")
 WITHIN_TOLERANCE = ("low_precision", "biased")
 """Kinds that leave nothing out: how far off such a mutant is, at the end of a deep module, may be
 less than is allowed. They are searched for and counted, and no reason to refuse a problem."""
+
+OF_LOOPS = ("half_iterations", "dropped_step")
+"""Kinds that have to be shown by values within the range that the problem draws: a look at all
+values costs little beside a loop, and tells whether it may be cut short."""
+USUAL = (GIVEN, USUAL_RANGE)
+"""Values within that range."""
 
 
 @dataclass(slots=True)
@@ -130,12 +136,12 @@ def judge_mutants(
     fates = _that_run(mutants_of(problem, judged.ready.reference), judged)
     for fate in fates:
         fate.unread = fate.mutant.kind.startswith("constant") and fate.mutant.place in unread
-        fate.killed_by = case.name if _is_killed(fate, judged) else ""
+        fate.killed_by = case.name if _is_shown(fate, judged) else ""
     for other in judged_cases(problem, numbers=judged.ready.spec.numbers):
         if other.sizes == case.sizes and other != case:
             judged = Judged.of(prepare(problem, other, first=False, known=known), first)
             for fate in _living(fates):
-                fate.killed_by = other.name if _is_killed(fate, judged) else ""
+                fate.killed_by = other.name if _is_shown(fate, judged) else ""
     for kind in kinds_to_try(problem) if _living(fates) else ():
         left = [one for one in _living(fates) if not one.kinds and not one.is_tolerated]
         if any(_shows(one.mutant, judged.ready.reference, kind, first) for one in left):
@@ -174,7 +180,7 @@ def _try_kind(
         return
     judged = Judged.of(ready, first)
     for fate in _living(fates):
-        if _is_killed(fate, judged):
+        if _is_shown(fate, judged):
             fate.kinds.append(kind)
 
 
@@ -203,6 +209,15 @@ def _that_run(mutants: Sequence[Mutant], judged: Judged) -> list[Fate]:
         if shapes == [one.choices[0].shape for one in expected]:
             found.append(Fate(mutant))
     return found
+
+
+def _is_shown(fate: Fate, judged: Judged) -> bool:
+    """Whether this case tells who does as the mutant: no unusual value warns him of it."""
+    if not _is_killed(fate, judged):
+        return False
+    usual = judged.ready.reference.case.distribution in USUAL
+    fate.differs = True
+    return usual or fate.mutant.kind not in OF_LOOPS
 
 
 @np.errstate(over="ignore")  # of a mutant that is off by more than a float64 holds

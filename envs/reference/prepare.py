@@ -28,6 +28,7 @@ from kernelwright.envs.reference.distributions import (
     FEW,
     GIVEN,
     LIMIT_KINDS,
+    OTHER_VALUES,
     TWICE,
     Distribution,
     from_the_hardest,
@@ -45,8 +46,9 @@ from kernelwright.envs.reference.module import (
 )
 from kernelwright.envs.reference.plain_levels import plain_levels
 from kernelwright.envs.reference.refuse_random import refuse_random
-from kernelwright.envs.reference.regions import strengthenings
+from kernelwright.envs.reference.regions import is_calm, strengthenings
 from kernelwright.envs.reference.runs import FIRST_SEED, Runs
+from kernelwright.envs.reference.value_kinds import IMPULSE, SMALLER_IMPULSE
 from kernelwright.envs.types import Case, Problem, Tolerance
 
 MOST_TRIED = 64
@@ -97,8 +99,11 @@ def prepare(
         reference = _redrawn(problem, case, reference, spec, known)
     if case.distribution in LIMIT_KINDS:
         reference = replace(reference, changed=around_limits(problem).changed)
-    for changed in _changed(reference, *strengthenings(problem)):
-        if not _leaves_ties(changed, spec) and (ready := _if_bearable(problem, changed, spec)):
+    strong, steps = ((), 0) if _has_own_states(case) else strengthenings(problem)
+    for changed in _changed(reference, strong, steps):
+        calm = not changed.strong or is_calm(changed)
+        bearable = calm and not _leaves_ties(changed, spec)
+        if bearable and (ready := _if_bearable(problem, changed, spec)):
             return ready
     if reference.redrawn:
         try:
@@ -111,8 +116,10 @@ def prepare(
 def _redrawn(
     problem: Problem, case: Case, reference: Reference, spec: CaseSpec, known: Known
 ) -> Reference:
-    """With arguments that are redrawn, and other integers. Both hang on the sizes
-    alone, but for numbers, which have other values in each case that does not keep them."""
+    """With arguments that are redrawn, and other integers.
+
+    Both hang on the sizes alone, but for numbers: cases that do not keep them have others each.
+    """
     others = not has_timed_numbers(problem, case)
     place = (reference.case.sizes, others and bool(spec.numbers) and case.name)
     if place not in known.changed:
@@ -145,6 +152,12 @@ def _changed(reference: Reference, strong: tuple[str, ...], steps: int) -> Itera
     held = _unbearable(_with(reference, GIVEN))
     if held:
         yield from (_with(replace(reference, held=held), name) for name in names)
+
+
+def _has_own_states(case: Case) -> bool:
+    """Whether states are as they are made, where those of other cases have to remember: those have
+    to be right, too, which an impulse shows best."""
+    return case.name.endswith(OTHER_VALUES) or case.distribution in (IMPULSE, SMALLER_IMPULSE)
 
 
 def _loaded(problem: Problem, case: Case, known: Known) -> tuple[Reference, CaseSpec]:

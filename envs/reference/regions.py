@@ -26,7 +26,10 @@ from kernelwright.envs.reference.module import (
 )
 from kernelwright.envs.reference.strong_states import (
     CALIBRATED,
+    KEEPING_COLUMNS,
+    KEEPING_ROWS,
     LARGER_WEIGHTS,
+    LATCHED,
     OPEN_GATES,
     ORTHOGONAL,
     ORTHOGONAL_FIRST,
@@ -49,6 +52,12 @@ FOR_MEMORY = (
     (ORTHOGONAL, WEAKER_INPUTS),
     (ORTHOGONAL_LAST, WEAKER_INPUTS),
     (ORTHOGONAL_FIRST, WEAKER_INPUTS),
+    (KEEPING_ROWS,),
+    (KEEPING_COLUMNS,),
+    (LATCHED,),
+    (KEEPING_ROWS, WEAKER_INPUTS),
+    (KEEPING_COLUMNS, WEAKER_INPUTS),
+    (LATCHED, WEAKER_INPUTS),
 )
 FOR_DEPTH = ((LARGER_WEIGHTS,),)
 SEED, OTHER_SEED = 1, 2
@@ -100,29 +109,34 @@ def _strengthenings(reference: Reference, seen: Seen) -> tuple[tuple[str, ...], 
     if steps and state and not _remembers(reference, steps):
         for names in FOR_MEMORY:
             stronger = replace(reference, strong=names, steps=steps)
-            if _moves(stronger, state) and _remembers(stronger, steps) and _is_calm(stronger):
+            if _moves(stronger, state) and _remembers(stronger, steps) and is_calm(stronger):
                 return names, steps
     norms = has_batch_norm(model)
     if (norms or len(state) >= DEEP) and not _sees_batch(reference):
         for names in ((CALIBRATED,), *FOR_DEPTH) if norms else FOR_DEPTH:
             stronger = replace(reference, strong=names)
-            if _sees_batch(stronger) and _is_calm(stronger):
+            if _sees_batch(stronger) and is_calm(stronger):
                 return names, 0
     return (), 0
 
 
 def _remembers(reference: Reference, steps: int) -> bool:
-    """Whether an early eighth of the steps changes what comes out of a late quarter of them."""
+    """Whether an early eighth of the steps changes what comes out of a late quarter of them, and so
+    does what lies between them."""
     drawn, others = reference.draw(SEED), reference.draw(OTHER_SEED)[2]
     base = _outputs(drawn)
-    for number, one in enumerate(drawn[2]):
-        for axis in _axes_of(one, steps) if is_float(one) else ():
-            span = slice(0, max(1, steps // EIGHTH))
-            moved = _outputs(_with_region(drawn, others, number, axis, span))
-            pairs = zip(base, moved, strict=True)
-            if any(_differ(_late(a, steps), _late(b, steps)) for a, b in pairs):
-                return True
-    return False
+
+    def matters(number: int, axis: int, span: slice) -> bool:
+        moved = _outputs(_with_region(drawn, others, number, axis, span))
+        pairs = zip(base, moved, strict=True)
+        return any(_differ(_late(a, steps), _late(b, steps)) for a, b in pairs)
+
+    edges = (0, *(max(1, steps * part // EIGHTH) for part in (1, 3, 5, 7)))
+    return any(
+        all(matters(number, axis, slice(a, b)) for a, b in pairwise(edges))
+        for number, one in enumerate(drawn[2])
+        for axis in (_axes_of(one, steps) if is_float(one) else ())
+    )
 
 
 def _sees_batch(reference: Reference) -> bool:
@@ -143,7 +157,7 @@ def _moves(stronger: Reference, state: dict[str, Any]) -> bool:
     return any(bool((one != state[name]).any()) for name, one in stronger.draw(SEED)[1].items())
 
 
-def _is_calm(reference: Reference) -> bool:
+def is_calm(reference: Reference) -> bool:
     """Whether rounding stays what it is: a recurrence that remembers may also be chaotic."""
     drawn = reference.draw(SEED)
     exact = [array_of(one) for one in flatten(forward_float64(*drawn))]

@@ -7,6 +7,7 @@ work is right then. These change values only: what the module costs stays what i
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,12 +20,15 @@ CALIBRATED, OPEN_GATES, RANDOM_GATES = "calibrated", "open_gates", "random_gates
 ORTHOGONAL, SLOW_DECAYS, LARGER_WEIGHTS = "orthogonal", "slow_decays", "larger_weights"
 ORTHOGONAL_FIRST, ORTHOGONAL_LAST = "orthogonal_first", "orthogonal_last"
 WEAKER_INPUTS = "weaker_inputs"
+LATCHED, KEEPING_ROWS, KEEPING_COLUMNS = "latched", "keeping_rows", "keeping_columns"
 
 NOISE = 0.1
 """How far running statistics are from those of the inputs, as a share of a deviation."""
 LEAST_VARIANCE = 1e-3
 """Of the mean variance of a layer's channels: one that gives the same always is rounding noise."""
 FEWEST, GAIN, WEAKER, WEAKEST = 4, 1.7, 0.3, 0.03
+KEEP, KEEP_OF_HALF = 2.0**20, 2.0**14
+"""What shuts a number's own gate at once, even where it is small: slowly would be chaotic."""
 GATED = re.compile(r"log|decay|gate|alpha|beta|gamma|lambda|forget|retention|tau", re.IGNORECASE)
 """Names of parameters of several dimensions that set how long something is remembered."""
 
@@ -136,14 +140,88 @@ def orthogonal_first(_: Any, state: States, __: list[Any], ___: int) -> States:
     return {name: _with_square(one, last=False) for name, one in state.items()}
 
 
+def latched(_: Any, state: States, __: list[Any], steps: int) -> States:
+    """Half of a hidden state's numbers keep their signs, or change them at every step, until what
+    is given outweighs a number that is another one for each of them."""
+    import torch
+
+    def kept(value: Any) -> Any:
+        found, size = value.clone(), min(value.shape)
+        for square in _squares_in(found):
+            some = torch.randperm(size)[: size // 2]
+            sizes = torch.linspace(0, math.log(_most(steps)), len(some)).exp()
+            signs = torch.randint(2, (len(some),)) * 2 - 1
+            square[some, some] += (signs * sizes).to(value.dtype)
+        return found
+
+    hidden = _of_hidden(state)
+    return {name: kept(one) if name in hidden else one for name, one in state.items()}
+
+
+def keeping_rows(_: Any, state: States, __: list[Any], steps: int) -> States:
+    """Of a hidden state two numbers stay what they are once they are large, one of each sign, as
+    they shut their own gates; and each of the others' gates, more or less. `x @ weight` has it."""
+    hidden = _of_hidden(state)
+    return {
+        name: _with_keepers(one, steps, rows=True) if name in hidden else one
+        for name, one in state.items()
+    }
+
+
+def keeping_columns(_: Any, state: States, __: list[Any], steps: int) -> States:
+    """The same of weights that are called as those of `nn.Linear`."""
+    hidden = _of_hidden(state)
+    return {
+        name: _with_keepers(one, steps, rows=False) if name in hidden else one
+        for name, one in state.items()
+    }
+
+
+def _with_keepers(value: Any, steps: int, *, rows: bool) -> Any:
+    import torch
+
+    found, size = value.clone(), min(value.shape)
+    keepers = torch.randperm(size)[:2]
+    signs = torch.tensor([1.0, -1.0], dtype=value.dtype)
+    for square in _squares_in(found):
+        way = square if rows else square.T
+        of = torch.randint(3, (size,)) == torch.arange(2)[:, None]
+        shut = (torch.rand(2, size) * 2 - 1) * _most(steps) * of
+        way[keepers] = shut.to(value.dtype)
+        way[:, keepers] = 0.0
+        half = str(value.dtype) == "torch.float16"
+        way[keepers, keepers] = signs * (KEEP_OF_HALF if half else KEEP)
+    return found
+
+
+def _squares_in(value: Any) -> list[Any]:
+    """Views of what a hidden state goes through: the squares that lie one above the other, or the
+    last one of a weight that is wider than high."""
+    height, width = value.shape
+    size = min(height, width)
+    if size < FEWEST or height % size:
+        return []
+    return [value[:, width - size :]] if width > height else list(value.split(size))
+
+
+def _most(steps: int) -> float:
+    """What a gate is given to be shut for about all steps."""
+    return math.log(max(3, steps))
+
+
+def _of_hidden(state: States) -> list[str]:
+    """The last weight that is square, or else the widest of those that are wider than high."""
+    weights = [name for name, one in state.items() if one.dim() == 2 and is_float(one)]
+    square = [name for name in weights if state[name].shape[0] == state[name].shape[1]]
+    wide = [name for name in weights if state[name].shape[0] < state[name].shape[1]]
+    return square[-1:] or wide[:1]
+
+
 def weaker_inputs(_: Any, state: States, __: list[Any], ___: int) -> States:
     """Biases and weights are so small that nothing saturates, but for the last weight that is
     square, or else the widest of those that are wider than high: what a hidden state goes through.
     """
-    weights = [name for name, one in state.items() if one.dim() == 2 and is_float(one)]
-    square = [name for name in weights if state[name].shape[0] == state[name].shape[1]]
-    wide = [name for name in weights if state[name].shape[0] < state[name].shape[1]]
-    kept = square[-1:] or wide[:1]
+    kept = _of_hidden(state)
 
     def weaker(name: str, value: Any) -> Any:
         small = is_float(value) and value.dim() in (1, 2) and value.numel() >= FEWEST
@@ -231,6 +309,9 @@ STRENGTHENINGS: dict[str, Callable[[Any, States, list[Any], int], States]] = {
     ORTHOGONAL_LAST: orthogonal_last,
     ORTHOGONAL_FIRST: orthogonal_first,
     WEAKER_INPUTS: weaker_inputs,
+    LATCHED: latched,
+    KEEPING_ROWS: keeping_rows,
+    KEEPING_COLUMNS: keeping_columns,
     SLOW_DECAYS: slow_decays,
     LARGER_WEIGHTS: larger_weights,
 }

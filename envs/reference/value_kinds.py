@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 CLUSTERED, IMPULSE, LONG_MEMORY = "clustered", "impulse", "long_memory"
+USUAL_RANGE = "usual_range"
 NEAR_BOUNDARY, NEAR_DEGENERATE = "near_boundary", "near_degenerate"
 SMALLER_IMPULSE = "impulse, smaller"
 ALL_DEGENERATE = "near_degenerate, all"
@@ -23,6 +24,7 @@ VALUE_KINDS = (
     SMALLER_IMPULSE,
     LONG_MEMORY,
     NEAR_BOUNDARY,
+    USUAL_RANGE,
     *DEGENERATE,
 )
 """Names of distributions. `impulse, smaller` is for sums from the start on, which forget nothing
@@ -44,6 +46,16 @@ SMALLEST_OF_HALF = 2.0**-10
 LARGEST_OF_HALF = 2.0**14
 EARLY_SHARE = 16
 """One in so many places along an axis is early."""
+LEAST_BLOCK, BLOCK = 16, 256
+"""Where a block of so many ends, one of 16, 32, 64 or 128 does, too."""
+BEFORE = (0, 1, 3, 8, 17, 26)
+"""So many places before the last of a block: kernels that begin anew in each may go back a few."""
+FAR, FARTHEST = 16, 1024
+"""Of a tensor's values one in so many is far from the others; at the very ends of their range."""
+MOST_SORTED = 1 << 20
+"""Of more values some are looked at."""
+LEAST_SQUARE = 4
+"""A smaller matrix has no two halves."""
 
 
 def clustered(value: Any, factor: float, even: bool = False) -> Any:
@@ -76,8 +88,9 @@ def evenly_clustered(value: Any, factor: float) -> Any:
 
 
 def impulse(value: Any, factor: float) -> Any:
-    """One value is larger than usual ones by `factor`, early along every long axis: two would
-    cancel somewhere, where no digits are left to compare."""
+    """Some values are larger than usual ones by `factor`: one is early along every long axis, some
+    lie before the ends of blocks. All have one sign, and no other shares a place with the early
+    one, so that they do not cancel where no digits are left to compare."""
     import torch
 
     found, signed = _copy(value), bool((value < 0).any())
@@ -86,10 +99,85 @@ def impulse(value: Any, factor: float) -> Any:
     size = value.double().square().mean().sqrt() * factor
     if str(value.dtype) == "torch.float16":
         size = size.clamp(max=LARGEST_OF_HALF)
-    early = [count // EARLY_SHARE or count for count in value.shape]
-    place = tuple(int(torch.randint(count, ())) for count in early)
-    found[place] = -size if signed and bool(torch.rand(()) < 0.5) else size
+    size = -size if signed and bool(torch.rand(()) < 0.5) else size
+    early = [int(torch.randint(count // EARLY_SHARE or count, ())) for count in value.shape]
+    found[tuple(early)] = size
+    for axis in _long_axes(value):
+        for distance in BEFORE if value.shape[axis] > LEAST_BLOCK else ():
+            place = [_other(count, one) for count, one in zip(value.shape, early, strict=True)]
+            place[axis] = _before_edge(value.shape[axis], distance)
+            if place[axis] != early[axis]:
+                found[tuple(place)] = size
     return found
+
+
+def _other(count: int, place: int) -> int:
+    """Another place of so many, where there is one."""
+    import torch
+
+    return (place + 1 + int(torch.randint(max(1, count - 1), ()))) % count
+
+
+def _before_edge(count: int, distance: int) -> int:
+    """A place so far before the last one of a block, of the largest blocks after which there is
+    another place."""
+    import torch
+
+    block = min(BLOCK, 1 << (count - 1).bit_length() - 1)
+    edges = (count - 1) // block
+    return max(0, (int(torch.randint(edges, ())) + 1) * block - 1 - distance)
+
+
+def usual_range(value: Any, _: float) -> Any:
+    """All values are some that were drawn, so that neither the range nor most of them are unusual.
+
+    Some slices along the first and the last axis have values from one end of the range, which keeps
+    gates open or shut, or from one end in their first half and from the other in their second.
+    A vector is such a slice. Square matrices have their largest values where the halves of both
+    axes agree: what is iterated converges slowly then.
+    """
+    if not value.numel():
+        return value
+    ends = _ends(value)
+    if value.dim() < 2:
+        return _from(*ends[:2], _is_first_half(value), value)
+    if value.shape[-1] == value.shape[-2] >= LEAST_SQUARE:
+        first = _is_first_half(value)
+        return _from(ends[2], ends[3], first == first.mT, value)
+
+    def moved(part: Any, number: int) -> Any:
+        high, low = ends[:2] if number // 3 % 2 else ends[2:]
+        if number % 3:
+            return _from(high, low, number % 3 == 1, part)
+        return _from(high, low, _is_first_half(part), part)
+
+    return _some_slices(value, moved, {0, value.dim() - 1})
+
+
+def _ends(value: Any) -> tuple[Any, Any, Any, Any]:
+    """High and low values among those of a tensor, and the highest and lowest."""
+    flat = value.reshape(-1)
+    ordered = flat[:: -(-len(flat) // MOST_SORTED)].sort().values
+    far, farthest = (max(1, len(ordered) // share) for share in (FAR, FARTHEST))
+    return ordered[-far:], ordered[:far], ordered[-farthest:], ordered[:farthest]
+
+
+def _from(high: Any, low: Any, is_high: Any, like: Any) -> Any:
+    """A tensor of this shape with values drawn from the first where it is to be high, else from the
+    second."""
+    import torch
+
+    drawn = [one[torch.randint(len(one), like.shape)] for one in (high, low)]
+    return torch.where(torch.as_tensor(is_high), *drawn)
+
+
+def _is_first_half(like: Any) -> Any:
+    """For each place along the last axis, as a row."""
+    import torch
+
+    count = like.shape[-1] if like.dim() else 1
+    row = torch.arange(count) < (count + 1) // 2
+    return row.reshape([1] * (like.dim() - 1) + [-1] if like.dim() else [])
 
 
 def near_degenerate(value: Any, factor: float) -> Any:
@@ -226,6 +314,7 @@ CHANGES: dict[str, Callable[[Any, float], Any]] = {
     LONG_MEMORY: long_memory,
     NEAR_BOUNDARY: near_boundary,
     "within_range": within_range,
+    USUAL_RANGE: usual_range,
     NEAR_DEGENERATE: near_degenerate,
     ALL_DEGENERATE: all_degenerate,
 }
