@@ -24,7 +24,7 @@ from kernelwright.data.triple import Triple
 from kernelwright.data.triples import apportion, balanced, template_triples
 from kernelwright.envs.abi import C_ABI, signature
 from kernelwright.envs.answer import extract
-from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.dialects import DIALECTS, cpp
 from kernelwright.envs.dialects.cuda import ABI as CUDA_ABI
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.referee.tolerance import Expected
@@ -45,7 +45,7 @@ TRIPLES = template_triples()
 TAUGHT = {dialect: template_triples(dialect=dialect) for dialect in ANSWERS}
 EVERY = [triple for triples in TAUGHT.values() for triple in triples]
 C_TYPES = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_bool}
-FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd")
+FLAGS = (*cpp.FLAGS, "-march=native")
 
 
 def sample() -> list[Triple]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from kernelwright.data.starter.walk import Walk
 from kernelwright.envs.types import Case, Problem, Role
+
+FUNCTION = re.compile(r"std::(\w+)\(")
+VECTOR_FUNCTIONS = ("exp", "expm1", "log1p", "tanh", "erf", "sin")
+"""Those that glibc has for whole vectors: `exp` and `sin` from 2.22 on, the others from 2.35."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +63,8 @@ class Blueprint:
     bodies: tuple[tuple[str, str], ...]
     walk: Walk
     """The same for device code, which is made of it (cuda.py, triton.py)."""
+    helper: str = ""
+    """A C++ function that the bodies call."""
     output_dims: tuple[int, ...] = (2,)
     """How many dimensions each output has."""
     output_types: tuple[str, ...] = ("float",)
@@ -102,11 +109,13 @@ class Blueprint:
 
     def source(self, body: str) -> str:
         """One complete C++ answer."""
+        text = self.helper + body
         includes = ["cstdint"]
-        includes += ["cmath"] if "std::" in body or "INFINITY" in body else []
-        includes += ["algorithm"] if "std::max" in body or "std::min" in body else []
-        head = "".join(f"#include <{name}>\n" for name in includes)
-        return f"{head}{self.signature()} {{\n{body.rstrip()}\n}}\n"
+        includes += ["cmath"] if "std::" in text or "INFINITY" in text else []
+        includes += ["algorithm"] if "std::max" in text or "std::min" in text else []
+        includes += ["vector"] if "std::vector" in text else []
+        head = "".join(f"#include <{name}>\n" for name in includes) + _vectorised(text)
+        return f"{head}{self.helper}{self.signature()} {{\n{body.rstrip()}\n}}\n"
 
     def code(self, expression: str | None = None) -> str:
         """The problem in KernelBench's format, or a variant of it with another expression."""
@@ -147,6 +156,14 @@ class Blueprint:
         """The sizes that the layers' shapes depend on."""
         shapes = [one.shape for layer in self.layers for one in layer.tensors]
         return [name for name in self.sizes if any(name in shape for shape in shapes)]
+
+
+def _vectorised(body: str) -> str:
+    """Declarations that let g++ call glibc's vector functions (libmvec) from loops over `simd`."""
+    used = dict.fromkeys(name for name in FUNCTION.findall(body) if name in VECTOR_FUNCTIONS)
+    return "".join(
+        f'#pragma omp declare simd notinbranch\nextern "C" float {one}f(float);\n' for one in used
+    )
 
 
 BASE_SIZES: dict[tuple[str, ...], tuple[tuple[str, int], ...]] = {

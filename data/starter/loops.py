@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from kernelwright.data.starter.blueprint import Blueprint, Tensor
-from kernelwright.data.starter.ops import Chain, Unary
-from kernelwright.data.starter.walk import Elements
+from kernelwright.data.starter.ops import MAX, Chain, Unary
+from kernelwright.data.starter.walk import Elements, running
 
 Category = Callable[[Sequence[Unary]], Iterator[Blueprint]]
 """All compositions of one kind, of these unary operators."""
@@ -15,6 +15,7 @@ X, Y = Tensor(name="x", shape=("R", "C")), Tensor(name="y", shape=("R", "C"))
 AT = "x[i * x_1 + j]"
 Y_AT = "y[i * x_1 + j]"
 ROWS = "Each row is read once, in memory order."
+LARGEST = "The row is kept, so the first place of its largest value is found after the loop."
 
 
 def steps(chain: Chain, indent: int, load: str) -> str:
@@ -30,11 +31,35 @@ def plan(chain: Chain, load: str = "x") -> str:
     return " ".join((f"v = {load};", *words))
 
 
+def simd(indent: int, *sums: str) -> str:
+    """The line before a loop whose iterations run side by side, as far as these sums let them.
+
+    >>> simd(0, "s += v;", "t = std::max(t, v);")
+    '#pragma omp simd reduction(+:s) reduction(max:t)\\n'
+    """
+    signs = {"sum": "+", "max": "max", "min": "min"}
+    found = (f" reduction({signs[one.kind]}:{one.name})" for one in map(running, sums))
+    return f"{' ' * indent}#pragma omp simd{''.join(found)}\n"
+
+
 def nested(chain: Chain, result: str = "v", load: str = AT) -> str:
     """A loop over rows and columns that stores `result` for each element."""
     return (
-        "  for (int64_t i = 0; i < x_0; ++i) {\n    for (int64_t j = 0; j < x_1; ++j) {\n"
+        f"  for (int64_t i = 0; i < x_0; ++i) {{\n"
+        f"{simd(4)}    for (int64_t j = 0; j < x_1; ++j) {{\n"
         f"{steps(chain, 6, load)}      out[i * x_1 + j] = {result};\n    }}\n  }}\n"
+    )
+
+
+def row_argmax(chain: Chain, *ends: str) -> str:
+    """The largest value of each row, `s`, and the first place where it is, `best`."""
+    last = "".join(f"    {line}\n" for line in ends)
+    return (
+        "  std::vector<float> row(x_1);\n  for (int64_t i = 0; i < x_0; ++i) {\n"
+        f"    float s = -INFINITY;\n{simd(4, MAX.step)}"
+        f"    for (int64_t j = 0; j < x_1; ++j) {{\n{steps(chain, 6, AT)}"
+        f"      row[j] = v;\n      {MAX.step}\n    }}\n"
+        f"    int64_t best = 0;\n    while (row[best] < s) ++best;\n{last}  }}\n"
     )
 
 

@@ -7,7 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.loops import AT, ROWS, Y_AT, elements, inputs_of, loaded, plan, steps
+from kernelwright.data.starter.loops import (
+    AT,
+    LARGEST,
+    ROWS,
+    Y_AT,
+    elements,
+    inputs_of,
+    loaded,
+    plan,
+    row_argmax,
+    simd,
+    steps,
+)
 from kernelwright.data.starter.ops import (
     ADD,
     IDENTITY,
@@ -71,7 +83,8 @@ def _mean_and_variance(chain: Chain) -> Blueprint:
         Pass(sums=("t += (v - s) * (v - s);",), ends=("out1[i] = t / x_1;",)),
     )
     lines = [
-        f"    float {name} = 0.0f;\n    for (int64_t j = 0; j < x_1; ++j) {{\n"
+        f"    float {name} = 0.0f;\n{simd(4, one.sums[0])}"
+        "    for (int64_t j = 0; j < x_1; ++j) {\n"
         f"{steps(chain, 6, AT)}      {one.sums[0]}\n    }}\n"
         + "".join(f"    {end}\n" for end in one.ends)
         for name, one in zip("st", passes, strict=True)
@@ -96,7 +109,7 @@ def _reductions(
     """Two numbers of each row."""
     body = (
         f"  for (int64_t i = 0; i < x_0; ++i) {{\n    {starts[0]}\n    {starts[1]}\n"
-        f"    for (int64_t j = 0; j < x_1; ++j) {{\n{steps(chain, 6, AT)}"
+        f"{simd(4, *sums)}    for (int64_t j = 0; j < x_1; ++j) {{\n{steps(chain, 6, AT)}"
         f"      {sums[0]}\n      {sums[1]}\n    }}\n    {ends[0]}\n    {ends[1]}\n  }}\n"
     )
     words = [f"{name}: {one} {end}" for name, one, end in zip(names, sums, ends, strict=True)]
@@ -130,12 +143,7 @@ def _swapped(torch: tuple[str, ...]) -> str:
 
 
 def _max_and_argmax(chain: Chain) -> Blueprint:
-    body = (
-        "  for (int64_t i = 0; i < x_0; ++i) {\n    float s = -INFINITY;\n    int64_t best = 0;\n"
-        f"    for (int64_t j = 0; j < x_1; ++j) {{\n{steps(chain, 6, AT)}"
-        "      if (v > s) {\n        s = v;\n        best = j;\n      }\n    }\n"
-        "    out0[i] = s;\n    out1[i] = best;\n  }\n"
-    )
+    body = row_argmax(chain, "out0[i] = s;", "out1[i] = best;")
     return Blueprint(
         category="outputs",
         family="_".join(("outputs", *chain.names, "max", "argmax")),
@@ -144,7 +152,7 @@ def _max_and_argmax(chain: Chain) -> Blueprint:
         output_dims=(1, 1),
         output_types=("float", "int64_t"),
         plan=f"{plan(chain)} max dim=1: if (v > s) s = v; best = j;",
-        bodies=((ROWS, body),),
+        bodies=((LARGEST, body),),
         walk=Rows(
             load=loaded(chain),
             passes=(Pass(sums=(ARGMAX,), ends=("out0[i] = s;", "out1[i] = best;")),),
@@ -205,7 +213,8 @@ def _values(
     last = "".join(f"      {line}\n" for line in ends)
     words = re.sub(r"(out\d)\[.*?\]", r"\1", " ".join(ends))
     body = (
-        "  for (int64_t i = 0; i < x_0; ++i) {\n    for (int64_t j = 0; j < x_1; ++j) {\n"
+        f"  for (int64_t i = 0; i < x_0; ++i) {{\n"
+        f"{simd(4)}    for (int64_t j = 0; j < x_1; ++j) {{\n"
         f"{steps(chain, 6, AT)}{last}    }}\n  }}\n"
     )
     return Blueprint(

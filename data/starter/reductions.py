@@ -7,7 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.loops import AT, ROWS, Y_AT, inputs_of, loaded, plan, steps
+from kernelwright.data.starter.loops import (
+    AT,
+    LARGEST,
+    ROWS,
+    Y_AT,
+    inputs_of,
+    loaded,
+    plan,
+    row_argmax,
+    simd,
+    steps,
+)
 from kernelwright.data.starter.ops import (
     ADD,
     IDENTITY,
@@ -47,7 +58,8 @@ def _row_reduction(
     inner = f"{steps(chain, 6, AT)}      {reduce.step}\n    }}\n"
     body = (
         f"  for (int64_t i = 0; i < x_0; ++i) {{\n    float s = {reduce.start};\n"
-        f"    for (int64_t j = 0; j < x_1; ++j) {{\n{inner}{tail}    out[i] = {result};\n  }}\n"
+        f"{simd(4, reduce.step)}    for (int64_t j = 0; j < x_1; ++j) {{\n"
+        f"{inner}{tail}    out[i] = {result};\n  }}\n"
     )
     parts = body.replace("x[i * x_1 + j];", "row[j];").replace(
         f"    float s = {reduce.start};\n",
@@ -85,11 +97,6 @@ def column_reduction(unary: Sequence[Unary]) -> Iterator[Blueprint]:
 
 def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) -> Blueprint:
     load, end = steps(chain, 6, AT), reduce.end.format("x_0")
-    strided = (
-        f"  for (int64_t j = 0; j < x_1; ++j) {{\n    float s = {reduce.start};\n"
-        f"    for (int64_t i = 0; i < x_0; ++i) {{\n{load}      {reduce.step}\n    }}\n"
-        f"    out[j] = {reduce.end.format('x_0')};\n  }}\n"
-    )
     into = re.sub(r"\bs\b", "out[j]", reduce.step)
     finish = (
         "  for (int64_t j = 0; j < x_1; ++j) out[j] = out[j] / x_0;\n"
@@ -99,7 +106,8 @@ def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) ->
     ordered = (
         f"  for (int64_t j = 0; j < x_1; ++j) out[j] = {reduce.start};\n"
         "  for (int64_t i = 0; i < x_0; ++i) {\n"
-        f"    for (int64_t j = 0; j < x_1; ++j) {{\n{load}      {into}\n    }}\n  }}\n{finish}"
+        f"{simd(4)}    for (int64_t j = 0; j < x_1; ++j) {{\n{load}      {into}\n    }}\n"
+        f"  }}\n{finish}"
     )
     return Blueprint(
         category="column_reduction",
@@ -108,10 +116,7 @@ def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) ->
         expression=chain.as_operand() + reduce.torch.format(0),
         output_dims=(1,),
         plan=f"{plan(chain)} {reduce.name} dim=0: {reduce.step} out[j] = {end};",
-        bodies=(
-            ("Rows are read in memory order, so every column accumulates in out.", ordered),
-            ("Each column is read with a stride.", strided),
-        ),
+        bodies=(("Rows are read in memory order, so every column accumulates in out.", ordered),),
         walk=Elements(
             statements=(
                 f"float s = {reduce.start};",
@@ -134,12 +139,7 @@ def argmax(unary: Sequence[Unary]) -> Iterator[Blueprint]:
 
 
 def _argmax(chain: Chain) -> Blueprint:
-    body = (
-        "  for (int64_t i = 0; i < x_0; ++i) {\n    float s = -INFINITY;\n    int64_t best = 0;\n"
-        f"    for (int64_t j = 0; j < x_1; ++j) {{\n{steps(chain, 6, AT)}"
-        "      if (v > s) {\n        s = v;\n        best = j;\n      }\n    }\n"
-        "    out[i] = best;\n  }\n"
-    )
+    body = row_argmax(chain, "out[i] = best;")
     return Blueprint(
         category="row_reduction",
         family="_".join(("row", *chain.names, "argmax")),
@@ -148,7 +148,7 @@ def _argmax(chain: Chain) -> Blueprint:
         output_dims=(1,),
         output_types=("int64_t",),
         plan=f"{plan(chain)} argmax dim=1: {ARGMAX}",
-        bodies=((ROWS, body),),
+        bodies=((LARGEST, body),),
         walk=Rows(
             load=loaded(chain),
             passes=(Pass(sums=(ARGMAX,), ends=("out[i] = best;",)),),

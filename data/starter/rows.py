@@ -15,6 +15,7 @@ from kernelwright.data.starter.loops import (
     loaded,
     plan,
     resized,
+    simd,
     steps,
 )
 from kernelwright.data.starter.ops import IDENTITY, MUL, Chain, Unary, combine, then
@@ -50,13 +51,14 @@ def normalisation(unary: Sequence[Unary]) -> Iterator[Blueprint]:
 
 def _softmax(chain: Chain) -> Blueprint:
     loop = "    for (int64_t j = 0; j < x_1; ++j) {\n"
+    largest, total = "m = std::max(m, v);", "s += v;"
     body = (
         "  for (int64_t i = 0; i < x_0; ++i) {\n    float m = -INFINITY;\n    float s = 0.0f;\n"
-        f"{loop}{steps(chain, 6, AT)}"
-        "      m = std::max(m, v);\n      out[i * x_1 + j] = v;\n    }\n"
-        f"{loop}      float v = std::exp(out[i * x_1 + j] - m);\n"
-        "      s += v;\n      out[i * x_1 + j] = v;\n    }\n"
-        "    for (int64_t j = 0; j < x_1; ++j) out[i * x_1 + j] /= s;\n  }\n"
+        f"{simd(4, largest)}{loop}{steps(chain, 6, AT)}"
+        f"      {largest}\n      out[i * x_1 + j] = v;\n    }}\n"
+        f"{simd(4, total)}{loop}      float v = std::exp(out[i * x_1 + j] - m);\n"
+        f"      {total}\n      out[i * x_1 + j] = v;\n    }}\n"
+        f"{simd(4)}    for (int64_t j = 0; j < x_1; ++j) out[i * x_1 + j] /= s;\n  }}\n"
     )
     return Blueprint(
         category="normalisation",
@@ -68,8 +70,8 @@ def _softmax(chain: Chain) -> Blueprint:
         walk=Rows(
             load=loaded(chain),
             passes=(
-                Pass(sums=("m = std::max(m, v);",), then=("v = std::exp(v - m);",)),
-                Pass(sums=("s += v;",), then=("v = v / s;",)),
+                Pass(sums=(largest,), then=("v = std::exp(v - m);",)),
+                Pass(sums=(total,), then=("v = v / s;",)),
             ),
             keeps=True,
         ),
@@ -84,17 +86,18 @@ def _normalisation(chain: Chain, norm: tuple[str, str, str, str]) -> Blueprint:
     loop = "    for (int64_t j = 0; j < x_1; ++j) {\n"
     body = (
         "  for (int64_t i = 0; i < x_0; ++i) {\n    float s = 0.0f;\n"
-        f"{loop}{load}      {accumulate}\n    }}\n"
-        f"{loop}{load}      {finish}\n      out[i * x_1 + j] = v;\n    }}\n  }}\n"
+        f"{simd(4, accumulate)}{loop}{load}      {accumulate}\n    }}\n"
+        f"{simd(4)}{loop}{load}      {finish}\n      out[i * x_1 + j] = v;\n    }}\n  }}\n"
     )
     store = body.replace(f"      {accumulate}", f"      out[i * x_1 + j] = v;\n      {accumulate}")
     second = store.rindex(load)
     again = "      float v = out[i * x_1 + j];\n"
     store = store[:second] + again + store[second + len(load) :]
     words = f"{plan(chain)} first: {accumulate} second: {finish}"
-    bodies = [("Each row is read twice, the second time from cache.", body)]
-    if chain.steps:
-        bodies.append(("The first pass keeps v in out, so nothing is computed twice.", store))
+    kept = ("The first pass keeps v in out, so nothing is computed twice.", store)
+    bodies = (
+        [kept] if chain.steps else [("Each row is read twice, the second time from cache.", body)]
+    )
     return Blueprint(
         category="normalisation",
         family="norm_" + "_".join((*chain.names, name)),
@@ -121,9 +124,11 @@ def scan_and_pool(unary: Sequence[Unary]) -> Iterator[Blueprint]:
 
 def _cumsum(chain: Chain) -> Blueprint:
     body = (
-        "  for (int64_t i = 0; i < x_0; ++i) {\n    float s = 0.0f;\n"
+        f"  for (int64_t i = 0; i < x_0; ++i) {{\n{simd(4)}"
         f"    for (int64_t j = 0; j < x_1; ++j) {{\n{steps(chain, 6, AT)}"
-        "      s += v;\n      out[i * x_1 + j] = s;\n    }\n  }\n"
+        "      out[i * x_1 + j] = v;\n    }\n    float s = 0.0f;\n"
+        "    for (int64_t j = 0; j < x_1; ++j) {\n      s += out[i * x_1 + j];\n"
+        "      out[i * x_1 + j] = s;\n    }\n  }\n"
     )
     return _sliding(
         f"cumsum_{chain.label}",
@@ -131,7 +136,7 @@ def _cumsum(chain: Chain) -> Blueprint:
         Scan(loaded(chain)),
         body,
         ("torch.cumsum(x, dim=1)", chain.torch),
-        f"{plan(chain)} cumsum: s += v; out = s;",
+        f"{plan(chain)} out = v; cumsum: s += out; out = s;",
     )
 
 
@@ -141,7 +146,8 @@ def _pool(op: Unary, kind: str, width: int) -> Blueprint:
     end = f"s / {width}" if kind == "avg" else "s"
     at = f"x[i * x_1 + j * {width} + k]"
     body = (
-        "  for (int64_t i = 0; i < out_0; ++i) {\n    for (int64_t j = 0; j < out_1; ++j) {\n"
+        f"  for (int64_t i = 0; i < out_0; ++i) {{\n{simd(4)}"
+        "    for (int64_t j = 0; j < out_1; ++j) {\n"
         f"      float s = {start};\n      for (int64_t k = 0; k < {width}; ++k) {{\n"
         f"{steps(chain, 8, at)}        {step}\n      }}\n"
         f"      out[i * out_1 + j] = {end};\n    }}\n  }}\n"
@@ -164,7 +170,8 @@ def _difference(op: Unary) -> Blueprint:
     chain = Chain(torch="x[:, 1:] - x[:, :-1]", steps=(op.c,), names=("diff", op.name))
     load = "x[i * x_1 + j + 1] - x[i * x_1 + j]"
     body = (
-        "  for (int64_t i = 0; i < out_0; ++i) {\n    for (int64_t j = 0; j < out_1; ++j) {\n"
+        f"  for (int64_t i = 0; i < out_0; ++i) {{\n{simd(4)}"
+        f"    for (int64_t j = 0; j < out_1; ++j) {{\n"
         f"{steps(chain, 6, load)}      out[i * out_1 + j] = v;\n    }}\n  }}\n"
     )
     words = f"v = {load}; {op.name}: {op.c}"

@@ -16,6 +16,7 @@ from kernelwright.data.starter.loops import (
     nested,
     plan,
     resized,
+    simd,
     steps,
 )
 from kernelwright.data.starter.ops import ADD, IDENTITY, MUL, Chain, Unary, combine, then
@@ -93,7 +94,8 @@ def _lag(op: Unary) -> Blueprint:
     chain = then(Chain(torch="x[:, lag:] - x[:, :-lag]", steps=(), names=()), op)
     load = f"{AT.replace('j', 'j + lag')} - {AT}"
     body = (
-        "  for (int64_t i = 0; i < out_0; ++i) {\n    for (int64_t j = 0; j < out_1; ++j) {\n"
+        f"  for (int64_t i = 0; i < out_0; ++i) {{\n{simd(4)}"
+        f"    for (int64_t j = 0; j < out_1; ++j) {{\n"
         f"{steps(chain, 6, load)}      out[i * out_1 + j] = v;\n    }}\n  }}\n"
     )
     return Blueprint(

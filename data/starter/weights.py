@@ -6,8 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kernelwright.data.starter.blueprint import Blueprint, Layer, Tensor
-from kernelwright.data.starter.loops import AT, ROWS, X, elements, nested, plan, resized, steps
+from kernelwright.data.starter.loops import (
+    AT,
+    ROWS,
+    X,
+    elements,
+    nested,
+    plan,
+    resized,
+    simd,
+    steps,
+)
 from kernelwright.data.starter.ops import ADD, IDENTITY, MUL, SUB, Chain, Unary, combine, then
+from kernelwright.data.starter.products import TILED, tile, tiles
 from kernelwright.data.starter.walk import Elements, Loop, Pass, Rows
 
 
@@ -119,11 +130,12 @@ def _row_norm(
     loop = "    for (int64_t j = 0; j < x_1; ++j) {\n"
     starts = "".join(f"    float {line[0]} = 0.0f;\n" for line in sums)
     body = (
-        f"  for (int64_t i = 0; i < x_0; ++i) {{\n{starts}"
+        f"  for (int64_t i = 0; i < x_0; ++i) {{\n{starts}{simd(4, *sums)}"
         + loop
         + steps(Chain(torch="", steps=sums, names=()), 6, AT)
         + "    }\n"
         + "".join(f"    {line}\n" for line in ends)
+        + simd(4)
         + loop
         + steps(last, 6, AT)
         + "      out[i * x_1 + j] = v;\n    }\n  }\n"
@@ -151,7 +163,8 @@ def _embedding(op: Unary, *, scaled: bool) -> Blueprint:
     chain, layers = (_scaled(chain), (W, EMBEDDING)) if scaled else (chain, (EMBEDDING,))
     load = "emb_weight[x[i] * out_1 + j]"
     body = (
-        "  for (int64_t i = 0; i < out_0; ++i) {\n    for (int64_t j = 0; j < out_1; ++j) {\n"
+        f"  for (int64_t i = 0; i < out_0; ++i) {{\n{simd(4)}"
+        f"    for (int64_t j = 0; j < out_1; ++j) {{\n"
         f"{steps(chain, 6, load)}      out[i * out_1 + j] = v;\n    }}\n  }}\n"
     )
     return Blueprint(
@@ -172,13 +185,7 @@ def _embedding(op: Unary, *, scaled: bool) -> Blueprint:
 def _linear(op: Unary) -> Blueprint:
     chain = then(Chain(torch="self.fc(x)", steps=(), names=()), op)
     term = "v += x[i * x_1 + k] * fc_weight[j * x_1 + k];"
-    body = (
-        "  for (int64_t i = 0; i < x_0; ++i) {\n    for (int64_t j = 0; j < out_1; ++j) {\n"
-        "      float v = fc_bias[j];\n      for (int64_t k = 0; k < x_1; ++k)\n"
-        f"        {term}\n"
-        f"      {op.c}\n      out[i * out_1 + j] = v;\n    }}\n  }}\n"
-    )
-    linear = f"linear: v = fc_bias[j]; {term}"
+    linear = f"linear: {term} v = v + fc_bias[j];"
     return Blueprint(
         category="weights",
         family=f"weights_linear_{op.name}",
@@ -186,7 +193,8 @@ def _linear(op: Unary) -> Blueprint:
         layers=(LINEAR,),
         expression=chain.torch,
         plan=f"{linear} {op.name}: {op.c}",
-        bodies=(("Each output is one dot product over k.", body),),
+        bodies=((TILED, tiles("fc_weight[(j + c) * x_1 + k]", "out_1", "fc_bias")),),
+        helper=tile(("v = v + fc_bias[j];", op.c), "fc_bias"),
         walk=Elements(
             statements=(
                 "float v = fc_bias[j];",
@@ -206,6 +214,7 @@ def _convolution(op: Unary) -> Blueprint:
     term = "x[n * x_2 + j + k] * conv_weight[i * 3 + k]"
     body = (
         "  for (int64_t n = 0; n < out_0; ++n) {\n    for (int64_t i = 0; i < out_1; ++i) {\n"
+        f"{simd(6)}"
         "      for (int64_t j = 0; j < out_2; ++j) {\n        float v = 0.0f;\n"
         f"        for (int64_t k = 0; k < 3; ++k)\n          v += {term};\n"
         f"        {op.c}\n        out[(n * out_1 + i) * out_2 + j] = v;\n      }}\n    }}\n  }}\n"

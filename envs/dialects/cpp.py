@@ -19,9 +19,15 @@ from kernelwright.envs.types import Candidate, Evaluation
 
 FLAGS = (
     *("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp-simd", "-Wl,-z,defs"),
+    *("-fno-math-errno", "-fno-trapping-math"),
     "-Wno-deprecated",  # of the glue
 )
-"""No -ffast-math: it would change what NaN and infinity mean behind the candidate's back."""
+"""No -ffast-math: it would change what NaN and infinity mean behind the candidate's back.
+
+`errno` and floating-point traps change no result, and without them g++ vectorises square roots,
+calls of vector functions and choices between numbers. PyTorch builds its own kernels so
+(CMakeLists.txt of pytorch/pytorch).
+"""
 
 LIBRARIES = ("-Wl,--as-needed", "-lgomp")
 """OpenMP's functions link; its parallel regions are one thread, as a worker is one core."""
