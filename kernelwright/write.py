@@ -63,9 +63,6 @@ def write_kernels(
     )
     tasks = [Task(problem=problem, dialect=dialect)] * len(completions)
     judged = judge_completions(judge, tasks, completions, on_done=on_done)
-    for source, _ in judged:
-        if on_done and source is None:
-            on_done()
     return [
         Answer(completion=completion, source=source, evaluation=evaluation)
         for completion, (source, evaluation) in zip(completions, judged, strict=True)
