@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from kernelwright.data.run_folder import LOCK_FILE, InUseError, held
 from kernelwright.data.store import FILE as RECORDS_FILE
 from kernelwright.envs.hardware import described, memory_bytes, visible_gpus
 from kernelwright.envs.paths import write_whole
@@ -22,7 +21,6 @@ from kernelwright.rl.config import Recipe
 from kernelwright.rl.trainer_options import this_process
 
 RECIPE_FILE, ENV_FILE, STAGES_FILE = "recipe.resolved.yaml", "env.json", "stages.json"
-LOCK_FILE = ".lock"
 RESULTS = (RECORDS_FILE, STAGES_FILE, "checkpoints", "metrics.jsonl")
 """What tells of a recipe that has been run."""
 
@@ -44,22 +42,12 @@ class RunFolder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Makes the folder and keeps other runs out of it. The system frees the lock at death."""
-        with self._told():
-            self.path.mkdir(parents=True, exist_ok=True)
-            file = (self.path / LOCK_FILE).open("a+")
-        with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                file.seek(0)
-                holder = file.read().strip() or "unknown"
-                raise RunError(
-                    f"{self.path} is in use by another run (process {holder}): wait for it to "
-                    "end, or give name=… anew"
-                ) from None
-            file.truncate(0)
-            file.write(f"{os.getpid()}\n")
-            file.flush()
+        with ExitStack() as stack:
+            with self._told():
+                try:
+                    stack.enter_context(held(self.path))
+                except InUseError as error:
+                    raise RunError(f"{error}: wait for it to end, or give name=… anew") from None
             yield
 
     def check(self, recipe: Recipe, *, resume: bool) -> None:
