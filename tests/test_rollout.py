@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from kernelwright.data.store import RecordStore
 from kernelwright.rl.methods.base import Prompt, RunView
 from kernelwright.rl.methods.find import method_names, method_options, start_method
-from kernelwright.rl.rollout import Rollouts
+from kernelwright.rl.rollout import Rollouts, by_key
 from tests.rollouts import ScriptedJudge, block, player, row, sampled, task
 
 RIGHT, WRONG = sampled(block("right")), sampled(block("wrong"))
@@ -26,7 +27,7 @@ def rollouts(folder: Path, answers: list[Any], method: Any = "grpo", **changed: 
     tasks = [task(name) for name in "abcd"]
     fields: dict[str, Any] = {
         "method": started,
-        "tasks": {one.problem.key: one for one in tasks},
+        "tasks": by_key(tasks),
         "player_at": lambda trainer, step: player(ScriptedJudge(), answers, step=step),
         "store": store,
         "rows_per_group": 2 * options.turns,
@@ -141,3 +142,15 @@ def test_a_method_nobody_knows_is_an_error_that_lists_the_known_ones() -> None:
         method_options("kevn")
     with pytest.raises(ValueError, match=r"method 'json.tool': the module has no `Options`"):
         method_options("json.tool")
+
+
+def test_a_problem_asked_in_two_dialects_is_two_tasks_with_rows_of_their_own(
+    tmp_path: Path,
+) -> None:
+    both = [task("a"), replace(task("a"), dialect="triton")]
+    found = rollouts(tmp_path, [RIGHT, WRONG], tasks=by_key(both))
+    asked = [[{"role": "user", "content": one.key}] for one in both for _ in range(2)]
+    found(asked, TRAINER)
+    kept = found.store.read()
+    assert [one.dialect for one in kept] == ["cpp", "cpp", "triton", "triton"]
+    assert [one.task_key for one in kept] == [one.key for one in both for _ in range(2)]

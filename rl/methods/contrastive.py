@@ -23,7 +23,7 @@ from pydantic import Field
 
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.prompt import task_prompt
-from kernelwright.envs.types import Candidate, Dialect, Record, Task, Verdict, content_hash
+from kernelwright.envs.types import Candidate, Dialect, Record, Task, Verdict
 from kernelwright.rl.methods import base
 from kernelwright.rl.methods.base import Example, MethodOptions, Prompt, RunView
 
@@ -77,8 +77,7 @@ def exemplars_before(records: Iterable[Record], step: int) -> dict[str, list[Exe
                 problem_key=one.problem_key, dialect=one.dialect, source=one.source
             )
             exemplar = Exemplar(key=candidate.key, source=one.source, speedup=timing.speedup.median)
-            task = content_hash(one.problem_key, one.dialect)
-            store[task].setdefault(candidate.key, exemplar)
+            store[one.task_key].setdefault(candidate.key, exemplar)
     return {key: list(found.values()) for key, found in store.items()}
 
 
@@ -168,8 +167,7 @@ class Method(base.Method):
         plain = super().examples(triples)
         found = []
         for one in triples:
-            task = content_hash(one.problem_key, one.dialect)
-            shown = self.drawn(task, one.problem_key, 0)
+            shown = self.drawn(one.task_key, one.problem_key, 0)
             if one.source and shown and shown[-1].source == one.source:
                 found.append(
                     Example(
