@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hatchling.builders.plugin.interface import BuilderInterface
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
@@ -36,7 +35,7 @@ def without_links(folder: Path) -> Path:
     return folder
 
 
-def contents(builder: type[BuilderInterface], folder: Path) -> dict[str, bytes]:
+def contents(builder: type[WheelBuilder] | type[SdistBuilder], folder: Path) -> dict[str, bytes]:
     """Path inside the archive → content, of what the build backend packs."""
     files = builder(str(folder)).recurse_included_files()
     return {one.distribution_path: Path(one.path).read_bytes() for one in files}
@@ -44,7 +43,7 @@ def contents(builder: type[BuilderInterface], folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("builder", [WheelBuilder, SdistBuilder])
 def test_lost_links_change_neither_wheel_nor_sdist(
-    builder: type[BuilderInterface], checkout: Path
+    builder: type[WheelBuilder] | type[SdistBuilder], checkout: Path
 ) -> None:
     whole = contents(builder, checkout)
     assert whole == contents(builder, without_links(checkout))

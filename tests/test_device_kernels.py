@@ -27,7 +27,10 @@ SOME = 20
 def evaluators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Evaluator, Evaluator]]:
     """Without a device, and with one."""
     gpu = ptx_device.device(tmp_path_factory.mktemp("driver"))
-    both = tuple(Evaluator(JudgingConfig(), Target(name="here"), one) for one in (None, gpu))
+    without, with_one = (
+        Evaluator(JudgingConfig(), Target(name="here"), one) for one in (None, gpu)
+    )
+    both = without, with_one
     yield both
     for one in both:
         one.close()

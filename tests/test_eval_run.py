@@ -75,8 +75,9 @@ class ScriptedPolicy:
         on_answer: Callable[[], None] | None = None,
     ) -> list[str]:
         self.asked.append((len(prompts), seed, max_new_tokens, temperature))
-        for _ in prompts if on_answer else ():
-            on_answer()
+        if on_answer:
+            for _ in prompts:
+                on_answer()
         return [ANSWERS[(seed + i) % len(ANSWERS)] for i in range(len(prompts))]
 
 

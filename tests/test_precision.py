@@ -143,7 +143,9 @@ def ready(one: Problem) -> Ready:
 def passes(one: Ready, outputs: list[Array], seed: int) -> bool:
     exact = [array_of(it) for it in flatten(forward_float64(*one.reference.draw(seed)))]
     rows = zip(exact, one.tolerances, one.spreads, outputs, strict=True)
-    return all(Expected.of([it], *how).accepts(found) for it, *how, found in rows)
+    return all(
+        Expected.of([it], tolerance, spread).accepts(found) for it, tolerance, spread, found in rows
+    )
 
 
 MULTIPLIES = {
@@ -286,8 +288,8 @@ def test_the_judges_precision_reaches_its_workers_with_their_gpu(
     noted = tmp_path / "words"
     program = f"import sys; print(*sys.argv[3:], file=open({str(noted)!r}, 'w'))"
     monkeypatch.setattr(Worker, "PROGRAM", ("-c", program))
-    monkeypatch.setattr("kernelwright.envs.judge.shared_gpus", lambda *_: (device,))
     device = ptx_device.without_driver()
+    monkeypatch.setattr("kernelwright.envs.judge.shared_gpus", lambda *_: (device,))
     with Judge(1, precision=Precision.TF32) as judge:
         (worker,) = judge._pool._hired
         worker.process.wait(60)

@@ -54,7 +54,8 @@ def test_trl_gets_what_was_sampled_and_the_credit_of_each_row(tmp_path: Path) ->
 
 
 def test_the_reward_function_hands_the_credit_on_and_logs_the_step(tmp_path: Path) -> None:
-    found, logged = rollouts(tmp_path, [RIGHT, WRONG]), {}
+    logged: dict[str, float] = {}
+    found = rollouts(tmp_path, [RIGHT, WRONG])
     rows = found(prompts(found, "a"), TRAINER)
     given = found.credit(credit=rows["credit"], log_metric=logged.__setitem__, prompts=[])
     assert given == rows["credit"]
