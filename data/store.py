@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernelwright.envs.codec import from_plain, to_json
 from kernelwright.envs.paths import write_whole
-from kernelwright.envs.types import Candidate, Record
+from kernelwright.envs.types import Candidate, Record, content_hash
 
 FILE = "records.jsonl"
 
@@ -90,3 +90,8 @@ def answer_of(record: Record) -> Candidate:
         source=record.source,
         torch_allowed=record.torch_allowed,
     )
+
+
+def task_key(record: Record) -> str:
+    """`Task.key` of what the record's model was asked."""
+    return content_hash(record.problem_key, record.dialect)

@@ -166,16 +166,11 @@ class Task:
     @property
     def key(self) -> str:
         """Content hash of problem and dialect."""
-        return task_key(self.problem.key, self.dialect)
+        return content_hash(self.problem.key, self.dialect)
 
     def candidate(self, source: str) -> Candidate:
         """This source as an answer to the task."""
         return Candidate(problem_key=self.problem.key, dialect=self.dialect, source=source)
-
-
-def task_key(problem_key: str, dialect: Dialect) -> str:
-    """Names a task: the same problem in two dialects is two tasks."""
-    return content_hash(problem_key, dialect)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -403,8 +398,3 @@ class Record:
     @property
     def id(self) -> tuple[str, int, int]:
         return (self.stage, self.step, self.row)
-
-    @property
-    def task_key(self) -> str:
-        """`Task.key` of what was asked."""
-        return task_key(self.problem_key, self.dialect)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.data.store import RecordStore
+from kernelwright.data.store import RecordStore, task_key
 from kernelwright.rl.methods.base import Prompt, RunView
 from kernelwright.rl.methods.find import method_names, method_options, start_method
 from kernelwright.rl.rollout import Rollouts, by_key
@@ -154,4 +154,4 @@ def test_a_problem_asked_in_two_dialects_is_two_tasks_with_rows_of_their_own(
     found(asked, TRAINER)
     kept = found.store.read()
     assert [one.dialect for one in kept] == ["cpp", "cpp", "triton", "triton"]
-    assert [one.task_key for one in kept] == [one.key for one in both for _ in range(2)]
+    assert [task_key(one) for one in kept] == [one.key for one in both for _ in range(2)]

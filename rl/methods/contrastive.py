@@ -21,6 +21,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from kernelwright.data.store import task_key
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Candidate, Dialect, Record, Task, Verdict
@@ -77,7 +78,7 @@ def exemplars_before(records: Iterable[Record], step: int) -> dict[str, list[Exe
                 problem_key=one.problem_key, dialect=one.dialect, source=one.source
             )
             exemplar = Exemplar(key=candidate.key, source=one.source, speedup=timing.speedup.median)
-            store[one.task_key].setdefault(candidate.key, exemplar)
+            store[task_key(one)].setdefault(candidate.key, exemplar)
     return {key: list(found.values()) for key, found in store.items()}
 
 
@@ -167,7 +168,7 @@ class Method(base.Method):
         plain = super().examples(triples)
         found = []
         for one in triples:
-            shown = self.drawn(one.task_key, one.problem_key, 0)
+            shown = self.drawn(task_key(one), one.problem_key, 0)
             if one.source and shown and shown[-1].source == one.source:
                 found.append(
                     Example(
