@@ -11,7 +11,7 @@ from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("data", "envs", "evals", "recipes", "rewards", "rl")
-LEFT_OUT = shutil.ignore_patterns("exhibits", "__pycache__")
+LEFT_OUT = shutil.ignore_patterns("exhibits", "answers", "__pycache__")
 """A thousand files of one kind, which would only take time here."""
 
 
@@ -54,6 +54,16 @@ def test_the_wheel_has_every_module_once_below_kernelwright(checkout: Path) -> N
     ours = {f"kernelwright/{path.relative_to(base)}": path for path, base in modules(checkout)}
     assert {name for name in packed if name.endswith(".py")} == ours.keys()
     assert all(packed[name] == path.read_bytes() for name, path in ours.items())
+
+
+@pytest.mark.parametrize("builder", [WheelBuilder, SdistBuilder])
+def test_answers_that_tests_judge_are_not_shipped(
+    builder: type[WheelBuilder] | type[SdistBuilder], checkout: Path
+) -> None:
+    before = contents(builder, checkout)
+    (checkout / "data" / "answers").mkdir()
+    (checkout / "data" / "answers" / "one.py").touch()
+    assert contents(builder, checkout) == before
 
 
 def modules(checkout: Path) -> list[tuple[Path, Path]]:

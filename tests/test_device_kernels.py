@@ -16,7 +16,7 @@ from kernelwright.envs.types import Candidate, Evaluation, Target, Trust, Verdic
 from tests import ptx_device
 
 pytestmark = pytest.mark.sandbox
-WILD = Path(__file__).parent / "wild" / "open"
+WILD = Path(__file__).parents[1] / "data" / "answers" / "wild" / "open"
 DIALECTS = {"triton": "triton", "inline_cuda": "inline"}
 ANSWERS = [path for kind in DIALECTS for path in sorted((WILD / kind).glob("*.py"))]
 SOME = 20

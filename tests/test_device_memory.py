@@ -37,6 +37,7 @@ from tests.test_device import OUT, code, kernel, launch
 pytestmark = pytest.mark.sandbox
 
 HERE = Path(__file__).parent
+DIALECTS = HERE.parent / "data" / "answers" / "dialects"
 GB = 1 << 30
 ROOM = 64 << 20
 """More than the problem and what empties the cache take."""
@@ -77,7 +78,7 @@ process.main()
 
 @pytest.fixture(scope="module")
 def problem() -> Problem:
-    return load_problem(HERE / "dialects" / "problem.py")
+    return load_problem(DIALECTS / "problem.py")
 
 
 @pytest.fixture(scope="module")

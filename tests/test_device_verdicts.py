@@ -25,7 +25,7 @@ from tests import device_reference, ptx_device
 from tests.test_device import OUT, code, kernel, launch
 
 pytestmark = pytest.mark.sandbox
-FOLDER = Path(__file__).parent / "dialects"
+FOLDER = Path(__file__).parents[1] / "data" / "answers" / "dialects"
 TRITON = (FOLDER / "triton.py").read_text()
 FORGED = """
 import json, os

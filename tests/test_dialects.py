@@ -23,7 +23,7 @@ from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Tru
 
 pytestmark = pytest.mark.sandbox
 
-FOLDER = Path(__file__).parent / "dialects"
+FOLDER = Path(__file__).parents[1] / "data" / "answers" / "dialects"
 INLINE, INLINE_CUDA, TRITON, CUDA = (
     (FOLDER / name).read_text() for name in ("inline.py", "inline_cuda.py", "triton.py", "cuda.cu")
 )

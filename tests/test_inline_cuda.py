@@ -18,7 +18,7 @@ from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.types import Candidate
 
-FOLDER = Path(__file__).parent / "dialects"
+FOLDER = Path(__file__).parents[1] / "data" / "answers" / "dialects"
 INLINE_CUDA = (FOLDER / "inline_cuda.py").read_text()
 pytestmark = [
     pytest.mark.sandbox,
