@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernelwright.envs.codec import from_plain, to_json
 from kernelwright.envs.paths import write_whole
-from kernelwright.envs.types import Candidate, Record
+from kernelwright.envs.types import Candidate, Record, content_hash
 
 FILE = "records.jsonl"
 
@@ -38,17 +38,7 @@ class RecordStore:
 
     def read(self) -> list[Record]:
         """All complete records, in order; an unfinished last line is not one. Raises StoreError."""
-        if not self.path.exists():
-            return []
-        with self.path.open("rb") as file:
-            lines = enumerate(file, start=1)
-            return [self._record(line, number) for number, line in lines if line.endswith(b"\n")]
-
-    def _record(self, line: bytes, number: int) -> Record:
-        try:
-            return from_plain(Record, json.loads(line))
-        except ValueError as error:
-            raise StoreError(f"{self.path}:{number}: not a record ({error})") from None
+        return Cursor(self).read()
 
     def cut_unfinished(self) -> int:
         """Removes what a kill left of a last line, before others append to it; gives its bytes.
@@ -75,6 +65,46 @@ class RecordStore:
         return len(records) - len(kept)
 
 
+class Cursor:
+    """A reader that keeps its place: each call parses only what was appended since the last one."""
+
+    def __init__(self, store: RecordStore) -> None:
+        self.path = store.path
+        self.restarted = False
+        """Whether the last reading began anew: records had been dropped (`rewind`)."""
+        self._read_bytes, self._lines, self._last = 0, 0, b""
+
+    def read(self) -> list[Record]:
+        """The complete records since the last reading, in order. Raises StoreError."""
+        if not self.path.exists():
+            self._start(anew=self._read_bytes > 0)
+            return []
+        found: list[Record] = []
+        with self.path.open("rb") as file:
+            file.seek(self._read_bytes - len(self._last))
+            self._start(anew=file.read(len(self._last)) != self._last)
+            file.seek(self._read_bytes)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                found.append(self._record(line))
+                self._read_bytes += len(line)
+                self._lines, self._last = self._lines + 1, line
+        return found
+
+    def _start(self, *, anew: bool) -> None:
+        """From the beginning where the last line that was read is no longer at its place."""
+        self.restarted = anew
+        if anew:
+            self._read_bytes, self._lines, self._last = 0, 0, b""
+
+    def _record(self, line: bytes) -> Record:
+        try:
+            return from_plain(Record, json.loads(line))
+        except ValueError as error:
+            raise StoreError(f"{self.path}:{self._lines + 1}: not a record ({error})") from None
+
+
 def read_records(run_dir: Path) -> list[Record]:
     """All records of a run."""
     return RecordStore(run_dir).read()
@@ -90,3 +120,8 @@ def answer_of(record: Record) -> Candidate:
         source=record.source,
         torch_allowed=record.torch_allowed,
     )
+
+
+def task_key(record: Record) -> str:
+    """`Task.key` of what the record's model was asked."""
+    return content_hash(record.problem_key, record.dialect)

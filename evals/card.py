@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from kernelwright.data.run_folder import DamagedError, Folder
 from kernelwright.data.store import read_records
 from kernelwright.data.suite import public_spec
 from kernelwright.envs.types import Record, Verdict
@@ -38,8 +38,8 @@ def model_card(
     merged: Merged | None = None,
 ) -> str:
     """The README: front matter for the Hub, measured results, how to use it, limits."""
-    recipe, records = read_recipe(run_dir / "recipe.resolved.yaml"), read_records(run_dir)
-    env = _environment(run_dir / "env.json")
+    recipe, records = read_recipe(run_dir), read_records(run_dir)
+    env = Folder(run_dir).environment() or {}
     nf4 = recipe.model.quantization == "nf4"
     page: str = _template().render(
         front_matter=_front_matter(repo, base, summary),
@@ -66,12 +66,14 @@ def model_card(
     return page
 
 
-def read_recipe(path: Path) -> Recipe:
+def read_recipe(run_dir: Path) -> Recipe:
+    """The recipe that a run was started with. Raises PublishError."""
+    folder = Folder(run_dir)
     try:
-        return Recipe.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (yaml.YAMLError, ValueError) as error:
-        why = " ".join(str(error).split())
-        raise PublishError(f"{path}: not a recipe of this version: {why}") from None
+        return Recipe.model_validate(folder.recipe())
+    except ValueError as error:
+        why = error.why if isinstance(error, DamagedError) else " ".join(str(error).split())
+        raise PublishError(f"{folder.recipe_file}: not a recipe of this version: {why}") from None
 
 
 def _front_matter(repo: str, base: str, summary: Mapping[str, Any]) -> str:
@@ -120,10 +122,6 @@ def _example_prompt(records: list[Record]) -> str:
     if not measured:
         raise PublishError("nothing was measured in this run: the card would hold no number")
     return max(measured, key=lambda one: one.evaluation.verdict == "correct").prompt
-
-
-def _environment(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
 
 
 def environment_rows(env: Mapping[str, Any]) -> list[tuple[str, str]]:

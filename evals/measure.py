@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from kernelwright.data.run_folder import LOCK_FILE, InUseError, held
 from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import Suite
 from kernelwright.envs.judge import BatchJudge
@@ -143,6 +145,17 @@ def compile_line(against: Mapping[str, Any], without: Mapping[str, str]) -> str:
     return " · ".join(parts)
 
 
+@contextmanager
+def held_alone(folder: Path) -> Iterator[None]:
+    """No other evaluation writes into the folder while the block runs. Raises EvalError."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(held(folder))
+        except InUseError as error:
+            raise EvalError(f"{error}: wait for it to end, or name another folder") from None
+        yield
+
+
 class Attempt:
     """Seconds spent on one question over all its attempts, kept in a file beside the records."""
 
@@ -161,7 +174,7 @@ class Attempt:
             if changed:
                 raise EvalError(f"{folder} asked another question: {', '.join(changed)} changed")
             self.spent = before["seconds"]
-        elif any(folder.iterdir()):
+        elif any(path.name != LOCK_FILE for path in folder.iterdir()):
             raise EvalError(f"{folder} is not empty: --resume continues it, or name another folder")
 
     def save(self) -> float:

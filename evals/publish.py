@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import escape
 
+from kernelwright.data.run_folder import Folder
 from kernelwright.data.store import read_records
 from kernelwright.data.suite import public_spec
 from kernelwright.evals.card import PublishError, model_card, read_recipe
@@ -59,7 +60,7 @@ def publish(run_dir: Path, to: str, *, dry_run: bool, merged: bool = False) -> P
 def write_tree(run_dir: Path, repo: str, *, merged: bool = False) -> Path:
     """Everything that gets published, in a fresh `run_dir/publish/`."""
     final = run_dir / "checkpoints" / "final"
-    needed = [run_dir / name for name in ("summary.json", "recipe.resolved.yaml")]
+    needed = [run_dir / "summary.json", Folder(run_dir).recipe_file]
     for path in (*needed, *(final / name for name in REQUIRED)):
         if not path.is_file():
             raise PublishError(f"{path} is missing: finish the run first (--resume continues it)")
@@ -98,7 +99,7 @@ def _write_merged(run_dir: Path, tree: Path) -> Merged:
         raise PublishError(f"{run_dir} has no adapter to merge")
     measured = {one.prompt: one for one in read_records(run_dir) if one.stage in SIDES}
     chats = [(one.prompt, one.completion) for one in list(measured.values())[:TEXTS_COMPARED]]
-    computed = read_recipe(run_dir / "recipe.resolved.yaml").model.dtype
+    computed = read_recipe(run_dir).model.dtype
     dtype: MergedDtype = "float32" if computed == "float32" else "bfloat16"
     try:
         return write_merged(adapter, tree / MERGED, chats, dtype)

@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from kernelwright.data.metrics import MetricsFile
+from kernelwright.data.stages import STAGES
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.paths import write_whole
 from kernelwright.envs.replay.counters import counted
@@ -37,17 +38,7 @@ LONGEST = 12_000
 FAILED_ROUNDS = 4
 """At most so many failed rounds of a kernel are shown, each of another case."""
 
-STAGE_NAMES = {
-    "triples": "examples for SFT",
-    "eval_before": "held out, before training",
-    "eval_sft": "held out, after SFT",
-    "grpo": "GRPO",
-    "validation": "validation, during GRPO",
-    "eval_after": "held out, after training",
-    "eval_greedy_sft": "held out, after SFT, greedy",
-    "eval_greedy": "held out, after training, greedy",
-    "eval": "held out",
-}
+STAGE_NAMES = {name: row.title for name, row in STAGES.items() if row.title}
 
 
 def write_report(run_dir: Path) -> Path:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from kernelwright.data.stages import STAGES, sides
 from kernelwright.data.store import read_records
 from kernelwright.envs.paths import write_whole
 from kernelwright.envs.types import Dialect, Precision, Record, Speedup, Verdict
@@ -26,24 +27,10 @@ from kernelwright.evals.metrics import (
     verdict_counts,
 )
 
-SIDES = {
-    "eval_before": "before",
-    "eval_sft": "after_sft",
-    "eval_after": "after",
-    "eval_greedy_sft": "greedy_sft",
-    "eval_greedy": "greedy",
-    "eval": "measured",
-}
+SIDES = sides()
 """Stages that measure, and what their numbers are called in `held_out`."""
 
-SIDE_NAMES = {
-    "before": "before training",
-    "after_sft": "after SFT",
-    "after": "after training",
-    "greedy_sft": "after SFT, greedy",
-    "greedy": "after training, greedy",
-    "measured": "this model",
-}
+SIDE_NAMES = {side: STAGES[stage].side_title for stage, side in SIDES.items()}
 
 NEEDED = {"model", "suite", "dialect", "held_out", "gains", "verdicts", "seconds"}
 """Keys that the report and the card cannot do without."""

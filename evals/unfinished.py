@@ -7,15 +7,14 @@ are there, and the page says that they are of an unfinished run.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from kernelwright.data.run_folder import DamagedError, Document, Folder
 from kernelwright.data.store import FILE as RECORDS_FILE
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.envs.codec import from_plain
@@ -55,7 +54,7 @@ def evidence(run_dir: Path) -> Evidence:
         pass
     except ValueError:
         damage.append("summary.json could not be read; these numbers come from the records.")
-    if not records and not (run_dir / "recipe.resolved.yaml").exists():
+    if not records and not Folder(run_dir).recipe_file.exists():
         raise ValueError(f"{run_dir}: not a run: it holds neither a recipe nor records")
     summary = summarise(records, facts_so_far(run_dir, records), read_baselines(run_dir))
     return Evidence(summary=summary, records=records, finished=False, damage=damage)
@@ -83,15 +82,16 @@ def readable_records(run_dir: Path) -> tuple[list[Record], list[int]]:
 
 def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
     """What the folder's own files say of the run; where they do not, what the records say."""
-    recipe, question = _mapping(run_dir / "recipe.resolved.yaml"), _question(run_dir)
-    data, env = _section(recipe, "data"), _mapping(run_dir / "env.json")
+    folder = Folder(run_dir)
+    recipe, question = _readable(folder.recipe), _question(folder)
+    data, env = _section(recipe, "data"), _readable(folder.environment)
     suite = str(data.get("held_out_suite") or question.get("suite") or "unknown suite")
     name = _section(recipe, "model").get("name") or question.get("model") or "unknown model"
     dialect = records[0].dialect if records else data.get("dialect", "cpp")
     devices = [one for one in env.get("devices", ()) if isinstance(one, dict)]
     seconds = {
         stage: float(one)
-        for stage, one in _mapping(run_dir / "stages.json").items()
+        for stage, one in _readable(folder.stages).items()
         if isinstance(one, int | float)
     }
     return RunFacts(
@@ -110,10 +110,12 @@ def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
 
 def asked_how(run_dir: Path, side: str) -> dict[str, Any]:
     """How a side's answers were asked for, as far as the folder's own files say."""
-    section = _section(_mapping(run_dir / "recipe.resolved.yaml"), "eval") or _question(run_dir)
+    folder = Folder(run_dir)
+    recipe, question = _readable(folder.recipe), _question(folder)
+    section = _section(recipe, "eval") or question
     known = {key: section[key] for key in ("temperature", "max_new_tokens") if key in section}
-    known["precision"] = _precision(_mapping(run_dir / "recipe.resolved.yaml"), _question(run_dir))
-    if commit := _mapping(run_dir / "env.json").get("commit"):
+    known["precision"] = _precision(recipe, question)
+    if commit := _readable(folder.environment).get("commit"):
         known["the code's commit"] = commit
     return {**known, "temperature": 0.0} if side.startswith("greedy") else known
 
@@ -125,12 +127,11 @@ def _record(line: bytes) -> Record | None:
         return None
 
 
-def _mapping(path: Path) -> dict[str, Any]:
-    """A file of YAML or JSON that holds a mapping; empty where it is missing or damaged."""
-    found: Any = None
-    with suppress(OSError, ValueError, yaml.YAMLError):
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return found if isinstance(found, dict) else {}
+def _readable(read: Callable[[], Document | None]) -> Document:
+    """A file of the folder; empty where it is missing or damaged."""
+    with suppress(OSError, DamagedError):
+        return read() or {}
+    return {}
 
 
 def _section(recipe: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -138,9 +139,9 @@ def _section(recipe: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return section if isinstance(section, dict) else {}
 
 
-def _question(run_dir: Path) -> Mapping[str, Any]:
+def _question(folder: Folder) -> Mapping[str, Any]:
     """What `kernelwright eval` was asked."""
-    return _section(_mapping(run_dir / "eval.json"), "question")
+    return _section(_readable(folder.evaluation), "question")
 
 
 def _precision(recipe: Mapping[str, Any], question: Mapping[str, Any]) -> Precision:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+from kernelwright.data.stages import training
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.data.triples import triples_of
 from kernelwright.envs.hardware import gpus
@@ -95,7 +96,7 @@ def _beside(recipe: Recipe) -> str:
 
 def measurements(recipe: Recipe) -> int:
     """How often the held-out suite is measured."""
-    trained = {"sft", "grpo"} & set(recipe.stages)
+    trained = training(recipe.stages)
     between = recipe.eval.after_sft and len(trained) == 2
     return (1 + recipe.eval.before + between) if trained else 1
 

@@ -120,7 +120,7 @@ def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
     from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError
     from kernelwright.envs.workers.pool import JudgeError
     from kernelwright.preflight import fooled, unprepared
-    from kernelwright.rl.tracking import TrackerError
+    from kernelwright.rl.trackers import TrackerError
     from kernelwright.rl.trainer_options import this_process
     from kernelwright.rl.weights import ModelError
     from kernelwright.run_folder import NotEmptyError, RunError, RunFolder

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kernelwright.consistency import contradictions
+from kernelwright.data.stages import training
 from kernelwright.data.suite import brings_triples
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.hardware import gpus, memory_bytes, visible_gpus
@@ -64,7 +65,7 @@ def _unreached() -> list[str]:
 
 
 def _options(recipe: Recipe) -> list[str]:
-    trained = [stage for stage in ("sft", "grpo") if stage in recipe.stages]
+    trained = training(recipe.stages)
     if not trained:
         return []
     from kernelwright.rl.models import hush_libraries
@@ -77,7 +78,7 @@ def _options(recipe: Recipe) -> list[str]:
 
     makers = {"sft": (SFTConfig, sft_options), "grpo": (GRPOConfig, grpo_options)}
     reasons = []
-    for config, options in (makers[stage] for stage in trained):
+    for config, options in (makers[stage] for stage in trained if stage in makers):
         try:
             config(**options(recipe))
         except Exception as error:  # noqa: BLE001  whatever it dislikes, the options are the cause

@@ -6,15 +6,13 @@ the arithmetic is the same; the duration is measured anew.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from kernelwright.data.run_folder import Folder
 from kernelwright.data.store import answer_of, read_records
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.envs.reference.admitted import without_kept
@@ -152,16 +150,15 @@ def _lines(replayed: Replay) -> Iterator[tuple[str, str]]:
 
 def _suites(run: Path) -> list[str]:
     """The suites that a run names: in its recipe, or in its evaluation's question."""
-    recipe, question = run / "recipe.resolved.yaml", run / "eval.json"
     specs: list[str] = []
     try:
-        if recipe.exists():
-            data = yaml.safe_load(recipe.read_text(encoding="utf-8"))["data"]
+        if (recipe := Folder(run).recipe()) is not None:
+            data = recipe["data"]
             specs += [data["train_suite"], data["held_out_suite"]]
             specs += filter(None, [data.get("sft_suite")])
-        if question.exists():
-            specs.append(json.loads(question.read_text(encoding="utf-8"))["question"]["suite"])
-    except (yaml.YAMLError, ValueError, KeyError, TypeError) as error:
+        if (evaluation := Folder(run).evaluation()) is not None:
+            specs.append(evaluation["question"]["suite"])
+    except (ValueError, KeyError, TypeError) as error:
         why = " ".join(str(error).split())
         raise ReplayError(f"{run}: its recipe or question names no suite ({why})") from None
     return specs

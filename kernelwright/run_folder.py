@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from kernelwright.data.run_folder import (
+    ENV_FILE,
+    LOCK_FILE,
+    RECIPE_FILE,
+    STAGES_FILE,
+    DamagedError,
+    Folder,
+    InUseError,
+    held,
+)
 from kernelwright.data.store import FILE as RECORDS_FILE
 from kernelwright.envs.hardware import described, memory_bytes, visible_gpus
 from kernelwright.envs.paths import write_whole
@@ -21,8 +29,6 @@ from kernelwright.machine import code_commit, cores, versions
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.trainer_options import this_process
 
-RECIPE_FILE, ENV_FILE, STAGES_FILE = "recipe.resolved.yaml", "env.json", "stages.json"
-LOCK_FILE = ".lock"
 RESULTS = (RECORDS_FILE, STAGES_FILE, "checkpoints", "metrics.jsonl")
 """Files that show that a recipe has run."""
 
@@ -44,22 +50,12 @@ class RunFolder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Makes the folder and keeps other runs out of it. The system frees the lock at death."""
-        with self._told():
-            self.path.mkdir(parents=True, exist_ok=True)
-            file = (self.path / LOCK_FILE).open("a+")
-        with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                file.seek(0)
-                holder = file.read().strip() or "unknown"
-                raise RunError(
-                    f"{self.path} is in use by another run (process {holder}): wait for it to "
-                    "end, or give name=… anew"
-                ) from None
-            file.truncate(0)
-            file.write(f"{os.getpid()}\n")
-            file.flush()
+        with ExitStack() as stack:
+            with self._told():
+                try:
+                    stack.enter_context(held(self.path))
+                except InUseError as error:
+                    raise RunError(f"{error}: wait for it to end, or give name=… anew") from None
             yield
 
     def check(self, recipe: Recipe, *, resume: bool) -> None:
@@ -84,15 +80,13 @@ class RunFolder:
 
     def seconds(self) -> dict[str, float]:
         """Finished stage → how long its last attempt took, in order."""
-        file = self.path / STAGES_FILE
-        if not file.exists():
-            return {}
         try:
-            return {str(name): float(took) for name, took in json.loads(file.read_text()).items()}
-        except (ValueError, TypeError, AttributeError):
+            found = Folder(self.path).stages() or {}
+            return {str(name): float(took) for name, took in found.items()}
+        except (ValueError, TypeError):
             raise RunError(
-                f"{file} is damaged: delete it and resume; finished stages are recognised by "
-                "their records and checkpoints"
+                f"{self.path / STAGES_FILE} is damaged: delete it and resume; finished stages are "
+                "recognised by their records and checkpoints"
             ) from None
 
     def note(self, stage: str, seconds: float) -> None:
@@ -110,14 +104,12 @@ class RunFolder:
                 )
             return
         try:
-            before = yaml.safe_load(file.read_text(encoding="utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError):
-            before = None
-        if not isinstance(before, dict):
+            before = Folder(self.path).recipe() or {}
+        except DamagedError:
             raise RunError(
                 f"{file} is damaged, and it says what the results are of: put it back, or give "
                 "name=… anew"
-            )
+            ) from None
         changed = [
             f"{key} (was {old!r}, is {new!r})"
             for key, old, new in _differences(before, _plain(recipe))
@@ -131,10 +123,10 @@ class RunFolder:
     def _refuse_other_processes(self) -> None:
         """A checkpoint holds the random numbers of each process that wrote it."""
         try:
-            before = json.loads((self.path / ENV_FILE).read_text(encoding="utf-8"))["processes"]
-        except (OSError, ValueError, TypeError, KeyError):
+            before = (Folder(self.path).environment() or {}).get("processes")
+        except (OSError, DamagedError):
             return
-        if before != (now := this_process().world):
+        if before is not None and before != (now := this_process().world):
             raise RunError(
                 f"{self.path} was started with --num_processes {before}, this is {now}: resume "
                 "with as many, or give name=… anew"

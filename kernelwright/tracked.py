@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kernelwright.data.metrics import MetricsFile
+from kernelwright.data.stages import STAGES, Stage, axis, training
 from kernelwright.data.store import read_records
 from kernelwright.envs.types import Baseline
 from kernelwright.evals.metrics import record_scores
@@ -18,22 +19,26 @@ FIGURES = ("correct_rate", "fast_1", "geomean_speedup", "mean_reward")
 
 def stage_names(recipe: Recipe) -> list[str]:
     """Every stage of a run of this recipe, in order."""
-    stages, section = recipe.stages, recipe.eval
-    trains, measures = {"sft", "grpo"} & set(stages), "eval" in stages
-    between = measures and section.after_sft and len(trains) == 2
-    planned = {
-        "triples": recipe.judges_triples,
-        "eval_before": measures and section.before,
-        "sft": "sft" in stages,
-        "eval_sft": between,
-        "eval_greedy_sft": between and section.also_greedy,
-        "grpo": "grpo" in stages,
-        "final": bool(trains),
-        "eval_after": measures and bool(trains),
-        "eval_greedy": measures and bool(trains) and section.also_greedy,
-        "baselines": measures and section.baseline is Baseline.COMPILE,
-    }
-    return [name for name, wanted in planned.items() if wanted]
+    return [name for name, row in STAGES.items() if not row.also_shown and _wanted(recipe, row)]
+
+
+def _wanted(recipe: Recipe, row: Stage) -> bool:
+    section, trained = recipe.eval, training(recipe.stages)
+    if row.trains:
+        return row.name in trained
+    if row.name == "triples":
+        return recipe.judges_triples
+    if row.name == "final":
+        return bool(trained)
+    if "eval" not in recipe.stages or (row.greedy_of and not section.also_greedy):
+        return False
+    if row.name == "baselines":
+        return section.baseline is Baseline.COMPILE
+    if row.measured == "final":
+        return bool(trained)
+    if row.measured:  # a stage before the last one that trains
+        return section.after_sft and row.measured in trained[:-1]
+    return section.before
 
 
 def send_stage(recipe: Recipe, stage: str) -> None:
@@ -52,12 +57,11 @@ def send_stage(recipe: Recipe, stage: str) -> None:
         "geomean_speedup": found.geomean_speedup,
         "mean_reward": mean_reward(records),
     }
-    axis = "eval_greedy" if stage.startswith("eval_greedy") else "eval"
     logged = MetricsFile(recipe.run_dir).steps()
-    step = sum(row["stage"] in ("sft", "grpo") for row in logged)
-    tracker.log(axis, step, finite(values))
+    step = sum(row["stage"] in training() for row in logged)
+    tracker.log(axis(stage), step, finite(values))
     if records:
-        tracker.table(axis, step, samples(records))
+        tracker.table(axis(stage), step, samples(records))
 
 
 def send_summary(recipe: Recipe, summary: Mapping[str, Any]) -> None:

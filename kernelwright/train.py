@@ -13,10 +13,12 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from kernelwright.data.stages import STAGES, Stage, training
 from kernelwright.data.store import FILE as RECORDS_FILE
 from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import Suite, load_suite
@@ -27,7 +29,7 @@ from kernelwright.envs.judge import AnyJudge, BatchJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.types import Baseline, Dialect, Problem
+from kernelwright.envs.types import Dialect, Problem
 from kernelwright.envs.workers.pool import default_workers
 from kernelwright.evals.against import keep_baselines
 from kernelwright.evals.report import write_report
@@ -44,8 +46,6 @@ from kernelwright.rl.trainer_options import TIMEOUT_S, Process, this_process
 from kernelwright.run_folder import RunError, RunFolder
 from kernelwright.tracked import send_stage, send_summary, stage_names
 
-GREEDY = {"eval_sft": "eval_greedy_sft", "eval_after": "eval_greedy"}
-"""A stage that samples, and its greedy counterpart."""
 OTHER_EXAMPLES = (
     "{}: its examples are others than those that were judged there; go on with the version of "
     "kernelwright that began it, or begin a new run"
@@ -137,31 +137,15 @@ class Run:
         self.store, self.versions = RecordStore(recipe.run_dir), versions()
         self.held_out = _spread(load_suite(recipe.data.held_out_suite), recipe.eval.problems)
         self.adapters = {
-            stage: recipe.run_dir / "checkpoints" / f"{stage}-final" for stage in ("sft", "grpo")
+            stage: recipe.run_dir / "checkpoints" / f"{stage}-final" for stage in training()
         }
 
     def all_stages(self) -> None:
         """Every stage of the recipe that is not done yet, in order."""
-        stages, section = self.recipe.stages, self.recipe.eval
-        trained = [stage for stage in ("sft", "grpo") if stage in stages]
-        measured = "eval" in stages
-        if self.recipe.judges_triples:
-            self.stage("triples", self.judge_triples, alone=True)
-        if measured and section.before:
-            self.measure("eval_before", start_adapter(self.recipe))
-        if "sft" in stages:
-            self.stage("sft", self.sft)
-            if measured and section.after_sft and "grpo" in stages:
-                self.measure("eval_sft", self.adapters["sft"])
-        if "grpo" in stages:
-            self.stage("grpo", self.grpo)
-        if trained:
-            final = self.adapters[trained[-1]]
-            self.stage("final", lambda: _link(final), alone=True)
-            if measured:
-                self.measure("eval_after", final)
-        if measured and section.baseline is Baseline.COMPILE:
-            self.stage("baselines", self.measure_baselines, alone=True)
+        for name in stage_names(self.recipe):
+            row = STAGES[name]
+            work = partial(self.measure, row) if row.side else partial(WORKS[name], self)
+            self.stage(name, work, alone=not row.trains)
 
     def stage(self, name: str, work: Callable[[], None], *, alone: bool = False) -> None:
         """Does the work unless it is done, and remembers how long it took."""
@@ -229,24 +213,36 @@ class Run:
             self.recipe,
             load_suite(self.recipe.data.train_suite),
             self.judge,
-            self.adapters["sft"] if "sft" in self.recipe.stages else start_adapter(self.recipe),
+            self.began_with("grpo"),
             self.adapters["grpo"],
             resume=self.resume,
             versions=self.versions,
         )
 
-    def measure(self, stage: str, adapter: Path | None) -> None:
-        """The held-out suite with the base model or an adapter, as a stage; greedily as another."""
-        section = self.recipe.eval
-        problems = self.held_out.problems
-        if stage == "eval_before":
+    def began_with(self, stage: str) -> Path | None:
+        """The adapter that a stage trains on: of the stage that trained before it, if there is."""
+        trained = training(self.recipe.stages)
+        before = trained[: trained.index(stage)]
+        return self.adapters[before[-1]] if before else start_adapter(self.recipe)
+
+    def link(self) -> None:
+        """Names the adapter of the last stage that trains `final`."""
+        _link(self.adapters[training(self.recipe.stages)[-1]])
+
+    def measure(self, row: Stage) -> None:
+        """The held-out suite with the base model or an adapter; greedily as a stage of its own."""
+        section, problems = self.recipe.eval, self.held_out.problems
+        if row.measured is None:
+            adapter = start_adapter(self.recipe)
             problems = _spread(self.held_out, section.before_problems).problems
-        settings = self.settings(stage, section.temperature, section.samples, section.timed)
-        self.stage(stage, lambda: self.ask(adapter, problems, settings), alone=True)
-        if section.also_greedy and stage in GREEDY:
-            name = GREEDY[stage]
-            greedy = self.settings(name, 0.0, 1, timed=True)
-            self.stage(name, lambda: self.ask(adapter, problems, greedy), alone=True)
+        else:
+            last = training(self.recipe.stages)[-1]
+            adapter = self.adapters[last if row.measured == "final" else row.measured]
+        if row.greedy_of:
+            settings = self.settings(row.name, 0.0, 1, timed=True)
+        else:
+            settings = self.settings(row.name, section.temperature, section.samples, section.timed)
+        self.ask(adapter, problems, settings)
 
     def settings(self, stage: str, temperature: float, samples: int, timed: bool) -> EvalSettings:
         return EvalSettings(
@@ -307,6 +303,16 @@ class Run:
 
 def _pattern(one: JudgedTriple) -> str:
     return one.triple.pattern
+
+
+WORKS: dict[str, Callable[[Run], None]] = {
+    "triples": lambda run: run.judge_triples(),
+    "sft": lambda run: run.sft(),
+    "grpo": lambda run: run.grpo(),
+    "final": lambda run: run.link(),
+    "baselines": lambda run: run.measure_baselines(),
+}
+"""What each stage does; a stage with a side (`data/stages.py`) measures."""
 
 
 def _spread(suite: Suite, count: int | None) -> Suite:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelwright.data.run_folder import Folder
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import Quantization
 from kernelwright.rl.weights import EMBEDDED, ModelError
@@ -34,7 +35,7 @@ def find_adapter(model: str) -> Adapter | None:
                 base=known.get("base") or _embedded_name(config["base_model_name_or_path"]),
                 quantization=known.get("quantization", "none"),
             )
-    if (Path(model) / "recipe.resolved.yaml").is_file():
+    if Folder(Path(model)).recipe_file.is_file():
         raise ModelError(f"{model} is a run that has not finished: no checkpoints/final in it")
     return None
 

@@ -28,7 +28,7 @@ from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.metrics import metrics_callback
 from kernelwright.rl.models import hush_libraries, load_tokenizer
 from kernelwright.rl.providers.find import provider
-from kernelwright.rl.rollout import Rollouts
+from kernelwright.rl.rollout import Rollouts, by_key
 from kernelwright.rl.sampling import players
 from kernelwright.rl.trainer_options import (
     common_options,
@@ -84,7 +84,7 @@ def run_grpo(
     method = start_method(recipe.grpo.method, RunView(seed=recipe.seed, store=store))
     rollouts = Rollouts(
         method=method,
-        tasks={task.problem.key: task for task in trained},
+        tasks=by_key(trained),
         player_at=players(recipe, judge, tokenizer, process.rank),
         store=store,
         rows_per_group=recipe.grpo.rows_per_group,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernelwright.data.metrics import MetricsFile
-from kernelwright.data.store import read_records
+from kernelwright.data.store import Cursor, RecordStore
 from kernelwright.envs.types import Record
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.progress import StageDisplay
@@ -26,7 +26,7 @@ def metrics_callback(recipe: Recipe, stage: str, first_step: int) -> Any:
 
     if this_process().leads:
         MetricsFile(recipe.run_dir).rewind(stage, first_step)
-    display = StageDisplay(stage)
+    display, send_samples = StageDisplay(stage), Samples(recipe, stage)
 
     class Metrics(TrainerCallback):  # type: ignore[misc]
         def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -38,7 +38,7 @@ def metrics_callback(recipe: Recipe, stage: str, first_step: int) -> Any:
                 log_metrics(recipe, stage, state.global_step, logs)
                 display.show(state.global_step, logs)
                 if recipe.report_to != "none" and sends_samples(state.global_step, state.max_steps):
-                    _send_samples(recipe, stage, state.global_step)
+                    send_samples(state.global_step)
 
         def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             display.end()
@@ -46,11 +46,20 @@ def metrics_callback(recipe: Recipe, stage: str, first_step: int) -> Any:
     return Metrics()
 
 
-def _send_samples(recipe: Recipe, stage: str, step: int) -> None:
+class Samples:
     """Sends what was sampled for the step that has just ended; SFT samples nothing."""
-    records = sampled_for(read_records(recipe.run_dir), stage, step)
-    if records:
-        tracker_of(recipe).table(stage, step, samples(records))
+
+    def __init__(self, recipe: Recipe, stage: str) -> None:
+        self.recipe, self.stage = recipe, stage
+        self._cursor = Cursor(RecordStore(recipe.run_dir))
+        self._later: list[Record] = []
+        """Records of steps that have not ended: other processes may be ahead."""
+
+    def __call__(self, step: int) -> None:
+        records = [*self._later, *self._cursor.read()]
+        self._later = [one for one in records if one.stage == self.stage and one.step >= step]
+        if found := sampled_for(records, self.stage, step):
+            tracker_of(self.recipe).table(self.stage, step, samples(found))
 
 
 def sampled_for(records: list[Record], stage: str, step: int) -> list[Record]:

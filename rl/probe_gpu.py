@@ -236,12 +236,12 @@ def _trained_token_s(
     """Seconds for a token of an answer."""
     from kernelwright.rl.grpo import grpo_trainer
     from kernelwright.rl.models import load_tokenizer
-    from kernelwright.rl.rollout import Rollouts
+    from kernelwright.rl.rollout import Rollouts, by_key
 
     store, grpo = RecordStore(recipe.run_dir), recipe.grpo
     rollouts = Rollouts(
         method=start_method(grpo.method, RunView(seed=0, store=store)),
-        tasks={task.problem.key: task for task in tasks},
+        tasks=by_key(tasks),
         player_at=lambda *_: LongestAnswers(recipe, prompt_ids),  # type: ignore[arg-type]
         store=store,
         rows_per_group=grpo.rows_per_group,

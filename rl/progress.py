@@ -10,6 +10,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
+from kernelwright.data.stages import axis
+
 SHOWN = {
     "loss": "loss",
     "mean_token_accuracy": "token accuracy",
@@ -40,8 +42,8 @@ class RunPlan:
         >>> RunPlan(seconds={"triples": 5.0, "eval_before": 60.0}).expected_s("eval_after")
         60.0
         """
-        kind = _kind(stage)
-        alike = [seconds for name, seconds in self.seconds.items() if _kind(name) == kind]
+        kind = axis(stage)
+        alike = [seconds for name, seconds in self.seconds.items() if axis(name) == kind]
         return alike[-1] if alike else None
 
     def left(self, stage: str, stage_left_s: float) -> str:
@@ -227,10 +229,3 @@ def resident_bytes() -> int | None:
 
 def _has(logs: Mapping[str, Any], key: str) -> bool:
     return isinstance(logs.get(key), int | float)
-
-
-def _kind(stage: str) -> str:
-    """Stages of one kind take about as long: greedy evaluations, other ones, and the rest alone."""
-    if stage.startswith("eval_greedy"):
-        return "eval_greedy"
-    return "eval" if stage.startswith("eval") else stage

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from time import monotonic
@@ -26,9 +26,14 @@ PlayerAt = Callable[[Any, int], JudgedPlayer]
 """(TRL's trainer, optimiser step) → what plays that step."""
 
 
+def by_key(tasks: Iterable[Task]) -> dict[str, Task]:
+    """Each task under the key by which TRL's prompts name it."""
+    return {task.key: task for task in tasks}
+
+
 @dataclass(kw_only=True)
 class Rollouts:
-    """One process's rollouts. `tasks` are all that may be asked, by problem key."""
+    """One process's rollouts. `tasks` are all that may be asked, by `Task.key`."""
 
     method: Method
     tasks: Mapping[str, Task]
@@ -47,7 +52,7 @@ class Rollouts:
     def __call__(self, prompts: list[list[dict[str, str]]], trainer: Any) -> dict[str, list[Any]]:
         """What TRL wants to know of each row, and the column `credit`.
 
-        `prompts` hold problem keys, each as often as its group has rows.
+        `prompts` hold keys of tasks, each as often as its group has rows.
         """
         step = trainer.state.global_step
         keys = list(dict.fromkeys(prompt[-1]["content"] for prompt in prompts))

@@ -1,20 +1,77 @@
-"""The trackers: one class each, and what each of them needs to work."""
+"""What a tracker is, and the trackers: one class each, and what each of them needs to work."""
 
 from __future__ import annotations
 
+import json
+import secrets
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
+from kernelwright.envs.paths import write_whole
 from kernelwright.rl.config import Recipe
-from kernelwright.rl.tracking import Attempts, Table, Tracker, TrackerError
 
+FILE = "tracker.json"
 FLUSH_S = 1.0
 """A killed run loses at most so many seconds of its offline file; wandb's own default is 15."""
+
+
+class TrackerError(RuntimeError):
+    """The tracker that the recipe names cannot work; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Named columns and rows of plain values."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+class Tracker(Protocol):
+    """Where numbers of a run are sent besides its folder."""
+
+    def log(self, stage: str, step: int, values: Mapping[str, float]) -> None:
+        """Sends `stage/key` for every value, at `stage/step`."""
+
+    def table(self, stage: str, step: int, table: Table) -> None:
+        """Sends what was sampled in a step, as `stage/samples`."""
+
+    def summarise(self, values: Mapping[str, float]) -> None:
+        """Sends the figures that stand for the whole run."""
+
+    def close(self, *, failed: bool) -> None:
+        """Sends what is left; nothing may be sent afterwards."""
+
+
+class Attempts:
+    """`tracker.json`: what the tracker calls this run, and how many rows it was sent so far.
+
+    Kept over all attempts, so that a resumed run goes on where the last one ended.
+    """
+
+    def __init__(self, run_dir: Path) -> None:
+        self.path = run_dir / FILE
+        try:
+            kept = json.loads(self.path.read_text(encoding="utf-8"))
+            self.id, self.rows = str(kept["id"]), int(kept["rows"])
+        except (OSError, ValueError, KeyError, TypeError):
+            self.id, self.rows = secrets.token_hex(4), 0
+            self._write()
+
+    def next_row(self) -> int:
+        """Number of the row that is sent now."""
+        self.rows += 1
+        self._write()
+        return self.rows - 1
+
+    def _write(self) -> None:
+        write_whole(self.path, json.dumps({"id": self.id, "rows": self.rows}) + "\n")
 
 
 def open_tracker(recipe: Recipe, attempts: Attempts) -> Tracker:

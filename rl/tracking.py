@@ -6,54 +6,22 @@ followed by GRPO's first. Only the first process of a run has a tracker; the oth
 
 from __future__ import annotations
 
-import json
 import math
-import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from kernelwright.envs.paths import write_whole
 from kernelwright.envs.types import Record
 from kernelwright.rl.config import Recipe
+from kernelwright.rl.trackers import READY, Attempts, Table, Tracker, open_tracker
 from kernelwright.rl.trainer_options import this_process
 
-FILE = "tracker.json"
 SAMPLE_STEPS = 8
 """At most so many steps of a stage send their samples."""
 SAMPLES = 32
 """At most so many samples stand in one table."""
 COLUMNS = ("row", "problem", "prompt", "completion", "verdict", "reason", "reward", "speedup")
-
-
-class TrackerError(RuntimeError):
-    """The tracker that the recipe names cannot work; the message says what to do."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """Named columns and rows of plain values."""
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-
-
-class Tracker(Protocol):
-    """Where numbers of a run are sent besides its folder."""
-
-    def log(self, stage: str, step: int, values: Mapping[str, float]) -> None:
-        """Sends `stage/key` for every value, at `stage/step`."""
-
-    def table(self, stage: str, step: int, table: Table) -> None:
-        """Sends what was sampled in a step, as `stage/samples`."""
-
-    def summarise(self, values: Mapping[str, float]) -> None:
-        """Sends the figures that stand for the whole run."""
-
-    def close(self, *, failed: bool) -> None:
-        """Sends what is left; nothing may be sent afterwards."""
 
 
 class NoTracker:
@@ -65,31 +33,6 @@ class NoTracker:
     def close(self, *, failed: bool) -> None: ...
 
 
-class Attempts:
-    """`tracker.json`: what the tracker calls this run, and how many rows it was sent so far.
-
-    Kept over all attempts, so that a resumed run goes on where the last one ended.
-    """
-
-    def __init__(self, run_dir: Path) -> None:
-        self.path = run_dir / FILE
-        try:
-            kept = json.loads(self.path.read_text(encoding="utf-8"))
-            self.id, self.rows = str(kept["id"]), int(kept["rows"])
-        except (OSError, ValueError, KeyError, TypeError):
-            self.id, self.rows = secrets.token_hex(4), 0
-            self._write()
-
-    def next_row(self) -> int:
-        """Number of the row that is sent now."""
-        self.rows += 1
-        self._write()
-        return self.rows - 1
-
-    def _write(self) -> None:
-        write_whole(self.path, json.dumps({"id": self.id, "rows": self.rows}) + "\n")
-
-
 _open: dict[Path, Tracker] = {}
 
 
@@ -99,8 +42,6 @@ def tracking(recipe: Recipe) -> Iterator[Tracker]:
 
     Raises TrackerError where it cannot be opened.
     """
-    from kernelwright.rl.trackers import open_tracker
-
     leads = this_process().leads and recipe.report_to != "none"
     tracker = open_tracker(recipe, Attempts(recipe.run_dir)) if leads else NoTracker()
     _open[recipe.run_dir] = tracker
@@ -123,9 +64,7 @@ def why_not(recipe: Recipe) -> str | None:
 
     Asks nobody and sends nothing: a missing login is found before the first stage.
     """
-    from kernelwright.rl.trackers import READY
-
-    ready: Callable[[], str | None] | None = READY.get(recipe.report_to)
+    ready = READY.get(recipe.report_to)
     return ready() if ready and this_process().leads else None
 
 

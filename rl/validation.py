@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from kernelwright.data.store import RecordStore
-from kernelwright.envs.types import Record, Task, Verdict, content_hash
+from kernelwright.data.store import Cursor, RecordStore
+from kernelwright.envs.types import Task, Verdict, content_hash
 from kernelwright.rl.methods.base import Ask, Method
 from kernelwright.rl.player import JudgedPlayer
 from kernelwright.rl.rollout import PlayerAt, record_of
@@ -31,10 +31,10 @@ def reserve(tasks: Sequence[Task], count: int) -> tuple[list[Task], list[Task]]:
     )
 
 
-def correct_rate(records: Sequence[Record]) -> float | None:
+def correct_rate(verdicts: Sequence[Verdict]) -> float | None:
     """Share of correct ones among those that were judged; None where none was."""
-    judged = [one for one in records if one.evaluation.verdict is not Verdict.UNJUDGED]
-    return fmean(one.evaluation.verdict is Verdict.CORRECT for one in judged) if judged else None
+    judged = [one for one in verdicts if one is not Verdict.UNJUDGED]
+    return fmean(one is Verdict.CORRECT for one in judged) if judged else None
 
 
 @dataclass(kw_only=True)
@@ -47,6 +47,10 @@ class Validation:
     player_at: PlayerAt
     store: RecordStore
     versions: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        self._cursor = Cursor(self.store)
+        self._verdicts: dict[int, list[Verdict]] = {}
 
     def measure(self, trainer: Any, step: int) -> float | None:
         """The correct-rate after `step` optimiser steps."""
@@ -63,15 +67,17 @@ class Validation:
             for number, row in enumerate(player.play(asked))
         ]
         self.store.append(records)
-        return correct_rate(records)
+        return correct_rate([one.evaluation.verdict for one in records])
 
     def rates(self) -> dict[int, float]:
         """Step → correct-rate, of every step that was measured."""
-        steps: dict[int, list[Record]] = {}
-        for one in self.store.read():
+        records = self._cursor.read()
+        if self._cursor.restarted:
+            self._verdicts.clear()
+        for one in records:
             if one.stage == STAGE:
-                steps.setdefault(one.step, []).append(one)
-        found = {step: correct_rate(records) for step, records in sorted(steps.items())}
+                self._verdicts.setdefault(one.step, []).append(one.evaluation.verdict)
+        found = {step: correct_rate(verdicts) for step, verdicts in sorted(self._verdicts.items())}
         return {step: rate for step, rate in found.items() if rate is not None}
 
 

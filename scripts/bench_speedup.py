@@ -87,7 +87,7 @@ def in_one_process(code: str, source: str, size: int) -> float:
     with torch.inference_mode():
         took = [(took_ns(lambda: model(x)), took_ns(fresh)) for _ in range(CALLS)]
     eager_ns, kernel_ns = (median(side) for side in zip(*took[CALLS // 6 :], strict=True))
-    return eager_ns / kernel_ns
+    return float(eager_ns / kernel_ns)
 
 
 def built(source: str) -> Callable[..., object]:

@@ -16,7 +16,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -104,7 +104,9 @@ def main() -> None:
         return across(options.trials)
     config, target = JudgingConfig(), Target(name="bench")
     evaluator = Evaluator(config, target)
-    evaluator.clock = TwinClock(evaluator.reference, evaluator.sandboxes, target, config.pace)
+    evaluator.clock = TwinClock(
+        evaluator.reference, evaluator.sandboxes, target, config.pace, lambda: target
+    )
     problem = replace(the_problem(), cases=(CASE,))
     seed = fresh_seed()
     candidates = [one for _, one in mixture(["honest.cpp"] * options.trials, problem)]
@@ -217,7 +219,7 @@ def speedup(evaluation: Evaluation) -> Speedup:
 
 
 @contextmanager
-def neighbour(kind: str, core: int) -> Iterator[object]:
+def neighbour(kind: str, core: int) -> Iterator[Callable[[bool], object]]:
     """A function that stops the neighbour (True) or lets it go on; without one it does nothing."""
     if kind == "nothing":
         yield lambda stopped: None

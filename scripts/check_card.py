@@ -13,14 +13,13 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-import yaml
 from rich.progress import track
 
 from kernelwright.data.store import read_records
 from kernelwright.envs.policy import Sampling
+from kernelwright.evals.card import read_recipe
 from kernelwright.evals.publish import write_tree
 from kernelwright.rl.adapter_folder import find_adapter
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.policies import load_policy
 from kernelwright.rl.weights import EMBEDDED, ensure
 
@@ -56,8 +55,7 @@ def compare(run: Path, base: Path, problems: int) -> tuple[int, int]:
     prompts = [one.prompt for one in rows]
     theirs = list(track(printed(card, tree, base, prompts), "by the card", total=len(prompts)))
     limit = int(re.findall(r"max_new_tokens=(\d+)", card)[0])
-    recipe = yaml.safe_load((run / "recipe.resolved.yaml").read_text(encoding="utf-8"))
-    dtype = Recipe.model_validate(recipe).model.dtype
+    dtype = read_recipe(run).model.dtype
     policy = load_policy(str(run), dtype=dtype, batch_size=1)
     ours = policy.complete(prompts, Sampling(max_new_tokens=limit, temperature=0))
     return sum(map(str.__eq__, theirs, (one.text for one in ours))), len(prompts)

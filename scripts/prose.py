@@ -105,10 +105,9 @@ def bound_names(names: Iterable[str], packages: Iterable[str] = PACKAGES) -> dic
     for tree in _trees(packages):
         lines += max((getattr(node, "end_lineno", 0) or 0 for node in ast.walk(tree)), default=0)
         for node in ast.walk(tree):
-            stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-            name = node.id if stored else node.arg if isinstance(node, ast.arg) else ""
-            if name in wanted:
-                wanted[name] += 1
+            match node:
+                case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) if name in wanted:
+                    wanted[name] += 1
     return {name: 1000 * count / max(lines, 1) for name, count in wanted.items()}
 
 

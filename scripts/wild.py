@@ -1,4 +1,4 @@
-"""What the judge makes of honest answers that nobody wrote for it (tests/wild).
+"""What the judge makes of honest answers that nobody wrote for it (data/answers/wild).
 
 Prints, for each dialect, how many are judged `correct`, and why the rest are not. Each verdict is
 appended to `--out` when it is there, so that a run which is stopped goes on where it was.
@@ -23,7 +23,7 @@ from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Candidate, Problem, Verdict
 
-FOLDER = Path(__file__).parents[1] / "tests" / "wild"
+FOLDER = Path(__file__).parents[1] / "data" / "answers" / "wild"
 PARTS = ("open", "blind", "packages")
 DIALECTS = {"triton": "triton", "inline_cuda": "inline", "inline_cpp": "inline"}
 BATCH = 8

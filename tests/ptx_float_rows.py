@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -194,6 +194,14 @@ def float_conversions() -> Iterator[Row]:
         yield Row(f"cvt.{how}.f32.f32", ("f32",), "f32", in_ieee(function, "f32"))
 
 
+WHOLE: dict[str, Callable[[Fraction], int]] = {
+    "rni": round,
+    "rzi": math.trunc,
+    "rmi": math.floor,
+    "rpi": math.ceil,
+}
+
+
 def _clamped(x: float, kind: str, how: str) -> int:
     low, high = (
         (-(1 << BITS[kind] - 1), (1 << BITS[kind] - 1) - 1)
@@ -204,7 +212,7 @@ def _clamped(x: float, kind: str, how: str) -> int:
         return 0
     if math.isinf(x):
         return (high if x > 0 else low) % (1 << BITS[kind])
-    whole = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}[how](Fraction(x))
+    whole = WHOLE[how](Fraction(x))
     return min(max(whole, low), high) % (1 << BITS[kind])
 
 

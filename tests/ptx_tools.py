@@ -83,7 +83,7 @@ def called(path: Path, spec: CaseSpec, inputs: Sequence[bytes]) -> list[bytes]:
     found = [_room(one.size_bytes) for one in spec.outputs]
     every = [*(_room(len(one)) for one in inputs), *found]
     for room, data in zip(every, inputs, strict=False):
-        room[:] = data
+        ctypes.memmove(room, data, len(data))
     pointers = (ctypes.c_void_p * len(every))(*map(ctypes.addressof, every))
     sizes = (ctypes.c_int64 * len(spec.sizes))(*spec.sizes)
     opened.kernelwright_call(pointers, sizes, (ctypes.c_double * 1)())

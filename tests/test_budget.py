@@ -173,7 +173,7 @@ def test_a_probe_does_not_outlive_the_run_that_asked() -> None:
     """It waits for its recipe here, so only its parent's end can end it."""
     asking = (
         "import os, subprocess, sys; "
-        "words = ['-P', '-m', 'kernelwright.rl.probe', str(os.getpid())]; "
+        "words = ['-P', '-m', 'kernelwright.rl.probe_steps', str(os.getpid())]; "
         "probe = subprocess.Popen([sys.executable, *words]); "
         "print(probe.pid, flush=True); probe.wait()"
     )

@@ -190,7 +190,12 @@ def test_a_pace_that_was_measured_without_this_gpu_is_not_taken(
     monkeypatch.setattr(judge_pace, "gpus", lambda: (GPU,))
     monkeypatch.setattr(judge_pace, "default_workers", lambda _: 1)
     asked: list[Path] = []
-    monkeypatch.setattr(Path, "exists", lambda path: bool(asked.append(path)))
+
+    def exists(path: Path) -> bool:
+        asked.append(path)
+        return False
+
+    monkeypatch.setattr(Path, "exists", exists)
     monkeypatch.setattr(judge_pace, "examples", lambda _: [])
     other = replace(GPU, driver="2")
     for one in (recipe(), recipe("cpp")):

@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 
 from kernelwright.preflight import preflight, unprepared
 from kernelwright.rl.checkpoints import damaged_file, is_whole_archive, is_whole_safetensors
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.config import DataSection, GrpoSection, Recipe
 from kernelwright.rl.trainer_options import last_checkpoint
 from tests.tiny_model import save_tiny
 
@@ -86,7 +86,7 @@ def test_an_older_checkpoint_is_taken_where_the_newest_is_damaged(
 
 
 def asked(model: Path, tmp_path: Path, **sections: Any) -> list[str]:
-    section = {"name": str(model), "quantization": "none"}
+    section: Any = {"name": str(model), "quantization": "none"}
     recipe = Recipe(name="run", run_dir=tmp_path, model=section, **sections)
     return preflight(recipe) + unprepared(recipe)
 
@@ -148,17 +148,23 @@ def test_a_value_that_trl_refuses_is_found_before_the_first_stage(
 
 
 def test_right_types_for_trl_pass() -> None:
-    options = {"beta": 1, "top_p": 0.9, "scale_rewards": False, "delta": None, "loss_type": "bnpo"}
-    assert Recipe(name="a", grpo={"trainer": options}).grpo.trainer == options
+    options: Any = {
+        "beta": 1,
+        "top_p": 0.9,
+        "scale_rewards": False,
+        "delta": None,
+        "loss_type": "bnpo",
+    }
+    assert Recipe(name="a", grpo=GrpoSection(trainer=options)).grpo.trainer == options
 
 
 @pytest.mark.parametrize("suite", ["starter", "starter:held_out"])
 def test_training_on_held_out_problems_has_to_be_asked_for_by_name(suite: str) -> None:
-    (reason,) = preflight(Recipe(name="a", data={"train_suite": suite}))
+    (reason,) = preflight(Recipe(name="a", data=DataSection(train_suite=suite)))
     assert "problems of data.held_out_suite are trained on" in reason
-    wanted = {"train_suite": suite, "train_on_held_out": True}
-    assert preflight(Recipe(name="a", data=wanted, stages=["grpo", "eval"])) == []
-    assert preflight(Recipe(name="a", data={"train_suite": suite}, stages=["grpo"])) == []
+    wanted = DataSection(train_suite=suite, train_on_held_out=True)
+    assert preflight(Recipe(name="a", data=wanted, stages=("grpo", "eval"))) == []
+    assert preflight(Recipe(name="a", data=DataSection(train_suite=suite), stages=("grpo",))) == []
 
 
 def test_a_tracker_without_a_login_is_told_before_the_first_stage(

@@ -25,9 +25,28 @@ pytestmark = pytest.mark.sandbox
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
-COMMANDS = ("train", "eval", "report", "publish", "write", "prompt", "judge", "replay", "gallery")
+COMMANDS: tuple[str, ...] = (
+    "train",
+    "eval",
+    "report",
+    "publish",
+    "write",
+    "prompt",
+    "judge",
+    "replay",
+    "gallery",
+)
 COMMANDS += ("suite", "suite check", "doctor")
-NOT_FOR_HELP = ("torch", "numpy", "transformers", "trl", "rich", "yaml", "jinja2", "pygments")
+NOT_FOR_HELP: tuple[str, ...] = (
+    "torch",
+    "numpy",
+    "transformers",
+    "trl",
+    "rich",
+    "yaml",
+    "jinja2",
+    "pygments",
+)
 NOT_FOR_HELP += (
     "rl",
     "evals",

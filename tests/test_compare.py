@@ -23,6 +23,7 @@ from kernelwright.envs.referee.tolerance import (
     MUCH,
     SLICE,
     WIDEST,
+    Array,
     Expected,
     derive_tolerances,
     deviation,
@@ -137,7 +138,7 @@ def test_another_shape_never_passes(expected: Floats) -> None:
 def test_all_that_a_tolerance_is_derived_from_passes_under_it(seed: int, noise: float) -> None:
     exact = standard_normal(seed)
     rounded = exact + noise * standard_normal(seed + 1)
-    both = [[rounded], [exact.astype(np.float32)]]
+    both: list[list[Array]] = [[rounded], [exact.astype(np.float32)]]
     (tolerance,) = derive_tolerances(["float32"], [exact], both)
     assert passes(rounded, exact, tolerance)
     assert passes(exact.astype(np.float32), exact, tolerance)

@@ -25,7 +25,7 @@ from kernelwright.envs.types import (
     Verdict,
 )
 from kernelwright.rl.methods.base import RunView
-from kernelwright.rl.methods.contrastive import Exemplar, Method, Options, draw, exemplars_before
+from kernelwright.rl.methods.contrastive import Exemplar, Exemplars, Method, Options, draw
 
 PROBLEM = load_starter("train")[0]
 TASK = Task(problem=PROBLEM, dialect="cpp")
@@ -58,16 +58,22 @@ def method(folder: Path, records: list[Record]) -> Method:
     return Method(Options(), RunView(seed=0, store=store))
 
 
+def known(records: list[Record]) -> Exemplars:
+    found = Exemplars()
+    found.add(records)
+    return found
+
+
 def test_a_prompt_shows_only_kernels_judged_before_its_step() -> None:
     records = [record(step, 0, 1.0 + step) for step in range(4)]
-    shown = exemplars_before(records, step=2)[TASK.key]
+    shown = known(records).before(TASK.key, 2)
     assert [one.source for one in shown] == ["int kernel_0_0;", "int kernel_1_0;"]
 
 
 def test_judged_triples_are_there_from_the_first_step_and_eval_records_never() -> None:
     triple = replace(record(0, 0, 2.0), stage="triples")
     measured = replace(record(0, 1, 3.0), stage="eval_before")
-    shown = exemplars_before([triple, measured], step=0)[TASK.key]
+    shown = known([triple, measured]).before(TASK.key, 0)
     assert [one.speedup for one in shown] == [2.0]
 
 
@@ -78,7 +84,7 @@ def test_kernels_that_are_not_correct_or_not_timed_are_not_shown() -> None:
     wrong = replace(
         record(0, 1, 1.0), evaluation=Evaluation(verdict=Verdict.WRONG, reason="mismatch")
     )
-    assert exemplars_before([untimed, wrong], step=5) == {}
+    assert known([untimed, wrong]).before(TASK.key, 5) == []
 
 
 @given(

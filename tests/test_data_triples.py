@@ -7,6 +7,7 @@ import math
 import re
 import subprocess
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,11 @@ pytestmark = pytest.mark.sandbox
 TRIPLES = template_triples()
 TAUGHT = {dialect: template_triples(dialect=dialect) for dialect in ANSWERS}
 EVERY = [triple for triples in TAUGHT.values() for triple in triples]
-C_TYPES = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_bool}
+C_TYPES: dict[type, Callable[[Any], Any]] = {
+    float: ctypes.c_double,
+    int: ctypes.c_int64,
+    bool: ctypes.c_bool,
+}
 FLAGS = (*cpp.FLAGS, "-march=native")
 
 

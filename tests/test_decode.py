@@ -150,7 +150,7 @@ def test_on_a_gpu_room_grows_by_doubling_up_to_the_longest_answer(
     monkeypatch.setattr("kernelwright.rl.kv_slots.ROOM", 16)
     monkeypatch.setattr("kernelwright.rl.decode.Slots", GpuSlots)
     model = load_base(folder, dtype="float32", device="cpu")
-    asked = {"max_new_tokens": 150, "temperature": 0, "end_token_ids": (), "seed": 0}
+    asked: Any = {"max_new_tokens": 150, "temperature": 0, "end_token_ids": (), "seed": 0}
     found = sample(model, prompts()[:1], **asked)
     assert list(dict.fromkeys(rooms)) == [16, 32, 64, 128, 176]
     monkeypatch.undo()

@@ -34,15 +34,13 @@ from tests import ptx_device
 
 pytestmark = pytest.mark.sandbox
 
-HERE = Path(__file__).parent
+DIALECTS = Path(__file__).parents[1] / "data" / "answers" / "dialects"
 RIGHT_ANSWERS = {
     "cuda": "cuda.cu",
     "inline": "inline_cuda.py",
     "triton": "triton.py",
 }
-ANSWERS = {
-    dialect: (HERE / "dialects" / name).read_text() for dialect, name in RIGHT_ANSWERS.items()
-}
+ANSWERS = {dialect: (DIALECTS / name).read_text() for dialect, name in RIGHT_ANSWERS.items()}
 KERNELS = {
     "cuda": ("_Z1fPKfS0_S0_Pflllf", "int64_t"),
     "inline": ("_Z1fPKfS0_S0_Pfiiif", "int32_t"),
@@ -91,7 +89,7 @@ def gpu(tmp_path_factory: pytest.TempPathFactory) -> Gpu:
 
 @pytest.fixture(scope="module")
 def problem() -> Problem:
-    return load_problem(HERE / "dialects" / "problem.py")
+    return load_problem(DIALECTS / "problem.py")
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from tests.test_torch_allowed import HEADS, MODULE
 from tests.test_torch_allowed import PROBLEM as CONVOLUTION
 
 pytestmark = pytest.mark.sandbox
-FOLDER = Path(__file__).parent / "dialects"
+FOLDER = Path(__file__).parents[1] / "data" / "answers" / "dialects"
 CPP, CUDA = ((FOLDER / name).read_text() for name in ("inline.py", "inline_cuda.py"))
 
 

@@ -160,7 +160,8 @@ def test_a_speed_is_held_against_a_baseline_from_the_same_place_only(
 def test_an_older_baseline_is_one_of_kernels_on_a_core() -> None:
     on_core = replace(correct(timing()), environment="this core")
     found = against_compile([(on_core, HELD, "")])
-    assert (found.geomean_speedup, found.elsewhere) == (pytest.approx(0.5), 0)
+    assert found.geomean_speedup == pytest.approx(0.5)
+    assert found.elsewhere == 0
 
 
 def test_a_report_leaves_out_what_was_timed_elsewhere_and_says_how_much(tmp_path: Path) -> None:

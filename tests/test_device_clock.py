@@ -22,7 +22,7 @@ from tests import device_reference, ptx_device
 
 pytestmark = pytest.mark.sandbox
 pytest.importorskip("triton", reason="triton is not installed")
-DIALECTS = Path(__file__).parent / "dialects"
+DIALECTS = Path(__file__).parents[1] / "data" / "answers" / "dialects"
 EMPTY_STEP_NS = 20_000_000
 """Longer than the module of this problem takes, however busy the machine."""
 

@@ -16,7 +16,7 @@ from kernelwright.envs.types import Candidate, Evaluation, Target, Trust, Verdic
 from tests import ptx_device
 
 pytestmark = pytest.mark.sandbox
-WILD = Path(__file__).parent / "wild" / "open"
+WILD = Path(__file__).parents[1] / "data" / "answers" / "wild" / "open"
 DIALECTS = {"triton": "triton", "inline_cuda": "inline"}
 ANSWERS = [path for kind in DIALECTS for path in sorted((WILD / kind).glob("*.py"))]
 SOME = 20
@@ -27,7 +27,10 @@ SOME = 20
 def evaluators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Evaluator, Evaluator]]:
     """Without a device, and with one."""
     gpu = ptx_device.device(tmp_path_factory.mktemp("driver"))
-    both = tuple(Evaluator(JudgingConfig(), Target(name="here"), one) for one in (None, gpu))
+    without, with_one = (
+        Evaluator(JudgingConfig(), Target(name="here"), one) for one in (None, gpu)
+    )
+    both = without, with_one
     yield both
     for one in both:
         one.close()

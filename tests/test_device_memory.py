@@ -37,6 +37,7 @@ from tests.test_device import OUT, code, kernel, launch
 pytestmark = pytest.mark.sandbox
 
 HERE = Path(__file__).parent
+DIALECTS = HERE.parent / "data" / "answers" / "dialects"
 GB = 1 << 30
 ROOM = 64 << 20
 """More than the problem and what empties the cache take."""
@@ -77,7 +78,7 @@ process.main()
 
 @pytest.fixture(scope="module")
 def problem() -> Problem:
-    return load_problem(HERE / "dialects" / "problem.py")
+    return load_problem(DIALECTS / "problem.py")
 
 
 @pytest.fixture(scope="module")
@@ -187,12 +188,12 @@ def test_what_would_not_fit_on_the_empty_device_is_out_of_memory_whoever_is_ther
 ) -> None:
     free.write_text(str(left))
     most = 16 * GB - RESERVED_BYTES
-    asked: dict[str, Any] = {
+    kinds: dict[str, dict[str, Any]] = {
         "buffers": {"changed": {"buffers": {f"new.{n}": most // 4 for n in range(4)}}},
         "variables": {"module": f"char large[{most}ull];"},
         "local memory": {"module": 'extern "C" { int local_f = 512 << 10; }'},
-    }[where]
-    found = judged(**asked)
+    }
+    found = judged(**kinds[where])
     assert outcome(found) == (Verdict.CRASHED, "out_of_memory")
     assert "it asks for" in found.log
 
@@ -277,7 +278,9 @@ def test_a_new_worker_is_not_ill_because_the_gpu_is_full(monkeypatch: pytest.Mon
         def __init__(self) -> None:
             pass
 
-        def ask(self, _: Problem, asked: Candidate, *, ends: float, **__: Any) -> Evaluation:
+        def ask(  # type: ignore[override]
+            self, _: Problem, asked: Candidate, *, ends: float, **__: Any
+        ) -> Evaluation:
             left_s.append(ends - monotonic())
             if asked.dialect == "cuda":
                 return Evaluation(verdict=Verdict.UNJUDGED, reason="device_full")

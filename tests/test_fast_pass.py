@@ -85,7 +85,7 @@ def batch(seed: int, *, old: bool = False) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(seed)
 
     def tokens(length: int) -> list[int]:
-        return torch.randint(3, 250, (length,), generator=generator).tolist()  # type: ignore[no-any-return]
+        return torch.randint(3, 250, (length,), generator=generator).tolist()
 
     prompts = [tokens(9), tokens(5)]
     answers = [tokens(int(torch.randint(1, LENGTH, (), generator=generator))) for _ in range(ROWS)]

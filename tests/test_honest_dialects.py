@@ -12,7 +12,7 @@ from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Ver
 
 pytestmark = pytest.mark.sandbox
 
-FOLDER = Path(__file__).parent / "dialects"
+FOLDER = Path(__file__).parents[1] / "data" / "answers" / "dialects"
 HONEST = FOLDER / "honest"
 
 

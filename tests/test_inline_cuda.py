@@ -18,7 +18,7 @@ from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.types import Candidate
 
-FOLDER = Path(__file__).parent / "dialects"
+FOLDER = Path(__file__).parents[1] / "data" / "answers" / "dialects"
 INLINE_CUDA = (FOLDER / "inline_cuda.py").read_text()
 pytestmark = [
     pytest.mark.sandbox,
@@ -144,6 +144,6 @@ def test_two_libraries_of_an_answer_are_recorded_apart(
         "first.fused(x, self.linear.weight, self.linear.bias, 1.0); return self",
     )
     plan = plan_of(source, loaded, sandboxes)
-    sizes = [[len(it) // 2 for it in one.arguments[4:]] for one in plan.launches]
+    sizes = [[len(str(it)) // 2 for it in one.arguments[4:]] for one in plan.launches]
     assert sizes == [[4, 4, 4, 4], [8, 8, 8, 4]]
     assert len({one.code for one in plan.launches}) == 2

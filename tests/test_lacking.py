@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from kernelwright.envs.sandbox.rights import Namespaces
 ROOT = Path(__file__).parents[1]
 CONTAINER = f"{sys.executable} {ROOT}/tests/container.py"
 USER, MAPPED, BY_ROOT = Namespaces.USER, Namespaces.MAPPED, Namespaces.ROOT
-A_USER_NAMESPACE = {"step": "a user namespace", "error": errno.EPERM}
+A_USER_NAMESPACE: Any = {"step": "a user namespace", "error": errno.EPERM}
 TEXTS: dict[str, tuple[Facts, str]] = {
     "nothing was refused": (Facts(way=USER), ""),
     "docker's filter": (

@@ -16,7 +16,7 @@ from kernelwright.envs.sandbox import rootfs
 
 pytestmark = pytest.mark.sandbox
 
-DIALECTS = Path(__file__).parent / "dialects"
+DIALECTS = Path(__file__).parents[1] / "data" / "answers" / "dialects"
 JUDGED = """
 import sys
 from pathlib import Path

@@ -81,7 +81,7 @@ def all_at_once() -> tuple[CaseSpec, Plan, list[bytes], list[bytes]]:
         inputs.append(x)
         outputs.append(y)
     spec = CaseSpec(inputs=tuple(inputs), outputs=tuple(outputs), scalars=())
-    return spec, Plan(steps=steps, buffers={}, kernels=[]), sources, wanted
+    return spec, Plan(steps=[*steps], buffers={}, kernels=[]), sources, wanted
 
 
 @pytest.mark.parametrize("on_device", [False, True], ids=["cpu", "kernels for a device"])
@@ -146,7 +146,9 @@ def test_moves_of_two_shapes_are_two_codes_and_the_same_move_is_one() -> None:
             Move(shape=[n, 2], source=side("x", "float32", [1, n]), to=side("y", "float32", [2, 1]))
             for n in sizes
         ]
-        return [one.code for one in as_launches(Plan(steps=moves, buffers={}, kernels=[])).launches]
+        return [
+            one.code for one in as_launches(Plan(steps=[*moves], buffers={}, kernels=[])).launches
+        ]
 
     short, long, again = codes(3, 4, 3)
     assert short != long

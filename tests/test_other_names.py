@@ -13,7 +13,7 @@ from kernelwright.envs.guest.rounds import paired
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Candidate
 
-FOLDER = Path(__file__).parent / "dialects"
+FOLDER = Path(__file__).parents[1] / "data" / "answers" / "dialects"
 INLINE = (FOLDER / "inline.py").read_text()
 LAYER = "self.linear = nn.Linear(width, 32)"
 OWN = """import torch

@@ -44,7 +44,7 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
         arguments=st.lists(PLACES | st.just("2a000000"), max_size=3),
     ),
 )
-OUTPUTS = st.just([]) | st.lists(PLACES, min_size=2, max_size=2)
+OUTPUTS: st.SearchStrategy[list[Place]] = st.just([]) | st.lists(PLACES, min_size=2, max_size=2)
 PLANS = st.builds(
     Plan,
     steps=st.lists(STEPS, max_size=4),

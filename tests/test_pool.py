@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -217,7 +218,7 @@ def test_judges_that_share_a_machine_have_cores_of_their_own(of: int) -> None:
 
 
 def gpus(count: int) -> tuple[Gpu, ...]:
-    kind = {"name": "n", "driver": "d", "architecture": 90, "memory_bytes": None}
+    kind: Any = {"name": "n", "driver": "d", "architecture": 90, "memory_bytes": None}
     return tuple(Gpu(uuid=f"GPU-{number}", **kind) for number in range(count))
 
 

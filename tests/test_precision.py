@@ -43,7 +43,7 @@ from tests.test_device import built
 
 pytestmark = pytest.mark.sandbox
 
-HERE = Path(__file__).parent
+DIALECTS = Path(__file__).parents[1] / "data" / "answers" / "dialects"
 FLAGS = (
     "backends.cuda.matmul.fp32_precision",
     "backends.cudnn.conv.fp32_precision",
@@ -145,7 +145,9 @@ def ready(one: Problem) -> Ready:
 def passes(one: Ready, outputs: list[Array], seed: int) -> bool:
     exact = [array_of(it) for it in flatten(forward_float64(*one.reference.draw(seed)))]
     rows = zip(exact, one.tolerances, one.spreads, outputs, strict=True)
-    return all(Expected.of([it], *how).accepts(found) for it, *how, found in rows)
+    return all(
+        Expected.of([it], tolerance, spread).accepts(found) for it, tolerance, spread, found in rows
+    )
 
 
 MULTIPLIES = {
@@ -261,7 +263,7 @@ def evaluators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list
 
 
 def judged(evaluators: list[Evaluator], dialect: Dialect, source: str) -> list[Evaluation]:
-    asked = load_problem(HERE / "dialects" / "problem.py")
+    asked = load_problem(DIALECTS / "problem.py")
     candidate = Candidate(problem_key=asked.key, dialect=dialect, source=source)
     return [one.judge(asked, candidate, timed=False, seed=1) for one in evaluators]
 
@@ -270,7 +272,7 @@ def test_an_answer_that_multiplies_in_tf32_is_right_on_a_device_where_that_is_al
     evaluators: list[Evaluator],
 ) -> None:
     pytest.importorskip("triton", reason="triton is not installed")
-    source = (HERE / "dialects" / "triton.py").read_text(encoding="utf-8")
+    source = (DIALECTS / "triton.py").read_text(encoding="utf-8")
     ieee, tf32 = judged(evaluators, "triton", source)
     assert (ieee.verdict, ieee.reason) == (Verdict.WRONG, "mismatch"), ieee.log
     assert (tf32.verdict, tf32.reason) == (Verdict.CORRECT, "ok"), tf32.log
@@ -302,8 +304,8 @@ def test_the_judges_precision_reaches_its_workers_with_their_gpu(
     noted = tmp_path / "words"
     program = f"import sys; print(*sys.argv[3:], file=open({str(noted)!r}, 'w'))"
     monkeypatch.setattr(Worker, "PROGRAM", ("-c", program))
-    monkeypatch.setattr("kernelwright.envs.judge.shared_gpus", lambda *_: (device,))
     device = ptx_device.without_driver()
+    monkeypatch.setattr("kernelwright.envs.judge.shared_gpus", lambda *_: (device,))
     with Judge(1, precision=Precision.TF32) as judge:
         (worker,) = judge._pool._hired
         worker.process.wait(60)
@@ -313,7 +315,7 @@ def test_the_judges_precision_reaches_its_workers_with_their_gpu(
 def test_commands_refuse_tf32_in_one_line_where_nothing_runs_on_a_gpu(tmp_path: Path) -> None:
     answer = tmp_path / "answer.cpp"
     answer.write_text(ON_CPU, encoding="utf-8")
-    files = [str(HERE / "dialects" / "problem.py"), str(answer)]
+    files = [str(DIALECTS / "problem.py"), str(answer)]
     model = ["smollm2-135m", "--suite", "starter:held_out", "--dialect"]
     for words, why in (
         (["judge", *files], "cpp answers run on a CPU"),

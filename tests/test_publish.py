@@ -19,7 +19,8 @@ from transformers import AutoModelForCausalLM
 import kernelwright.rl.merge
 from kernelwright.data.store import RecordStore, read_records
 from kernelwright.envs.types import Evaluation, Record, Reward, Verdict
-from kernelwright.evals.publish import PublishError, publish
+from kernelwright.evals.card import PublishError
+from kernelwright.evals.publish import publish
 from kernelwright.evals.report import write_report
 from kernelwright.evals.summary import RunFacts, write_summary
 from kernelwright.recipe import resolve

@@ -35,17 +35,19 @@ def given() -> Iterator[tuple[str, str | None]]:
                 words = [*node.args, *(k.value for k in node.keywords)]
                 texts = [one.value for one in words if isinstance(one, ast.Constant)]
                 codes = [one for one in texts if isinstance(one, str) and side_of(one)]
-                verdicts = [one.attr for one in words if _is_verdict(one)]
+                verdicts = [name for one in words if (name := _verdict(one))]
                 for code in codes[:1]:
-                    yield code, (verdicts or [None])[0]
+                    yield code, verdicts[0] if verdicts else None
 
 
 def _name(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _is_verdict(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "Verdict"
+def _verdict(node: ast.expr) -> str | None:
+    """The name of a verdict where one is written."""
+    named = isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "Verdict"
+    return node.attr if named and isinstance(node, ast.Attribute) else None
 
 
 GIVEN = sorted(set(given()), key=str)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from kernelwright.data.store import RecordStore
+from kernelwright.data.store import RecordStore, task_key
 from kernelwright.rl.methods.base import Prompt, RunView
 from kernelwright.rl.methods.find import method_names, method_options, start_method
-from kernelwright.rl.rollout import Rollouts
+from kernelwright.rl.rollout import Rollouts, by_key
 from tests.rollouts import ScriptedJudge, block, player, row, sampled, task
 
 RIGHT, WRONG = sampled(block("right")), sampled(block("wrong"))
@@ -26,7 +27,7 @@ def rollouts(folder: Path, answers: list[Any], method: Any = "grpo", **changed: 
     tasks = [task(name) for name in "abcd"]
     fields: dict[str, Any] = {
         "method": started,
-        "tasks": {one.problem.key: one for one in tasks},
+        "tasks": by_key(tasks),
         "player_at": lambda trainer, step: player(ScriptedJudge(), answers, step=step),
         "store": store,
         "rows_per_group": 2 * options.turns,
@@ -46,14 +47,15 @@ def prompts(found: Rollouts, names: str, times: int = 2) -> list[list[dict[str, 
 def test_trl_gets_what_was_sampled_and_the_credit_of_each_row(tmp_path: Path) -> None:
     found = rollouts(tmp_path, [RIGHT, WRONG])
     rows = found(prompts(found, "ab"), TRAINER)
-    assert rows["completion_ids"] == [list(RIGHT.token_ids), list(WRONG.token_ids)] * 2
-    assert rows["logprobs"] == [list(RIGHT.logprobs), list(WRONG.logprobs)] * 2
+    assert rows["completion_ids"] == [list(one.token_ids or ()) for one in (RIGHT, WRONG)] * 2
+    assert rows["logprobs"] == [list(one.logprobs or ()) for one in (RIGHT, WRONG)] * 2
     assert rows["prompt_ids"][0] == [ord(one) for one in "do a"]
     assert rows["credit"] == [1.5, 0.0, 1.5, 0.0]
 
 
 def test_the_reward_function_hands_the_credit_on_and_logs_the_step(tmp_path: Path) -> None:
-    found, logged = rollouts(tmp_path, [RIGHT, WRONG]), {}
+    logged: dict[str, float] = {}
+    found = rollouts(tmp_path, [RIGHT, WRONG])
     rows = found(prompts(found, "a"), TRAINER)
     given = found.credit(credit=rows["credit"], log_metric=logged.__setitem__, prompts=[])
     assert given == rows["credit"]
@@ -141,3 +143,15 @@ def test_a_method_nobody_knows_is_an_error_that_lists_the_known_ones() -> None:
         method_options("kevn")
     with pytest.raises(ValueError, match=r"method 'json.tool': the module has no `Options`"):
         method_options("json.tool")
+
+
+def test_a_problem_asked_in_two_dialects_is_two_tasks_with_rows_of_their_own(
+    tmp_path: Path,
+) -> None:
+    both = [task("a"), replace(task("a"), dialect="triton")]
+    found = rollouts(tmp_path, [RIGHT, WRONG], tasks=by_key(both))
+    asked = [[{"role": "user", "content": one.key}] for one in both for _ in range(2)]
+    found(asked, TRAINER)
+    kept = found.store.read()
+    assert [one.dialect for one in kept] == ["cpp", "cpp", "triton", "triton"]
+    assert [task_key(one) for one in kept] == [one.key for one in both for _ in range(2)]

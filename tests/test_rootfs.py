@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import sysconfig
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kernelwright.envs.paths import SEARCHED
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.levels import sandbox_level
-from kernelwright.envs.sandbox.rootfs import Inside
 from kernelwright.envs.sandbox.toolchain import bwrap_path
 
 pytestmark = pytest.mark.sandbox
@@ -50,7 +50,7 @@ def test_a_link_to_what_is_not_shown_hides_nothing(
     (tmp_path / "own").mkdir()
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "kernelwright").symlink_to(tmp_path / "own")
-    monkeypatch.setattr(rootfs.sysconfig, "get_path", lambda _: str(tmp_path / "src"))
+    monkeypatch.setattr(sysconfig, "get_path", lambda _: str(tmp_path / "src"))
     inside = replace(rootfs.python.__wrapped__(), command=("/bin/true",))
     subprocess.run([bwrap_path(), *inside.arguments()], check=True)
 
@@ -58,7 +58,7 @@ def test_a_link_to_what_is_not_shown_hides_nothing(
 @pytest.mark.parametrize("made", [rootfs.python, rootfs.reference, rootfs.beside_torch])
 @pytest.mark.parametrize("where", ["", "lib/python3.11/site-packages"])
 def test_another_version_that_is_installed_is_not_seen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Callable[[], Inside], where: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Any, where: str
 ) -> None:
     """In this environment or in the interpreter's own: it holds kernels that answer our problems,
     and would be imported instead of ours."""
@@ -66,7 +66,7 @@ def test_another_version_that_is_installed_is_not_seen(
     installed = packages / "kernelwright"
     installed.mkdir(parents=True)
     (installed / "__init__.py").touch()
-    monkeypatch.setattr(rootfs.sysconfig, "get_path", lambda _: str(tmp_path))
+    monkeypatch.setattr(sysconfig, "get_path", lambda _: str(tmp_path))
     inside = replace(made.__wrapped__(), command=("/bin/ls", "-A", str(packages), str(installed)))
     words = [bwrap_path(), *inside.arguments()]
     seen = subprocess.run(words, capture_output=True, text=True, check=True).stdout
@@ -77,7 +77,7 @@ def test_another_version_that_is_installed_is_not_seen(
     "made", [rootfs.native, rootfs.python, rootfs.reference, rootfs.beside_torch]
 )
 def test_neither_the_folder_nor_the_name_of_who_started_us_is_seen(
-    monkeypatch: pytest.MonkeyPatch, made: Callable[[], Inside]
+    monkeypatch: pytest.MonkeyPatch, made: Any
 ) -> None:
     monkeypatch.chdir("/usr/lib")  # a folder that is there inside, too
     monkeypatch.setenv("SECRET", "/usr/lib")

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from kernelwright.run_folder import NotEmptyError, RunError, RunFolder
 ROOT = Path(__file__).parents[1]
 
 
-def recipe(folder: Path, **values: object) -> Recipe:
+def recipe(folder: Path, **values: Any) -> Recipe:
     return Recipe(name="run", run_dir=folder, **values)
 
 

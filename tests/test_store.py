@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections import Counter
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.data.store import FILE, RecordStore, StoreError, read_records
+from kernelwright.data.store import FILE, Cursor, RecordStore, StoreError, read_records
 from kernelwright.envs.types import Record
 from tests import nouns
 
@@ -123,3 +124,49 @@ def test_two_processes_that_append_at_once_lose_nothing(tmp_path: Path) -> None:
         (s, step, row): 1 for s in ("one", "two") for step in range(200) for row in range(3)
     }
     assert (tmp_path / FILE).read_bytes().count(b"\n") == len(ids)
+
+
+@settings(deadline=None)
+@given(st.lists(nouns.RECORDS, max_size=4), st.lists(st.integers(0, 1 << 14), max_size=6))
+def test_read_in_pieces_is_read_whole_wherever_the_file_ended_in_between(
+    tmp_path_factory: pytest.TempPathFactory, records: list[Record], ends: list[int]
+) -> None:
+    """Also within a line: a torn one is read once it is whole."""
+    store = RecordStore(tmp_path_factory.mktemp("run"))
+    store.append(records)
+    whole = store.path.read_bytes()
+    cursor, found = Cursor(store), []
+    for end in sorted({*(end % (len(whole) + 1) for end in ends), len(whole)}):
+        store.path.write_bytes(whole[:end])
+        found += cursor.read()
+        assert not cursor.restarted
+    assert found == store.read() == records
+    assert cursor.read() == []
+
+
+def test_a_cursor_begins_anew_where_records_were_dropped(store: RecordStore) -> None:
+    records = [nouns.record("grpo", step) for step in range(4)]
+    store.append(records)
+    cursor = Cursor(store)
+    assert cursor.read() == records
+    store.rewind("grpo", 2)
+    store.append([nouns.record("grpo", 2, row=1)] * 3)
+    assert cursor.read() == [*records[:2], *[nouns.record("grpo", 2, row=1)] * 3]
+    assert cursor.restarted
+    store.path.unlink()
+    assert (cursor.read(), cursor.restarted) == ([], True)
+
+
+def test_a_cursor_parses_no_line_twice(store: RecordStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[bytes] = []
+
+    def loads(line: bytes) -> object:
+        parsed.append(line)
+        return json.JSONDecoder().decode(line.decode())
+
+    monkeypatch.setattr(json, "loads", loads)
+    cursor = Cursor(store)
+    for step in range(5):
+        store.append([nouns.record("grpo", step)])
+        assert [one.step for one in cursor.read()] == [step]
+    assert len(parsed) == 5

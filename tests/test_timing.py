@@ -35,8 +35,8 @@ def test_equal_kernels_have_speedup_one_within_the_interval_in_95_of_100_trials(
     hits = 0
     for trial in range(1000):
         rng, clock = random.Random(trial), [0.0]
-        equal = [player(rng, clock, 1e6, noise=0.05, drift=0.002) for _ in range(2)]
-        speedup = time_in_turns(*equal, PACE, len)[0].speedup
+        first, second = (player(rng, clock, 1e6, noise=0.05, drift=0.002) for _ in range(2))
+        speedup = time_in_turns(first, second, PACE, len)[0].speedup
         hits += speedup.low <= 1 <= speedup.high
     assert hits >= 0.93 * 1000
 
@@ -55,8 +55,8 @@ def test_calm_measurements_end_early_and_wild_ones_go_on() -> None:
     blocks = []
     for noise in (0.001, 0.3):
         rng, clock = random.Random(0), [0.0]
-        equal = [player(rng, clock, 1e6, noise=noise, drift=0) for _ in range(2)]
-        blocks.append(len(time_in_turns(*equal, PACE, len)[0].log_ratios))
+        first, second = (player(rng, clock, 1e6, noise=noise, drift=0) for _ in range(2))
+        blocks.append(len(time_in_turns(first, second, PACE, len)[0].log_ratios))
     assert blocks == [PACE.fewest_blocks, PACE.most_blocks]
 
 

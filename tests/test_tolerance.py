@@ -88,20 +88,20 @@ def test_each_output_has_the_tolerance_that_it_needs_beside_another() -> None:
         return [weights @ values, weights]
 
     logits, wide = 60 * x, 60 * x.astype(np.float64)
-    exact = outputs(wide, x.T.astype(np.float64))
+    exact: list[Array] = outputs(wide, x.T.astype(np.float64))
     moved = outputs(wide * (1 + 1e-6), x.T.astype(np.float64))
     both = derive_tolerances(["float32"] * 2, exact, [outputs(logits, x.T), moved])
     assert all(one.of_spread < 0.01 for one in both)
     assert all(one.relative <= 100 * BASE["float32"] for one in both)
     for one, off, tolerance in zip(exact, moved, both, strict=True):
         assert Expected.of([one], tolerance).accepts(off)
-    tenth = exact[1] * np.where(exact[1] > 1e-6, 1.1, 1)
+    tenth = exact[1] * np.where(np.greater(exact[1], 1e-6), 1.1, 1)
     assert Expected.of([exact[1]], both[1]).share_off(tenth) > 0.01
 
 
 def test_an_output_of_half_precision_allows_one_beside_it_nothing() -> None:
     exact = np.random.default_rng(0).standard_normal(5000)
-    own = [exact.astype(np.float16), exact.astype(np.float32), np.arange(5)]
+    own: list[Array] = [exact.astype(np.float16), exact.astype(np.float32), np.arange(5)]
     both = derive_tolerances(["float16", "float32", "int64"], [exact, exact, own[2]], [own])
     assert (both[0].relative, both[1].relative) == (BASE["float16"], BASE["float32"])
     assert Expected.of([exact], both[1]).share_off(own[0]) > 0.5

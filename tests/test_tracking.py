@@ -19,9 +19,9 @@ from kernelwright.envs.types import Verdict
 from kernelwright.preflight import preflight
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.metrics import log_metrics, sampled_for
+from kernelwright.rl.trackers import Attempts
 from kernelwright.rl.tracking import (
     SAMPLES,
-    Attempts,
     samples,
     sends_samples,
     tracker_of,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.config import GrpoSection, Recipe
 from kernelwright.rl.grpo import grpo_options
 
 
@@ -118,7 +118,7 @@ def test_grpos_first_steps_are_small_and_none_is_nothing(
 ) -> None:
     from trl import GRPOConfig
 
-    recipe = Recipe(name="contract", run_dir=tmp_path, grpo={"steps": steps})
+    recipe = Recipe(name="contract", run_dir=tmp_path, grpo=GrpoSection(steps=steps))
     found = rates(GRPOConfig(**grpo_options(recipe)), steps)
     assert found == pytest.approx(expected + [1] * (steps - len(expected)))
 
@@ -127,7 +127,7 @@ def test_grpos_first_steps_are_small_and_none_is_nothing(
 def test_a_recipes_own_schedule_has_no_step_that_is_nothing(kind: str, tmp_path: Path) -> None:
     from trl import GRPOConfig
 
-    section = {"steps": 12, "trainer": {"lr_scheduler_type": kind}}
+    section = GrpoSection(steps=12, trainer={"lr_scheduler_type": kind})
     recipe = Recipe(name="contract", run_dir=tmp_path, grpo=section)
     assert min(rates(GRPOConfig(**grpo_options(recipe)), 12)) > 0
 
@@ -146,5 +146,5 @@ def test_sfts_first_step_is_a_whole_one(tmp_path: Path) -> None:
 
 
 def test_the_recipe_has_the_last_word_over_our_defaults(tmp_path: Path) -> None:
-    recipe = Recipe(name="contract", run_dir=tmp_path, grpo={"trainer": {"beta": 0.01}})
+    recipe = Recipe(name="contract", run_dir=tmp_path, grpo=GrpoSection(trainer={"beta": 0.01}))
     assert grpo_options(recipe)["beta"] == 0.01

@@ -56,9 +56,13 @@ def test_the_right_answer_among_wrong_ones_is_found_by_the_real_judge(tmp_path: 
     path.write_text(RELU_MODULE, encoding="utf-8")
     asked = ask(path, "cpp")
     policy = ScriptedPolicy(["no code", RELU.replace("> 0", "> 1"), RELU])
+    calls: list[int] = []
     with Judge(workers=1) as judge:
-        answers = write_kernels(policy, judge, asked, "cpp", BestOf(samples=3))
+        answers = write_kernels(
+            policy, judge, asked, "cpp", BestOf(samples=3), lambda: calls.append(1)
+        )
     assert [one.evaluation.verdict for one in answers] == ["no_kernel", "wrong", "correct"]
+    assert len(calls) == len(answers)
     assert best_of(answers) == 2
 
 

@@ -245,7 +245,7 @@ class ReferenceProcess(RoundPeer):
     """
 
     reports_ns = True
-    PROGRAM = ("-m", "kernelwright.envs.reference.process")
+    PROGRAM: tuple[str, ...] = ("-m", "kernelwright.envs.reference.process")
 
     def __init__(self, gpu: Gpu | None = None) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

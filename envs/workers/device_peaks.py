@@ -19,7 +19,7 @@ from kernelwright.envs.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.types import Target, content_hash
 from kernelwright.envs.workers.peaks import HEADROOM
 
-PROGRAM = ("-m", "kernelwright.envs.reference.torch_peaks")
+PROGRAM: tuple[str, ...] = ("-m", "kernelwright.envs.reference.torch_peaks")
 SOURCE = Path(__file__).parents[1] / "reference" / "torch_peaks.py"
 LIMIT_S = 120.0
 """For starting PyTorch on a machine that has just been started, and a second of measuring."""

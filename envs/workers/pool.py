@@ -70,7 +70,7 @@ class WorkerLostError(RuntimeError):
 class Worker:
     """A worker process on one core, and our end of the line to it; it may have a GPU."""
 
-    PROGRAM = ("-m", "kernelwright.envs.workers.worker")
+    PROGRAM: tuple[str, ...] = ("-m", "kernelwright.envs.workers.worker")
     SILENCE_LIMIT_S = 40.0
     """One that says nothing for so long is lost; it beats every few seconds (worker.py)."""
 

@@ -81,7 +81,7 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     from kernelwright.data.store import StoreError
     from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.evals.answers import AnswersError, Stored
-    from kernelwright.evals.measure import EvalError, evaluate_model
+    from kernelwright.evals.measure import EvalError, evaluate_model, held_alone
     from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
     from kernelwright.rl.weights import ModelError
 
@@ -96,7 +96,8 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     folder = out or _folder(answers, model)
     judges = partial(open_judge, ray_address=ray, precision=precision)
     how: Any = {"resume": resume, "judges": judges}
-    with judging(), told(EvalError, ModelError, StoreError, AnswersError, OSError):
+    refused = (EvalError, ModelError, StoreError, AnswersError, OSError)
+    with judging(), told(*refused), held_alone(folder):
         if answers:
             stored = Stored(answers, asked, torch_allowed, precision)
             evaluate_answers(stored, chosen, folder, settings.versions, **how)

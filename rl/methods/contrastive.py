@@ -21,10 +21,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from kernelwright.data.store import Cursor, answer_of, task_key
 from kernelwright.data.triple import JudgedTriple, Triple
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.prompt import task_prompt
-from kernelwright.envs.types import Candidate, Dialect, Record, Task, Verdict, content_hash
+from kernelwright.envs.types import Dialect, Record, Task, Verdict
 from kernelwright.rl.methods import base
 from kernelwright.rl.methods.base import Example, MethodOptions, Prompt, RunView
 
@@ -64,23 +65,33 @@ class Exemplar:
     speedup: float
 
 
-def exemplars_before(records: Iterable[Record], step: int) -> dict[str, list[Exemplar]]:
-    """Task key → its distinct correct, timed kernels judged before this step, oldest first.
+class Exemplars:
+    """The correct, timed kernels of each task, in the order of their records.
 
     Kernels of other stages than `grpo` (the judged triples) were there from the start.
     """
-    store: dict[str, dict[str, Exemplar]] = defaultdict(dict)
-    for one in records:
-        known = one.stage == "triples" or (one.stage == "grpo" and one.step < step)
-        timing = one.evaluation.timing
-        if known and timing and one.source and one.evaluation.verdict is Verdict.CORRECT:
-            candidate = Candidate(
-                problem_key=one.problem_key, dialect=one.dialect, source=one.source
-            )
-            exemplar = Exemplar(key=candidate.key, source=one.source, speedup=timing.speedup.median)
-            task = content_hash(one.problem_key, one.dialect)
-            store[task].setdefault(candidate.key, exemplar)
-    return {key: list(found.values()) for key, found in store.items()}
+
+    def __init__(self) -> None:
+        self._of: dict[str, list[tuple[int, Exemplar]]] = defaultdict(list)
+        """Task key → (the step that they were judged in, exemplar)."""
+
+    def add(self, records: Iterable[Record]) -> None:
+        for one in records:
+            timing = one.evaluation.timing
+            right = one.evaluation.verdict is Verdict.CORRECT
+            if one.stage in ("triples", "grpo") and timing and one.source and right:
+                key = answer_of(one).key
+                exemplar = Exemplar(key=key, source=one.source, speedup=timing.speedup.median)
+                step = one.step if one.stage == "grpo" else -1
+                self._of[task_key(one)].append((step, exemplar))
+
+    def before(self, task: str, step: int) -> list[Exemplar]:
+        """The distinct ones of a task that were judged before this step, oldest first."""
+        found: dict[str, Exemplar] = {}
+        for judged_in, exemplar in self._of.get(task, ()):
+            if judged_in < step:
+                found.setdefault(exemplar.key, exemplar)
+        return list(found.values())
 
 
 def draw(
@@ -128,19 +139,21 @@ def three_parts(triple: Triple, shown: Sequence[Exemplar]) -> str:
 
 
 class Method(base.Method):
-    """Reads the run's records once at every step: the store grows with the run."""
+    """Reads the run's records as they are appended: the store grows with the run."""
 
     options: Options
 
     def __init__(self, options: Options, run: RunView) -> None:
         super().__init__(options, run)
-        self._known: tuple[int, dict[str, list[Exemplar]]] | None = None
+        self._cursor, self._known = Cursor(run.store), Exemplars()
 
-    def known(self, step: int) -> dict[str, list[Exemplar]]:
-        """The exemplars of this step; all its prompts share one reading of the records."""
-        if self._known is None or self._known[0] != step:
-            self._known = (step, exemplars_before(self.run.store.read(), step))
-        return self._known[1]
+    def known(self) -> Exemplars:
+        """The exemplars of all records so far."""
+        records = self._cursor.read()
+        if self._cursor.restarted:
+            self._known = Exemplars()
+        self._known.add(records)
+        return self._known
 
     def prompt(self, task: Task, step: int) -> Prompt:
         asked, chosen = task_prompt(task), self.drawn(task.key, task.problem.key, step)
@@ -152,7 +165,7 @@ class Method(base.Method):
     def drawn(self, task: str, problem: str, step: int) -> list[Exemplar]:
         """What the prompt of a task shows at a step; empty where too little is known."""
         return draw(
-            self.known(step).get(task, []),
+            self.known().before(task, step),
             random.Random(f"{self.run.seed}/{step}/{problem}"),
             count=self.options.exemplars,
             band_width=self.options.band_width,

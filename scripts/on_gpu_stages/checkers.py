@@ -23,12 +23,13 @@ def run(context: StageContext) -> None:
     memcheck = ("compute-sanitizer", "--tool", "memcheck", "--log-file", f"{said}.%p")
     ncu = ("ncu", "--clock-control", "none", "--metrics", METRICS, "--log-file", f"{said}.ncu")
     failed = []
-    for name, probe, tool in (
+    cases: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("without", "fill", ()),
         ("memcheck, right", "fill", memcheck),
         ("memcheck, out of bounds", "illegal", memcheck),
         ("ncu", "fill", ncu),
-    ):
+    )
+    for name, probe, tool in cases:
         if tool and context.rehearsal:
             tool = ("env",)
         if tool and shutil.which(tool[0]) is None:

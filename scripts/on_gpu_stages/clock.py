@@ -192,7 +192,7 @@ def convolution(here: Device, scale: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     wanted = None
     for name in ("ieee", "tf32"):
-        torch.backends.cudnn.conv.fp32_precision = name
+        torch.backends.cudnn.conv.fp32_precision = name  # type: ignore[attr-defined]
 
         def call() -> Any:
             with torch.no_grad():

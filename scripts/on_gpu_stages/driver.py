@@ -20,7 +20,7 @@ from scripts.on_gpu_stages.smi import queried
 from scripts.on_gpu_stages.stand_in import gpu_of
 
 ROOT = Path(__file__).resolve().parents[2]
-PROBLEM = ROOT / "tests" / "dialects" / "problem.py"
+PROBLEM = ROOT / "data" / "answers" / "dialects" / "problem.py"
 SPINS_S = 1.0
 RECOVERY_LIMIT_S = 10.0
 

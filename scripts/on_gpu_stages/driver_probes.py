@@ -133,10 +133,14 @@ def times(driver: Driver, rehearsal: bool) -> dict[str, object]:
     def nothing() -> None:
         pass
 
+    def all_of_them() -> None:
+        for _ in range(many):
+            driver.launch(one)
+
     pairs = sorted(_ns(driver, nothing) for _ in range(many))
     kernels = sorted(_ns(driver, lambda: driver.launch(one)) for _ in range(many))
     behind = sorted(_ns(driver, lambda: driver.launch(one), flush) for _ in range(many // 4))
-    few = [_ns(driver, lambda: [driver.launch(one) for _ in range(many)]) for _ in range(5)]
+    few = [_ns(driver, all_of_them) for _ in range(5)]
     hot()
     warm, cold = (median(_ns(driver, hot, before) for _ in range(9)) for before in (hot, flush))
     fills = median(_ns(driver, lambda: driver.fill(first, b"\0", size)) for _ in range(5))

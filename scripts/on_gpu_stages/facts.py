@@ -157,18 +157,17 @@ def _torch(context: StageContext) -> Facts:
     """What answers are told of a device, beside what the device says."""
     import torch
 
-    from kernelwright.envs.guest.fake_cuda import properties_of
+    from kernelwright.envs.architectures import pretended, properties
 
     found: Facts = {"version": torch.__version__, "cuda": torch.version.cuda}
     if context.rehearsal:
         return {**found, "device": "none in a rehearsal"}
     real = torch.cuda.get_device_properties(0)
-    told = properties_of(10 * real.major + real.minor)
-    names = [one for one in told._fields if one not in ("name", "total_memory")]
+    told = properties(pretended([10 * real.major + real.minor]))
     differs = {
-        name: [getattr(told, name), getattr(real, name, None)]
-        for name in names
-        if getattr(told, name) != getattr(real, name, None)
+        name: [value, getattr(real, name, None)]
+        for name, value in told.items()
+        if name not in ("name", "total_memory") and value != getattr(real, name, None)
     }
     precision = [torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32]
     return {**found, "device": real.name, "told_and_real": differs, "tf32_default": precision}

@@ -74,13 +74,14 @@ def watch() -> None:
     """Times what a worker does for each answer from now on."""
     from kernelwright.envs.candidate import evaluator
     from kernelwright.envs.dialects import DIALECTS
+    from kernelwright.envs.reference.client import ReferenceProcess
     from kernelwright.envs.replay import client
 
     spans = Spans()
     for dialect in DIALECTS.values():
         spans.around(dialect, "build", "build")
     spans.around(evaluator.Evaluator, "_load", "load")
-    spans.around(evaluator.ReferenceProcess, "draw", "draw")
+    spans.around(ReferenceProcess, "draw", "draw")
     spans.around(client.GpuCandidate, "ready", "start")
     spans.around(client.GpuCandidate, "prime", "prime")
     spans.around(client.GpuCandidate, "round", "round")

@@ -211,6 +211,6 @@ def install() -> None:
     from kernelwright.envs.workers import device_peaks
     from tests import device_reference, ptx_device
 
-    client.assembled = ptx_device.assembled
+    client.assembled = ptx_device.assembled  # type: ignore[attr-defined, assignment]
     ReferenceProcess.PROGRAM = device_reference.PROGRAM
     device_peaks.PROGRAM = device_reference.program("measure")

@@ -65,9 +65,9 @@ def main() -> None:
     from kernelwright.envs.workers.pool import Worker
 
     fit = Fit(**json.loads(os.environ.get(VARIABLE, "{}")))
-    kernelwright.preflight.fooled = lambda _: []
+    kernelwright.preflight.fooled = lambda recipe: []
     kernelwright.rl.decode.ROWS = fit.rows
-    kernelwright.budget.budget = budget_of(fit)
+    kernelwright.budget.budget = budget_of(fit)  # type: ignore[assignment]
     if fit.on_cores:
         Worker.PROGRAM = program(CORES)
     if fit.ends is not None:
@@ -92,19 +92,22 @@ def fit_steps(fit: Fit) -> None:
     from kernelwright.rl import grpo
     from kernelwright.train import Run
 
-    pace, judging, trainer, run_grpo = [0, 0.0], Judge.evaluate_many, grpo._trainer, Run.grpo
+    judging, trainer, run_grpo = Judge.evaluate_many, grpo._trainer, Run.grpo
+    answers, seconds = [0], [0.0]
 
     def evaluate_many(self: Any, jobs: Any, **options: Any) -> Any:
         started = time.monotonic()
         found = judging(self, jobs, **options)
-        pace[0] += len(found)
-        pace[1] += time.monotonic() - started
+        answers[0] += len(found)
+        seconds[0] += time.monotonic() - started
         return found
 
     def fitted(self: Run) -> None:
         section = self.recipe.grpo
-        groups = groups_of(fit, pace[0], pace[1], section.group_size)
-        print(f"pace: {pace[0]} answers in {pace[1]:.0f} s; {groups} groups a step", flush=True)
+        groups = groups_of(fit, answers[0], seconds[0], section.group_size)
+        print(
+            f"pace: {answers[0]} answers in {seconds[0]:.0f} s; {groups} groups a step", flush=True
+        )
         grpo_section = section.model_copy(update={"groups_per_step": groups})
         self.recipe = self.recipe.model_copy(update={"grpo": grpo_section})
         run_grpo(self)
@@ -116,7 +119,7 @@ def fit_steps(fit: Fit) -> None:
 
     Judge.evaluate_many = evaluate_many  # type: ignore[method-assign]
     Run.grpo = fitted  # type: ignore[method-assign]
-    grpo._trainer = stopping
+    grpo._trainer = stopping  # type: ignore[assignment]
 
 
 def groups_of(fit: Fit, judged: int, judged_s: float, group_size: int) -> int:

@@ -71,10 +71,10 @@ def trials(
     spec = one.spec()
     inputs = [inputs_of(spec), inputs_of(spec)]
     with twins(one, gpu, sandboxes, spec) as players:
-        sides = [partial(rounds, player, spec, inputs) for player in players]
+        first, second = (partial(rounds, player, spec, inputs) for player in players)
         for _ in range(context.share(TOGETHER)):
             if context.left_s() > END_S:
-                yield time_in_turns(*sides, Pace(), lambda _: None)[0]
+                yield time_in_turns(first, second, Pace(), lambda _: None)[0]
 
 
 @contextmanager
@@ -103,12 +103,14 @@ def rounds(
 
 def facts(timings: list[Timing]) -> dict[str, float]:
     speedups = [one.speedup for one in timings]
+    medians = [one.median for one in speedups]
+    farthest: float = max(medians, key=lambda it: abs(it - 1))
     took_ns = [median(one.candidate_ns) for one in timings]
     return {
         "trials": len(speedups),
         "contain_1": sum(one.low <= 1 <= one.high for one in speedups),
-        "median": round(median(one.median for one in speedups), 4),
-        "farthest": round(max((one.median for one in speedups), key=lambda it: abs(it - 1)), 4),
+        "median": round(median(medians), 4),
+        "farthest": round(farthest, 4),
         "width": round(median(one.high / one.low - 1 for one in speedups), 4),
         "us": round(median(took_ns) / 1e3, 2),
     }

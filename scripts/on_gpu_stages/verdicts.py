@@ -27,7 +27,7 @@ from scripts.on_gpu_stages.spans import VARIABLE, totals
 from scripts.on_gpu_stages.stand_in import judge_of
 from scripts.on_gpu_stages.worker import SPANS
 
-WILD = Path(__file__).resolve().parents[2] / "tests" / "wild" / "open"
+WILD = Path(__file__).resolve().parents[2] / "data" / "answers" / "wild" / "open"
 LAST_S, END_S = 22.0, 7.0
 """No answer is begun so late; and so much is left for the rows."""
 NAMED = 6

@@ -1,0 +1,105 @@
+"""The folder of a run or of an evaluation: its files, read in one way, and who holds it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kernelwright.data.metrics import MetricsFile
+from kernelwright.data.store import RecordStore
+
+RECIPE_FILE, ENV_FILE, STAGES_FILE = "recipe.resolved.yaml", "env.json", "stages.json"
+EVALUATION_FILE = "eval.json"
+LOCK_FILE = ".lock"
+
+Document = dict[str, Any]
+
+
+class DamagedError(ValueError):
+    """A file that is there and holds no mapping; `why` says so without the file's name."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path}: {why}")
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Reads what a run or an evaluation has written. What is not there is None.
+
+    A file that is no mapping raises DamagedError; what it says about values, its reader checks.
+    """
+
+    path: Path
+
+    @property
+    def recipe_file(self) -> Path:
+        return self.path / RECIPE_FILE
+
+    @property
+    def store(self) -> RecordStore:
+        return RecordStore(self.path)
+
+    @property
+    def metrics(self) -> MetricsFile:
+        return MetricsFile(self.path)
+
+    def recipe(self) -> Document | None:
+        """The recipe that a run was started with, every value of it."""
+        return _mapping(self.recipe_file, yaml.safe_load)
+
+    def environment(self) -> Document | None:
+        """What a run was started on."""
+        return _mapping(self.path / ENV_FILE, json.loads)
+
+    def stages(self) -> Document | None:
+        """Finished stage → how many seconds its last attempt took."""
+        return _mapping(self.path / STAGES_FILE, json.loads)
+
+    def evaluation(self) -> Document | None:
+        """What `kernelwright eval` was asked (`question`), and the seconds that it took."""
+        return _mapping(self.path / EVALUATION_FILE, json.loads)
+
+
+def _mapping(path: Path, parse: Callable[[str], Any]) -> Document | None:
+    try:
+        found = parse(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (yaml.YAMLError, ValueError) as error:
+        raise DamagedError(path, " ".join(str(error).split())) from None
+    if not isinstance(found, dict):
+        raise DamagedError(path, "it holds no mapping")
+    return found
+
+
+class InUseError(RuntimeError):
+    """Another process holds the folder; the message says which."""
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Makes the folder and keeps other processes out. The system frees the lock at death.
+
+    Raises InUseError, and OSError where the folder cannot be made.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK_FILE).open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise InUseError(f"{folder} is in use by another run (process {holder})") from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield
