@@ -45,7 +45,7 @@ UNARY = (
     Unary(
         name="gelu",
         torch="nn.functional.gelu({})",
-        c="v = 0.5f * v * (1.0f + std::erf(v / std::sqrt(2.0f)));",
+        c="v = 0.5f * v * (1.0f + std::erf(v * 0.70710678f));",
     ),
     Unary(
         name="softplus",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -97,7 +96,6 @@ def column_reduction(unary: Sequence[Unary]) -> Iterator[Blueprint]:
 
 def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) -> Blueprint:
     load, end = steps(chain, 6, AT), reduce.end.format("x_0")
-    into = re.sub(r"\bs\b", "out[j]", reduce.step)
     finish = (
         "  for (int64_t j = 0; j < x_1; ++j) out[j] = out[j] / x_0;\n"
         if reduce.name == "mean"
@@ -106,7 +104,8 @@ def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) ->
     ordered = (
         f"  for (int64_t j = 0; j < x_1; ++j) out[j] = {reduce.start};\n"
         "  for (int64_t i = 0; i < x_0; ++i) {\n"
-        f"{simd(4)}    for (int64_t j = 0; j < x_1; ++j) {{\n{load}      {into}\n    }}\n"
+        f"{simd(4)}    for (int64_t j = 0; j < x_1; ++j) {{\n{load}      float s = out[j];\n"
+        f"      {reduce.step}\n      out[j] = s;\n    }}\n"
         f"  }}\n{finish}"
     )
     return Blueprint(
