@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.inline import record
@@ -24,6 +26,7 @@ from kernelwright.envs.types import Evaluation
 from kernelwright.machine import cores, free_disk_bytes, install_command, is_checkout
 
 GB = 1e9
+VECTOR_GLIBC = Version("2.35")
 EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 
 
@@ -42,7 +45,8 @@ def examine() -> list[Check]:
     """Everything about this machine that decides what it can run."""
     sandbox = _sandbox()
     answers = [_python_answers()] if sandbox.ok else []
-    return [*_packages(), _compiler(), _nvcc(), sandbox, *answers, *_hardware()]
+    compilers = (_compiler(), vector_functions(*platform.libc_ver()), _nvcc())
+    return [*_packages(), *compilers, sandbox, *answers, *_hardware()]
 
 
 def can_judge(checks: list[Check]) -> bool:
@@ -109,6 +113,15 @@ def _compiler() -> Check:
         return Check(name="g++", found=compiler_path(), ok=True, judging=True)
     except SandboxUnavailableError as error:
         return Check(name="g++", found="missing", ok=False, judging=True, advice=str(error))
+
+
+def vector_functions(library: str, release: str) -> Check:
+    """Whether this C library has what C++ examples call from loops: `tanh`, `erf`, `expm1` and
+    `log1p` of whole vectors."""
+    has = library == "glibc" and Version(release) >= VECTOR_GLIBC
+    advice = "" if has else f"C++ examples need glibc {VECTOR_GLIBC}; train in Triton or CUDA here"
+    found = f"{library} {release}".strip() or "unknown C library"
+    return Check(name="vector functions", found=found, ok=has, advice=advice)
 
 
 def _nvcc() -> Check:

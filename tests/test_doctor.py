@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright import machine
-from kernelwright.doctor import Check, against, can_judge
+from kernelwright.doctor import Check, against, can_judge, vector_functions
 from kernelwright.machine import install_command
 from tests.command import kernelwright
 
@@ -26,6 +26,16 @@ def test_doctor_tells_the_judge_from_the_rest() -> None:
     assert not told["sandbox"]["ok"] or told["inline, triton"]["ok"]
     broken = any(one["judging"] and one["ok"] is False for one in told.values())
     assert done.returncode == int(broken)
+
+
+def test_an_old_c_library_is_told_to_lack_what_examples_call() -> None:
+    assert vector_functions("glibc", "2.35").ok
+    assert vector_functions("glibc", "2.100").ok
+    for library, release in (("glibc", "2.34"), ("", "")):
+        found = vector_functions(library, release)
+        assert not found.ok
+        assert "2.35" in found.advice
+        assert can_judge([found])
 
 
 def test_versions_are_held_against_their_bounds() -> None:
