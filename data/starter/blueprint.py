@@ -63,8 +63,6 @@ class Blueprint:
     bodies: tuple[tuple[str, str], ...]
     walk: Walk
     """The same for device code, which is made of it (cuda.py, triton.py)."""
-    helper: str = ""
-    """A C++ function that the bodies call."""
     output_dims: tuple[int, ...] = (2,)
     """How many dimensions each output has."""
     output_types: tuple[str, ...] = ("float",)
@@ -109,13 +107,12 @@ class Blueprint:
 
     def source(self, body: str) -> str:
         """One complete C++ answer."""
-        text = self.helper + body
         includes = ["cstdint"]
-        includes += ["cmath"] if "std::" in text or "INFINITY" in text else []
-        includes += ["algorithm"] if "std::max" in text or "std::min" in text else []
-        includes += ["vector"] if "std::vector" in text else []
-        head = "".join(f"#include <{name}>\n" for name in includes) + _vectorised(text)
-        return f"{head}{self.helper}{self.signature()} {{\n{body.rstrip()}\n}}\n"
+        includes += ["cmath"] if "std::" in body or "INFINITY" in body else []
+        includes += ["algorithm"] if "std::max" in body or "std::min" in body else []
+        includes += ["vector"] if "std::vector" in body else []
+        head = "".join(f"#include <{name}>\n" for name in includes) + _vectorised(body)
+        return f"{head}{self.signature()} {{\n{body.rstrip()}\n}}\n"
 
     def code(self, expression: str | None = None) -> str:
         """The problem in KernelBench's format, or a variant of it with another expression."""

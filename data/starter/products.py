@@ -16,36 +16,28 @@ PRODUCT = Chain(torch="x @ w", steps=(), names=("matmul",))
 BIASED = combine(PRODUCT, ADD, ("b", "b[j]"), "b")
 
 
-TILED = "Tiles of 8 rows and 32 columns keep their sums in registers; p holds 32 columns of w."
+TILED = "p keeps 32 columns of w, s the sums of 8 rows and these columns."
 
 
-def tile(steps: Sequence[str], bias: str) -> str:
-    """A C++ function: `R` rows and 32 columns of a product, then these steps on each element."""
-    given = f"const float* {bias}, " if bias else ""
-    last = "".join(f"      {line}\n" for line in steps).replace("[j]", "[c]")
+def tiles(load: str, columns: str, steps: Sequence[str]) -> str:
+    """A product in tiles of 8 rows and 32 columns whose sums stay in registers, then these steps.
+
+    `load` is what the second factor has in row `k` and column `j + c`. Rows beyond the last one
+    repeat it, and are not stored.
+    """
+    last = "".join(f"          {line}\n" for line in steps).replace("[j]", "[j + c]")
     return (
-        "template <int R>\n"
-        f"static void tile(const float* x, const float* p, {given}float* out, int64_t K, "
-        "int64_t N, int64_t columns) {\n  float s[R][32] = {};\n  for (int64_t k = 0; k < K; ++k)\n"
-        f"    for (int r = 0; r < R; ++r)\n{simd(6)}"
-        "      for (int c = 0; c < 32; ++c) s[r][c] += x[r * K + k] * p[k * 32 + c];\n"
-        f"  for (int r = 0; r < R; ++r)\n{simd(4)}"
-        "    for (int c = 0; c < columns; ++c) {\n      float v = s[r][c];\n"
-        f"{last}      out[r * N + c] = v;\n    }}\n}}\n"
-    )
-
-
-def tiles(load: str, columns: str, bias: str) -> str:
-    """The loops around it: `load` is what the second factor has in row `k`, column `j + c`."""
-    given = f"{bias} + j, " if bias else ""
-    call = f"(x + i * x_1, p.data(), {given}out + i * {columns} + j, x_1, {columns}, columns);\n"
-    return (
-        f"  std::vector<float> p(x_1 * 32);\n  for (int64_t j = 0; j < {columns}; j += 32) {{\n"
-        f"    const int64_t columns = std::min<int64_t>(32, {columns} - j);\n"
-        "    for (int64_t k = 0; k < x_1; ++k)\n"
-        f"      for (int64_t c = 0; c < columns; ++c) p[k * 32 + c] = {load};\n"
-        f"    int64_t i = 0;\n    for (; i + 8 <= x_0; i += 8) tile<8>{call}"
-        f"    for (; i < x_0; ++i) tile<1>{call}  }}\n"
+        f"  std::vector<float> p(x_1 * 32);\n  for (long j = 0; j < {columns}; j += 32) {{\n"
+        f"    long n = std::min<long>(32, {columns} - j);\n"
+        "    for (long k = 0; k < x_1; ++k)\n"
+        f"      for (long c = 0; c < n; ++c) p[k * 32 + c] = {load};\n"
+        "    for (long i = 0; i < x_0; i += 8) {\n      float s[8][32] = {};\n"
+        "      for (long k = 0; k < x_1; ++k)\n        for (long r = 0; r < 8; ++r)\n"
+        f"{simd(10)}          for (long c = 0; c < 32; ++c)\n"
+        "            s[r][c] += x[std::min(i + r, x_0 - 1) * x_1 + k] * p[k * 32 + c];\n"
+        f"      for (long r = 0; r < 8 && i + r < x_0; ++r)\n{simd(8)}"
+        "        for (long c = 0; c < n; ++c) {\n          float v = s[r][c];\n"
+        f"{last}          out[(i + r) * {columns} + j + c] = v;\n        }}\n    }}\n  }}\n"
     )
 
 
@@ -68,15 +60,13 @@ def _matmul(chain: Chain, inputs: tuple[Tensor, ...], dropped: tuple[str, ...]) 
     term = "v += x[i * x_1 + k] * w[k * w_1 + j];"
     after = plan(Chain(torch="", steps=chain.steps, names=chain.names[1:]))
     after = after.replace("v = x;", "matmul: += x[i * x_1 + k] * w[k * w_1 + j];")
-    bias = "b" if len(inputs) == 3 else ""
     return Blueprint(
         category="matmul",
         family="_".join(chain.names),
         inputs=inputs,
         expression=chain.torch,
         plan=after,
-        bodies=((TILED, tiles("w[k * w_1 + j + c]", "w_1", bias)),),
-        helper=tile(chain.steps, bias),
+        bodies=((TILED, tiles("w[k * w_1 + j + c]", "w_1", chain.steps)),),
         walk=Elements(
             statements=(
                 "float v = 0.0f;",

@@ -18,7 +18,7 @@ from kernelwright.data.starter.loops import (
     steps,
 )
 from kernelwright.data.starter.ops import ADD, IDENTITY, MUL, SUB, Chain, Unary, combine, then
-from kernelwright.data.starter.products import TILED, tile, tiles
+from kernelwright.data.starter.products import TILED, tiles
 from kernelwright.data.starter.walk import Elements, Loop, Pass, Rows
 
 
@@ -185,7 +185,8 @@ def _embedding(op: Unary, *, scaled: bool) -> Blueprint:
 def _linear(op: Unary) -> Blueprint:
     chain = then(Chain(torch="self.fc(x)", steps=(), names=()), op)
     term = "v += x[i * x_1 + k] * fc_weight[j * x_1 + k];"
-    linear = f"linear: {term} v = v + fc_bias[j];"
+    done = ("v = v + fc_bias[j];", op.c)
+    linear = f"linear: {term} {done[0]}"
     return Blueprint(
         category="weights",
         family=f"weights_linear_{op.name}",
@@ -193,8 +194,7 @@ def _linear(op: Unary) -> Blueprint:
         layers=(LINEAR,),
         expression=chain.torch,
         plan=f"{linear} {op.name}: {op.c}",
-        bodies=((TILED, tiles("fc_weight[(j + c) * x_1 + k]", "out_1", "fc_bias")),),
-        helper=tile(("v = v + fc_bias[j];", op.c), "fc_bias"),
+        bodies=((TILED, tiles("fc_weight[(j + c) * x_1 + k]", "out_1", done)),),
         walk=Elements(
             statements=(
                 "float v = fc_bias[j];",
