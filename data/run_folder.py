@@ -13,9 +13,6 @@ from typing import Any
 
 import yaml
 
-from kernelwright.data.metrics import MetricsFile
-from kernelwright.data.store import RecordStore
-
 RECIPE_FILE, ENV_FILE, STAGES_FILE = "recipe.resolved.yaml", "env.json", "stages.json"
 EVALUATION_FILE = "eval.json"
 LOCK_FILE = ".lock"
@@ -43,14 +40,6 @@ class Folder:
     @property
     def recipe_file(self) -> Path:
         return self.path / RECIPE_FILE
-
-    @property
-    def store(self) -> RecordStore:
-        return RecordStore(self.path)
-
-    @property
-    def metrics(self) -> MetricsFile:
-        return MetricsFile(self.path)
 
     def recipe(self) -> Document | None:
         """The recipe that a run was started with, every value of it."""

@@ -40,7 +40,7 @@ CHECK_LIMIT_S = 1800.0
 
 NOT_DECIDING = (
     *("__init__", "asked", "client", "files", "heap", "least_work", "on_meta", "precision"),
-    *("process", "products", "rankings", "replies", "tf32", "torch_compile", "torch_peaks"),
+    *("process", "products", "replies", "tf32", "torch_compile", "torch_peaks"),
 )
 """Modules of envs/reference without a say in admissions: all others decide them, also new ones."""
 REFEREE = ("bulk", "tolerance")

@@ -21,6 +21,10 @@ class Triple:
     pattern: str = ""
     """Its composition but for the pointwise operator: what its loops and its plan are made for."""
 
+    def __post_init__(self) -> None:
+        if not self.source.endswith("\n"):
+            object.__setattr__(self, "source", f"{self.source}\n")
+
     @property
     def task(self) -> Task:
         """What it is an answer to."""

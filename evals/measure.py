@@ -68,7 +68,7 @@ def evaluate_model(
             progress.reach(progress.done, _correct(kept))
 
         policy = open_policy(model)
-        attempt.save()  # not before: a model that cannot be had leaves nothing to resume
+        attempt.save()  # not before: a model that cannot be had leaves only the lock
         done = {one.id for one in kept}
         evaluate(policy, suite.problems, judge, settings, keep, done, progress)
     if baseline is Baseline.COMPILE:

@@ -6,7 +6,6 @@ content policy forbids scripts and every outside resource.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from kernelwright.data.metrics import MetricsFile
+from kernelwright.data.run_folder import Folder
 from kernelwright.data.stages import STAGES
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.paths import write_whole
@@ -113,7 +113,7 @@ def failed_rounds(evaluation: Evaluation) -> list[CaseCheck]:
 
 def _environment(run_dir: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError):
-        return dict(json.loads((run_dir / "env.json").read_text(encoding="utf-8")))
+        return Folder(run_dir).environment() or {}
     return {}
 
 

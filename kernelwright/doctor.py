@@ -119,7 +119,8 @@ def vector_functions(library: str, release: str) -> Check:
     """Whether this C library has what C++ examples call from loops: `tanh`, `erf`, `expm1` and
     `log1p` of whole vectors."""
     has = library == "glibc" and Version(release) >= VECTOR_GLIBC
-    advice = "" if has else f"C++ examples need glibc {VECTOR_GLIBC}; train in Triton or CUDA here"
+    needs = f"glibc {VECTOR_GLIBC} on x86-64"
+    advice = "" if has else f"C++ examples need {needs}; train in Triton or CUDA here"
     found = f"{library} {release}".strip() or "unknown C library"
     return Check(name="vector functions", found=found, ok=has, advice=advice)
 

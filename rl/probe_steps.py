@@ -53,9 +53,9 @@ def measure(recipe: Recipe) -> Probe:
 
 
 def _decode(recipe: Recipe, model: Any, vocabulary: int) -> tuple[float, int]:
-    from kernelwright.rl.decode import sample
+    from kernelwright.rl.decode import ROWS, sample
 
-    rows = min(48, recipe.grpo.rollouts_per_step)
+    rows = min(ROWS, recipe.grpo.rollouts_per_step)
     prompts = [_ids(PROMPT_TOKENS, vocabulary).tolist() for _ in range(rows)]
 
     def few(steps: int) -> float:

@@ -41,6 +41,19 @@ def tiles(load: str, columns: str, steps: Sequence[str]) -> str:
     )
 
 
+def rows(steps: Sequence[str]) -> str:
+    """The same a row at a time, whose sums are in memory."""
+    last = "".join(f"      {line}\n" for line in steps)
+    return (
+        "  for (int64_t i = 0; i < x_0; ++i) {\n    float* to = out + i * w_1;\n"
+        "    for (int64_t j = 0; j < w_1; ++j) to[j] = 0.0f;\n"
+        f"    for (int64_t k = 0; k < x_1; ++k)\n{simd(6)}"
+        "      for (int64_t j = 0; j < w_1; ++j) to[j] += x[i * x_1 + k] * w[k * w_1 + j];\n"
+        f"{simd(4)}    for (int64_t j = 0; j < w_1; ++j) {{\n      float v = to[j];\n"
+        f"{last}      to[j] = v;\n    }}\n  }}\n"
+    )
+
+
 def matmul(unary: Sequence[Unary]) -> Iterator[Blueprint]:
     for op in unary:
         if op.growth < 2:
@@ -66,7 +79,10 @@ def _matmul(chain: Chain, inputs: tuple[Tensor, ...], dropped: tuple[str, ...]) 
         inputs=inputs,
         expression=chain.torch,
         plan=after,
-        bodies=((TILED, tiles("w[k * w_1 + j + c]", "w_1", chain.steps)),),
+        bodies=(
+            (TILED, tiles("w[k * w_1 + j + c]", "w_1", chain.steps)),
+            ("The inner loop over j reads w and writes out in memory order.", rows(chain.steps)),
+        ),
         walk=Elements(
             statements=(
                 "float v = 0.0f;",

@@ -96,6 +96,11 @@ def column_reduction(unary: Sequence[Unary]) -> Iterator[Blueprint]:
 
 def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) -> Blueprint:
     load, end = steps(chain, 6, AT), reduce.end.format("x_0")
+    strided = (
+        f"  for (int64_t j = 0; j < x_1; ++j) {{\n    float s = {reduce.start};\n"
+        f"    for (int64_t i = 0; i < x_0; ++i) {{\n{load}      {reduce.step}\n    }}\n"
+        f"    out[j] = {end};\n  }}\n"
+    )
     finish = (
         "  for (int64_t j = 0; j < x_1; ++j) out[j] = out[j] / x_0;\n"
         if reduce.name == "mean"
@@ -115,7 +120,10 @@ def _column_reduction(chain: Chain, reduce: Reduce, dropped: tuple[str, ...]) ->
         expression=chain.as_operand() + reduce.torch.format(0),
         output_dims=(1,),
         plan=f"{plan(chain)} {reduce.name} dim=0: {reduce.step} out[j] = {end};",
-        bodies=(("Rows are read in memory order, so every column accumulates in out.", ordered),),
+        bodies=(
+            ("Rows are read in memory order, so every column accumulates in out.", ordered),
+            ("Each column is read with a stride.", strided),
+        ),
         walk=Elements(
             statements=(
                 f"float s = {reduce.start};",

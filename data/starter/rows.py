@@ -94,10 +94,9 @@ def _normalisation(chain: Chain, norm: tuple[str, str, str, str]) -> Blueprint:
     again = "      float v = out[i * x_1 + j];\n"
     store = store[:second] + again + store[second + len(load) :]
     words = f"{plan(chain)} first: {accumulate} second: {finish}"
-    kept = ("The first pass keeps v in out, so nothing is computed twice.", store)
-    bodies = (
-        [kept] if chain.steps else [("Each row is read twice, the second time from cache.", body)]
-    )
+    bodies = [("Each row is read twice, the second time from cache.", body)]
+    if chain.steps:
+        bodies.insert(0, ("The first pass keeps v in out, so nothing is computed twice.", store))
     return Blueprint(
         category="normalisation",
         family="norm_" + "_".join((*chain.names, name)),

@@ -147,9 +147,11 @@ class Seen:
 
 
 def applicable_kinds(problem: Problem) -> tuple[str, ...]:
-    """Names of VALUE_KINDS, at most two; none where the module only works element by element, or
-    cannot run, and where the problem's cases name some, or are those of another's rule. Then those
-    of LIMIT_KINDS."""
+    """Names of VALUE_KINDS, at most two, or three of a loop; then those of LIMIT_KINDS.
+
+    None where the module only works element by element or cannot run, and where the problem's cases
+    name some, or are those of another's rule.
+    """
     timed = problem.timed_case()
     if timed.distribution == AS_MADE:
         return ()

@@ -142,7 +142,7 @@ class _Search:
         best, most = NONE, 0
         for one in self._plans(lacking, literals) if lacking else ():
             reached = self._reached(one, lacking, rows)
-            if reached > most:
+            if reached > most and self._bears(one, rows):
                 best, most = one, reached
             if most == len(lacking):
                 break
@@ -150,11 +150,7 @@ class _Search:
 
     def first_borne(self, plan: Plan) -> Plan:
         """The plan, if the module bears it."""
-        return (
-            plan
-            if plan.floats and _seen_under(self.bearing, plan, rows=False) is not None
-            else NONE
-        )
+        return plan if plan.floats and self._bears(plan, rows=False) else NONE
 
     def _plans(
         self, lacking: set[tuple[Limit, int]], literals: tuple[float, ...]
@@ -168,20 +164,31 @@ class _Search:
                     yield Plan(numbers, largest * times, signed, literals)
 
     def _reached(self, plan: Plan, lacking: set[tuple[Limit, int]], rows: bool) -> int:
-        seen = _seen_under(self.bearing, plan, rows=rows)
-        return len(lacking - seen.lacking(0.0)) if seen else 0
+        """How many of these the plan leads to: one run, where whether it is borne takes three."""
+        try:
+            seen = limits_of(_planned(self.bearing, plan, rows).draw(SEEDS[0]))
+        except Exception:  # noqa: BLE001  anything: the problem's own code ran
+            return 0
+        return len(lacking - seen.lacking(0.0))
+
+    def _bears(self, plan: Plan, rows: bool) -> bool:
+        planned = _planned(self.bearing, plan, rows)
+        return self.bearing.bears_as(planned, SEEDS[:1], places=True)
+
+
+def _planned(bearing: Bearing, plan: Plan, rows: bool) -> Reference:
+    def changed(given: list[Any], _: Distribution) -> list[Any]:
+        return with_plan(given, plan, rows=rows)
+
+    return replace(bearing.reference, changed=changed)
 
 
 def _seen_under(bearing: Bearing, plan: Plan, *, rows: bool) -> Seen | None:
     """What the module meets under this plan; None where it does not bear it."""
-
-    def changed(given: list[Any], _: Distribution) -> list[Any]:
-        return with_plan(given, plan, rows=rows)
-
-    reference = replace(bearing.reference, changed=changed)
-    if not bearing.bears_as(reference, SEEDS[:1], places=True):
+    planned = _planned(bearing, plan, rows)
+    if not bearing.bears_as(planned, SEEDS[:1], places=True):
         return None
-    return limits_of(reference.draw(SEEDS[0]))
+    return limits_of(planned.draw(SEEDS[0]))
 
 
 def _with_sentinels(

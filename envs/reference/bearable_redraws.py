@@ -46,8 +46,8 @@ WRITES = ("scatter", "index_copy", "index_put", "_index_put", "put")
 ADDS = ("scatter_add", "scatter_reduce")
 """Beginnings of operations that search in what is sorted; that write to indices; that add there."""
 
-PLACES = frozenset(("index", "index_put", "_index_put_impl", "index_select"))
-"""Operations that take places in their second or third argument."""
+PLACES = {"index": 1, "index_put": 1, "_index_put_impl": 1, "index_select": 2}
+"""Operations that take places, and in which argument."""
 
 Try = Callable[[Redrawn], Redrawn]
 Wanted = tuple[Redrawn, ...]
@@ -189,7 +189,7 @@ def _outcome(reference: Reference, seed: int) -> Outcome:
         name = func.overloadpacket.__name__
         if name == "select" and args[2] < 0:
             negative.add(name)
-        if name in PLACES and any(_has_negative(one) for one in args[1:3]):
+        if name in PLACES and _has_negative(args[PLACES[name]]):
             negative.add(name)
         return func(*args, **kwargs)
 

@@ -91,7 +91,8 @@ def _enlarged(value: Any, bits: int, distribution: Distribution) -> Any:
 
     def large(like: Any) -> Any:
         low = -(1 << bits) if least < 0 else max(0, least)
-        return torch.randint(low, 1 << bits, like.shape, dtype=value.dtype)
+        drawn = torch.randint(low, 1 << bits, like.shape, dtype=value.dtype)
+        return torch.where((like != 0) & (drawn == 0), 1, drawn)
 
     if distribution.few:
         return with_few(value, large)

@@ -186,8 +186,10 @@ def _beside(tensor: Any, value: float) -> tuple[float, float, float]:
 def _bound(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """An operator's arguments by name, with those that it has by default."""
     names = func._schema.arguments
-    found = {one.name: one.default_value for one in names if one.has_default_value()}
-    return found | dict(zip((one.name for one in names), args, strict=False)) | dict(kwargs)
+    default = {one.name: one.default_value for one in names if one.has_default_value()}
+    given = dict(zip((one.name for one in names), args, strict=False)) | dict(kwargs)
+    found = default | given
+    return {one.name: found[one.name] for one in names if one.name in found}
 
 
 def _number(value: Any) -> float | None:

@@ -131,7 +131,7 @@ def _remembers(reference: Reference, steps: int) -> bool:
         pairs = zip(base, moved, strict=True)
         return any(_differ(_late(a, steps), _late(b, steps)) for a, b in pairs)
 
-    edges = (0, *(max(1, steps * part // EIGHTH) for part in (1, 3, 5, 7)))
+    edges = sorted({0, *(max(1, steps * part // EIGHTH) for part in (1, 3, 5, 7))})
     return any(
         all(matters(number, axis, slice(a, b)) for a, b in pairwise(edges))
         for number, one in enumerate(drawn[2])

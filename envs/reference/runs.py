@@ -14,7 +14,7 @@ from kernelwright.envs.reference.module import (
     forward,
     forward_float64,
 )
-from kernelwright.envs.reference.plain_loops import numbers_of
+from kernelwright.envs.reference.plain_loops import tensors_in
 
 FIRST_SEED = 1
 """The first draw of a case that is looked at."""
@@ -62,6 +62,8 @@ class Runs:
         if seed in self._kept:
             return self._kept[seed]
         found = Run(self.reference.draw(seed))
-        if seed == FIRST_SEED or numbers_of(*found.drawn[1:]) <= FEW_NUMBERS:
+        _, state, arguments = found.drawn
+        count = sum(one.numel() for one in tensors_in((*state.values(), *arguments)))
+        if seed == FIRST_SEED or count <= FEW_NUMBERS:
             self._kept[seed] = found
         return found

@@ -83,6 +83,7 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     from kernelwright.evals.answers import AnswersError, Stored
     from kernelwright.evals.measure import EvalError, evaluate_model, held_alone
     from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
+    from kernelwright.rl.providers.find import provider_and_model
     from kernelwright.rl.weights import ModelError
 
     asked = None if dialect == AUTO else dialect
@@ -91,6 +92,8 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     _refuse(model, answers, baseline, wanted, torch_allowed=torch_allowed)
     _refuse_precision(precision, baseline, wanted, ray)
     with told(ValueError):
+        if model:
+            provider_and_model(model)
         chosen = _chosen(_sized(suite, habits.dialect, ray), problems, protocol)
         settings = _settings(habits, samples, temperature, precision)
     folder = out or _folder(answers, model)
