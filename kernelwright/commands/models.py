@@ -83,7 +83,6 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     from kernelwright.evals.answers import AnswersError, Stored
     from kernelwright.evals.measure import EvalError, evaluate_model, held_alone
     from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
-    from kernelwright.rl.providers.find import provider_and_model
     from kernelwright.rl.weights import ModelError
 
     asked = None if dialect == AUTO else dialect
@@ -92,8 +91,6 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     _refuse(model, answers, baseline, wanted, torch_allowed=torch_allowed)
     _refuse_precision(precision, baseline, wanted, ray)
     with told(ValueError):
-        if model:
-            provider_and_model(model)
         chosen = _chosen(_sized(suite, habits.dialect, ray), problems, protocol)
         settings = _settings(habits, samples, temperature, precision)
     folder = out or _folder(answers, model)
@@ -159,10 +156,13 @@ def _refuse(
 ) -> None:
     """Exits if the options contradict each other or this machine."""
     from kernelwright.preflight import not_judged_here
+    from kernelwright.rl.providers.find import provider_and_model
 
     with told(ValueError):
         if (model is None) == (answers is None):
             raise ValueError("eval takes a model or --answers FOLDER: one of the two")
+        if model:
+            provider_and_model(model)
         if answers and baseline is not Baseline.EAGER:
             raise ValueError("--baseline compile is for a model; --answers is held against eager")
         if torch_allowed and not answers:
