@@ -292,10 +292,12 @@ def test_a_judge_with_a_gpu_has_four_workers_and_more_where_it_is_told(
 def test_a_worker_sees_its_gpu_and_no_other() -> None:
     worker = Worker(min(os.sched_getaffinity(0)), gpus(2)[1])
     try:
-        given = Path(f"/proc/{worker.process.pid}/environ").read_bytes().split(b"\0")
+        environment = Path(f"/proc/{worker.process.pid}/environ")
+        while not (given := environment.read_bytes()):  # until the program has begun
+            time.sleep(0.01)
     finally:
         worker.kill()
-    assert b"CUDA_VISIBLE_DEVICES=GPU-1" in given
+    assert b"CUDA_VISIBLE_DEVICES=GPU-1" in given.split(b"\0")
 
 
 def test_a_worker_that_does_not_find_its_gpu_ends_instead_of_judging_otherwise(

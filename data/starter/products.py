@@ -22,22 +22,22 @@ TILED = "p keeps 32 columns of w, s the sums of 8 rows and these columns."
 def tiles(load: str, columns: str, steps: Sequence[str]) -> str:
     """A product in tiles of 8 rows and 32 columns whose sums stay in registers, then these steps.
 
-    `load` is what the second factor has in row `k` and column `j + c`. Rows beyond the last one
+    `load` is what the second factor has in row `k` and column `c + j`. Rows beyond the last one
     repeat it, and are not stored.
     """
-    last = "".join(f"          {line}\n" for line in steps).replace("[j]", "[j + c]")
+    last = "".join(f"          {line}\n" for line in steps)
     return (
-        f"  std::vector<float> p(x_1 * 32);\n  for (long j = 0; j < {columns}; j += 32) {{\n"
-        f"    long n = std::min<long>(32, {columns} - j);\n"
+        f"  std::vector<float> p(x_1 * 32);\n  for (long c = 0; c < {columns}; c += 32) {{\n"
+        f"    long n = std::min<long>(32, {columns} - c);\n"
         "    for (long k = 0; k < x_1; ++k)\n"
-        f"      for (long c = 0; c < n; ++c) p[k * 32 + c] = {load};\n"
+        f"      for (long j = 0; j < n; ++j) p[k * 32 + j] = {load};\n"
         "    for (long i = 0; i < x_0; i += 8) {\n      float s[8][32] = {};\n"
         "      for (long k = 0; k < x_1; ++k)\n        for (long r = 0; r < 8; ++r)\n"
-        f"{simd(10)}          for (long c = 0; c < 32; ++c)\n"
-        "            s[r][c] += x[std::min(i + r, x_0 - 1) * x_1 + k] * p[k * 32 + c];\n"
+        f"{simd(10)}          for (long j = 0; j < 32; ++j)\n"
+        "            s[r][j] += x[std::min(i + r, x_0 - 1) * x_1 + k] * p[k * 32 + j];\n"
         f"      for (long r = 0; r < 8 && i + r < x_0; ++r)\n{simd(8)}"
-        "        for (long c = 0; c < n; ++c) {\n          float v = s[r][c];\n"
-        f"{last}          out[(i + r) * {columns} + j + c] = v;\n        }}\n    }}\n  }}\n"
+        "        for (long j = c; j < c + n; ++j) {\n          float v = s[r][j - c];\n"
+        f"{last}          out[(i + r) * {columns} + j] = v;\n        }}\n    }}\n  }}\n"
     )
 
 
@@ -80,7 +80,7 @@ def _matmul(chain: Chain, inputs: tuple[Tensor, ...], dropped: tuple[str, ...]) 
         expression=chain.torch,
         plan=after,
         bodies=(
-            (TILED, tiles("w[k * w_1 + j + c]", "w_1", chain.steps)),
+            (TILED, tiles("w[k * w_1 + c + j]", "w_1", chain.steps)),
             ("The inner loop over j reads w and writes out in memory order.", rows(chain.steps)),
         ),
         walk=Elements(

@@ -126,8 +126,8 @@ def _cumsum(chain: Chain) -> Blueprint:
         f"  for (int64_t i = 0; i < x_0; ++i) {{\n{simd(4)}"
         f"    for (int64_t j = 0; j < x_1; ++j) {{\n{steps(chain, 6, AT)}"
         "      out[i * x_1 + j] = v;\n    }\n    float s = 0.0f;\n"
-        "    for (int64_t j = 0; j < x_1; ++j) {\n      s += out[i * x_1 + j];\n"
-        "      out[i * x_1 + j] = s;\n    }\n  }\n"
+        "    for (int64_t j = 0; j < x_1; ++j) {\n      float v = out[i * x_1 + j];\n"
+        "      s += v;\n      out[i * x_1 + j] = s;\n    }\n  }\n"
     )
     return _sliding(
         f"cumsum_{chain.label}",
@@ -135,7 +135,7 @@ def _cumsum(chain: Chain) -> Blueprint:
         Scan(loaded(chain)),
         body,
         ("torch.cumsum(x, dim=1)", chain.torch),
-        f"{plan(chain)} out = v; cumsum: s += out; out = s;",
+        f"{plan(chain)} cumsum: s += v; out = s;",
     )
 
 

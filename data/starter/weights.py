@@ -194,12 +194,12 @@ def _linear(op: Unary) -> Blueprint:
         layers=(LINEAR,),
         expression=chain.torch,
         plan=f"{linear} {op.name}: {op.c}",
-        bodies=((TILED, tiles("fc_weight[(j + c) * x_1 + k]", "out_1", done)),),
+        bodies=((TILED, tiles("fc_weight[(c + j) * x_1 + k]", "out_1", done)),),
         walk=Elements(
             statements=(
-                "float v = fc_bias[j];",
+                "float v = 0.0f;",
                 Loop("k", "x_1", (term,)),
-                op.c,
+                *done,
                 "out[i * out_1 + j] = v;",
             ),
             shape=("out_0", "out_1"),
