@@ -64,7 +64,7 @@ class AroundLimits:
 def around_limits(problem: Problem) -> AroundLimits:
     """How this problem's inputs reach the limits of its graph: tried at its smallest sizes."""
     try:
-        return _found(_smallest(problem))
+        return _found(_smallest(problem), says_ignored="-100" in problem.code)
     except (Exception, SystemExit):  # noqa: BLE001  the problem's own code ran; its cases say it
         return AroundLimits(NONE, NONE)
 
@@ -91,7 +91,9 @@ def _runs(reference: Reference) -> bool:
     return True
 
 
-def _found(reference: Reference) -> AroundLimits:
+def _found(reference: Reference, *, says_ignored: bool) -> AroundLimits:
+    """`says_ignored`: the problem itself names -100. A loss with label smoothing compares with that
+    default of PyTorch's where its problem says nothing."""
     drawn = reference.draw(SEEDS[0])
     own = limits_of(drawn)
     if not own.shares:
@@ -108,7 +110,7 @@ def _found(reference: Reference) -> AroundLimits:
     around = search.plan(sides, literals, rows=False)
     if around == NONE and literals:
         around = search.first_borne(Plan(tuple(floats), literals=literals))
-    whole = {one for one in lacking if one[0].whole}
+    whole = {one for one in lacking if one[0].whole and (says_ignored or one[0].value != -100)}
     return AroundLimits(overflow, _with_sentinels(bearing, drawn[2], whole, around))
 
 
