@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from kernelwright.data.run_folder import DamagedError, Folder
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
@@ -106,19 +105,21 @@ def habits_of(model: str, dialect: Dialect | None = None) -> Habits:
 
     A `dialect` has the last word. Raises ValueError where a run names none.
     """
-    recipe, usual = Path(model) / "recipe.resolved.yaml", Habits(dialect or "cpp")
-    if not recipe.is_file():
+    run, usual = Folder(Path(model)), Habits(dialect or "cpp")
+    if not run.recipe_file.is_file():
         return usual
     try:
-        said = yaml.safe_load(recipe.read_text(encoding="utf-8"))
+        said = run.recipe() or {}
         taught = known_dialect(said["data"].get("dialect", "cpp"))
         tokens = int(said.get("eval", {}).get("max_new_tokens", usual.max_new_tokens))
         return Habits(dialect or taught, tokens)
-    except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         if dialect:
             return usual
-        why = " ".join(str(error).split())
-        raise ValueError(f"{recipe}: it names no dialect ({why}): give --dialect") from None
+        why = error.why if isinstance(error, DamagedError) else " ".join(str(error).split())
+        raise ValueError(
+            f"{run.recipe_file}: it names no dialect ({why}): give --dialect"
+        ) from None
 
 
 def check_model(model: str) -> None:
