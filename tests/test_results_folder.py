@@ -62,8 +62,7 @@ def test_a_file_is_a_mapping_or_missing_or_damaged_by_name(tmp_path: Path, name:
 
 
 def test_no_other_module_names_the_file_of_a_runs_recipe() -> None:
-    """`write` reads it as a user's own YAML, whose errors it words."""
     root = Path(__file__).parents[1]
     modules = [path for name in FOLDERS for path in (root / name).rglob("*.py")]
     naming = {path.relative_to(root) for path in modules if NAMED in path.read_text("utf-8")}
-    assert naming == {Path("data/run_folder.py"), Path("kernelwright/write.py")}
+    assert naming == {Path("data/run_folder.py")}
