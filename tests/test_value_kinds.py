@@ -149,6 +149,13 @@ def test_impulses_lie_where_blocks_of_every_usual_size_end(count: int) -> None:
     assert places[: max(1, count // 16)].any()
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_no_lane_has_two_impulses_where_there_are_enough(seed: int) -> None:
+    torch.manual_seed(seed)
+    large = DISTRIBUTIONS["impulse"].changed(torch.randn(4, 256, 8)).abs() > 100
+    assert int(large.sum()) == int(large.any(dim=1).sum()) == 7
+
+
 def test_float64_inputs_are_nearly_equal_at_some_places() -> None:
     torch.manual_seed(0)
     x, y = all_changed([torch.randn(64, 8).double() for _ in range(2)], FEW["a few others"])

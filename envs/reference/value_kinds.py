@@ -9,7 +9,8 @@ all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 CLUSTERED, IMPULSE, LONG_MEMORY = "clustered", "impulse", "long_memory"
@@ -103,19 +104,30 @@ def impulse(value: Any, factor: float) -> Any:
     early = [int(torch.randint(count // EARLY_SHARE or count, ())) for count in value.shape]
     found[tuple(early)] = size
     for axis in _long_axes(value):
-        for distance in BEFORE if value.shape[axis] > LEAST_BLOCK else ():
-            place = [_other(count, one) for count, one in zip(value.shape, early, strict=True)]
+        distances = BEFORE if value.shape[axis] > LEAST_BLOCK else ()
+        for distance, place in zip(distances, _other_lanes(value.shape, early, axis), strict=False):
             place[axis] = _before_edge(value.shape[axis], distance)
             if place[axis] != early[axis]:
                 found[tuple(place)] = size
     return found
 
 
-def _other(count: int, place: int) -> int:
-    """Another place of so many, where there is one."""
+def _other_lanes(shape: Sequence[int], early: Sequence[int], axis: int) -> list[list[int]]:
+    """Places of `len(BEFORE)` lanes along an axis, none of them the early one's where there are
+    others. No two are the same where there are enough: a later impulse hides an earlier one."""
     import torch
 
-    return (place + 1 + int(torch.randint(max(1, count - 1), ()))) % count
+    free = [1 if one == axis else max(1, count - 1) for one, count in enumerate(shape)]
+    lanes = math.prod(free)
+    first = int(torch.randint(lanes, ()))
+    found = []
+    for k in range(len(BEFORE)):
+        left, place = (first + k * lanes // len(BEFORE)) % lanes, list(early)
+        for one in reversed(range(len(shape))):
+            left, step = divmod(left, free[one])
+            place[one] = (early[one] + 1 + step) % shape[one]
+        found.append(place)
+    return found
 
 
 def _before_edge(count: int, distance: int) -> int:
