@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelwright.envs.paths import write_whole
+from kernelwright.envs.system.paths import write_whole
 
 FILE = "metrics.jsonl"
 Row = dict[str, Any]

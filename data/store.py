@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kernelwright.envs.codec import from_plain, to_json
-from kernelwright.envs.paths import write_whole
+from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Candidate, Record, content_hash
 
 FILE = "records.jsonl"

@@ -14,8 +14,8 @@ from kernelwright.data.layout import Layout, Loaded
 from kernelwright.data.starter.suite import SPLITS, dropped_operations, load_starter
 from kernelwright.data.suite_check import Job, as_admitted, read_admissions
 from kernelwright.data.triple import Triple
-from kernelwright.envs.hardware import memory_bytes
 from kernelwright.envs.reference.admitted import without_kept
+from kernelwright.envs.system.hardware import memory_bytes
 from kernelwright.envs.types import Dialect, Problem
 
 

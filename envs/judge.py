@@ -16,8 +16,8 @@ from itertools import cycle
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from kernelwright.envs.hardware import described, shared_gpus
 from kernelwright.envs.sandbox.levels import require_level
+from kernelwright.envs.system.hardware import described, shared_gpus
 from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem, Verdict
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.envs.workers.pool import (
@@ -65,7 +65,7 @@ class BatchJudge(AnyJudge, ABC):
 
     @abstractmethod
     def devices(self) -> list[dict[str, Any]]:
-        """The GPUs that it judges on, as `envs/hardware.described` tells of them."""
+        """The GPUs that it judges on, as `envs/system/hardware.described` tells of them."""
 
     def evaluate(
         self, problem: Problem, candidate: Candidate, *, timed: bool = True, seed: int | None = None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.envs.codec import from_plain, to_plain
-from kernelwright.envs.paths import write_whole
+from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Dialect, Problem, Speedup
 from kernelwright.envs.workers.compile_baseline import CompiledBaseline, compiled_baselines
 from kernelwright.evals.metrics import geomean

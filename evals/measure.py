@@ -19,8 +19,8 @@ from kernelwright.data.run_folder import LOCK_FILE, InUseError, held
 from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import Suite
 from kernelwright.envs.judge import BatchJudge
-from kernelwright.envs.paths import write_whole
 from kernelwright.envs.remote.open_judge import open_judge
+from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Baseline, Dialect, Precision, Problem, Record, Verdict
 from kernelwright.evals.against import keep_baselines
 from kernelwright.evals.metrics import Scores, record_scores

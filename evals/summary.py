@@ -16,7 +16,7 @@ from typing import Any
 
 from kernelwright.data.stages import STAGES, sides
 from kernelwright.data.store import read_records
-from kernelwright.envs.paths import write_whole
+from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Dialect, Precision, Record, Speedup, Verdict
 from kernelwright.evals.against import Known, read_baselines, speedups, summary_of
 from kernelwright.evals.metrics import (
@@ -64,7 +64,7 @@ class RunFacts:
     seconds: Mapping[str, float]
     categories: Mapping[str, str]
     devices: Sequence[Mapping[str, Any]] = ()
-    """The judge's GPUs when it began, as `envs/hardware.described` tells of them."""
+    """The judge's GPUs when it began, as `envs/system/hardware.described` tells of them."""
     precision: Precision = Precision.IEEE
 
 

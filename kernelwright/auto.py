@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kernelwright.envs.hardware import Gpu
+from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Dialect
 from kernelwright.envs.workers.pool import uses_gpu
 from kernelwright.rl.config import DataSection

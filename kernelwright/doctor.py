@@ -16,12 +16,12 @@ from packaging.version import Version
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.inline import record
-from kernelwright.envs.hardware import Gpu, GpuError, memory_bytes, visible_gpus
 from kernelwright.envs.sandbox.levels import require_level, sandbox_level
 from kernelwright.envs.sandbox.process_level import LEVEL, NOT_HELD
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
 from kernelwright.envs.sandbox.zygote import SandboxLostError
+from kernelwright.envs.system.hardware import Gpu, GpuError, memory_bytes, visible_gpus
 from kernelwright.envs.types import Evaluation
 from kernelwright.machine import cores, free_disk_bytes, install_command, is_checkout
 

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from kernelwright.budget import Budget
-from kernelwright.envs.hardware import visible_gpus
+from kernelwright.envs.system.hardware import visible_gpus
 from kernelwright.estimate import estimates
 from kernelwright.recipe import Resolved
 from kernelwright.yaml_tree import KeyPath

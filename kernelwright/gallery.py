@@ -20,16 +20,16 @@ from kernelwright.data.gallery import (
     honest,
     judge_exhibits,
 )
-from kernelwright.envs.hardware import gpus
 from kernelwright.envs.judge import BatchJudge
-from kernelwright.envs.paths import cache_folder, write_whole
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.rootfs import python
 from kernelwright.envs.sandbox.toolchain import code_version, toolchain_fingerprint
+from kernelwright.envs.system.hardware import gpus
+from kernelwright.envs.system.paths import cache_folder, write_whole
+from kernelwright.envs.system.processes import living_below, still_alive
 from kernelwright.envs.types import Dialect, content_hash
 from kernelwright.envs.workers.pool import default_workers
-from kernelwright.processes import living_below, still_alive
 from kernelwright.rl.progress import Counted
 
 

@@ -9,14 +9,14 @@ import time
 from kernelwright.data.starter.suite import USUAL
 from kernelwright.data.triple import Triple
 from kernelwright.data.triples import template_triples
-from kernelwright.envs.hardware import gpus
-from kernelwright.envs.paths import cache_folder, write_whole
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.toolchain import (
     SandboxUnavailableError,
     code_version,
     toolchain_fingerprint,
 )
+from kernelwright.envs.system.hardware import gpus
+from kernelwright.envs.system.paths import cache_folder, write_whole
 from kernelwright.envs.types import content_hash
 from kernelwright.envs.workers.pool import JudgeError, default_workers, uses_gpu
 from kernelwright.machine import cores

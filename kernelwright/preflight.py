@@ -10,11 +10,11 @@ from kernelwright.consistency import contradictions
 from kernelwright.data.stages import training
 from kernelwright.data.suite import brings_triples
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.hardware import gpus, memory_bytes, visible_gpus
 from kernelwright.envs.judge import NEEDS_A_GPU
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.levels import require_level
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path
+from kernelwright.envs.system.hardware import gpus, memory_bytes, visible_gpus
 from kernelwright.envs.types import Dialect, Precision
 from kernelwright.estimate import judge_device_bytes, weight_bytes
 from kernelwright.machine import how_to_install

@@ -16,9 +16,9 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from kernelwright.auto import settle
-from kernelwright.envs.hardware import visible_gpus
-from kernelwright.envs.paths import PACKAGE
 from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.system.hardware import visible_gpus
+from kernelwright.envs.system.paths import PACKAGE
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.trl_options import did_you_mean, trl_fields
 from kernelwright.yaml_tree import KeyPath, RecipeError, Tree, merge, parse_value, read_tree

@@ -23,8 +23,8 @@ from kernelwright.data.run_folder import (
     held,
 )
 from kernelwright.data.store import FILE as RECORDS_FILE
-from kernelwright.envs.hardware import described, memory_bytes, visible_gpus
-from kernelwright.envs.paths import write_whole
+from kernelwright.envs.system.hardware import described, memory_bytes, visible_gpus
+from kernelwright.envs.system.paths import write_whole
 from kernelwright.machine import code_commit, cores, versions
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.trainer_options import this_process

@@ -17,13 +17,13 @@ from pathlib import Path
 from types import FrameType
 
 from kernelwright.again import launcher_words
-from kernelwright.envs.hardware import (
+from kernelwright.envs.system.hardware import (
     cgroup_limit_bytes,
     counts,
     own_cgroups,
     physical_bytes,
 )
-from kernelwright.envs.lifetime import die_with
+from kernelwright.envs.system.lifetime import die_with
 
 FAILED, INTERRUPTED = 1, 130
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)

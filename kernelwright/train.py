@@ -24,11 +24,11 @@ from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import Suite, load_suite
 from kernelwright.data.triple import JudgedTriple, Triple
 from kernelwright.data.triples import balanced, triples_of
-from kernelwright.envs.hardware import visible_gpus
 from kernelwright.envs.judge import AnyJudge, BatchJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.remote.open_judge import open_judge
+from kernelwright.envs.system.hardware import visible_gpus
 from kernelwright.envs.types import Dialect, Problem
 from kernelwright.envs.workers.pool import default_workers
 from kernelwright.evals.against import keep_baselines

@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kernelwright.envs.hardware import GpuError, visible_gpus
 from kernelwright.envs.policy import Prompt, messages_of
+from kernelwright.envs.system.hardware import GpuError, visible_gpus
 from kernelwright.rl.checkpoints import is_whole_safetensors
 from kernelwright.rl.weights import EMBEDDED, ModelError, ensure, is_cached
 

@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from kernelwright.envs.hardware import visible_gpus
-from kernelwright.envs.paths import cache_folder, own_environment, write_whole
+from kernelwright.envs.system.hardware import visible_gpus
+from kernelwright.envs.system.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.types import content_hash
 from kernelwright.rl.config import Recipe
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from kernelwright.envs.lifetime import die_with
+from kernelwright.envs.system.lifetime import die_with
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
 from kernelwright.rl.probe_gpu import measure_on

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import yaml
 
-from kernelwright.envs.paths import write_whole
+from kernelwright.envs.system.paths import write_whole
 from kernelwright.rl.config import Recipe
 
 FILE = "tracker.json"

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from kernelwright.envs.paths import cache_folder
+from kernelwright.envs.system.paths import cache_folder
 from kernelwright.rl.progress import Counted
 
 SECONDS_BETWEEN_LOOKS = 0.2

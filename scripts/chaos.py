@@ -22,9 +22,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kernelwright.envs.judge import Judge
+from kernelwright.envs.system.processes import living_below, name_of, still_alive
 from kernelwright.envs.types import Verdict
 from kernelwright.envs.workers.pool import JudgeError, Worker
-from kernelwright.processes import living_below, name_of, still_alive
 from scripts.kernels import is_right, mixture, the_problem
 
 KINDS = (

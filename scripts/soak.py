@@ -24,9 +24,9 @@ from rich.progress import Progress
 
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import Judge
+from kernelwright.envs.system.processes import living_below, still_alive
 from kernelwright.envs.types import Candidate, Evaluation, Verdict
 from kernelwright.envs.workers.pool import Worker
-from kernelwright.processes import living_below, still_alive
 from scripts.kernels import FAULTY, HONEST, dialect_of, is_right, mixture, the_problem
 
 GROUPS = Path("/sys/fs/cgroup")

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernelwright.data.gallery import FOLDER
-from kernelwright.envs.architectures import EMULATED
 from kernelwright.envs.sandbox.cgroup import Cgroup
 from kernelwright.envs.sandbox.rights import FIRST_UID
 from kernelwright.envs.sandbox.toolchain import NATIVE, bwrap_path, device_header, nvcc_path
+from kernelwright.envs.system.architectures import EMULATED
 
 DEVICE = "/device.h"
 """Where tests/naive.py looks for the numbers of the device that there is not."""

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.ptx import parse
 from kernelwright.envs.ptx.emit import emit
 from kernelwright.envs.ptx.functions import inline_calls
@@ -18,6 +17,7 @@ from kernelwright.envs.ptx.lower import lower
 from kernelwright.envs.ptx.program import _globals, _variables
 from kernelwright.envs.replay.plan import Kernel
 from kernelwright.envs.replay.tables import mangled
+from kernelwright.envs.system.hardware import Gpu
 from tests.ptx_tools import library
 
 DRIVER = Path(__file__).parent / "device" / "host_driver.cpp"

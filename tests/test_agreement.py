@@ -13,7 +13,14 @@ from typing import Any
 
 import pytest
 
-from kernelwright.envs.architectures import (
+from kernelwright.envs.dialects.cuda import FIRST_TENSOR
+from kernelwright.envs.guest.fake_cuda import Properties
+from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES
+from kernelwright.envs.replay import tables
+from kernelwright.envs.replay.plan import Kernel, Plan
+from kernelwright.envs.replay.ptx import occupancy
+from kernelwright.envs.replay.steps import MOST_ARGUMENTS, MOST_DIMS, Launch
+from kernelwright.envs.system.architectures import (
     AMPERE,
     ARCHITECTURES,
     EMULATED,
@@ -25,14 +32,7 @@ from kernelwright.envs.architectures import (
     pretended,
     properties,
 )
-from kernelwright.envs.dialects.cuda import FIRST_TENSOR
-from kernelwright.envs.guest.fake_cuda import Properties
-from kernelwright.envs.memfd import HUGE_BYTES
-from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES
-from kernelwright.envs.replay import tables
-from kernelwright.envs.replay.plan import Kernel, Plan
-from kernelwright.envs.replay.ptx import occupancy
-from kernelwright.envs.replay.steps import MOST_ARGUMENTS, MOST_DIMS, Launch
+from kernelwright.envs.system.memfd import HUGE_BYTES
 
 ENVS = Path(__file__).parents[1] / "envs"
 OF_THE_GPU = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.auto import settle
-from kernelwright.envs.hardware import Gpu
+from kernelwright.envs.system.hardware import Gpu
 from kernelwright.recipe import parse_overrides, resolve
 from kernelwright.yaml_tree import Tree, merge, read_tree
 

@@ -18,6 +18,7 @@ import kernelwright.rl.policies
 from kernelwright.data.suite import Suite
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.remote.open_judge import open_judge
+from kernelwright.envs.system.processes import living_below, still_alive
 from kernelwright.envs.types import Baseline, Case, Problem, Role
 from kernelwright.envs.workers import compile_baseline
 from kernelwright.envs.workers.compile_baseline import (
@@ -29,7 +30,6 @@ from kernelwright.envs.workers.compile_baseline import (
 from kernelwright.evals.against import BASELINES_FILE
 from kernelwright.evals.measure import evaluate_model
 from kernelwright.evals.run import EvalSettings
-from kernelwright.processes import living_below, still_alive
 from tests.nouns import timing
 
 pytestmark = pytest.mark.sandbox

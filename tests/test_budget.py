@@ -18,10 +18,10 @@ import kernelwright.budget
 import kernelwright.judge_pace
 from kernelwright.budget import Budget, run_seconds
 from kernelwright.budget import budget as measured_budget
-from kernelwright.envs.paths import SEARCHED
+from kernelwright.envs.system.paths import SEARCHED
+from kernelwright.envs.system.processes import still_alive
 from kernelwright.envs.types import Dialect
 from kernelwright.judge_pace import judged_s
-from kernelwright.processes import still_alive
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.probe import Probe, ProbeError, ProbeKilledError, probe
 from tests.tiny_model import save_tiny

@@ -17,8 +17,8 @@ import kernelwright.preflight
 from kernelwright import judge_pace
 from kernelwright.budget import Budget
 from kernelwright.budget import budget as measured_budget
-from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.replay.device_memory import CONTEXT_BYTES
+from kernelwright.envs.system.hardware import Gpu
 from kernelwright.estimate import estimates, judge_device_bytes
 from kernelwright.judge_pace import examples, judged_s
 from kernelwright.launch import _set_allocator
@@ -48,7 +48,7 @@ def _this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "gpus", lambda: (GPU,))
     for module in (kernelwright.budget, kernelwright.preflight):
         monkeypatch.setattr(module, "visible_gpus", lambda: (GPU,))
-    monkeypatch.setattr("kernelwright.envs.hardware.visible_gpus", lambda: (GPU,))
+    monkeypatch.setattr("kernelwright.envs.system.hardware.visible_gpus", lambda: (GPU,))
     monkeypatch.setattr("kernelwright.envs.workers.pool.gpus", lambda: (GPU,))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
     monkeypatch.setattr(kernelwright.budget, "available_bytes", lambda: 60 * GB)
@@ -169,7 +169,7 @@ def test_memory_of_a_gpu_grows_in_place_unless_the_user_chose_otherwise(
     asked = recipe(model=model, grpo={"generation": "vllm"})
     assert after() == [None, None]
     asked = recipe()
-    monkeypatch.setattr("kernelwright.envs.hardware.visible_gpus", tuple)
+    monkeypatch.setattr("kernelwright.envs.system.hardware.visible_gpus", tuple)
     assert after() == [None, None]
 
 

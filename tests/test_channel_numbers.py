@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from kernelwright.envs.memfd import readable
+from kernelwright.envs.system.memfd import readable
 
 BEYOND = 1500
 """`select` watches none from 1024 on."""

@@ -12,13 +12,13 @@ import pytest
 
 import kernelwright.envs.candidate.evaluator
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.memfd import memfd, own_copy
-from kernelwright.envs.paths import prune
 from kernelwright.envs.referee import resolution
 from kernelwright.envs.reference.applicable_kinds import applicable_kinds
 from kernelwright.envs.reference.client import Draws, ReferenceProcess
 from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.sandbox.toolchain import landlock_version
+from kernelwright.envs.system.memfd import memfd, own_copy
+from kernelwright.envs.system.paths import prune
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
 from tests.nouns import RELU_KERNEL, relu_problem
 

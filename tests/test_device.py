@@ -18,7 +18,6 @@ from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.cuda import compiled
 from kernelwright.envs.dialects.cuda import trace as cuda_plan
-from kernelwright.envs.hardware import DeviceLostError, Gpu, gpus
 from kernelwright.envs.referee.layout import read_outputs
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
@@ -29,6 +28,7 @@ from kernelwright.envs.replay.plan import First, GpuReplay, Kernel, Plan, Result
 from kernelwright.envs.replay.steps import Copy, Fill, Launch, Place, Step
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, nvcc_path
+from kernelwright.envs.system.hardware import DeviceLostError, Gpu, gpus
 from kernelwright.envs.types import Candidate, CaseCheck, Dialect, Problem, Target, Trust, Verdict
 from tests import ptx_device
 

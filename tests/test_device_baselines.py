@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kernelwright.envs.codec import to_json
-from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.reference.client import ReferenceProcess
+from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Case, Problem, Role, Speedup, Trust, Verdict
 from kernelwright.envs.workers import compile_baseline
 from kernelwright.envs.workers.compile_baseline import (

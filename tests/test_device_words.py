@@ -6,11 +6,11 @@ from contextlib import closing
 
 import pytest
 
-from kernelwright.envs.hardware import DeviceLostError, Gpu
 from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.replay.device_memory import says_full
 from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.system.hardware import DeviceLostError, Gpu
 
 
 def test_a_driver_that_lacks_a_function_is_named_with_the_function() -> None:

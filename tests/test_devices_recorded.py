@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kernelwright.data.store import RecordStore
-from kernelwright.envs import hardware
+from kernelwright.envs.system import hardware
 from kernelwright.evals.card import environment_rows
 from kernelwright.evals.measure import target_of
 from kernelwright.evals.report import flat, write_report

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from kernelwright.data.kernelbench import load_problem
-from kernelwright.envs.architectures import ARCHITECTURES
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.cuda import compiled
 from kernelwright.envs.dialects.cuda import trace as launches_of
@@ -19,6 +18,7 @@ from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.replay.plan import Plan
 from kernelwright.envs.replay.steps import Place
 from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.system.architectures import ARCHITECTURES
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Trust, Verdict
 
 pytestmark = pytest.mark.sandbox

@@ -29,7 +29,6 @@ from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.candidate.process import ALONE, BESIDE_TORCH, nothing_native, place_of
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.dialects.base import Built
-from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee import resolution
 from kernelwright.envs.reference.client import WARM_ROUNDS, Draws, ReferenceProcess
 from kernelwright.envs.reference.module import (
@@ -43,9 +42,10 @@ from kernelwright.envs.reference.process import Aimed, ReferenceServer
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.runtimes import Runtime
 from kernelwright.envs.sandbox.zygote import Job, SandboxLostError, Zygote
+from kernelwright.envs.system.memfd import memfd
+from kernelwright.envs.system.processes import living_below
 from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Target, Verdict
 from kernelwright.envs.workers.health import PROBLEM, known_jobs
-from kernelwright.processes import living_below
 from kernelwright.verdicts import verdict_line
 
 pytestmark = pytest.mark.sandbox

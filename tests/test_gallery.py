@@ -24,9 +24,9 @@ from kernelwright.data.gallery import (
     problem_file,
 )
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Verdict
 from kernelwright.gallery import _key, gallery_object, gallery_text, is_just
 from kernelwright.preflight import fooled

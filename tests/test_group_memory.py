@@ -15,8 +15,8 @@ from kernelwright.envs.sandbox.cgroup import SWAP, Cgroup, cgroup_kind
 from kernelwright.envs.sandbox.limits import BUILD_LIMITS, CGROUP_MEMORY_BYTES
 from kernelwright.envs.sandbox.rootfs import native
 from kernelwright.envs.sandbox.zygote import Zygote
+from kernelwright.envs.system.processes import living_below
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
-from kernelwright.processes import living_below
 from tests.nouns import RELU_KERNEL, relu_problem
 
 pytestmark = pytest.mark.sandbox

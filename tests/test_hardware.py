@@ -10,8 +10,8 @@ import pytest
 
 from kernelwright.auto import settle
 from kernelwright.doctor import examine
-from kernelwright.envs import hardware
-from kernelwright.envs.hardware import (
+from kernelwright.envs.system import hardware
+from kernelwright.envs.system.hardware import (
     Gpu,
     GpuError,
     described,

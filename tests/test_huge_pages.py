@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.envs import memfd as files
-from kernelwright.envs.memfd import HUGE_BYTES, huge_file, mapped, memfd, own_copy
 from kernelwright.envs.reference.client import ReferenceProcess
+from kernelwright.envs.system import memfd as files
+from kernelwright.envs.system.memfd import HUGE_BYTES, huge_file, mapped, memfd, own_copy
 from scripts.bench_timing import the_module
 
 BOTH = mmap.PROT_READ | mmap.PROT_WRITE

@@ -11,10 +11,10 @@ from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import shared_library
 from kernelwright.envs.dialects.inline_build import build_extension
 from kernelwright.envs.dialects.inline_extension import STEM, Extension
-from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.sandbox.precompiled import THERE
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.system.hardware import Gpu
 
 pytestmark = pytest.mark.sandbox
 with_nvcc = pytest.mark.skipif(nvcc_path() is None, reason="no nvcc on the PATH")

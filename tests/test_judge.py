@@ -15,8 +15,8 @@ from kernelwright.envs.judge import Judge
 from kernelwright.envs.reference.applicable_kinds import applicable_kinds
 from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.sandbox.levels import sandbox_level
+from kernelwright.envs.system.processes import living_below, name_of, parent_of, still_alive
 from kernelwright.envs.types import Candidate, Case, Dialect, Problem, Trust, Verdict
-from kernelwright.processes import living_below, name_of, parent_of, still_alive
 
 pytestmark = pytest.mark.sandbox
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.envs.paths import PACKAGE, SEARCHED, own_environment
 from kernelwright.envs.sandbox import rootfs
+from kernelwright.envs.system.paths import PACKAGE, SEARCHED, own_environment
 
 pytestmark = pytest.mark.sandbox
 

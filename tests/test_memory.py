@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-import kernelwright.envs.hardware
-from kernelwright.envs.hardware import available_bytes
+import kernelwright.envs.system.hardware
+from kernelwright.envs.system.hardware import available_bytes
 from kernelwright.rl.memory import give_back
 
 GB = 10**9
@@ -28,7 +28,7 @@ def test_a_container_leaves_its_limit_less_what_is_used_and_cannot_be_dropped(
     (tmp_path / limit).write_text(f"{GB}\n")
     (tmp_path / used).write_text(f"{GB // 2}\n")
     (tmp_path / "memory.stat").write_text(f"anon 7\n{cached} {GB // 10}\n")
-    monkeypatch.setattr(kernelwright.envs.hardware, "own_cgroups", lambda: [tmp_path])
+    monkeypatch.setattr(kernelwright.envs.system.hardware, "own_cgroups", lambda: [tmp_path])
     assert available_bytes() == GB // 2 + GB // 10
 
 
@@ -36,8 +36,8 @@ def test_without_a_limit_it_is_what_the_machine_has_free(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "memory.max").write_text("max\n")
-    monkeypatch.setattr(kernelwright.envs.hardware, "own_cgroups", lambda: [tmp_path])
-    assert GB // 10 < available_bytes() <= kernelwright.envs.hardware.physical_bytes()
+    monkeypatch.setattr(kernelwright.envs.system.hardware, "own_cgroups", lambda: [tmp_path])
+    assert GB // 10 < available_bytes() <= kernelwright.envs.system.hardware.physical_bytes()
 
 
 def test_a_gpu_has_done_its_work_before_its_free_memory_is_given_back(

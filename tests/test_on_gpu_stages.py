@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernelwright.envs import hardware
+from kernelwright.envs.system import hardware
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Verdict
 from kernelwright.recipe import resolve
 from scripts.on_gpu_stages import curve, tiny

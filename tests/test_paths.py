@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.envs.paths import write_whole
+from kernelwright.envs.system.paths import write_whole
 
 
 def test_what_is_written_is_read_and_its_folder_is_made(tmp_path: Path) -> None:

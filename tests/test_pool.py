@@ -20,14 +20,14 @@ from typing import Any
 
 import pytest
 
-import kernelwright.envs.hardware
+import kernelwright.envs.system.hardware
 import kernelwright.envs.workers.pool
-from kernelwright.envs.hardware import Gpu, shared_gpus
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.locks import FOLDER
+from kernelwright.envs.system.hardware import Gpu, shared_gpus
+from kernelwright.envs.system.locks import FOLDER
+from kernelwright.envs.system.processes import living_below, still_alive
 from kernelwright.envs.types import Candidate, Case, Dialect, Evaluation, Problem, Verdict
 from kernelwright.envs.workers.pool import JudgeError, Worker, default_workers, shared_cores
-from kernelwright.processes import living_below, still_alive
 
 pytestmark = pytest.mark.sandbox
 
@@ -192,7 +192,7 @@ def test_two_judges_never_measure_on_the_same_core_at_the_same_time(tmp_path: Pa
     core = f"core-of-test-{os.getpid()}"
     script = (
         "import sys, time\nfrom pathlib import Path\n"
-        "from kernelwright.envs.locks import exclusive\n"
+        "from kernelwright.envs.system.locks import exclusive\n"
         "with exclusive(sys.argv[2]), Path(sys.argv[1]).open('a') as log:\n"
         "    for word in ('in', 'out'):\n"
         "        print(word, file=log, flush=True)\n"
@@ -227,7 +227,7 @@ def gpus(count: int) -> tuple[Gpu, ...]:
 def test_judges_that_share_a_machine_have_gpus_of_their_own_while_there_are_enough(
     count: int, of: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernelwright.envs.hardware, "gpus", lambda: gpus(count))
+    monkeypatch.setattr(kernelwright.envs.system.hardware, "gpus", lambda: gpus(count))
     shares = [shared_gpus(which, of) for which in range(of)]
     assert all(bool(share) == bool(count) for share in shares)
     assert {one for share in shares for one in share} == set(gpus(count))
@@ -258,7 +258,7 @@ def test_at_most_four_workers_keep_a_context_on_a_gpu_and_every_core_has_one_wit
     wanted: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in (kernelwright.envs.hardware, kernelwright.envs.workers.pool):
+    for module in (kernelwright.envs.system.hardware, kernelwright.envs.workers.pool):
         monkeypatch.setattr(module, "gpus", lambda: gpus(count))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
     assert default_workers(dialect, share) == wanted
@@ -267,7 +267,7 @@ def test_at_most_four_workers_keep_a_context_on_a_gpu_and_every_core_has_one_wit
 def test_a_judge_with_a_gpu_has_four_workers_and_more_where_it_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in (kernelwright.envs.hardware, kernelwright.envs.workers.pool):
+    for module in (kernelwright.envs.system.hardware, kernelwright.envs.workers.pool):
         monkeypatch.setattr(module, "gpus", lambda: gpus(1))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
     started: list[int] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.envs.hardware import Gpu, GpuError
+from kernelwright.envs.system.hardware import Gpu, GpuError
 from kernelwright.launch import start
 from kernelwright.machine import EXTRAS
 from kernelwright.preflight import preflight, unprepared

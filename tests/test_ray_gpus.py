@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from kernelwright.envs.hardware import gpu_of
 from kernelwright.envs.remote.ray_judge import Batch, Errand, RayJudge
 from kernelwright.envs.remote.ray_nodes import Node
+from kernelwright.envs.system.hardware import gpu_of
 from kernelwright.envs.types import Candidate, Dialect, Problem, Verdict
 from kernelwright.envs.workers.pool import JudgeError
 from kernelwright.preflight import unprepared

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from kernelwright.envs.judge import Judge
+from kernelwright.envs.system.processes import living_below, name_of, still_alive
 from kernelwright.envs.types import Candidate, Problem, Verdict
 from kernelwright.envs.workers.pool import JudgeError
-from kernelwright.processes import living_below, name_of, still_alive
 from scripts.kernels import is_right, mixture, the_problem
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'kernelwright[ray]'")

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from kernelwright.budget import Budget
 from kernelwright.data.triples import template_triples
 from kernelwright.dry_run import dry_run_text
-from kernelwright.envs.hardware import gpus
+from kernelwright.envs.system.hardware import gpus
 from kernelwright.estimate import estimates, measurements, parameters, weight_bytes
 from kernelwright.preflight import preflight
 from kernelwright.recipe import RecipeError, resolve

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from kernelwright.envs.paths import SEARCHED
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.toolchain import bwrap_path
+from kernelwright.envs.system.paths import SEARCHED
 
 pytestmark = pytest.mark.sandbox
 

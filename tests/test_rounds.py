@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
-from kernelwright.envs.memfd import HUGE_BYTES, KERNEL_WAITS_S, memfd, seal
 from kernelwright.envs.referee.layout import (
     NONCE_BYTES,
     NS_BYTES,
@@ -23,6 +22,7 @@ from kernelwright.envs.referee.layout import (
     read_outputs,
 )
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
+from kernelwright.envs.system.memfd import HUGE_BYTES, KERNEL_WAITS_S, memfd, seal
 from kernelwright.envs.types import Verdict
 
 SPEC = CaseSpec(

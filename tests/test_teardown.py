@@ -10,14 +10,14 @@ from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import Built
-from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee.layout import input_places
 from kernelwright.envs.sandbox.limits import BUILD_LIMITS
 from kernelwright.envs.sandbox.rootfs import native
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.zygote import Zygote
+from kernelwright.envs.system.memfd import memfd
+from kernelwright.envs.system.processes import living_below
 from kernelwright.envs.types import Candidate
-from kernelwright.processes import living_below
 
 SPEC = CaseSpec(
     inputs=(TensorSpec(name="x", dtype="float32", shape=(4,)),),

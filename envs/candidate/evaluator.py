@@ -13,8 +13,6 @@ from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import MODULE, Built, failed
-from kernelwright.envs.hardware import Gpu
-from kernelwright.envs.locks import exclusive
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
 from kernelwright.envs.referee.timing import Pace
 from kernelwright.envs.reference.client import (
@@ -32,6 +30,8 @@ from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
 from kernelwright.envs.sandbox.patience import look_again, patience
 from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.system.hardware import Gpu
+from kernelwright.envs.system.locks import exclusive
 from kernelwright.envs.types import (
     Candidate,
     Evaluation,

@@ -12,9 +12,6 @@ from dataclasses import dataclass
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import Built, failed
-from kernelwright.envs.hardware import Gpu
-from kernelwright.envs.locks import exclusive
-from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee.exit_codes import EMULATED_EXITS, EXITS
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
@@ -25,6 +22,9 @@ from kernelwright.envs.sandbox.limits import RUN_LIMITS, TORCH_LIMITS, Limits
 from kernelwright.envs.sandbox.patience import patience
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.zygote import NOTHING, SandboxLostError
+from kernelwright.envs.system.hardware import Gpu
+from kernelwright.envs.system.locks import exclusive
+from kernelwright.envs.system.memfd import memfd
 from kernelwright.envs.types import Verdict
 
 START_LIMIT_S = 10.0

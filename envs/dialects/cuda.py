@@ -26,7 +26,6 @@ from kernelwright.envs.dialects.base import (
     unsupported,
 )
 from kernelwright.envs.dialects.planned import idle, launched, plans_of
-from kernelwright.envs.hardware import gpus, pretended_architecture
 from kernelwright.envs.referee.exit_codes import NOT_LOADABLE
 from kernelwright.envs.referee.layout import native_layout
 from kernelwright.envs.replay.assemble import best_for
@@ -38,6 +37,7 @@ from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.system.hardware import gpus, pretended_architecture
 from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 LIMIT_S = 60.0

@@ -16,7 +16,6 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.architectures import device_word
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import (
     ANOTHER_MODULE,
@@ -38,7 +37,6 @@ from kernelwright.envs.dialects.planned import (
     refused,
     weighed,
 )
-from kernelwright.envs.hardware import gpus, pretended_architecture
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.replay.calls import Record, last_call
 from kernelwright.envs.replay.plan import CALLS, GpuReplay, Kernel, Plan
@@ -49,6 +47,8 @@ from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.system.architectures import device_word
+from kernelwright.envs.system.hardware import gpus, pretended_architecture
 from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 RECORD_LIMIT_S, TRACE_LIMIT_S = 20.0, 60.0

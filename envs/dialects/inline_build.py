@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import failed, shared_library, unsupported
 from kernelwright.envs.dialects.inline_extension import STEM, Extension
-from kernelwright.envs.hardware import pretended_architecture
 from kernelwright.envs.replay.assemble import best_for
 from kernelwright.envs.replay.plan import Kernel
 from kernelwright.envs.replay.trace import kernel_lines
@@ -18,6 +17,7 @@ from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.system.hardware import pretended_architecture
 from kernelwright.envs.types import Evaluation, Verdict
 
 BUILD_LIMIT_S = 100.0

@@ -18,13 +18,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from kernelwright.envs.architectures import ARCHITECTURES, header
 from kernelwright.envs.dialects.base import LIBRARY
-from kernelwright.envs.hardware import gpus, pretended_architecture
 from kernelwright.envs.replay.plan import Kernel
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import NATIVE, SandboxUnavailableError, nvcc_path
+from kernelwright.envs.system.architectures import ARCHITECTURES, header
+from kernelwright.envs.system.hardware import gpus, pretended_architecture
 
 FLAGS = ("-shared", "-Xcompiler", "-fPIC", "-cudart", "none")
 PTX_BYTES = 8 << 20

@@ -11,7 +11,6 @@ from functools import cache
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import LIBRARY, Built, failed, shared_library, unsupported
-from kernelwright.envs.hardware import gpus
 from kernelwright.envs.ptx.parse import NotEmulatedError
 from kernelwright.envs.ptx.program import program
 from kernelwright.envs.referee.reasons import BESIDE_TORCH
@@ -21,6 +20,7 @@ from kernelwright.envs.replay.tables import program_of_calls
 from kernelwright.envs.replay.without import could_do_without, replay_without, without_kernels
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import NATIVE
+from kernelwright.envs.system.hardware import gpus
 from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 Cases = Sequence[tuple[CaseSpec, Plan]]

@@ -18,7 +18,6 @@ from typing import Annotated
 from pydantic import Field
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.architectures import device_word
 from kernelwright.envs.dialects.base import (
     ANOTHER_MODULE,
     MODULE,
@@ -37,6 +36,7 @@ from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.limits import TRITON_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import triton_tools
+from kernelwright.envs.system.architectures import device_word
 from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 LIMIT_S = 120.0

@@ -24,7 +24,8 @@ CUDA_VERSION = "12.8"
 
 
 class Properties(NamedTuple):
-    """What the GPU that there is not says of itself (envs/architectures.py has its numbers)."""
+    """What the GPU that there is not says of itself (envs/system/architectures.py has its
+    numbers)."""
 
     name: str
     major: int

@@ -19,7 +19,7 @@
 constexpr int kChannel = 3;
 constexpr size_t kNonceBytes = 16, kLayoutAt = 8;  // envs/referee/layout.py
 constexpr size_t kMessageBytes = 1 << 16, kGapBytes = 1 << 16;
-constexpr uintptr_t kHugeBytes = 2 << 20;  // envs/memfd.py
+constexpr uintptr_t kHugeBytes = 2 << 20;  // envs/system/memfd.py
 
 // What the referee says before the clock starts: where each tensor lies, all sizes, all scalars.
 struct Layout {

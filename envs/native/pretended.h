@@ -5,4 +5,4 @@
 
 #define RECORDED extern "C" __attribute__((visibility("default"), used))
 
-// The device that there is not is `recorder::gpu`, made of a row of envs/architectures.py and included by the command line.
+// The device that there is not is `recorder::gpu`, made of a row of envs/system/architectures.py and included by the command line.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.architectures import EMULATED
 from kernelwright.envs.ptx.emit import emit
 from kernelwright.envs.ptx.functions import inline_calls
 from kernelwright.envs.ptx.lower import lower
@@ -24,6 +23,7 @@ from kernelwright.envs.replay.tables import (
     libraries_of,
     mangled,
 )
+from kernelwright.envs.system.architectures import EMULATED
 
 ARCHITECTURE = EMULATED.number
 MOST_PTX_BYTES = 4 << 20

@@ -22,7 +22,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.memfd import FIXED_SIZE, huge_file, memfd, own_copy, readable, seal
 from kernelwright.envs.referee.bulk import Pool
 from kernelwright.envs.referee.layout import (
     NONCE_BYTES,
@@ -34,6 +33,7 @@ from kernelwright.envs.referee.layout import (
 from kernelwright.envs.referee.mismatch import first_wrong
 from kernelwright.envs.referee.ties import Ranking, right_by_value
 from kernelwright.envs.referee.tolerance import Expected, passes
+from kernelwright.envs.system.memfd import FIXED_SIZE, huge_file, memfd, own_copy, readable, seal
 from kernelwright.envs.types import CaseCheck, Verdict
 
 BLUR = 64

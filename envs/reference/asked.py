@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from typing import TypeVar
 
-from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.reference.client import (
     ReferenceFailedError,
     ReferenceGoneError,
@@ -20,6 +19,7 @@ from kernelwright.envs.reference.client import (
 from kernelwright.envs.reference.module import ProblemError, Shapes
 from kernelwright.envs.reference.on_meta import shapes_on_meta
 from kernelwright.envs.sandbox.levels import sandbox_level
+from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Problem
 
 ANSWER_LIMIT_S = 180.0

@@ -21,9 +21,6 @@ from typing import Any
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.codec import from_plain, to_plain
-from kernelwright.envs.hardware import Gpu
-from kernelwright.envs.memfd import seal
-from kernelwright.envs.paths import own_environment
 from kernelwright.envs.referee.bulk import Level
 from kernelwright.envs.referee.layout import MESSAGE_BYTES
 from kernelwright.envs.referee.roofline import Work
@@ -38,6 +35,9 @@ from kernelwright.envs.replay.device_memory import DeviceFullError
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.limits import REFERENCE_LIMITS
 from kernelwright.envs.sandbox.zygote import Zygote
+from kernelwright.envs.system.hardware import Gpu
+from kernelwright.envs.system.memfd import seal
+from kernelwright.envs.system.paths import own_environment
 from kernelwright.envs.types import Case, Precision, Problem, Tolerance, Verdict
 
 ROUND_LIMIT_S = 60.0

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
-from kernelwright.envs.memfd import Mapped, mapped, memfd
 from kernelwright.envs.referee.layout import input_places, offsets
 from kernelwright.envs.referee.tolerance import Array
 from kernelwright.envs.reference.strides import whole
+from kernelwright.envs.system.memfd import Mapped, mapped, memfd
 
 
 def taken(descriptor: int, protection: int, *, read_in: bool = True) -> Mapped:

@@ -1,9 +1,9 @@
 """The heap of a module's process: in huge pages, and given back between problems as far as they go.
 
-glibc asks for huge pages as the heap grows (`KEPT_HEAP` of envs/memfd.py). But a huge page of which
-a part was given back comes back in small ones, and so does the page in which the heap once ended.
-A module whose output of 2 MB came to lie there took a quarter longer, for as long as its process
-lived.
+glibc asks for huge pages as the heap grows (`KEPT_HEAP` of envs/system/memfd.py). But a huge page
+of which a part was given back comes back in small ones, and so does the page in which the heap once
+ended. A module whose output of 2 MB came to lie there took a quarter longer, for as long as its
+process lived.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import gc
 
-from kernelwright.envs.memfd import HUGE_BYTES, MADV_COLLAPSE, has_huge_pages
+from kernelwright.envs.system.memfd import HUGE_BYTES, MADV_COLLAPSE, has_huge_pages
 
 _MADV_NORMAL = 0
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from kernelwright.envs.paths import cache_folder
 from kernelwright.envs.reference.module import ProblemError, flatten, forward
+from kernelwright.envs.system.paths import cache_folder
 
 DRAWS = 3
 """So many draws are run while compiling: a module may take another branch for other values."""

@@ -70,7 +70,7 @@ class Node:
     environment: str = ""
     """Of its cores and of its GPUs."""
     devices: Sequence[dict[str, Any]] = ()
-    """Its GPUs, as `envs/hardware.described` tells of them."""
+    """Its GPUs, as `envs/system/hardware.described` tells of them."""
 
     @property
     def up(self) -> bool:

@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.hardware import DeviceLostError, Gpu
-from kernelwright.envs.memfd import memfd
 from kernelwright.envs.referee.exit_codes import DEVICE_FULL, DEVICE_LOST, REPLAY_EXITS
 from kernelwright.envs.referee.layout import (
     GUARD_BYTES,
@@ -32,6 +30,8 @@ from kernelwright.envs.replay.plan import GpuReplay, Plan, sizes_of
 from kernelwright.envs.replay.steps import Launch, Place, Step, Struct, is_empty
 from kernelwright.envs.sandbox.build import head
 from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.system.hardware import DeviceLostError, Gpu
+from kernelwright.envs.system.memfd import memfd
 from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
 
 START_LIMIT_S = 60.0

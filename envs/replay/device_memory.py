@@ -12,7 +12,7 @@ from collections.abc import Callable
 from time import sleep
 from typing import TypeVar
 
-from kernelwright.envs.hardware import WORKERS_A_GPU
+from kernelwright.envs.system.hardware import WORKERS_A_GPU
 
 CONTEXT_BYTES = 640 << 20
 """Of a process on a GPU: its CUDA context, and what is written to empty the L2 cache."""

@@ -17,7 +17,6 @@ from typing import Annotated
 from pydantic import Field
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.architectures import ARCHITECTURES
 from kernelwright.envs.replay.ptx import occupancy, static_facts
 from kernelwright.envs.replay.steps import (
     MOST_STEPS,
@@ -33,6 +32,7 @@ from kernelwright.envs.replay.steps import (
     is_empty,
     places_of,
 )
+from kernelwright.envs.system.architectures import ARCHITECTURES
 from kernelwright.envs.types import Evaluation
 
 MOST_KERNELS = 1_000

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kernelwright.envs.architectures import ARCHITECTURES, REGISTERS, THREADS
 from kernelwright.envs.replay.lex import uncommented
+from kernelwright.envs.system.architectures import ARCHITECTURES, REGISTERS, THREADS
 
 WARPS, BLOCKS, RESERVED_BYTES = 64, 32, 1024
 """Of a multiprocessor, and the shared memory that each block costs besides its own (CUDA C++

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelwright.envs.memfd import memfd
-from kernelwright.envs.paths import cache_folder, prune, write_whole
 from kernelwright.envs.sandbox.limits import BUILD_LIMITS, Limits
 from kernelwright.envs.sandbox.patience import patience
 from kernelwright.envs.sandbox.toolchain import toolchain_fingerprint
 from kernelwright.envs.sandbox.zygote import OUT_OF_MEMORY, Zygote
+from kernelwright.envs.system.memfd import memfd
+from kernelwright.envs.system.paths import cache_folder, prune, write_whole
 from kernelwright.envs.types import content_hash
 
 LOG_LIMIT_BYTES = 16 << 10

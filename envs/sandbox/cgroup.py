@@ -15,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from kernelwright.envs.hardware import counts
 from kernelwright.envs.sandbox.limits import CGROUP_MEMORY_BYTES, CGROUP_PROCESSES
+from kernelwright.envs.system.hardware import counts
 
 PREFIX = "kernelwright"
 MOUNT = Path("/sys/fs/cgroup")

@@ -16,7 +16,6 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from kernelwright.envs.paths import cache_folder, prune
 from kernelwright.envs.sandbox.toolchain import (
     HEADERS,
     NATIVE,
@@ -24,6 +23,7 @@ from kernelwright.envs.sandbox.toolchain import (
     sources_in,
     toolchain_fingerprint,
 )
+from kernelwright.envs.system.paths import cache_folder, prune
 from kernelwright.envs.types import content_hash
 
 HEADER = "kernelwright/torch.h"

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from kernelwright.envs.paths import PACKAGE
 from kernelwright.envs.sandbox.precompiled import THERE
 from kernelwright.envs.sandbox.rootfs import Inside
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, code_version
+from kernelwright.envs.system.paths import PACKAGE
 from kernelwright.envs.types import content_hash
 
 BASE = Path("/var/lib/kernelwright")

@@ -20,8 +20,6 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from kernelwright.envs.memfd import KEPT_HEAP
-from kernelwright.envs.paths import PACKAGE, SEARCHED, python_path
 from kernelwright.envs.sandbox.precompiled import THERE, precompiled_folder
 from kernelwright.envs.sandbox.rights import Namespaces, namespaces
 from kernelwright.envs.sandbox.toolchain import (
@@ -36,6 +34,8 @@ from kernelwright.envs.sandbox.toolchain import (
     sources_in,
     triton_tools,
 )
+from kernelwright.envs.system.memfd import KEPT_HEAP
+from kernelwright.envs.system.paths import PACKAGE, SEARCHED, python_path
 from kernelwright.envs.types import content_hash
 
 OPERATORS = "/operators.so"

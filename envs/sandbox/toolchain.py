@@ -11,9 +11,9 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
-from kernelwright.envs.architectures import ARCHITECTURES, header
-from kernelwright.envs.hardware import pretended_architecture
-from kernelwright.envs.paths import cache_folder, write_whole
+from kernelwright.envs.system.architectures import ARCHITECTURES, header
+from kernelwright.envs.system.hardware import pretended_architecture
+from kernelwright.envs.system.paths import cache_folder, write_whole
 from kernelwright.envs.types import content_hash
 
 NATIVE = Path(__file__).parents[1] / "native"

@@ -19,13 +19,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from kernelwright.envs.memfd import readable
 from kernelwright.envs.sandbox import bubblewrap, process_files, process_level
 from kernelwright.envs.sandbox.cgroup import Cgroup, children
 from kernelwright.envs.sandbox.limits import Limits
 from kernelwright.envs.sandbox.process_level import Place
 from kernelwright.envs.sandbox.rights import job_uid
 from kernelwright.envs.sandbox.rootfs import Inside
+from kernelwright.envs.system.memfd import readable
 
 START_LIMIT_S = 20.0
 KILL_LIMIT_S = 20.0

@@ -30,9 +30,6 @@ from queue import SimpleQueue
 
 from kernelwright.envs.candidate.process import ALONE, empty_steps, nothing_native
 from kernelwright.envs.codec import from_plain, to_json
-from kernelwright.envs.hardware import DeviceLostError, Gpu, gpus
-from kernelwright.envs.locks import exclusive
-from kernelwright.envs.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.referee.resolution import RESOLVING_ROUNDS, resolved, steady
 from kernelwright.envs.referee.rounds import CandidateFailedError
 from kernelwright.envs.referee.timing import Pace, time_in_turns
@@ -46,6 +43,9 @@ from kernelwright.envs.reference.client import (
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, toolchain_fingerprint
 from kernelwright.envs.sandbox.zygote import SandboxLostError
+from kernelwright.envs.system.hardware import DeviceLostError, Gpu, gpus
+from kernelwright.envs.system.locks import exclusive
+from kernelwright.envs.system.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.types import Dialect, Problem, Timing, content_hash
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.envs.workers.pool import shared_cores, uses_gpu

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kernelwright.envs.hardware import Gpu
-from kernelwright.envs.paths import cache_folder, own_environment, write_whole
+from kernelwright.envs.system.hardware import Gpu
+from kernelwright.envs.system.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.types import Target, content_hash
 from kernelwright.envs.workers.peaks import HEADROOM
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import secrets
 
-from kernelwright.envs.hardware import gpus
 from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.system.hardware import gpus
 from kernelwright.envs.types import Candidate, Case, Problem, Verdict
 
 PROBLEM = Problem(

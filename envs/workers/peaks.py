@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from kernelwright.envs.paths import cache_folder, write_whole
 from kernelwright.envs.sandbox.toolchain import NATIVE, compiler_path
+from kernelwright.envs.system.paths import cache_folder, write_whole
 from kernelwright.envs.types import Target, content_hash
 
 HEADROOM = 2.0

@@ -2,8 +2,8 @@
 when their replacements fail too.
 
 A worker has a place of its own, which is one core. While it judges it holds that place's lock
-(envs/locks.py): nothing else is measured there meanwhile, whoever's judge it is. A GPU has such a
-lock too, held only while kernels run on it.
+(envs/system/locks.py): nothing else is measured there meanwhile, whoever's judge it is. A GPU has
+such a lock too, held only while kernels run on it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from contextlib import contextmanager, suppress
 
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.hardware import MEMORY_WAIT_S, WORKERS_A_GPU, Gpu, gpus, shared_gpus
-from kernelwright.envs.paths import own_environment
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
 from kernelwright.envs.sandbox.process_level import remove_places_of
+from kernelwright.envs.system.hardware import MEMORY_WAIT_S, WORKERS_A_GPU, Gpu, gpus, shared_gpus
+from kernelwright.envs.system.paths import own_environment
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Precision, Problem
 from kernelwright.envs.workers.health import PROBLEM, fresh_seed, known_jobs
 

@@ -20,11 +20,11 @@ from contextlib import contextmanager
 
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.codec import from_plain, to_plain
-from kernelwright.envs.hardware import DeviceLostError, GpuError, gpus
-from kernelwright.envs.locks import exclusive
 from kernelwright.envs.reference.client import ReferenceGoneError
 from kernelwright.envs.sandbox.toolchain import toolchain_fingerprint
 from kernelwright.envs.sandbox.zygote import SandboxLostError
+from kernelwright.envs.system.hardware import DeviceLostError, GpuError, gpus
+from kernelwright.envs.system.locks import exclusive
 from kernelwright.envs.types import Candidate, Precision, Problem
 from kernelwright.envs.workers.device_peaks import device_peaks
 from kernelwright.envs.workers.peaks import peaks

@@ -20,12 +20,12 @@ import numpy as np
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects import triton as triton_dialect
-from kernelwright.envs.hardware import Gpu
-from kernelwright.envs.memfd import memfd, seal
 from kernelwright.envs.referee.layout import input_places
 from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.replay.plan import GpuReplay, Plan
 from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.system.hardware import Gpu
+from kernelwright.envs.system.memfd import memfd, seal
 from kernelwright.envs.types import Candidate, Evaluation
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.stand_in import Device, device, gpu_of

@@ -206,8 +206,8 @@ def _prepared(
 
 def _code(ptx: str, rehearsal: bool) -> bytes:
     """What the driver loads: a binary of Triton's assembler, or in a rehearsal a library."""
-    from kernelwright.envs.hardware import gpus
     from kernelwright.envs.sandbox.toolchain import triton_tools
+    from kernelwright.envs.system.hardware import gpus
 
     if rehearsal:
         from tests.ptx_device import _built

@@ -139,7 +139,7 @@ def _sandbox() -> Facts:
 
 def _judge() -> Facts:
     """What the judge knows of the GPUs."""
-    from kernelwright.envs.hardware import gpus, pretended_architecture
+    from kernelwright.envs.system.hardware import gpus, pretended_architecture
 
     found = gpus()
     if not found:
@@ -157,7 +157,7 @@ def _torch(context: StageContext) -> Facts:
     """What answers are told of a device, beside what the device says."""
     import torch
 
-    from kernelwright.envs.architectures import pretended, properties
+    from kernelwright.envs.system.architectures import pretended, properties
 
     found: Facts = {"version": torch.__version__, "cuda": torch.version.cuda}
     if context.rehearsal:

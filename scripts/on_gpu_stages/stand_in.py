@@ -15,9 +15,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Protocol
 
-from kernelwright.envs.hardware import Gpu, gpus
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.paths import cache_folder
+from kernelwright.envs.system.hardware import Gpu, gpus
+from kernelwright.envs.system.paths import cache_folder
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.worker import ROOT, STAND_IN, hired, program
 

@@ -10,10 +10,10 @@ from functools import partial
 from statistics import median
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.hardware import Gpu
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Timing
 from scripts.on_gpu_stages.clock import ROUND_LIMIT_S, inputs_of, replay_of
 from scripts.on_gpu_stages.context import StageContext

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from kernelwright.envs.architectures import ARCHITECTURES, pretended
+from kernelwright.envs.system.architectures import ARCHITECTURES, pretended
 from kernelwright.envs.types import content_hash
 
 NVIDIA_SMI = "nvidia-smi"

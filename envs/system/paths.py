@@ -8,7 +8,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-PACKAGE = Path(__file__).absolute().parents[1]
+PACKAGE = Path(__file__).absolute().parents[2]
 """The package `kernelwright`. Not resolved: its folders may be links to those of a repository."""
 SEARCHED = PACKAGE.parent
 """What goes on PYTHONPATH, so that processes of ours find us first wherever they start."""

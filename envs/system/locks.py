@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kernelwright.envs.paths import cache_folder
+from kernelwright.envs.system.paths import cache_folder
 
 FOLDER = Path("/tmp")
 FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

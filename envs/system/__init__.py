@@ -1,0 +1,1 @@
+"""What this machine is to us: hardware, files, locks, processes."""
