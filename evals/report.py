@@ -18,7 +18,7 @@ from kernelwright.data.metrics import MetricsFile
 from kernelwright.data.run_folder import Folder
 from kernelwright.data.stages import STAGES
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.replay.counters import counted
+from kernelwright.envs.plan.counters import counted
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
 from kernelwright.evals.curves import health_charts, learning_charts

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from kernelwright.envs.plan.counters import counted
 from kernelwright.envs.referee.reasons import BESIDE_TORCH, fault
-from kernelwright.envs.replay.counters import counted
 from kernelwright.envs.types import Evaluation, Verdict
 
 

@@ -23,8 +23,8 @@ from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.plan.counters import PREFIX, split_counters
 from kernelwright.envs.reference.client import ReferenceProcess
-from kernelwright.envs.replay.counters import PREFIX, split_counters
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.types import Candidate, Case, Problem
 

@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kernelwright.envs.plan.plan import Kernel
+from kernelwright.envs.plan.tables import mangled
 from kernelwright.envs.ptx import parse
 from kernelwright.envs.ptx.emit import emit
 from kernelwright.envs.ptx.functions import inline_calls
 from kernelwright.envs.ptx.lower import lower
 from kernelwright.envs.ptx.program import _globals, _variables
-from kernelwright.envs.replay.plan import Kernel
-from kernelwright.envs.replay.tables import mangled
 from kernelwright.envs.system.hardware import Gpu
 from tests.ptx_tools import library
 

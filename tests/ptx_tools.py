@@ -12,9 +12,9 @@ import numpy as np
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.dialects.planned import FLAGS, headers
+from kernelwright.envs.plan.plan import Kernel, Plan
+from kernelwright.envs.plan.steps import Launch, Place
 from kernelwright.envs.ptx.program import program
-from kernelwright.envs.replay.plan import Kernel, Plan
-from kernelwright.envs.replay.steps import Launch, Place
 from kernelwright.envs.sandbox.toolchain import NATIVE, compiler_path, native_flags
 
 HEAD = ".version 8.7\n.target sm_80\n.address_size 64\n"

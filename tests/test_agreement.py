@@ -15,11 +15,11 @@ import pytest
 
 from kernelwright.envs.dialects.cuda import FIRST_TENSOR
 from kernelwright.envs.guest.fake_cuda import Properties
+from kernelwright.envs.plan import tables
+from kernelwright.envs.plan.device_code import occupancy
+from kernelwright.envs.plan.plan import Kernel, Plan
+from kernelwright.envs.plan.steps import MOST_ARGUMENTS, MOST_DIMS, Launch
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES
-from kernelwright.envs.replay import tables
-from kernelwright.envs.replay.plan import Kernel, Plan
-from kernelwright.envs.replay.ptx import occupancy
-from kernelwright.envs.replay.steps import MOST_ARGUMENTS, MOST_DIMS, Launch
 from kernelwright.envs.system.architectures import (
     AMPERE,
     ARCHITECTURES,

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kernelwright.envs.plan.counters import PREFIX, split_counters
+from kernelwright.envs.plan.counters import counted as counted_line
 from kernelwright.envs.ptx.program import program
-from kernelwright.envs.replay.counters import PREFIX, split_counters
-from kernelwright.envs.replay.counters import counted as counted_line
 from tests.ptx_tools import HEAD, Array, launch, library, outputs_of, plan_of, run_main, spec_of
 
 KERNEL = """

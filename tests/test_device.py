@@ -18,14 +18,14 @@ from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.cuda import compiled
 from kernelwright.envs.dialects.cuda import trace as cuda_plan
+from kernelwright.envs.plan.assemble import NoCodeError, assembled, best_for
+from kernelwright.envs.plan.plan import First, GpuReplay, Kernel, Plan, Result, packed
+from kernelwright.envs.plan.steps import Copy, Fill, Launch, Place, Step
 from kernelwright.envs.referee.layout import read_outputs
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
 from kernelwright.envs.replay import client
-from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
 from kernelwright.envs.replay.client import GpuCandidate
-from kernelwright.envs.replay.plan import First, GpuReplay, Kernel, Plan, Result, packed
-from kernelwright.envs.replay.steps import Copy, Fill, Launch, Place, Step
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, nvcc_path
 from kernelwright.envs.system.hardware import DeviceLostError, Gpu, gpus

@@ -17,6 +17,7 @@ from kernelwright.envs import candidate
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.plan.plan import GpuReplay, Plan
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.replay import client, device_memory
 from kernelwright.envs.replay.device_memory import (
@@ -26,7 +27,6 @@ from kernelwright.envs.replay.device_memory import (
     MemoryWait,
     loaded_bytes,
 )
-from kernelwright.envs.replay.plan import GpuReplay, Plan
 from kernelwright.envs.system.hardware import MEMORY_WAIT_S, WORKERS_A_GPU
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
 from kernelwright.envs.workers import health

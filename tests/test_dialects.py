@@ -14,9 +14,9 @@ from kernelwright.envs.dialects.cuda import compiled
 from kernelwright.envs.dialects.cuda import trace as launches_of
 from kernelwright.envs.dialects.triton import trace
 from kernelwright.envs.judge import Judge
+from kernelwright.envs.plan.plan import Plan
+from kernelwright.envs.plan.steps import Place
 from kernelwright.envs.reference.client import ReferenceProcess
-from kernelwright.envs.replay.plan import Plan
-from kernelwright.envs.replay.steps import Place
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.architectures import ARCHITECTURES
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Trust, Verdict

@@ -11,9 +11,9 @@ import pytest
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.dialects.inline import Inline
+from kernelwright.envs.plan.plan import Plan
+from kernelwright.envs.plan.steps import Fill, Launch, Place
 from kernelwright.envs.reference.client import Loaded, ReferenceProcess
-from kernelwright.envs.replay.plan import Plan
-from kernelwright.envs.replay.steps import Fill, Launch, Place
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.types import Candidate

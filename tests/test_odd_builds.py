@@ -17,9 +17,9 @@ from kernelwright.envs.dialects.nvcc import (
     code_of,
     unpacked,
 )
-from kernelwright.envs.replay.ptx import Needs, needs_of, static_facts
-from kernelwright.envs.replay.steps import Fill, Place
-from kernelwright.envs.replay.trace import ARGUMENT_BYTES, Addresses, parameters_of
+from kernelwright.envs.plan.device_code import Needs, needs_of, static_facts
+from kernelwright.envs.plan.steps import Fill, Place
+from kernelwright.envs.plan.trace import ARGUMENT_BYTES, Addresses, parameters_of
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
+from kernelwright.envs.plan.steps import Launch
 from kernelwright.envs.ptx.program import program
-from kernelwright.envs.replay.steps import Launch
 from tests.ptx_tools import HEAD, launch, library, plan_of, played, run_main, spec_of
 
 Matrix = np.ndarray[tuple[int, ...], np.dtype[Any]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kernelwright.envs.replay.lex import statements_of, uncommented
+from kernelwright.envs.plan.ptx_text import statements_of, uncommented
 
 PARTS = st.sampled_from(['"', "//", "/*", "*/", "\n", "\\", "/", "*", "a", ";", " "])
 

@@ -8,6 +8,7 @@ from statistics import median
 
 from kernelwright.envs.candidate.process import Place, nothing_native, place_of
 from kernelwright.envs.candidate.session import Session
+from kernelwright.envs.plan.counters import Facts
 from kernelwright.envs.referee.resolution import (
     RESOLVING_ROUNDS,
     TRIES,
@@ -19,7 +20,6 @@ from kernelwright.envs.referee.resolution import (
 from kernelwright.envs.referee.roofline import Work, floor_ns, too_fast
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import Loaded, ReferenceProcess
-from kernelwright.envs.replay.counters import Facts
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.types import Evaluation, Precision, Target, Timing, Verdict
 

@@ -13,6 +13,8 @@ from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import MODULE, Built, failed
+from kernelwright.envs.plan.counters import split_counters
+from kernelwright.envs.plan.plan import GpuReplay
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
 from kernelwright.envs.referee.timing import Pace
 from kernelwright.envs.reference.client import (
@@ -23,9 +25,7 @@ from kernelwright.envs.reference.client import (
     ReferenceProcess,
 )
 from kernelwright.envs.replay.client import GpuCandidate
-from kernelwright.envs.replay.counters import split_counters
 from kernelwright.envs.replay.device_memory import DeviceFullError, MemoryWait
-from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
 from kernelwright.envs.sandbox.patience import look_again, patience

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.plan.plan import GpuReplay
 from kernelwright.envs.referee.exit_codes import EXITS
-from kernelwright.envs.replay.plan import GpuReplay
 from kernelwright.envs.sandbox.build import BUILD_LIMIT_S, BuildResult, compile_once
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, native_flags

@@ -26,13 +26,13 @@ from kernelwright.envs.dialects.base import (
     unsupported,
 )
 from kernelwright.envs.dialects.planned import idle, launched, plans_of
+from kernelwright.envs.plan.assemble import best_for
+from kernelwright.envs.plan.calls import Ended, Record, last_call
+from kernelwright.envs.plan.plan import CALLS, GpuReplay, Kernel, Plan
+from kernelwright.envs.plan.steps import MOST_STEPS, Step
+from kernelwright.envs.plan.trace import Addresses, Range, kernel_lines
 from kernelwright.envs.referee.exit_codes import NOT_LOADABLE
 from kernelwright.envs.referee.layout import native_layout
-from kernelwright.envs.replay.assemble import best_for
-from kernelwright.envs.replay.calls import Ended, Record, last_call
-from kernelwright.envs.replay.plan import CALLS, GpuReplay, Kernel, Plan
-from kernelwright.envs.replay.steps import MOST_STEPS, Step
-from kernelwright.envs.replay.trace import Addresses, Range, kernel_lines
 from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes

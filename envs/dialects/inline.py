@@ -37,12 +37,12 @@ from kernelwright.envs.dialects.planned import (
     refused,
     weighed,
 )
+from kernelwright.envs.plan.calls import Record, last_call
+from kernelwright.envs.plan.plan import CALLS, GpuReplay, Kernel, Plan
+from kernelwright.envs.plan.steps import MOST_STEPS, Count, Step, Strict
+from kernelwright.envs.plan.tables import library_file
+from kernelwright.envs.plan.trace import Addresses
 from kernelwright.envs.referee.layout import python_layout
-from kernelwright.envs.replay.calls import Record, last_call
-from kernelwright.envs.replay.plan import CALLS, GpuReplay, Kernel, Plan
-from kernelwright.envs.replay.steps import MOST_STEPS, Count, Step, Strict
-from kernelwright.envs.replay.tables import library_file
-from kernelwright.envs.replay.trace import Addresses
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes

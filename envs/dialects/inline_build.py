@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import failed, shared_library, unsupported
 from kernelwright.envs.dialects.inline_extension import STEM, Extension
-from kernelwright.envs.replay.assemble import best_for
-from kernelwright.envs.replay.plan import Kernel
-from kernelwright.envs.replay.trace import kernel_lines
+from kernelwright.envs.plan.assemble import best_for
+from kernelwright.envs.plan.plan import Kernel
+from kernelwright.envs.plan.trace import kernel_lines
 from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from kernelwright.envs.dialects.base import LIBRARY
-from kernelwright.envs.replay.plan import Kernel
+from kernelwright.envs.plan.plan import Kernel
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import NATIVE, SandboxUnavailableError, nvcc_path

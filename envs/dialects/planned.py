@@ -11,13 +11,13 @@ from functools import cache
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.dialects.base import LIBRARY, Built, failed, shared_library, unsupported
+from kernelwright.envs.plan.assemble import NoCodeError
+from kernelwright.envs.plan.plan import Plan
+from kernelwright.envs.plan.tables import program_of_calls
+from kernelwright.envs.plan.without_kernels import could_do_without, replay_without, without_kernels
 from kernelwright.envs.ptx.parse import NotEmulatedError
 from kernelwright.envs.ptx.program import program
 from kernelwright.envs.referee.reasons import BESIDE_TORCH
-from kernelwright.envs.replay.assemble import NoCodeError
-from kernelwright.envs.replay.plan import Plan
-from kernelwright.envs.replay.tables import program_of_calls
-from kernelwright.envs.replay.without import could_do_without, replay_without, without_kernels
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import NATIVE
 from kernelwright.envs.system.hardware import gpus

@@ -27,11 +27,11 @@ from kernelwright.envs.dialects.base import (
     too_large,
 )
 from kernelwright.envs.dialects.planned import idle, launched, misused, refused
+from kernelwright.envs.plan.calls import Record, last_call
+from kernelwright.envs.plan.plan import CALLS, MOST_KERNELS, GpuReplay, Kernel, Plan
+from kernelwright.envs.plan.steps import MOST_STEPS, Count, Step, Strict
 from kernelwright.envs.ptx.program import ARCHITECTURE
 from kernelwright.envs.referee.layout import python_layout
-from kernelwright.envs.replay.calls import Record, last_call
-from kernelwright.envs.replay.plan import CALLS, MOST_KERNELS, GpuReplay, Kernel, Plan
-from kernelwright.envs.replay.steps import MOST_STEPS, Count, Step, Strict
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.limits import TRITON_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes

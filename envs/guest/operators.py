@@ -11,7 +11,7 @@ from kernelwright.envs.guest.library import TYPES, LeftOut
 from kernelwright.envs.guest.tape import Tape
 
 TORCH = "torch"
-"""The library that they are called in (envs/replay/steps.py)."""
+"""The library that they are called in (envs/plan/steps.py)."""
 DECIDED = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
 """Of operators whose results have shapes, or are numbers, that values decide."""
 MEMORY_FORMATS = {

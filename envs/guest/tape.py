@@ -1,4 +1,4 @@
-"""Writes down what an answer asks of a device that there is not (envs/replay/plan.py).
+"""Writes down what an answer asks of a device that there is not (envs/plan/plan.py).
 
 Tensors are real and lie in ordinary memory; kernels are not run, so nothing that depends on what
 they would have computed can be written down. `left_out` is then the first thing that was not.
@@ -19,7 +19,7 @@ from kernelwright.envs.guest.library import TYPES, LeftOut
 
 FILL_BYTES = (1, 2, 4, 8)
 MOST_CONSTANT_BYTES, MOST_LISTED = 8 << 20, 256
-"""The same as in envs/replay/plan.py and envs/replay/steps.py."""
+"""The same as in envs/plan/plan.py and envs/plan/steps.py."""
 
 
 class Tape:
@@ -213,7 +213,7 @@ class Tape:
         self.left_out = self.left_out or what
 
     def written(self) -> dict[str, Any]:
-        """The calls but for their code, as envs/replay/calls.py reads them."""
+        """The calls but for their code, as envs/plan/calls.py reads them."""
         return {
             "steps": self.steps,
             "buffers": self.buffers,

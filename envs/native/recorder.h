@@ -56,7 +56,7 @@ template <class... Parts> void tell(const Parts&... parts) {
   state().sink(line.str().c_str());
 }
 
-// Lines of `KERNEL THREADS X Y Z REGISTERS SHARED SIZE SIZE …`, as envs/replay/trace.py writes them.
+// Lines of `KERNEL THREADS X Y Z REGISTERS SHARED SIZE SIZE …`, as envs/plan/trace.py writes them.
 inline void read_kernels(const std::string& lines) {
   std::istringstream all(lines);
   for (std::string line, name; std::getline(all, line);) {

@@ -1,4 +1,4 @@
-// Runs the host code of a CUDA answer three times, without a device, to learn what it launches (envs/replay/calls.py).
+// Runs the host code of a CUDA answer three times, without a device, to learn what it launches (envs/plan/calls.py).
 #pragma once
 
 #include <fstream>

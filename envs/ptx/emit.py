@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from kernelwright.envs.plan.device_code import INSTRUCTIONS
+from kernelwright.envs.plan.tables import mangled
 from kernelwright.envs.ptx.lower import Basic, Lowered
 from kernelwright.envs.ptx.operands import HOLDS, Step, variable
-from kernelwright.envs.replay.ptx import INSTRUCTIONS
-from kernelwright.envs.replay.tables import mangled
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from kernelwright.envs.plan.device_code import kinds_of
 from kernelwright.envs.ptx import (
     arithmetic,
     comparisons,
@@ -17,7 +18,6 @@ from kernelwright.envs.ptx.handler import given, only
 from kernelwright.envs.ptx.operands import Scope, Step
 from kernelwright.envs.ptx.parse import Instruction, Kernel, Label, Module, NotEmulatedError
 from kernelwright.envs.ptx.unset import unset_lanes
-from kernelwright.envs.replay.ptx import kinds_of
 
 HANDLERS = {
     name: handler

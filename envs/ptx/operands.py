@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from kernelwright.envs.plan.tables import mangled
 from kernelwright.envs.ptx.parse import (
     BITS,
     NAME,
@@ -15,7 +16,6 @@ from kernelwright.envs.ptx.parse import (
     NotEmulatedError,
     Variable,
 )
-from kernelwright.envs.replay.tables import mangled
 
 HOLDS = {1: "u32", 8: "u8", 16: "u16", 32: "u32", 64: "u64"}
 """Bits of a register → the C++ type that holds them for one lane."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kernelwright.envs.replay.lex import statements_of
+from kernelwright.envs.plan.ptx_text import statements_of
 
 BITS = {"pred": 1, "b8": 8, "b16": 16, "b32": 32, "b64": 64, "b128": 128}
 BITS |= {f"{kind}{bits}": bits for kind in "su" for bits in (8, 16, 32, 64)}

@@ -9,20 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.plan.assemble import best_for
+from kernelwright.envs.plan.plan import Plan, Variable
+from kernelwright.envs.plan.steps import TORCH, Launch, Place, Struct
+from kernelwright.envs.plan.tables import END_ROUND, Tables, all_cases, libraries_of, mangled
 from kernelwright.envs.ptx.emit import emit
 from kernelwright.envs.ptx.functions import inline_calls
 from kernelwright.envs.ptx.lower import lower
 from kernelwright.envs.ptx.parse import Kernel, Module, NotEmulatedError, OddPtxError, parse
-from kernelwright.envs.replay.assemble import best_for
-from kernelwright.envs.replay.plan import Plan, Variable
-from kernelwright.envs.replay.steps import TORCH, Launch, Place, Struct
-from kernelwright.envs.replay.tables import (
-    END_ROUND,
-    Tables,
-    all_cases,
-    libraries_of,
-    mangled,
-)
 from kernelwright.envs.system.architectures import EMULATED
 
 ARCHITECTURE = EMULATED.number

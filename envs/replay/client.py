@@ -14,6 +14,9 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.plan.assemble import NoCodeError, assembled, best_for
+from kernelwright.envs.plan.plan import GpuReplay, Plan, sizes_of
+from kernelwright.envs.plan.steps import Launch, Place, Step, Struct, is_empty
 from kernelwright.envs.referee.exit_codes import DEVICE_FULL, DEVICE_LOST, REPLAY_EXITS
 from kernelwright.envs.referee.layout import (
     GUARD_BYTES,
@@ -23,11 +26,8 @@ from kernelwright.envs.referee.layout import (
     offsets,
 )
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
-from kernelwright.envs.replay.assemble import NoCodeError, assembled, best_for
 from kernelwright.envs.replay.device_memory import DeviceFullError
 from kernelwright.envs.replay.moves import as_launches
-from kernelwright.envs.replay.plan import GpuReplay, Plan, sizes_of
-from kernelwright.envs.replay.steps import Launch, Place, Step, Struct, is_empty
 from kernelwright.envs.sandbox.build import head
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.hardware import DeviceLostError, Gpu

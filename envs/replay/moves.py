@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from math import prod
 
 from kernelwright.envs.abi import ITEM_BYTES
-from kernelwright.envs.replay.plan import First, Kernel, Plan
-from kernelwright.envs.replay.steps import Fill, Launch, Move, Side
+from kernelwright.envs.plan.plan import First, Kernel, Plan
+from kernelwright.envs.plan.steps import Fill, Launch, Move, Side
 from kernelwright.envs.types import content_hash
 
 THREADS = 256

@@ -1,6 +1,6 @@
 // Plays the plan of the case that it is asked for, step by step, on the tensors of a call.
 //
-// Tables that envs/replay/tables.py writes; a place is a tensor of the case's and a number of bytes into it.
+// Tables that envs/plan/tables.py writes; a place is a tensor of the case's and a number of bytes into it.
 #pragma once
 #include <fcntl.h>
 #include <kernelwright/move.h>

@@ -4,7 +4,7 @@
 
 #include "numbers.h"
 
-// Kinds of instructions, in the order of envs/replay/ptx.py's INSTRUCTIONS.
+// Kinds of instructions, in the order of envs/plan/device_code.py's INSTRUCTIONS.
 const int kKinds = 10;
 struct Counts {
   u64 instructions, lanes;  // of warps; of their lanes that were on
@@ -74,7 +74,7 @@ template <u32 BYTES> INLINE void count_shared(const u32* a, u32 mask, bool one, 
   else count_banks<BYTES>(a, mask);
 }
 
-// One line a call: envs/replay/counters.py reads it.
+// One line a call: envs/plan/counters.py reads it.
 CALL void tell_counts() {
   static int calls = 0;
   if (++calls > 16) return;

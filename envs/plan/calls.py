@@ -16,8 +16,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kernelwright.envs.replay.plan import CALLS, First, Plan, Result, tensors_of
-from kernelwright.envs.replay.steps import MOST_STEPS, Copy, Name, Place, Said, Step, Strict
+from kernelwright.envs.plan.plan import CALLS, First, Plan, Result, tensors_of
+from kernelwright.envs.plan.steps import MOST_STEPS, Copy, Name, Place, Said, Step, Strict
 
 _OWN = re.compile(r'"((?:new|host)\.\d+)"')
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kernelwright.envs.replay.ptx import INSTRUCTIONS
+from kernelwright.envs.plan.device_code import INSTRUCTIONS
 
 _NAMES = (
     *("instructions", "lanes", "global_requests", "sectors", "global_bytes"),

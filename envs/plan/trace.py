@@ -12,10 +12,10 @@ from math import prod
 from typing import Any
 
 from kernelwright.envs.abi import ITEM_BYTES
-from kernelwright.envs.replay.lex import uncommented
-from kernelwright.envs.replay.plan import CALLS, Kernel, Variable, packed
-from kernelwright.envs.replay.ptx import needs_of
-from kernelwright.envs.replay.steps import (
+from kernelwright.envs.plan.device_code import needs_of
+from kernelwright.envs.plan.plan import CALLS, Kernel, Variable, packed
+from kernelwright.envs.plan.ptx_text import uncommented
+from kernelwright.envs.plan.steps import (
     Copy,
     Fill,
     Launch,
@@ -26,7 +26,7 @@ from kernelwright.envs.replay.steps import (
     Step,
     Struct,
 )
-from kernelwright.envs.replay.tables import TYPES
+from kernelwright.envs.plan.tables import TYPES
 
 POINTER_DIGITS = 16
 ARGUMENT_BYTES = CALLS * 4 << 20

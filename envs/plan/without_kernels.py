@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.replay.plan import First, GpuReplay, Plan
-from kernelwright.envs.replay.steps import Call, Copy, Launch, Move, Step
+from kernelwright.envs.plan.plan import First, GpuReplay, Plan
+from kernelwright.envs.plan.steps import Call, Copy, Launch, Move, Step
 from kernelwright.envs.types import Evaluation
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kernelwright.envs.replay.lex import uncommented
+from kernelwright.envs.plan.ptx_text import uncommented
 from kernelwright.envs.system.architectures import ARCHITECTURES, REGISTERS, THREADS
 
 WARPS, BLOCKS, RESERVED_BYTES = 64, 32, 1024

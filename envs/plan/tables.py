@@ -12,8 +12,8 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.replay.plan import Plan, sizes_of
-from kernelwright.envs.replay.steps import (
+from kernelwright.envs.plan.plan import Plan, sizes_of
+from kernelwright.envs.plan.steps import (
     TORCH,
     Argument,
     Call,

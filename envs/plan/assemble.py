@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kernelwright.envs.replay.plan import Kernel
+from kernelwright.envs.plan.plan import Kernel
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 

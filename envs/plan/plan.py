@@ -17,8 +17,8 @@ from typing import Annotated
 from pydantic import Field
 
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.replay.ptx import occupancy, static_facts
-from kernelwright.envs.replay.steps import (
+from kernelwright.envs.plan.device_code import occupancy, static_facts
+from kernelwright.envs.plan.steps import (
     MOST_STEPS,
     Call,
     Count,
