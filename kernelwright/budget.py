@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernelwright.envs.replay.device_memory import CONTEXT_BYTES
+from kernelwright.envs.device.memory import CONTEXT_BYTES
 from kernelwright.envs.system.hardware import available_bytes, memory_bytes, visible_gpus
 from kernelwright.envs.workers.pool import default_workers
 from kernelwright.estimate import (

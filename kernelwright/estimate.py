@@ -8,7 +8,7 @@ import re
 from kernelwright.data.stages import training
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.data.triples import triples_of
-from kernelwright.envs.replay.device_memory import CONTEXT_BYTES
+from kernelwright.envs.device.memory import CONTEXT_BYTES
 from kernelwright.envs.system.hardware import gpus
 from kernelwright.envs.types import Baseline
 from kernelwright.envs.workers.pool import default_workers, uses_gpu

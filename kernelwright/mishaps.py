@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernelwright.envs.replay.device_memory import says_full
+from kernelwright.envs.device.memory import says_full
 from kernelwright.envs.system.hardware import GpuError, memory_bytes
 from kernelwright.machine import free_disk_bytes
 

@@ -51,7 +51,7 @@ def measure() -> None:
 
 def host_clock() -> Any:
     """The class of a device's clock, with a processor's marks and no L2 cache to empty."""
-    from kernelwright.envs.replay.torch_clock import DeviceClock
+    from kernelwright.envs.device.torch_clock import DeviceClock
 
     class HostClock(DeviceClock):
         def __init__(self) -> None:

@@ -17,7 +17,7 @@ import kernelwright.preflight
 from kernelwright import judge_pace
 from kernelwright.budget import Budget
 from kernelwright.budget import budget as measured_budget
-from kernelwright.envs.replay.device_memory import CONTEXT_BYTES
+from kernelwright.envs.device.memory import CONTEXT_BYTES
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.estimate import estimates, judge_device_bytes
 from kernelwright.judge_pace import examples, judged_s

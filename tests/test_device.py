@@ -15,6 +15,8 @@ import pytest
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.device import client
+from kernelwright.envs.device.client import GpuCandidate
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.cuda import compiled
 from kernelwright.envs.dialects.cuda import trace as cuda_plan
@@ -24,8 +26,6 @@ from kernelwright.envs.plan.steps import Copy, Fill, Launch, Place, Step
 from kernelwright.envs.referee.layout import read_outputs
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
 from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
-from kernelwright.envs.replay import client
-from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, nvcc_path
 from kernelwright.envs.system.hardware import DeviceLostError, Gpu, gpus

@@ -12,10 +12,10 @@ import pytest
 from kernelwright.data.gallery import Finding, exploits
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.device import client
 from kernelwright.envs.dialects import DIALECTS, cuda, inline, planned
 from kernelwright.envs.referee.reasons import BESIDE_TORCH, fault
 from kernelwright.envs.reference.client import ReferenceProcess
-from kernelwright.envs.replay import client
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.system import hardware
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Trust, Verdict

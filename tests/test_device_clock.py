@@ -11,9 +11,9 @@ import pytest
 
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.device import client
 from kernelwright.envs.referee import resolution
 from kernelwright.envs.reference.client import ReferenceProcess
-from kernelwright.envs.replay import client
 from kernelwright.envs.types import Candidate, Evaluation, Target, Trust, Verdict
 from kernelwright.envs.workers import device_peaks
 from kernelwright.envs.workers.peaks import HEADROOM

@@ -10,7 +10,7 @@ import pytest
 
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.replay import client
+from kernelwright.envs.device import client
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.types import Candidate, Evaluation, Target, Trust, Verdict
 from tests import ptx_device

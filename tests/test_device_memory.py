@@ -16,17 +16,18 @@ from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs import candidate
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.dialects.base import Built
-from kernelwright.envs.plan.plan import GpuReplay, Plan
-from kernelwright.envs.reference.client import ReferenceProcess
-from kernelwright.envs.replay import client, device_memory
-from kernelwright.envs.replay.device_memory import (
+from kernelwright.envs.device import client
+from kernelwright.envs.device import memory as device_memory
+from kernelwright.envs.device.memory import (
     CONTEXT_BYTES,
     RESERVED_BYTES,
     DeviceFullError,
     MemoryWait,
     loaded_bytes,
 )
+from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.plan.plan import GpuReplay, Plan
+from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.system.hardware import MEMORY_WAIT_S, WORKERS_A_GPU
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
 from kernelwright.envs.workers import health

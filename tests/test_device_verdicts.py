@@ -15,11 +15,11 @@ from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs import candidate
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.device import client
 from kernelwright.envs.dialects import cuda, planned, triton
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.plan.plan import GpuReplay, Plan
 from kernelwright.envs.reference.client import ReferenceProcess
-from kernelwright.envs.replay import client
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
 from tests import device_reference, ptx_device
 from tests.test_device import OUT, code, kernel, launch

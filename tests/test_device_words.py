@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
+from kernelwright.envs.device.client import GpuCandidate
+from kernelwright.envs.device.memory import says_full
 from kernelwright.envs.plan.plan import GpuReplay
-from kernelwright.envs.replay.client import GpuCandidate
-from kernelwright.envs.replay.device_memory import says_full
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.hardware import DeviceLostError, Gpu
 

@@ -44,7 +44,7 @@ REFERENCE_PROCESS = (
     "envs.reference.tf32",
     "envs.reference.torch_compile",
     "envs.reference.torch_peaks",
-    "envs.replay.torch_clock",
+    "envs.device.torch_clock",
     "envs.reference.least_work",
     "envs.reference.products",
 )

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.envs.abi import ITEM_BYTES, CaseSpec, TensorSpec
+from kernelwright.envs.device.move_kernels import as_launches
 from kernelwright.envs.plan.plan import Plan, sizes_of
 from kernelwright.envs.plan.steps import Fill, Move, Place, Side, is_empty, span_bytes
-from kernelwright.envs.replay.moves import as_launches
 from tests.ptx_tools import played
 
 DTYPES = sorted(ITEM_BYTES)

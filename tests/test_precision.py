@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from kernelwright.cli import app
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.device import client
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.referee.tolerance import Array, Expected
 from kernelwright.envs.reference.client import Draws, ReferenceFailedError, ReferenceProcess
@@ -23,7 +24,6 @@ from kernelwright.envs.reference.plain_levels import plain_levels
 from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.reference.runs import Runs
 from kernelwright.envs.reference.tf32 import rounded, tf32_outputs, with_tf32
-from kernelwright.envs.replay import client
 from kernelwright.envs.types import (
     Candidate,
     Case,

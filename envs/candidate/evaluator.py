@@ -11,6 +11,8 @@ from kernelwright.envs.abi import CaseSpec, UnsupportedDtypeError
 from kernelwright.envs.candidate.clock import Clock
 from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.candidate.session import Session
+from kernelwright.envs.device.client import GpuCandidate
+from kernelwright.envs.device.memory import DeviceFullError, MemoryWait
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import MODULE, Built, failed
 from kernelwright.envs.plan.counters import split_counters
@@ -24,8 +26,6 @@ from kernelwright.envs.reference.client import (
     ReferenceFailedError,
     ReferenceProcess,
 )
-from kernelwright.envs.replay.client import GpuCandidate
-from kernelwright.envs.replay.device_memory import DeviceFullError, MemoryWait
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
 from kernelwright.envs.sandbox.patience import look_again, patience

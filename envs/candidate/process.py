@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.device.client import GpuCandidate
 from kernelwright.envs.dialects.base import Built, failed
 from kernelwright.envs.plan.plan import GpuReplay
 from kernelwright.envs.referee.exit_codes import EMULATED_EXITS, EXITS
 from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES, native_layout
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
-from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.sandbox.build import head
 from kernelwright.envs.sandbox.limits import RUN_LIMITS, TORCH_LIMITS, Limits
 from kernelwright.envs.sandbox.patience import patience

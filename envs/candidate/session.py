@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kernelwright.envs.device.client import GpuCandidate
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.plan.counters import Facts
 from kernelwright.envs.referee.bulk import Pool
 from kernelwright.envs.reference.client import Draws, Loaded
-from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Trust, Verdict, content_hash
 
 

@@ -1,5 +1,5 @@
 """What an answer asks of a device in one call, written down in a process that has none: enough for
-a trusted process to do it again (envs/replay/process.py).
+a trusted process to do it again (envs/device/process.py).
 
 Whoever wrote it down shared a process with the answer. So a plan is never believed: it is run, on
 inputs that nobody had seen when it was written, and what comes out is compared.

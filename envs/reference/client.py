@@ -21,6 +21,7 @@ from typing import Any
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.device.memory import DeviceFullError
 from kernelwright.envs.referee.bulk import Level
 from kernelwright.envs.referee.layout import MESSAGE_BYTES
 from kernelwright.envs.referee.roofline import Work
@@ -31,7 +32,6 @@ from kernelwright.envs.reference.admitted import Admission
 from kernelwright.envs.reference.module import Shapes
 from kernelwright.envs.reference.on_meta import OnMeta
 from kernelwright.envs.reference.replies import choices_from, level_from, limit_of
-from kernelwright.envs.replay.device_memory import DeviceFullError
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.limits import REFERENCE_LIMITS
 from kernelwright.envs.sandbox.zygote import Zygote

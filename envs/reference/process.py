@@ -28,6 +28,8 @@ import torch
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.device.memory import says_full
+from kernelwright.envs.device.torch_clock import DeviceClock
 from kernelwright.envs.referee.layout import (
     GUARD_BYTES,
     LEFTOVERS,
@@ -62,8 +64,6 @@ from kernelwright.envs.reference.rankings import rankings, ranks
 from kernelwright.envs.reference.strides import moved
 from kernelwright.envs.reference.tf32 import tf32_outputs, with_tf32
 from kernelwright.envs.reference.torch_compile import compile_module
-from kernelwright.envs.replay.device_memory import says_full
-from kernelwright.envs.replay.torch_clock import DeviceClock
 from kernelwright.envs.types import Precision, Problem, Tolerance
 
 DEVICE = "cuda"

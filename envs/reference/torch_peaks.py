@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
+from kernelwright.envs.device.torch_clock import DeviceClock
 from kernelwright.envs.reference.precision import set_precision
-from kernelwright.envs.replay.torch_clock import DeviceClock
 from kernelwright.envs.types import Precision
 
 DEVICE = "cuda"

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.device.client import GpuCandidate
 from kernelwright.envs.dialects import triton as triton_dialect
 from kernelwright.envs.plan.plan import GpuReplay, Plan
 from kernelwright.envs.referee.layout import input_places
-from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.system.memfd import memfd, seal

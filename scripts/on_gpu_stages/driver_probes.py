@@ -1,4 +1,4 @@
-"""What a process that has the device to itself measures through envs/replay/driver.py.
+"""What a process that has the device to itself measures through envs/device/driver.py.
 
     python -m scripts.on_gpu_stages.driver_probes NAME LIBRARY [--rehearse]
 
@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from kernelwright.envs.replay.driver import Driver, DriverError, PreparedLaunch
-from kernelwright.envs.replay.flush import FLUSH_FACTOR, FLUSHES
+from kernelwright.envs.device.driver import Driver, DriverError, PreparedLaunch
+from kernelwright.envs.device.flush import FLUSH_FACTOR, FLUSHES
 
 HEAD = ".version 7.8\n.target sm_80\n.address_size 64\n"
 EMPTY = f"""{HEAD}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 LIMIT_S = 15
 KINDS = {
-    "kernelwright.envs.replay.process": "replay",
+    "kernelwright.envs.device.process": "replay",
     "kernelwright.envs.reference": "reference",
     "device_reference": "reference",
     "training": "trainer",

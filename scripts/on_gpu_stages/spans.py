@@ -73,9 +73,9 @@ class Spans:
 def watch() -> None:
     """Times what a worker does for each answer from now on."""
     from kernelwright.envs.candidate import evaluator
+    from kernelwright.envs.device import client
     from kernelwright.envs.dialects import DIALECTS
     from kernelwright.envs.reference.client import ReferenceProcess
-    from kernelwright.envs.replay import client
 
     spans = Spans()
     for dialect in DIALECTS.values():

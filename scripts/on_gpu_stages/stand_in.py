@@ -114,7 +114,7 @@ class Host:
 
 @cache
 def _device_clock() -> Any:
-    from kernelwright.envs.replay.torch_clock import DeviceClock
+    from kernelwright.envs.device.torch_clock import DeviceClock
 
     return DeviceClock()
 
@@ -206,8 +206,8 @@ def _fill(folder: Path) -> None:
 
 def install() -> None:
     """The stand-ins of this process: device code and the baseline's clock."""
+    from kernelwright.envs.device import client
     from kernelwright.envs.reference.client import ReferenceProcess
-    from kernelwright.envs.replay import client
     from kernelwright.envs.workers import device_peaks
     from tests import device_reference, ptx_device
 

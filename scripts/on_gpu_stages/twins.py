@@ -10,8 +10,8 @@ from functools import partial
 from statistics import median
 
 from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.device.client import GpuCandidate
 from kernelwright.envs.referee.timing import Pace, time_in_turns
-from kernelwright.envs.replay.client import GpuCandidate
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Timing

@@ -1,4 +1,4 @@
-// CUDA's driver API, as far as envs/replay/driver.py uses it, on ordinary memory.
+// CUDA's driver API, as far as envs/device/driver.py uses it, on ordinary memory.
 //
 // A module is a shared library, a kernel is a function `int NAME(const unsigned* shape, void** arguments)` in it that
 // does the work of the whole grid and returns a CUresult; `shape` is the grid, the block, and bytes of dynamic shared

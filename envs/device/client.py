@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.device.memory import DeviceFullError
+from kernelwright.envs.device.move_kernels import as_launches
 from kernelwright.envs.plan.assemble import NoCodeError, assembled, best_for
 from kernelwright.envs.plan.plan import GpuReplay, Plan, sizes_of
 from kernelwright.envs.plan.steps import Launch, Place, Step, Struct, is_empty
@@ -26,8 +28,6 @@ from kernelwright.envs.referee.layout import (
     offsets,
 )
 from kernelwright.envs.referee.rounds import CandidateFailedError, RoundPeer
-from kernelwright.envs.replay.device_memory import DeviceFullError
-from kernelwright.envs.replay.moves import as_launches
 from kernelwright.envs.sandbox.build import head
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.hardware import DeviceLostError, Gpu
@@ -36,12 +36,12 @@ from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
 
 START_LIMIT_S = 60.0
 END_LIMIT_S = 20.0
-PROGRAM = ("-m", "kernelwright.envs.replay.process")
+PROGRAM = ("-m", "kernelwright.envs.device.process")
 INPUTS = "inputs"
 
 
 class GpuCandidate(RoundPeer):
-    """An answer's launches in a process of ours (envs/replay/process.py)."""
+    """An answer's launches in a process of ours (envs/device/process.py)."""
 
     reports_ns = True
 

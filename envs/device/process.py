@@ -5,7 +5,7 @@ that came a moment ago, poisoned outputs, and what the plan allocates. What is e
 It speaks the protocol of candidates ('P' says what to run, 'G' runs it once) and adds to 'D' how
 long the device took, in nanoseconds. 'E' is answered with how long a step without work takes it.
 
-    python -m kernelwright.envs.replay.process SOCKET_FD LIBRARY
+    python -m kernelwright.envs.device.process SOCKET_FD LIBRARY
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NoReturn
 
+from kernelwright.envs.device.driver import OUT_OF_MEMORY as CUDA_OUT_OF_MEMORY
+from kernelwright.envs.device.driver import Driver, DriverError
+from kernelwright.envs.device.flush import FLUSH_FACTOR, FLUSHES
+from kernelwright.envs.device.memory import RESERVED_BYTES, loaded_bytes, taken_bytes
 from kernelwright.envs.referee.exit_codes import (
     DEVICE_FULL,
     DEVICE_LOST,
@@ -34,10 +38,6 @@ from kernelwright.envs.referee.exit_codes import (
     RESULT_REUSED,
 )
 from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, POISON
-from kernelwright.envs.replay.device_memory import RESERVED_BYTES, loaded_bytes, taken_bytes
-from kernelwright.envs.replay.driver import OUT_OF_MEMORY as CUDA_OUT_OF_MEMORY
-from kernelwright.envs.replay.driver import Driver, DriverError
-from kernelwright.envs.replay.flush import FLUSH_FACTOR, FLUSHES
 
 MESSAGE_BYTES = 1 << 12
 GUARD = bytes([POISON]) * GUARD_BYTES

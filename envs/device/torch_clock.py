@@ -8,7 +8,7 @@ from statistics import median
 
 import torch
 
-from kernelwright.envs.replay.flush import FLUSH_FACTOR, FLUSHES
+from kernelwright.envs.device.flush import FLUSH_FACTOR, FLUSHES
 
 EMPTY_STEPS = 8
 """The median of the last so many empty steps is what one costs."""

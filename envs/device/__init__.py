@@ -1,0 +1,1 @@
+"""Plans played on a GPU, by a trusted process of ours."""
