@@ -21,12 +21,12 @@ from kernelwright.envs.codec import to_plain
 from kernelwright.envs.referee import tolerance
 from kernelwright.envs.reference import admitted
 from kernelwright.envs.reference.admitted import Admission, with_kept, without_kept
-from kernelwright.envs.reference.asked import module_process
 from kernelwright.envs.reference.client import (
     ReferenceFailedError,
     ReferenceGoneError,
     ReferenceProcess,
 )
+from kernelwright.envs.reference.module_facts import module_process
 from kernelwright.envs.types import Problem, content_hash
 
 Job = tuple[Problem, Sequence[str]]
@@ -39,7 +39,7 @@ CHECK_LIMIT_S = 1800.0
 
 
 NOT_DECIDING = (
-    *("__init__", "asked", "client", "files", "heap", "least_work", "on_meta", "precision"),
+    *("__init__", "client", "files", "heap", "least_work", "module_facts", "on_meta", "precision"),
     *("process", "products", "replies", "tf32", "torch_compile", "torch_peaks"),
 )
 """Modules of envs/reference without a say in admissions: all others decide them, also new ones."""

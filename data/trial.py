@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernelwright.envs.reference.asked import ask_each
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.reference.module import ProblemError
+from kernelwright.envs.reference.module_facts import ask_each
 from kernelwright.envs.reference.on_meta import OnMeta
 from kernelwright.envs.types import Problem
 

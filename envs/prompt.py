@@ -10,8 +10,8 @@ from typing import Any
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import MODULE
-from kernelwright.envs.reference.asked import timed_shapes
 from kernelwright.envs.reference.module import sized_code
+from kernelwright.envs.reference.module_facts import timed_shapes
 from kernelwright.envs.types import Problem, Task
 
 

@@ -15,7 +15,7 @@ from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.policy import Policy, Sampling
 from kernelwright.envs.prompt import task_prompt
-from kernelwright.envs.reference.asked import learn_shapes
+from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Dialect, Precision, Problem, Record, Task
 from kernelwright.rewards.price import price
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from kernelwright.data.kernelbench import load_problem
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.prompt import task_prompt
-from kernelwright.envs.reference.asked import timed_shapes
 from kernelwright.envs.reference.module import ProblemError
+from kernelwright.envs.reference.module_facts import timed_shapes
 from kernelwright.envs.types import Dialect, Problem, Task
 
 

@@ -24,7 +24,7 @@ from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.prompt import task_prompt
-from kernelwright.envs.reference.asked import learn_shapes
+from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Problem, Record, Task, Verdict
 from kernelwright.rewards.price import PRESETS, price

@@ -10,7 +10,7 @@ from typing import Any
 from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import Suite
 from kernelwright.envs.judge import AnyJudge
-from kernelwright.envs.reference.asked import learn_shapes
+from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Task
 from kernelwright.rl.adapter import float32_kept, policy_model, save_adapter
 from kernelwright.rl.config import Recipe

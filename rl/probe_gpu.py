@@ -21,8 +21,8 @@ from kernelwright.data.store import RecordStore
 from kernelwright.data.suite import load_suite
 from kernelwright.envs.device.memory import says_full
 from kernelwright.envs.prompt import task_prompt
-from kernelwright.envs.reference.asked import learn_shapes
 from kernelwright.envs.reference.module import ProblemError
+from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Evaluation, Reward, Task, Verdict
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.memory import give_back

@@ -10,10 +10,10 @@ import pytest
 from kernelwright.data.suite import load_suite
 from kernelwright.data.suite_check import check_many
 from kernelwright.data.trial import tried
-from kernelwright.envs.reference import asked
-from kernelwright.envs.reference.asked import ask_each, learn_shapes, timed_shapes
+from kernelwright.envs.reference import module_facts
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.reference.module import ProblemError, Shapes
+from kernelwright.envs.reference.module_facts import ask_each, learn_shapes, timed_shapes
 from kernelwright.envs.types import Case, Problem, Role
 
 pytestmark = pytest.mark.sandbox
@@ -91,7 +91,7 @@ def test_a_module_that_does_not_run_is_told_by_its_line() -> None:
 def test_a_module_that_spoils_its_process_keeps_no_other_from_answering(
     first: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asked, "ANSWER_LIMIT_S", 6.0 if "sleep" in first else 60.0)
+    monkeypatch.setattr(module_facts, "ANSWER_LIMIT_S", 6.0 if "sleep" in first else 60.0)
     bad, good = problem(first), problem()
     found = ask_each([good, bad, good], ReferenceProcess.shapes)
     assert isinstance(found[1], ProblemError)
@@ -106,7 +106,7 @@ def test_what_fails_in_a_batch_is_told_when_it_is_asked_for() -> None:
 
 
 def test_no_process_is_started_for_modules_of_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(asked, "module_process")
+    monkeypatch.delattr(module_facts, "module_process")
     problems = load_suite("starter:held_out").problems
     learn_shapes(problems)
     assert all(timed_shapes(one).spec.outputs for one in problems[:3])

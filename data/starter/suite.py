@@ -12,7 +12,7 @@ from kernelwright.data.starter.gpu_sizes import gpu_problem
 from kernelwright.data.starter.split import half_of, is_held_out
 from kernelwright.data.suite_check import as_admitted, read_admissions
 from kernelwright.envs.reference.admitted import with_kept
-from kernelwright.envs.reference.asked import ours
+from kernelwright.envs.reference.module_facts import ours
 from kernelwright.envs.types import Problem
 
 ADMISSION_FILE = Path(__file__).with_name("admission.json")
