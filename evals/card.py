@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from kernelwright.data.run_folder import DamagedError, Folder
-from kernelwright.data.store import read_records
+from kernelwright.data.runs.folder import DamagedError, Folder
+from kernelwright.data.runs.records import read_records
 from kernelwright.data.suite import public_spec
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.report import clock, flat, percent, speedup

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kernelwright.data.store import RecordStore, answer_of, read_records
+from kernelwright.data.runs.records import RecordStore, answer_of, read_records
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.reference.distributions import AS_MADE
 from kernelwright.envs.types import Evaluation, Problem, Record, Tolerance, Verdict

@@ -15,8 +15,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from kernelwright.data.run_folder import LOCK_FILE, InUseError, held
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.folder import LOCK_FILE, InUseError, held
+from kernelwright.data.runs.progress import Answered, Counted
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suite import Suite
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
@@ -27,7 +28,6 @@ from kernelwright.evals.metrics import Scores, record_scores
 from kernelwright.evals.report import clock, percent, speedup, write_report
 from kernelwright.evals.run import EvalSettings, evaluate
 from kernelwright.evals.summary import RunFacts, cards, float32, write_summary
-from kernelwright.rl.progress import Answered, Counted
 
 
 class EvalError(ValueError):

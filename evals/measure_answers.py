@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from kernelwright.data.kernelbench import place
-from kernelwright.data.store import RecordStore, read_records
+from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.data.suite import Suite
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.referee.reasons import BESIDE_TORCH

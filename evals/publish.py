@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import escape
 
-from kernelwright.data.run_folder import Folder
-from kernelwright.data.store import read_records
+from kernelwright.data.runs.folder import Folder
+from kernelwright.data.runs.records import read_records
 from kernelwright.data.suite import public_spec
 from kernelwright.evals.card import PublishError, model_card, read_recipe
 from kernelwright.evals.summary import SIDES, read_summary

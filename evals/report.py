@@ -14,9 +14,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from kernelwright.data.metrics import MetricsFile
-from kernelwright.data.run_folder import Folder
-from kernelwright.data.stages import STAGES
+from kernelwright.data.runs.folder import Folder
+from kernelwright.data.runs.metrics import MetricsFile
+from kernelwright.data.runs.stages import STAGES
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.plan.counters import counted
 from kernelwright.envs.system.paths import write_whole

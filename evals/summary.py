@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.stages import STAGES, sides
-from kernelwright.data.store import read_records
+from kernelwright.data.runs.records import read_records
+from kernelwright.data.runs.stages import STAGES, sides
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Dialect, Precision, Record, Speedup, Verdict
 from kernelwright.evals.against import Known, read_baselines, speedups, summary_of

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.run_folder import DamagedError, Document, Folder
-from kernelwright.data.store import FILE as RECORDS_FILE
+from kernelwright.data.runs.folder import DamagedError, Document, Folder
+from kernelwright.data.runs.records import FILE as RECORDS_FILE
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.envs.codec import from_plain
 from kernelwright.envs.types import Precision, Record
@@ -63,7 +63,7 @@ def evidence(run_dir: Path) -> Evidence:
 def readable_records(run_dir: Path) -> tuple[list[Record], list[int]]:
     """(every record in order, numbers of the lines that are none); a line being written is neither.
 
-    For pages only: whatever goes on with a run refuses damaged records (`data/store.py`).
+    For pages only: whatever goes on with a run refuses damaged records (`data/runs/records.py`).
     """
     path = run_dir / RECORDS_FILE
     records, damaged = [], []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from kernelwright.data.stages import training
+from kernelwright.data.runs.process import this_process
+from kernelwright.data.runs.stages import training
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.data.triples import triples_of
 from kernelwright.envs.device.memory import CONTEXT_BYTES
@@ -13,7 +14,6 @@ from kernelwright.envs.system.hardware import gpus
 from kernelwright.envs.types import Baseline
 from kernelwright.envs.workers.pool import default_workers, uses_gpu
 from kernelwright.rl.config import Recipe
-from kernelwright.rl.trainer_options import this_process
 
 BYTES_PER_WEIGHT = {"bfloat16": 2.0, "float32": 4.0}
 NF4_BYTES_PER_WEIGHT = 0.55

@@ -20,6 +20,7 @@ from kernelwright.data.gallery import (
     honest,
     judge_exhibits,
 )
+from kernelwright.data.runs.progress import Counted
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.levels import sandbox_level
@@ -30,7 +31,6 @@ from kernelwright.envs.system.paths import cache_folder, write_whole
 from kernelwright.envs.system.processes import living_below, still_alive
 from kernelwright.envs.types import Dialect, content_hash
 from kernelwright.envs.workers.pool import default_workers
-from kernelwright.rl.progress import Counted
 
 
 def run_gallery() -> tuple[Outcome, int]:

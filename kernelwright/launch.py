@@ -116,12 +116,12 @@ def _fitted(recipe: Recipe) -> Budget:
 def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
     """Everything that is slow or heavy: the folder, the model, the judge, then the stages."""
     from kernelwright.budget import Budget
-    from kernelwright.data.store import StoreError
+    from kernelwright.data.runs.process import this_process
+    from kernelwright.data.runs.records import StoreError
     from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError
     from kernelwright.envs.workers.pool import JudgeError
     from kernelwright.preflight import fooled, unprepared
     from kernelwright.rl.trackers import TrackerError
-    from kernelwright.rl.trainer_options import this_process
     from kernelwright.rl.weights import ModelError
     from kernelwright.run_folder import NotEmptyError, RunError, RunFolder
     from kernelwright.train import join, train

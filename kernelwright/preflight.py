@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kernelwright.consistency import contradictions
-from kernelwright.data.stages import training
+from kernelwright.data.runs.process import this_process
+from kernelwright.data.runs.stages import training
 from kernelwright.data.suite import brings_triples
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import NEEDS_A_GPU
@@ -22,7 +23,6 @@ from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import check_name
 from kernelwright.rl.providers.find import provider
 from kernelwright.rl.tracking import why_not
-from kernelwright.rl.trainer_options import this_process
 from kernelwright.rl.weights import ModelError
 
 UNTIMED = "false rewards being right"

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.run_folder import Folder
-from kernelwright.data.store import answer_of, read_records
+from kernelwright.data.runs.folder import Folder
+from kernelwright.data.runs.records import answer_of, read_records
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.remote.open_judge import open_judge

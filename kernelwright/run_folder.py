@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from kernelwright.data.run_folder import (
+from kernelwright.data.runs.folder import (
     ENV_FILE,
     LOCK_FILE,
     RECIPE_FILE,
@@ -22,12 +22,12 @@ from kernelwright.data.run_folder import (
     InUseError,
     held,
 )
-from kernelwright.data.store import FILE as RECORDS_FILE
+from kernelwright.data.runs.process import this_process
+from kernelwright.data.runs.records import FILE as RECORDS_FILE
 from kernelwright.envs.system.hardware import described, memory_bytes, visible_gpus
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.machine import code_commit, cores, versions
 from kernelwright.rl.config import Recipe
-from kernelwright.rl.trainer_options import this_process
 
 RESULTS = (RECORDS_FILE, STAGES_FILE, "checkpoints", "metrics.jsonl")
 """Files that show that a recipe has run."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from kernelwright.data.runs.progress import Counted
 from kernelwright.data.suite_check import Job, check_many
 from kernelwright.envs.reference.admitted import Admission
-from kernelwright.rl.progress import Counted
 
 SEEN = (
     "an answer to an admitted problem is checked in seven rounds: on every case, each with sizes "

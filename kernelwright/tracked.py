@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kernelwright.data.metrics import MetricsFile
-from kernelwright.data.stages import STAGES, Stage, axis, training
-from kernelwright.data.store import read_records
+from kernelwright.data.runs.metrics import MetricsFile
+from kernelwright.data.runs.records import read_records
+from kernelwright.data.runs.stages import STAGES, Stage, axis, training
 from kernelwright.envs.types import Baseline
 from kernelwright.evals.metrics import record_scores
 from kernelwright.evals.summary import SIDES, mean_reward

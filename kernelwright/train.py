@@ -18,9 +18,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.stages import STAGES, Stage, training
-from kernelwright.data.store import FILE as RECORDS_FILE
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.process import Process, this_process
+from kernelwright.data.runs.progress import Answered, Counted, plan_run
+from kernelwright.data.runs.records import FILE as RECORDS_FILE
+from kernelwright.data.runs.records import RecordStore
+from kernelwright.data.runs.stages import STAGES, Stage, training
 from kernelwright.data.suite import Suite, load_suite
 from kernelwright.data.triple import JudgedTriple, Triple
 from kernelwright.data.triples import balanced, triples_of
@@ -40,9 +42,8 @@ from kernelwright.rl.adapter_folder import start_adapter
 from kernelwright.rl.config import JudgeSection, Recipe
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
-from kernelwright.rl.progress import Answered, Counted, plan_run
 from kernelwright.rl.tracking import tracking
-from kernelwright.rl.trainer_options import TIMEOUT_S, Process, this_process
+from kernelwright.rl.trainer_options import TIMEOUT_S
 from kernelwright.run_folder import RunError, RunFolder
 from kernelwright.tracked import send_stage, send_summary, stage_names
 
@@ -312,7 +313,7 @@ WORKS: dict[str, Callable[[Run], None]] = {
     "final": lambda run: run.link(),
     "baselines": lambda run: run.measure_baselines(),
 }
-"""What each stage does; a stage with a side (`data/stages.py`) measures."""
+"""What each stage does; a stage with a side (`data/runs/stages.py`) measures."""
 
 
 def _spread(suite: Suite, count: int | None) -> Suite:

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suite import load_suite
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.judge import AnyJudge

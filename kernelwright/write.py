@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.run_folder import DamagedError, Folder
+from kernelwright.data.runs.folder import DamagedError, Folder
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelwright.data.run_folder import Folder
+from kernelwright.data.runs.folder import Folder
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import Quantization
 from kernelwright.rl.weights import EMBEDDED, ModelError

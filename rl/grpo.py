@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.process import this_process
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suite import Suite
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.reference.module_facts import learn_shapes
@@ -30,12 +31,7 @@ from kernelwright.rl.models import hush_libraries, load_tokenizer
 from kernelwright.rl.providers.find import provider
 from kernelwright.rl.rollout import Rollouts, by_key
 from kernelwright.rl.sampling import players
-from kernelwright.rl.trainer_options import (
-    common_options,
-    drop_printer,
-    last_checkpoint,
-    this_process,
-)
+from kernelwright.rl.trainer_options import common_options, drop_printer, last_checkpoint
 from kernelwright.rl.trl_adapter import kernel_trainer_class
 from kernelwright.rl.validation import STAGE as VALIDATION
 from kernelwright.rl.validation import Validation, best_step, reserve

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kernelwright.data.metrics import MetricsFile
-from kernelwright.data.store import Cursor, RecordStore
+from kernelwright.data.runs.metrics import MetricsFile
+from kernelwright.data.runs.process import this_process
+from kernelwright.data.runs.progress import StageDisplay
+from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.envs.types import Record
 from kernelwright.rl.config import Recipe
-from kernelwright.rl.progress import StageDisplay
 from kernelwright.rl.tracking import finite, samples, sends_samples, tracker_of
-from kernelwright.rl.trainer_options import this_process
 
 
 def log_metrics(recipe: Recipe, stage: str, step: int, values: Mapping[str, Any]) -> None:

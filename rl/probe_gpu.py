@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suite import load_suite
 from kernelwright.envs.device.memory import says_full
 from kernelwright.envs.prompt import task_prompt

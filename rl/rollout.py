@@ -15,7 +15,7 @@ from statistics import fmean
 from time import monotonic
 from typing import Any
 
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.judged import Batch, Response
 from kernelwright.envs.types import Record, Task, Verdict
 from kernelwright.rl.groups import Credits, chosen, group_metrics, is_live

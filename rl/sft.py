@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kernelwright.data.runs.process import this_process
 from kernelwright.rl.adapter import float32_kept, policy_model, save_adapter
 from kernelwright.rl.adapter_folder import start_adapter
 from kernelwright.rl.config import Recipe
@@ -15,12 +16,7 @@ from kernelwright.rl.memory import memory_callback
 from kernelwright.rl.methods.base import Example
 from kernelwright.rl.metrics import metrics_callback
 from kernelwright.rl.models import hush_libraries, load_tokenizer
-from kernelwright.rl.trainer_options import (
-    common_options,
-    drop_printer,
-    last_checkpoint,
-    this_process,
-)
+from kernelwright.rl.trainer_options import common_options, drop_printer, last_checkpoint
 from kernelwright.rl.weights import ModelError
 
 

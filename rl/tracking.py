@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from kernelwright.data.runs.process import this_process
 from kernelwright.envs.types import Record
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.trackers import READY, Attempts, Table, Tracker, open_tracker
-from kernelwright.rl.trainer_options import this_process
 
 SAMPLE_STEPS = 8
 """At most so many steps of a stage send their samples."""

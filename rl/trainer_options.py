@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernelwright.data.runs.process import this_process
 from kernelwright.rl.checkpoints import STATE, damaged_file
 from kernelwright.rl.config import Recipe
 
@@ -17,28 +16,6 @@ TIMEOUT_S = 7 * 24 * 3600
 
 
 SAVED_ROWS = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
-    """Which of the run's processes this is; `torchrun` and accelerate say so in the environment."""
-
-    rank: int
-    world: int
-
-    @property
-    def leads(self) -> bool:
-        return self.rank == 0
-
-    @property
-    def here(self) -> tuple[int, int]:
-        """(which, of how many) among the run's processes on this machine."""
-        which, of = os.environ.get("LOCAL_RANK"), os.environ.get("LOCAL_WORLD_SIZE")
-        return int(which or self.rank), int(of or self.world)
-
-
-def this_process() -> Process:
-    return Process(rank=int(os.environ.get("RANK", 0)), world=int(os.environ.get("WORLD_SIZE", 1)))
 
 
 def common_options(recipe: Recipe, stage: str, micro_batch_size: int, rows: int) -> dict[str, Any]:

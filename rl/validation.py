@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from kernelwright.data.store import Cursor, RecordStore
+from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.envs.types import Task, Verdict, content_hash
 from kernelwright.rl.methods.base import Ask, Method
 from kernelwright.rl.player import JudgedPlayer

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from kernelwright.data.runs.progress import Counted
 from kernelwright.envs.system.paths import cache_folder
-from kernelwright.rl.progress import Counted
 
 SECONDS_BETWEEN_LOOKS = 0.2
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.progress import track
 
-from kernelwright.data.store import read_records
+from kernelwright.data.runs.records import read_records
 from kernelwright.envs.policy import Sampling
 from kernelwright.evals.card import read_recipe
 from kernelwright.evals.publish import write_tree

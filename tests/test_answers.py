@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kernelwright.data.kernelbench import load_problem
-from kernelwright.data.store import read_records
+from kernelwright.data.runs.records import read_records
 from kernelwright.data.suite import load_suite
 from kernelwright.envs.reference.distributions import AS_MADE
 from kernelwright.envs.remote.open_judge import open_judge

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.types import Evaluation, Record, Verdict
 from kernelwright.evals.compare import Comparison, Side, compare, read_side
 from tests.nouns import correct, record, timing, verdict

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.system import hardware
 from kernelwright.evals.card import environment_rows
 from kernelwright.evals.measure import target_of

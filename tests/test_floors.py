@@ -24,7 +24,7 @@ BELOW: dict[str, set[str]] = {
 }
 EVALS_MAY_TAKE = {
     "rl.adapter_folder",
-    "rl.progress",
+    "data.runs.progress",
     "rl.policies",
     "rl.config",
     "rl.models",

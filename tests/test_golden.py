@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.store import read_records
+from kernelwright.data.runs.records import read_records
 from kernelwright.envs.codec import to_json
 from kernelwright.envs.types import Verdict
 from kernelwright.evals.report import write_report

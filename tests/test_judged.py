@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.process import this_process
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 from kernelwright.rewards.price import price
 from kernelwright.rl.config import Recipe
-from kernelwright.rl.trainer_options import this_process
 from kernelwright.run_folder import RunError, RunFolder
 from kernelwright.train import Run
 from tests.rollouts import ScriptedJudge, block, task

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.referee.tolerance import Expected
 from kernelwright.envs.types import Case, Evaluation, Problem, Verdict
 from kernelwright.evals.answers import Answer

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import save_file
 
 import kernelwright.mishaps
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.mishaps import explained
 from tests import nouns
 

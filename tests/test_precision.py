@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from kernelwright.cli import app
 from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.runs.process import Process
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.device import client
 from kernelwright.envs.judge import Judge
@@ -36,7 +37,6 @@ from kernelwright.envs.types import (
 )
 from kernelwright.envs.workers.pool import JudgeError, Worker
 from kernelwright.rl.config import JudgeSection, Recipe
-from kernelwright.rl.trainer_options import Process
 from kernelwright.train import judge_of
 from tests import device_reference, ptx_device
 from tests.test_device import built

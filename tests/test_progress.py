@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.data.metrics import MetricsFile
-from kernelwright.envs.types import Baseline
-from kernelwright.rl.config import Recipe
-from kernelwright.rl.progress import (
+from kernelwright.data.runs.metrics import MetricsFile
+from kernelwright.data.runs.process import Process
+from kernelwright.data.runs.progress import (
     Answered,
     RunPlan,
     StageDisplay,
@@ -25,7 +24,8 @@ from kernelwright.rl.progress import (
     plan_run,
     resident_bytes,
 )
-from kernelwright.rl.trainer_options import Process
+from kernelwright.envs.types import Baseline
+from kernelwright.rl.config import Recipe
 from kernelwright.run_folder import RunFolder
 from kernelwright.tracked import stage_names
 from kernelwright.train import Run
@@ -33,7 +33,7 @@ from kernelwright.train import Run
 ROOT = Path(__file__).resolve().parents[1]
 LONG = """
 import time
-from kernelwright.rl.progress import StageDisplay, plan_run
+from kernelwright.data.runs.progress import StageDisplay, plan_run
 plan_run(["sft", "grpo", "eval_after"], {"sft": 9.0})
 display = StageDisplay("grpo")
 display.begin(2, 0)

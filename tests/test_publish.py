@@ -17,7 +17,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
 
 import kernelwright.rl.merge
-from kernelwright.data.store import RecordStore, read_records
+from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.envs.types import Evaluation, Record, Reward, Verdict
 from kernelwright.evals.card import PublishError
 from kernelwright.evals.publish import publish

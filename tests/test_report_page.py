@@ -12,8 +12,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.data.metrics import MetricsFile
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.metrics import MetricsFile
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Record, Reward, Verdict
 from kernelwright.evals.charts import Point, curve, stacked_bars, step_ticks
 from kernelwright.evals.curves import validation_points

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
-from kernelwright.data.run_folder import DamagedError, Folder, InUseError, held
+from kernelwright.data.runs.folder import DamagedError, Folder, InUseError, held
 from kernelwright.evals.measure import Attempt, EvalError
 
 
@@ -65,4 +65,4 @@ def test_no_other_module_names_the_file_of_a_runs_recipe() -> None:
     root = Path(__file__).parents[1]
     modules = [path for name in FOLDERS for path in (root / name).rglob("*.py")]
     naming = {path.relative_to(root) for path in modules if NAMED in path.read_text("utf-8")}
-    assert naming == {Path("data/run_folder.py")}
+    assert naming == {Path("data/runs/folder.py")}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.data.store import RecordStore, task_key
+from kernelwright.data.runs.records import RecordStore, task_key
 from kernelwright.rl.methods.base import Prompt, RunView
 from kernelwright.rl.methods.find import method_names, method_options, start_method
 from kernelwright.rl.rollout import Rollouts, by_key

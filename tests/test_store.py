@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.data.store import FILE, Cursor, RecordStore, StoreError, read_records
+from kernelwright.data.runs.records import FILE, Cursor, RecordStore, StoreError, read_records
 from kernelwright.envs.types import Record
 from tests import nouns
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 WRITER = """
 import sys
 from pathlib import Path
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.records import RecordStore
 from tests import nouns
 store = RecordStore(Path(sys.argv[1]))
 for step in range(200):

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.types import Verdict
 from kernelwright.preflight import preflight
 from kernelwright.rl.config import Recipe

@@ -19,11 +19,11 @@ from safetensors.torch import load_file
 
 import kernelwright.evals.publish
 import kernelwright.train
-from kernelwright.data.store import read_records
+from kernelwright.data.runs.process import Process
+from kernelwright.data.runs.records import read_records
 from kernelwright.envs.types import Record
 from kernelwright.rl.adapter_folder import SIDECAR
 from kernelwright.rl.config import Recipe
-from kernelwright.rl.trainer_options import Process
 from kernelwright.run_folder import RunFolder
 from kernelwright.train import Run
 from scripts.check_card import compare
@@ -287,7 +287,7 @@ def test_processes_wait_for_each_other_longer_than_an_evaluation_takes(tmp_path:
         "from pathlib import Path\n"
         "import torch\n"
         "from kernelwright.train import join\n"
-        "from kernelwright.rl.trainer_options import this_process\n"
+        "from kernelwright.data.runs.process import this_process\n"
         "join(this_process())()\n"
         "group = torch.distributed.group.WORLD\n"
         "limit = group._get_backend(torch.device('cpu')).options._timeout\n"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.data.store import RecordStore
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.rl.config import Recipe
 from kernelwright.rl.grpo_callbacks import best_steps, validation_callback
 from kernelwright.rl.methods.base import Prompt, RunView

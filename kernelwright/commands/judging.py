@@ -85,7 +85,7 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Judge a stored kernel again, on the same inputs. Exit code 0 if the verdict holds."""
-    from kernelwright.data.store import StoreError
+    from kernelwright.data.runs.records import StoreError
     from kernelwright.machine import versions
     from kernelwright.replay import ReplayError, text
     from kernelwright.replay import replay as judge_again

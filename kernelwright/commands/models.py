@@ -78,7 +78,7 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     resume: Annotated[bool, typer.Option("--resume", help="Continue in the same folder.")] = False,
 ) -> None:
     """Measure a model, or answers that are stored, on a suite: correct rate, speed, a report."""
-    from kernelwright.data.store import StoreError
+    from kernelwright.data.runs.records import StoreError
     from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.evals.answers import AnswersError, Stored
     from kernelwright.evals.measure import EvalError, evaluate_model, held_alone

@@ -78,9 +78,9 @@ def _check_out(out: Path | None) -> None:
 def _written(
     model: str, asked: tuple[Problem, str], dialect: Dialect, wanted: BestOf
 ) -> list[Record]:
+    from kernelwright.data.runs.progress import Counted
     from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.rl.policies import open_policy
-    from kernelwright.rl.progress import Counted
     from kernelwright.write import write_kernels
 
     typer.echo(f"{model} writes {wanted.samples} answers", err=True)

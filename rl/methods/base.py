@@ -16,7 +16,7 @@ from kernelwright.envs.types import Evaluation, Reward, Task, Verdict
 from kernelwright.rl.section import Section
 
 if TYPE_CHECKING:
-    from kernelwright.data.store import RecordStore
+    from kernelwright.data.runs.records import RecordStore
     from kernelwright.data.triple import JudgedTriple
 
 

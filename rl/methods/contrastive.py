@@ -21,7 +21,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from kernelwright.data.store import Cursor, answer_of, task_key
+from kernelwright.data.runs.records import Cursor, answer_of, task_key
 from kernelwright.data.triple import JudgedTriple, Triple
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.prompt import task_prompt

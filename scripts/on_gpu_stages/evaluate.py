@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.store import read_records
+from kernelwright.data.runs.records import read_records
 from kernelwright.envs.types import Record, Verdict
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.stand_in import command

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
-from kernelwright.data.stages import axis
+from kernelwright.data.runs.stages import axis
 
 SHOWN = {
     "loss": "loss",

@@ -1,0 +1,1 @@
+"""A run's folder as data: records, metrics, stages, progress."""
