@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from itertools import cycle, islice
 from typing import TypeVar
 
-from kernelwright.data.starter.answers import ANSWERS
-from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.ops import UNARY
+from kernelwright.data.factory.answers import ANSWERS
+from kernelwright.data.factory.blueprint import Blueprint
+from kernelwright.data.factory.operators import UNARY
 from kernelwright.data.starter.suite import SIZES, USUAL, in_split
 from kernelwright.data.suite import imported_triples, load_suite
 from kernelwright.data.triple import Triple

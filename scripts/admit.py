@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from rich.progress import track
 
-from kernelwright.data.starter.families import blueprints
-from kernelwright.data.starter.split import is_held_out
+from kernelwright.data.factory.families import blueprints
+from kernelwright.data.factory.split import is_held_out
 from kernelwright.data.starter.suite import ADMISSION_FILE, job
 from kernelwright.data.suite_check import check_many, read_admissions, write_admissions
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from kernelwright.data.starter.families import blueprints
+from kernelwright.data.factory.families import blueprints
 from kernelwright.data.starter.suite import job
 from kernelwright.data.suite import jobs_of, load_suite
 from kernelwright.data.suite_check import Job, check_many

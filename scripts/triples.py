@@ -12,8 +12,8 @@ from collections import defaultdict
 from random import Random
 from statistics import geometric_mean, mean
 
+from kernelwright.data.factory.answers import ANSWERS
 from kernelwright.data.runs.progress import Counted
-from kernelwright.data.starter.answers import ANSWERS
 from kernelwright.data.triple import Triple
 from kernelwright.data.triples import template_triples
 from kernelwright.envs.judge import Judge

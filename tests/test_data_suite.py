@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernelwright.data.starter.families import blueprints
+from kernelwright.data.factory.families import blueprints
 from kernelwright.data.starter.suite import ADMISSION_FILE
 from kernelwright.data.suite import SuiteError, load_suite
 from kernelwright.envs.reference.admission import check_problem

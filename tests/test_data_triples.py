@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.data.factory.answers import ANSWERS
 from kernelwright.data.gallery import MISSING
-from kernelwright.data.starter.answers import ANSWERS
 from kernelwright.data.starter.suite import in_split
 from kernelwright.data.suite import load_suite
 from kernelwright.data.triple import Triple

@@ -11,9 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.data.starter.answers import ANSWERS
-from kernelwright.data.starter.gpu_sizes import MOST_ELEMENTS, MOVED_BYTES
-from kernelwright.data.starter.split import half_of, is_held_out
+from kernelwright.data.factory.answers import ANSWERS
+from kernelwright.data.factory.gpu_sizes import MOST_ELEMENTS, MOVED_BYTES
+from kernelwright.data.factory.split import half_of, is_held_out
 from kernelwright.data.starter.suite import SPLITS, admitted
 from kernelwright.data.suite import SuiteError, jobs_of, load_suite
 from kernelwright.data.triples import triples_of

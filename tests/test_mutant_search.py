@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.data.starter.families import blueprints
+from kernelwright.data.factory.families import blueprints
 from kernelwright.data.suite_check import as_admitted, deciding_files, rules
 from kernelwright.envs.reference.admission import check_problem
 from kernelwright.envs.reference.admitted import Admission, with_kept, without_kept

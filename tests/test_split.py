@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.data.starter.answers import ANSWERS
-from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.families import families
-from kernelwright.data.starter.ops import UNARY, Unary
-from kernelwright.data.starter.split import half_of, is_held_out
+from kernelwright.data.factory.answers import ANSWERS
+from kernelwright.data.factory.blueprint import Blueprint
+from kernelwright.data.factory.families import families
+from kernelwright.data.factory.operators import UNARY, Unary
+from kernelwright.data.factory.split import half_of, is_held_out
 from kernelwright.data.starter.suite import in_split
 from kernelwright.data.suite import load_suite
 from kernelwright.data.triples import template_triples

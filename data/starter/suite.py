@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.families import blueprints
-from kernelwright.data.starter.gpu_sizes import gpu_problem
-from kernelwright.data.starter.split import half_of, is_held_out
+from kernelwright.data.factory.blueprint import Blueprint
+from kernelwright.data.factory.families import blueprints
+from kernelwright.data.factory.gpu_sizes import gpu_problem
+from kernelwright.data.factory.split import half_of, is_held_out
 from kernelwright.data.suite_check import as_admitted, read_admissions
 from kernelwright.envs.reference.admitted import with_kept
 from kernelwright.envs.reference.module_facts import ours

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kernelwright.data.starter.blueprint import Blueprint, Tensor
-from kernelwright.data.starter.loops import plan, simd
-from kernelwright.data.starter.ops import ADD, MUL, SUB, Chain, Unary, combine, then
-from kernelwright.data.starter.walk import Elements, Loop
+from kernelwright.data.factory.blueprint import Blueprint, Tensor
+from kernelwright.data.factory.loops import plan, simd
+from kernelwright.data.factory.operators import ADD, MUL, SUB, Chain, Unary, combine, then
+from kernelwright.data.factory.walk import Elements, Loop
 
 LEFT, RIGHT = Tensor(name="x", shape=("M", "K")), Tensor(name="w", shape=("K", "N"))
 BIAS = Tensor(name="b", shape=("N",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kernelwright.data.starter.walk import Loop
+from kernelwright.data.factory.walk import Loop
 
 INFINITE = 'float("inf")'
 NAMES = {"max": "tl.maximum", "min": "tl.minimum", "fabs": "tl.abs"}

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.elementwise import broadcast, elementwise
-from kernelwright.data.starter.loops import Category
-from kernelwright.data.starter.ops import UNARY, Unary
-from kernelwright.data.starter.outputs import outputs
-from kernelwright.data.starter.products import matmul
-from kernelwright.data.starter.reductions import argmax, column_reduction, row_reduction
-from kernelwright.data.starter.rows import normalisation, scan_and_pool
-from kernelwright.data.starter.scalars import scalars
-from kernelwright.data.starter.split import is_kept
-from kernelwright.data.starter.weights import weights
+from kernelwright.data.factory.blueprint import Blueprint
+from kernelwright.data.factory.elementwise import broadcast, elementwise
+from kernelwright.data.factory.loops import Category
+from kernelwright.data.factory.operators import UNARY, Unary
+from kernelwright.data.factory.outputs import outputs
+from kernelwright.data.factory.products import matmul
+from kernelwright.data.factory.reductions import argmax, column_reduction, row_reduction
+from kernelwright.data.factory.rows import normalisation, scan_and_pool
+from kernelwright.data.factory.scalars import scalars
+from kernelwright.data.factory.split import is_kept
+from kernelwright.data.factory.weights import weights
 
 CATEGORIES: tuple[tuple[Category, float], ...] = (
     (elementwise, 0.24),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.loops import (
+from kernelwright.data.factory.blueprint import Blueprint
+from kernelwright.data.factory.loops import (
     AT,
     LARGEST,
     ROWS,
@@ -18,7 +18,7 @@ from kernelwright.data.starter.loops import (
     simd,
     steps,
 )
-from kernelwright.data.starter.ops import (
+from kernelwright.data.factory.operators import (
     ADD,
     IDENTITY,
     MEAN,
@@ -32,7 +32,7 @@ from kernelwright.data.starter.ops import (
     combine,
     then,
 )
-from kernelwright.data.starter.walk import ARGMAX, Elements, Loop, Pass, Rows
+from kernelwright.data.factory.walk import ARGMAX, Elements, Loop, Pass, Rows
 
 
 def row_reduction(unary: Sequence[Unary]) -> Iterator[Blueprint]:

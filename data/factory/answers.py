@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kernelwright.data.starter import cuda, triton
-from kernelwright.data.starter.blueprint import Blueprint
+from kernelwright.data.factory import cuda, triton
+from kernelwright.data.factory.blueprint import Blueprint
 from kernelwright.envs.types import Dialect
 
 Answer = tuple[str, str]

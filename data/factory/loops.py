@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from kernelwright.data.starter.blueprint import Blueprint, Tensor
-from kernelwright.data.starter.ops import MAX, Chain, Unary
-from kernelwright.data.starter.walk import Elements, running
+from kernelwright.data.factory.blueprint import Blueprint, Tensor
+from kernelwright.data.factory.operators import MAX, Chain, Unary
+from kernelwright.data.factory.walk import Elements, running
 
 Category = Callable[[Sequence[Unary]], Iterator[Blueprint]]
 """All compositions of one kind, of these unary operators."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kernelwright.data.starter.blueprint import Blueprint, Layer, Tensor
-from kernelwright.data.starter.loops import (
+from kernelwright.data.factory.blueprint import Blueprint, Layer, Tensor
+from kernelwright.data.factory.loops import (
     AT,
     ROWS,
     X,
@@ -17,9 +17,9 @@ from kernelwright.data.starter.loops import (
     simd,
     steps,
 )
-from kernelwright.data.starter.ops import ADD, IDENTITY, MUL, SUB, Chain, Unary, combine, then
-from kernelwright.data.starter.products import TILED, tiles
-from kernelwright.data.starter.walk import Elements, Loop, Pass, Rows
+from kernelwright.data.factory.operators import ADD, IDENTITY, MUL, SUB, Chain, Unary, combine, then
+from kernelwright.data.factory.products import TILED, tiles
+from kernelwright.data.factory.walk import Elements, Loop, Pass, Rows
 
 
 def _parameter(name: str) -> Layer:

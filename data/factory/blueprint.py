@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kernelwright.data.starter.walk import Walk
+from kernelwright.data.factory.walk import Walk
 from kernelwright.envs.types import Case, Problem, Role
 
 FUNCTION = re.compile(r"std::(\w+)\(")

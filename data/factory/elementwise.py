@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kernelwright.data.starter.blueprint import Blueprint, Tensor
-from kernelwright.data.starter.loops import AT, ROWS, Y_AT, X, Y, elements, inputs_of, nested, plan
-from kernelwright.data.starter.ops import ADD, BINARY, IDENTITY, MUL, Chain, Unary, combine, then
+from kernelwright.data.factory.blueprint import Blueprint, Tensor
+from kernelwright.data.factory.loops import AT, ROWS, Y_AT, X, Y, elements, inputs_of, nested, plan
+from kernelwright.data.factory.operators import (
+    ADD,
+    BINARY,
+    IDENTITY,
+    MUL,
+    Chain,
+    Unary,
+    combine,
+    then,
+)
 
 ROW, COLUMN = Tensor(name="b", shape=("C",)), Tensor(name="c", shape=("R",))
 

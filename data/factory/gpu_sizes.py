@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernelwright.data.starter.blueprint import Blueprint
+from kernelwright.data.factory.blueprint import Blueprint
 from kernelwright.envs.types import Case, Problem, Role
 
 Sizes = tuple[tuple[str, int], ...]

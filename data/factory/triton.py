@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.triton_words import INFINITE, lines_of, spoken, translated
-from kernelwright.data.starter.walk import ARGMAX, Elements, Pass, Rows, Scan, Walk, running
+from kernelwright.data.factory.blueprint import Blueprint
+from kernelwright.data.factory.triton_words import INFINITE, lines_of, spoken, translated
+from kernelwright.data.factory.walk import ARGMAX, Elements, Pass, Rows, Scan, Walk, running
 
 WALKED = ("x_0", "x_1")
 """The sizes that are walked where nothing else is said."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.loops import (
+from kernelwright.data.factory.blueprint import Blueprint
+from kernelwright.data.factory.loops import (
     AT,
     LARGEST,
     ROWS,
@@ -20,7 +20,7 @@ from kernelwright.data.starter.loops import (
     simd,
     steps,
 )
-from kernelwright.data.starter.ops import (
+from kernelwright.data.factory.operators import (
     ADD,
     IDENTITY,
     MAX,
@@ -39,7 +39,7 @@ from kernelwright.data.starter.ops import (
     combine,
     then,
 )
-from kernelwright.data.starter.walk import ARGMAX, Pass, Rows
+from kernelwright.data.factory.walk import ARGMAX, Pass, Rows
 
 TWICE = "Each row is read twice: what varies is the difference from its mean."
 PAIRS = ((SUM, MAX), (MIN, MAX), (MEAN, NORM))

@@ -7,7 +7,7 @@ a property of the families there are; a test holds it, and the pinned list of he
 
 from __future__ import annotations
 
-from kernelwright.data.starter.blueprint import Blueprint
+from kernelwright.data.factory.blueprint import Blueprint
 from kernelwright.envs.types import content_hash
 
 HELD_OUT_SHARE = 0.25

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.walk import ARGMAX, Elements, Loop, Rows, Scan, Walk, running
+from kernelwright.data.factory.blueprint import Blueprint
+from kernelwright.data.factory.walk import ARGMAX, Elements, Loop, Rows, Scan, Walk, running
 
 NAMES = {"max": "fmaxf", "min": "fminf"}
 """Functions that are not called as in C with an `f` at the end."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kernelwright.data.starter.blueprint import Blueprint, Scalar
-from kernelwright.data.starter.loops import (
+from kernelwright.data.factory.blueprint import Blueprint, Scalar
+from kernelwright.data.factory.loops import (
     AT,
     ROWS,
     Y_AT,
@@ -19,7 +19,7 @@ from kernelwright.data.starter.loops import (
     simd,
     steps,
 )
-from kernelwright.data.starter.ops import ADD, IDENTITY, MUL, Chain, Unary, combine, then
+from kernelwright.data.factory.operators import ADD, IDENTITY, MUL, Chain, Unary, combine, then
 
 ALPHA = Scalar(name="alpha", value=0.7)
 LIMIT = Scalar(name="limit", value=0.3)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kernelwright.data.starter.blueprint import Blueprint
-from kernelwright.data.starter.loops import (
+from kernelwright.data.factory.blueprint import Blueprint
+from kernelwright.data.factory.loops import (
     AT,
     ROWS,
     Y_AT,
@@ -18,8 +18,8 @@ from kernelwright.data.starter.loops import (
     simd,
     steps,
 )
-from kernelwright.data.starter.ops import IDENTITY, MUL, Chain, Unary, combine, then
-from kernelwright.data.starter.walk import Elements, Loop, Pass, Rows, Scan, Walk
+from kernelwright.data.factory.operators import IDENTITY, MUL, Chain, Unary, combine, then
+from kernelwright.data.factory.walk import Elements, Loop, Pass, Rows, Scan, Walk
 
 NORMS: tuple[tuple[str, str, str, str], ...] = (
     # name, PyTorch text for {a}, first pass over v, how v is finished in the second pass

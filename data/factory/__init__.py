@@ -1,0 +1,1 @@
+"""Problems of our own, composed of operators, with their kernels."""
