@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.triples import template_triples
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge

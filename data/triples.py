@@ -11,8 +11,8 @@ from typing import TypeVar
 from kernelwright.data.factory.answers import ANSWERS
 from kernelwright.data.factory.blueprint import Blueprint
 from kernelwright.data.factory.operators import UNARY
-from kernelwright.data.starter.suite import SIZES, USUAL, in_split
-from kernelwright.data.suite import imported_triples, load_suite
+from kernelwright.data.suites.load import imported_triples, load_suite
+from kernelwright.data.suites.starter import SIZES, USUAL, in_split
 from kernelwright.data.triple import Triple
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Dialect

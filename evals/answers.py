@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from kernelwright.data.kernelbench import place
+from kernelwright.data.suites.kernelbench import place
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernelwright.data.runs.folder import DamagedError, Folder
 from kernelwright.data.runs.records import read_records
-from kernelwright.data.suite import public_spec
+from kernelwright.data.suites.load import public_spec
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.report import clock, flat, percent, speedup
 from kernelwright.evals.summary import SIDE_NAMES, SIDES, float32

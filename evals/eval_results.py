@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from kernelwright.data.kernelbench import place
+from kernelwright.data.suites.kernelbench import place
 from kernelwright.envs.types import Evaluation, Timing, Verdict
 from kernelwright.evals.answers import Answer
 from kernelwright.evals.levels import compiled

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from kernelwright.data.kernelbench import place
+from kernelwright.data.suites.kernelbench import place
 from kernelwright.envs.types import Evaluation, Problem, Record, Verdict
 from kernelwright.evals.metrics import judged, mean_pass_at_k, surely_fast_p
 from kernelwright.evals.report import percent

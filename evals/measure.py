@@ -18,7 +18,7 @@ from rich.table import Table
 from kernelwright.data.runs.folder import LOCK_FILE, InUseError, held
 from kernelwright.data.runs.progress import Answered, Counted
 from kernelwright.data.runs.records import RecordStore
-from kernelwright.data.suite import Suite
+from kernelwright.data.suites.load import Suite
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.system.paths import write_whole

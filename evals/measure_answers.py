@@ -10,9 +10,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from kernelwright.data.kernelbench import place
 from kernelwright.data.runs.records import RecordStore, read_records
-from kernelwright.data.suite import Suite
+from kernelwright.data.suites.kernelbench import place
+from kernelwright.data.suites.load import Suite
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.referee.reasons import BESIDE_TORCH
 from kernelwright.envs.remote.open_judge import open_judge

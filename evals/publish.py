@@ -12,7 +12,7 @@ from markupsafe import escape
 
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.records import read_records
-from kernelwright.data.suite import public_spec
+from kernelwright.data.suites.load import public_spec
 from kernelwright.evals.card import PublishError, model_card, read_recipe
 from kernelwright.evals.summary import SIDES, read_summary
 from kernelwright.rl.models import hub_id

@@ -16,7 +16,7 @@ from typing import Any
 
 from kernelwright.data.runs.folder import DamagedError, Document, Folder
 from kernelwright.data.runs.records import FILE as RECORDS_FILE
-from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.envs.codec import from_plain
 from kernelwright.envs.types import Precision, Record
 from kernelwright.evals.against import read_baselines

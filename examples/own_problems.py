@@ -12,8 +12,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from kernelwright.data.suite import jobs_of, load_suite
-from kernelwright.data.suite_check import check_many
+from kernelwright.data.suites.check import check_many
+from kernelwright.data.suites.load import jobs_of, load_suite
 
 MODULE = """
 import torch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module import ProblemError

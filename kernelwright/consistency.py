@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from kernelwright.data.suite import SuiteError, brings_triples, load_suite
+from kernelwright.data.suites.load import SuiteError, brings_triples, load_suite
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
 from kernelwright.estimate import taught_triples

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 
-from kernelwright.data.starter.suite import USUAL
+from kernelwright.data.suites.starter import USUAL
 from kernelwright.data.triple import Triple
 from kernelwright.data.triples import template_triples
 from kernelwright.envs.remote.open_judge import open_judge

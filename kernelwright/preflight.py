@@ -9,7 +9,7 @@ from pathlib import Path
 from kernelwright.consistency import contradictions
 from kernelwright.data.runs.process import this_process
 from kernelwright.data.runs.stages import training
-from kernelwright.data.suite import brings_triples
+from kernelwright.data.suites.load import brings_triples
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import NEEDS_A_GPU
 from kernelwright.envs.remote.open_judge import open_judge

@@ -14,7 +14,7 @@ from typing import Any
 
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.records import answer_of, read_records
-from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Evaluation, Precision, Problem, Record, Verdict

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelwright.data.runs.progress import Counted
-from kernelwright.data.suite_check import Job, check_many
+from kernelwright.data.suites.check import Job, check_many
 from kernelwright.envs.reference.admitted import Admission
 
 SEEN = (

@@ -23,7 +23,7 @@ from kernelwright.data.runs.progress import Answered, Counted, plan_run
 from kernelwright.data.runs.records import FILE as RECORDS_FILE
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.runs.stages import STAGES, Stage, training
-from kernelwright.data.suite import Suite, load_suite
+from kernelwright.data.suites.load import Suite, load_suite
 from kernelwright.data.triple import JudgedTriple, Triple
 from kernelwright.data.triples import balanced, triples_of
 from kernelwright.envs.judge import AnyJudge, BatchJudge

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.data.runs.records import RecordStore
-from kernelwright.data.suite import load_suite
+from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged

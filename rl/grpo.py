@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelwright.data.runs.process import this_process
 from kernelwright.data.runs.records import RecordStore
-from kernelwright.data.suite import Suite
+from kernelwright.data.suites.load import Suite
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Task

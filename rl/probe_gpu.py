@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from kernelwright.data.runs.records import RecordStore
-from kernelwright.data.suite import load_suite
+from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.device.memory import says_full
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module import ProblemError

@@ -1,4 +1,5 @@
-"""Checks all starter problems by trivial answers and mutants: writes data/starter/admission.json.
+"""Checks all starter problems by trivial answers and mutants: writes
+data/suites/starter_admission.json.
 
 python -m scripts.admit
 """
@@ -9,8 +10,8 @@ from rich.progress import track
 
 from kernelwright.data.factory.families import blueprints
 from kernelwright.data.factory.split import is_held_out
-from kernelwright.data.starter.suite import ADMISSION_FILE, job
-from kernelwright.data.suite_check import check_many, read_admissions, write_admissions
+from kernelwright.data.suites.check import check_many, read_admissions, write_admissions
+from kernelwright.data.suites.starter import ADMISSION_FILE, job
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from kernelwright.data.suite import load_suite
+from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Task
 from kernelwright.recipe import resolve

@@ -22,9 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelwright.data.factory.families import blueprints
-from kernelwright.data.starter.suite import job
-from kernelwright.data.suite import jobs_of, load_suite
-from kernelwright.data.suite_check import Job, check_many
+from kernelwright.data.suites.check import Job, check_many
+from kernelwright.data.suites.load import jobs_of, load_suite
+from kernelwright.data.suites.starter import job
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.reference.admitted import Admission, MutantRow
 

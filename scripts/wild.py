@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rich.progress import track
 
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Candidate, Problem, Verdict
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from kernelwright.data.kernelbench import load_problem
 from kernelwright.data.runs.records import read_records
-from kernelwright.data.suite import load_suite
+from kernelwright.data.suites.kernelbench import load_problem
+from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.reference.distributions import AS_MADE
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Dialect, Problem, Record

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.suite import load_suite
-from kernelwright.data.suite_check import check_many
-from kernelwright.data.trial import tried
+from kernelwright.data.suites.case_facts import tried
+from kernelwright.data.suites.check import check_many
+from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.reference import module_facts
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.reference.module import ProblemError, Shapes

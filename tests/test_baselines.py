@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import kernelwright.rl.policies
-from kernelwright.data.suite import Suite
+from kernelwright.data.suites.load import Suite
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.system.processes import living_below, still_alive

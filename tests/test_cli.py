@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.ask import ask
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.sandbox.levels import LEVELS

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.data.runs.records import RecordStore
-from kernelwright.data.starter.suite import load_starter
+from kernelwright.data.suites.starter import load_starter
 from kernelwright.data.triple import JudgedTriple, Triple
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import (

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.kernelbench import Choice, load_folder, load_problem
-from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.data.suites.kernelbench import Choice, load_folder, load_problem
+from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.envs.reference.module import ProblemError, flatten, forward, load_reference
 from kernelwright.envs.types import Problem, Role
 

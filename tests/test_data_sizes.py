@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.data.kernelbench import Choice, load_folder, load_problem
-from kernelwright.data.sizes import sizes_of
-from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.data.suites.kernelbench import Choice, load_folder, load_problem
+from kernelwright.data.suites.load import SuiteError, load_suite
+from kernelwright.data.suites.sizes import sizes_of
 from kernelwright.envs.reference.module import load_reference, sized_code
 from kernelwright.envs.types import Problem
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 
 from kernelwright.data.factory.families import blueprints
-from kernelwright.data.starter.suite import ADMISSION_FILE
-from kernelwright.data.suite import SuiteError, load_suite
+from kernelwright.data.suites.load import SuiteError, load_suite
+from kernelwright.data.suites.starter import ADMISSION_FILE
 from kernelwright.envs.reference.admission import check_problem
 from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.types import Case, Problem, Role
@@ -93,7 +93,9 @@ def test_an_unknown_spec_says_what_there_is(spec: str) -> None:
 
 
 def test_loading_the_suite_imports_no_torch() -> None:
-    code = "import sys; from kernelwright.data.suite import load_suite; load_suite('starter'); "
+    code = (
+        "import sys; from kernelwright.data.suites.load import load_suite; load_suite('starter'); "
+    )
     code += "sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

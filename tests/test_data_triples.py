@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from kernelwright.data.factory.answers import ANSWERS
 from kernelwright.data.gallery import MISSING
-from kernelwright.data.starter.suite import in_split
-from kernelwright.data.suite import load_suite
+from kernelwright.data.suites.load import load_suite
+from kernelwright.data.suites.starter import in_split
 from kernelwright.data.triple import Triple
 from kernelwright.data.triples import apportion, balanced, template_triples
 from kernelwright.envs.abi import C_ABI, signature

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.data.gallery import Finding, exploits
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.device import client
 from kernelwright.envs.dialects import DIALECTS, cuda, inline, planned

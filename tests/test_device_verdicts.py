@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs import candidate
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig

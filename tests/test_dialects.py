@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.cuda import compiled
 from kernelwright.envs.dialects.cuda import trace as launches_of

@@ -23,7 +23,7 @@ import pytest
 import torch
 
 from kernelwright.data.gallery import FOLDER
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.candidate.process import ALONE, BESIDE_TORCH, nothing_native, place_of

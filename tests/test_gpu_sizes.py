@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from kernelwright.data.factory.answers import ANSWERS
 from kernelwright.data.factory.gpu_sizes import MOST_ELEMENTS, MOVED_BYTES
 from kernelwright.data.factory.split import half_of, is_held_out
-from kernelwright.data.starter.suite import SPLITS, admitted
-from kernelwright.data.suite import SuiteError, jobs_of, load_suite
+from kernelwright.data.suites.load import SuiteError, jobs_of, load_suite
+from kernelwright.data.suites.starter import SPLITS, admitted
 from kernelwright.data.triples import triples_of
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.prompt import task_prompt

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Verdict
 

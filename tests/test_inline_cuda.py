@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.dialects.inline import Inline
 from kernelwright.envs.plan.plan import Plan

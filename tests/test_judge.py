@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from kernelwright.data.gallery import FOLDER, Exhibit, Finding, exploits, judge_exhibits
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.reference.applicable_kinds import applicable_kinds
 from kernelwright.envs.reference.distributions import judged_cases

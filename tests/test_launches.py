@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Problem, Verdict
 from tests.test_dialects import CUDA, FOLDER, changed, judged

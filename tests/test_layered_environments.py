@@ -20,7 +20,7 @@ DIALECTS = Path(__file__).parents[1] / "data" / "answers" / "dialects"
 JUDGED = """
 import sys
 from pathlib import Path
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Candidate
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kernelwright.consistency import contradictions
-from kernelwright.data.layout import Layout, Loaded
-from kernelwright.data.suite import LAYOUTS, SuiteError, load_suite, public_spec
+from kernelwright.data.suites.layout import Layout, Loaded
+from kernelwright.data.suites.load import LAYOUTS, SuiteError, load_suite, public_spec
 from kernelwright.data.triple import Triple
 from kernelwright.data.triples import template_triples, triples_of
 from kernelwright.envs.types import Case, Dialect, Problem

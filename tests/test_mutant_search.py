@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.data.factory.families import blueprints
-from kernelwright.data.suite_check import as_admitted, deciding_files, rules
+from kernelwright.data.suites.check import as_admitted, deciding_files, rules
 from kernelwright.envs.reference.admission import check_problem
 from kernelwright.envs.reference.admitted import Admission, with_kept, without_kept
 from kernelwright.envs.reference.distributions import AS_MADE, DISTRIBUTIONS

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from kernelwright.data.suite import load_suite
+from kernelwright.data.suites.load import load_suite
 from kernelwright.data.triples import template_triples
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.guest.rounds import paired
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Candidate

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
-from kernelwright.data.kernelbench import load_problem
 from kernelwright.data.runs.process import Process
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.device import client
 from kernelwright.envs.judge import Judge

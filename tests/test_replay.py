@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.data.runs.records import RecordStore
-from kernelwright.data.suite import load_suite
+from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.judge import NO_CODE_BLOCK, Judge
 from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Record, Verdict

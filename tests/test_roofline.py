@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.data.gallery import FOLDER
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.referee import resolution
 from kernelwright.envs.referee.roofline import TOO_FAST, Work, floor_ns, too_fast

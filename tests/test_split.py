@@ -16,8 +16,8 @@ from kernelwright.data.factory.blueprint import Blueprint
 from kernelwright.data.factory.families import families
 from kernelwright.data.factory.operators import UNARY, Unary
 from kernelwright.data.factory.split import half_of, is_held_out
-from kernelwright.data.starter.suite import in_split
-from kernelwright.data.suite import load_suite
+from kernelwright.data.suites.load import load_suite
+from kernelwright.data.suites.starter import in_split
 from kernelwright.data.triples import template_triples
 from kernelwright.envs.types import content_hash
 

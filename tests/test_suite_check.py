@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.suite import SuiteError, jobs_of, load_suite
-from kernelwright.data.suite_check import (
+from kernelwright.data.suites.check import (
     _code,
     check_many,
     read_admissions,
     rules,
     write_admissions,
 )
+from kernelwright.data.suites.load import SuiteError, jobs_of, load_suite
 from kernelwright.envs.reference.admitted import Admission
 from kernelwright.envs.types import Case, Problem, Role
 

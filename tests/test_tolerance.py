@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from kernelwright.data.suite import load_suite
+from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.referee.tolerance import BASE, FLOOR, Array, Expected, derive_tolerances
 from kernelwright.envs.reference.derive_tolerance import case_tolerances
 from kernelwright.envs.reference.module import forward, forward_float64, load_reference

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from kernelwright.data.runs.records import read_records
-from kernelwright.data.suite import load_suite
+from kernelwright.data.suites.load import load_suite
 from kernelwright.data.triples import template_triples
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 from kernelwright.rewards.price import price

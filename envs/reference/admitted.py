@@ -37,7 +37,7 @@ class Admission:
     fixed: tuple[str, ...] = ()
     """Numbers that are the same in all cases, as the outputs' shapes hang on them."""
     rules: str = ""
-    """By which rules it was checked (`rules` of data/suite_check.py)."""
+    """By which rules it was checked (`rules` of data/suites/check.py)."""
     kept: tuple[str, ...] = ()
     """Kinds of values that the problem is checked on besides, for its mutants to fail."""
     mutants: int = 0

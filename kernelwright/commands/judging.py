@@ -49,7 +49,7 @@ def judge(
 ) -> None:
     """Judge one kernel: build it, check it, time it, all in a sandbox. Exit code 0 if correct."""
     from kernelwright.ask import expected_form
-    from kernelwright.data.kernelbench import load_problem
+    from kernelwright.data.suites.kernelbench import load_problem
     from kernelwright.envs.answer import extract
     from kernelwright.envs.judge import NO_CODE_BLOCK
     from kernelwright.envs.remote.open_judge import open_judge
@@ -127,8 +127,8 @@ def check(
 
     Exit code 1 if one is accepted, or a problem cannot be tried.
     """
-    from kernelwright.data.suite import jobs_of, load_suite
-    from kernelwright.data.suite_check import write_admissions
+    from kernelwright.data.suites.check import write_admissions
+    from kernelwright.data.suites.load import jobs_of, load_suite
     from kernelwright.envs.codec import to_plain
     from kernelwright.suite_table import checked, print_table
 

@@ -15,7 +15,7 @@ from kernelwright.commands.shared import FAILED, MISUSED, RunFolder, judging, re
 from kernelwright.envs.types import Baseline, Dialect, Precision
 
 if TYPE_CHECKING:
-    from kernelwright.data.suite import Suite
+    from kernelwright.data.suites.load import Suite
     from kernelwright.evals.run import EvalSettings
     from kernelwright.write import Habits
 
@@ -187,8 +187,8 @@ def _refuse_precision(
 
 def _chosen(spec: str, first: int | None, protocol: Rule | None) -> Suite:
     """The suite, or its first problems; prints what was left out."""
-    from kernelwright.data.kernelbench import place
-    from kernelwright.data.suite import Suite, load_suite
+    from kernelwright.data.suites.kernelbench import place
+    from kernelwright.data.suites.load import Suite, load_suite
 
     whole = load_suite(spec)
     for note in whole.notes:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.reference.client import ReferenceProcess
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.smi import queried

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelwright.data.gallery import exploits
-from kernelwright.data.kernelbench import load_problem
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.triples import template_triples
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import UNSUPPORTED, Candidate, Evaluation, Problem, Verdict

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kernelwright.data.trial import tried
+from kernelwright.data.suites.case_facts import tried
 from kernelwright.envs.reference.on_meta import OnMeta
 from kernelwright.envs.types import Case, Problem
 

@@ -10,12 +10,12 @@ from kernelwright.data.factory.blueprint import Blueprint
 from kernelwright.data.factory.families import blueprints
 from kernelwright.data.factory.gpu_sizes import gpu_problem
 from kernelwright.data.factory.split import half_of, is_held_out
-from kernelwright.data.suite_check import as_admitted, read_admissions
+from kernelwright.data.suites.check import as_admitted, read_admissions
 from kernelwright.envs.reference.admitted import with_kept
 from kernelwright.envs.reference.module_facts import ours
 from kernelwright.envs.types import Problem
 
-ADMISSION_FILE = Path(__file__).with_name("admission.json")
+ADMISSION_FILE = Path(__file__).with_name("starter_admission.json")
 SPLITS = ("train", "sft", "rl", "held_out")
 """`sft` and `rl` are the two halves of `train`: to learn what RL adds, it needs problems whose
 kernels were never shown."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from kernelwright.data.fit import fit, parse_bytes
-from kernelwright.data.kernelbench import Choice, load_folder
-from kernelwright.data.layout import Layout, Loaded
-from kernelwright.data.starter.suite import SPLITS, dropped_operations, load_starter
-from kernelwright.data.suite_check import Job, as_admitted, read_admissions
+from kernelwright.data.suites.check import Job, as_admitted, read_admissions
+from kernelwright.data.suites.kernelbench import Choice, load_folder
+from kernelwright.data.suites.layout import Layout, Loaded
+from kernelwright.data.suites.memory_filter import fit, parse_bytes
+from kernelwright.data.suites.starter import SPLITS, dropped_operations, load_starter
 from kernelwright.data.triple import Triple
 from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.system.hardware import memory_bytes

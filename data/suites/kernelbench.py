@@ -2,7 +2,7 @@
 
 A file defines `Model`, `get_inputs`, `get_init_inputs`, and its sizes as module-level integers.
 Cases are derived: the sizes as written (timed), and smaller and odd ones of those that are free
-(data/sizes.py), so that the module stays what it is.
+(data/suites/sizes.py), so that the module stays what it is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelwright.data.sizes import Sizes, sizes_of
+from kernelwright.data.suites.sizes import Sizes, sizes_of
 from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.types import Case, Problem, Role
 

@@ -1,4 +1,5 @@
-"""A layout: one way in which problems lie somewhere. `data/suite.py` has the table of them."""
+"""A layout: one way in which problems lie somewhere. `data/suites/load.py` has the table of
+them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Sets of problems, by one spec string; one file a layout."""
