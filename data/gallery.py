@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.data.suites.kernelbench import load_problem
-from kernelwright.data.triples import template_triples
+from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Verdict, content_hash

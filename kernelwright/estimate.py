@@ -8,7 +8,7 @@ import re
 from kernelwright.data.runs.process import this_process
 from kernelwright.data.runs.stages import training
 from kernelwright.data.suites.load import SuiteError, load_suite
-from kernelwright.data.triples import triples_of
+from kernelwright.data.triples.templates import triples_of
 from kernelwright.envs.device.memory import CONTEXT_BYTES
 from kernelwright.envs.system.hardware import gpus
 from kernelwright.envs.types import Baseline

@@ -8,7 +8,7 @@ import time
 
 from kernelwright.data.suites.starter import USUAL
 from kernelwright.data.triple import Triple
-from kernelwright.data.triples import template_triples
+from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.toolchain import (
     SandboxUnavailableError,

@@ -25,7 +25,7 @@ from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.runs.stages import STAGES, Stage, training
 from kernelwright.data.suites.load import Suite, load_suite
 from kernelwright.data.triple import JudgedTriple, Triple
-from kernelwright.data.triples import balanced, triples_of
+from kernelwright.data.triples.templates import balanced, triples_of
 from kernelwright.envs.judge import AnyJudge, BatchJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.prompt import task_prompt

@@ -15,7 +15,7 @@ from statistics import geometric_mean, mean
 from kernelwright.data.factory.answers import ANSWERS
 from kernelwright.data.runs.progress import Counted
 from kernelwright.data.triple import Triple
-from kernelwright.data.triples import template_triples
+from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 

@@ -22,7 +22,7 @@ from kernelwright.data.gallery import MISSING
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.starter import in_split
 from kernelwright.data.triple import Triple
-from kernelwright.data.triples import apportion, balanced, template_triples
+from kernelwright.data.triples.templates import apportion, balanced, template_triples
 from kernelwright.envs.abi import C_ABI, signature
 from kernelwright.envs.answer import extract
 from kernelwright.envs.dialects import DIALECTS, cpp

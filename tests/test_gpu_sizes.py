@@ -16,7 +16,7 @@ from kernelwright.data.factory.gpu_sizes import MOST_ELEMENTS, MOVED_BYTES
 from kernelwright.data.factory.split import half_of, is_held_out
 from kernelwright.data.suites.load import SuiteError, jobs_of, load_suite
 from kernelwright.data.suites.starter import SPLITS, admitted
-from kernelwright.data.triples import triples_of
+from kernelwright.data.triples.templates import triples_of
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module import load_reference, shapes_of

@@ -11,7 +11,7 @@ from kernelwright.consistency import contradictions
 from kernelwright.data.suites.layout import Layout, Loaded
 from kernelwright.data.suites.load import LAYOUTS, SuiteError, load_suite, public_spec
 from kernelwright.data.triple import Triple
-from kernelwright.data.triples import template_triples, triples_of
+from kernelwright.data.triples.templates import template_triples, triples_of
 from kernelwright.envs.types import Case, Dialect, Problem
 from kernelwright.estimate import taught_triples
 from kernelwright.rl.config import Recipe

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from kernelwright.data.suites.load import load_suite
-from kernelwright.data.triples import template_triples
+from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS
 from kernelwright.envs.reference.near_ties import ALL, PICKS, NearTies

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kernelwright.budget import Budget
-from kernelwright.data.triples import template_triples
+from kernelwright.data.triples.templates import template_triples
 from kernelwright.dry_run import dry_run_text
 from kernelwright.envs.system.hardware import gpus
 from kernelwright.estimate import estimates, measurements, parameters, weight_bytes

@@ -18,7 +18,7 @@ from kernelwright.data.factory.operators import UNARY, Unary
 from kernelwright.data.factory.split import half_of, is_held_out
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.starter import in_split
-from kernelwright.data.triples import template_triples
+from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.types import content_hash
 
 PINNED = Path(__file__).parent / "golden" / "held_out.txt"

@@ -14,7 +14,7 @@ import pytest
 
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import load_suite
-from kernelwright.data.triples import template_triples
+from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 from kernelwright.rewards.price import price
 from kernelwright.trl_reward import KernelReward

@@ -74,7 +74,7 @@ class DialectSpec(Protocol):
     runs_on_gpu: bool
     """Whether its answers run on a GPU if the machine has one."""
     has_triples: bool
-    """Whether SFT has examples in it (data/triples.py)."""
+    """Whether SFT has examples in it (data/triples/templates.py)."""
 
     def lacking(self) -> str | None:
         """Name of the program or module that is missing to run an answer ("nvcc"); else None."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kernelwright.data.gallery import exploits
 from kernelwright.data.suites.kernelbench import load_problem
-from kernelwright.data.triples import template_triples
+from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import UNSUPPORTED, Candidate, Evaluation, Problem, Verdict
 from kernelwright.envs.workers.health import fresh_seed

@@ -1,0 +1,1 @@
+"""Triples for the cold start: problem, reasoning, kernel."""
