@@ -199,8 +199,8 @@ def fooled(recipe: Recipe) -> list[str]:
     """
     if not this_process().leads:
         return []
-    from kernelwright.data.gallery import GalleryError
-    from kernelwright.gallery import loose_exploits
+    from kernelwright.data.gallery.exhibits import GalleryError
+    from kernelwright.data.gallery.judge_check import loose_exploits
 
     section = recipe.judge
     try:

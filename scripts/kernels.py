@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernelwright.data.gallery import FOLDER
+from kernelwright.data.gallery.exhibits import FOLDER
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Candidate, Evaluation, Problem

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kernelwright.data.gallery import FOLDER
+from kernelwright.data.gallery.exhibits import FOLDER
 from kernelwright.envs.sandbox.cgroup import Cgroup
 from kernelwright.envs.sandbox.rights import FIRST_UID
 from kernelwright.envs.sandbox.toolchain import NATIVE, bwrap_path, device_header, nvcc_path

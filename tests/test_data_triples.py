@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.data.factory.answers import ANSWERS
-from kernelwright.data.gallery import MISSING
+from kernelwright.data.gallery.exhibits import MISSING
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.starter import in_split
 from kernelwright.data.triple import Triple

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.gallery import Finding, exploits
+from kernelwright.data.gallery.exhibits import Finding, exploits
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.device import client

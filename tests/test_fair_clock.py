@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 import torch
 
-from kernelwright.data.gallery import FOLDER
+from kernelwright.data.gallery.exhibits import FOLDER
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright import gallery
-from kernelwright.data.gallery import (
+from kernelwright.data.gallery import judge_check
+from kernelwright.data.gallery.exhibits import (
     BROKEN,
     FOLDER,
     Exhibit,
@@ -23,12 +23,12 @@ from kernelwright.data.gallery import (
     files_of,
     problem_file,
 )
+from kernelwright.data.gallery.judge_check import _key, gallery_object, gallery_text, is_just
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Verdict
-from kernelwright.gallery import _key, gallery_object, gallery_text, is_just
 from kernelwright.preflight import fooled
 from kernelwright.recipe import resolve
 from scripts.kernels import HONEST, dialect_of, is_right, mixture, the_problem
@@ -197,7 +197,7 @@ def test_what_was_tried_without_a_gpu_is_tried_again_with_one(
 ) -> None:
     without = _key()
     seen = Gpu(uuid="GPU-0", name="H100", driver="1.0", architecture=90, memory_bytes=None)
-    monkeypatch.setattr("kernelwright.gallery.gpus", lambda: (seen,))
+    monkeypatch.setattr("kernelwright.data.gallery.judge_check.gpus", lambda: (seen,))
     assert _key() != without
 
 
@@ -264,12 +264,12 @@ def test_the_exploits_are_tried_once_and_what_passes_is_named_each_time(
     (folder / "replay" / "nothing.cpp").write_text(
         (EXPLOITS / "broken" / "does_nothing.cpp").read_text()
     )
-    monkeypatch.setattr(gallery, "exploits", lambda: exploits(folder))
-    assert gallery.loose_exploits(1, "namespaces", "cpp") == ["replay/honest"]
+    monkeypatch.setattr(judge_check, "exploits", lambda: exploits(folder))
+    assert judge_check.loose_exploits(1, "namespaces", "cpp") == ["replay/honest"]
     assert "2 exploits" in capsys.readouterr().err
-    assert gallery.loose_exploits(1, "namespaces", "cpp") == ["replay/honest"]
+    assert judge_check.loose_exploits(1, "namespaces", "cpp") == ["replay/honest"]
     assert capsys.readouterr().err == ""
-    assert gallery.loose_exploits(1, "namespaces", "triton") == []
+    assert judge_check.loose_exploits(1, "namespaces", "triton") == []
     assert "0 exploits" in capsys.readouterr().err
 
 
@@ -283,10 +283,10 @@ def test_a_cluster_that_judges_is_what_the_exploits_are_tried_on(
         return Judge(1)
 
     monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
-    monkeypatch.setattr(gallery, "exploits", list)
-    monkeypatch.setattr(gallery, "open_judge", opened)
+    monkeypatch.setattr(judge_check, "exploits", list)
+    monkeypatch.setattr(judge_check, "open_judge", opened)
     for address in ("auto", "auto", None, None):
-        assert gallery.loose_exploits(1, "namespaces", "cpp", address) == []
+        assert judge_check.loose_exploits(1, "namespaces", "cpp", address) == []
     assert asked == ["auto", "auto", None]
 
 
@@ -297,10 +297,10 @@ def test_exploits_that_nobody_could_try_do_not_count_as_stopped(
     left_out = exhibit("replay", Verdict.WRONG)
     untried = Evaluation(verdict=Verdict.UNJUDGED, reason="no_nvcc")
     monkeypatch.setattr(
-        gallery, "judged", lambda *_: Outcome((Finding(exhibit=left_out, evaluation=untried),))
+        judge_check, "judged", lambda *_: Outcome((Finding(exhibit=left_out, evaluation=untried),))
     )
     with pytest.raises(GalleryError, match="could not be tried on its judge: no_nvcc"):
-        gallery.loose_exploits(1, "namespaces", "cpp")
+        judge_check.loose_exploits(1, "namespaces", "cpp")
     assert not (tmp_path / "gallery").exists()
 
 
@@ -308,11 +308,11 @@ def test_training_does_not_start_where_an_exploit_is_not_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     recipe = resolve(FOLDER.parents[1] / "recipes" / "quickstart.yaml", []).recipe
-    monkeypatch.setattr(gallery, "loose_exploits", lambda *_: ["replay/works_once"])
+    monkeypatch.setattr(judge_check, "loose_exploits", lambda *_: ["replay/works_once"])
     (reason,) = fooled(recipe)
     assert "does not stop replay/works_once" in reason
-    monkeypatch.setattr(gallery, "loose_exploits", lambda *_: [])
+    monkeypatch.setattr(judge_check, "loose_exploits", lambda *_: [])
     assert fooled(recipe) == []
     monkeypatch.setenv("RANK", "1")
-    monkeypatch.setattr(gallery, "loose_exploits", lambda *_: pytest.fail("the first one asks"))
+    monkeypatch.setattr(judge_check, "loose_exploits", lambda *_: pytest.fail("the first one asks"))
     assert fooled(recipe) == []

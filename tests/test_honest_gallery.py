@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.gallery import FOLDER, MISSING, files_of, problem_file
+from kernelwright.data.gallery.exhibits import FOLDER, MISSING, files_of, problem_file
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import Judge

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kernelwright.data.gallery import FOLDER, Exhibit, Finding, exploits, judge_exhibits
+from kernelwright.data.gallery.exhibits import FOLDER, Exhibit, Finding, exploits, judge_exhibits
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.reference.applicable_kinds import applicable_kinds

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.data.gallery import FOLDER
+from kernelwright.data.gallery.exhibits import FOLDER
 from kernelwright.envs.sandbox import process_files
 from kernelwright.envs.sandbox.process_level import CHOICE, LEVEL, NOT_HELD
 from kernelwright.envs.sandbox.rootfs import Inside
@@ -30,7 +30,7 @@ REQUIRE = "from kernelwright.envs.sandbox.levels import require_level; print(req
 
 GALLERY = """
 import json
-from kernelwright.data.gallery import exploits, judge_exhibits
+from kernelwright.data.gallery.exhibits import exploits, judge_exhibits
 from kernelwright.envs.judge import Judge
 chosen = [
     one for one in exploits()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.gallery import FOLDER
+from kernelwright.data.gallery.exhibits import FOLDER
 from kernelwright.envs.dialects.base import unsupported
 from kernelwright.envs.referee.exit_codes import EMULATED_EXITS, EXITS, REPLAY_EXITS
 from kernelwright.envs.referee.reasons import FAMILIES, UNJUDGED_SIDES, WORDS, Side, fault, side_of

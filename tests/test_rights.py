@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.data.gallery import FOLDER
+from kernelwright.data.gallery.exhibits import FOLDER
 
 pytestmark = [
     pytest.mark.sandbox,

@@ -101,7 +101,12 @@ def gallery(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Judge every exploit and every honest kernel. Exit code 1 if the judge is not just."""
-    from kernelwright.gallery import gallery_object, gallery_text, is_just, run_gallery
+    from kernelwright.data.gallery.judge_check import (
+        gallery_object,
+        gallery_text,
+        is_just,
+        run_gallery,
+    )
 
     with judging():
         outcome, leftovers = run_gallery()

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernelwright.data.gallery import exploits
+from kernelwright.data.gallery.exhibits import exploits
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.judge import Judge

@@ -24,7 +24,7 @@ from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Verdict, content_hash
 
-FOLDER = Path(__file__).with_name("exhibits")
+FOLDER = Path(__file__).parents[1] / "exhibits"
 BROKEN = "broken"
 MISSING = ("no_triton", "no_nvcc")
 """Reasons for which this machine cannot try an answer of a dialect at all."""

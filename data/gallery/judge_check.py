@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from kernelwright.data.gallery import (
+from kernelwright.data.gallery.exhibits import (
     Exhibit,
     Finding,
     GalleryError,

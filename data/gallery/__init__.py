@@ -1,0 +1,1 @@
+"""Exploits and honest kernels, and whether the judge tells them apart."""
