@@ -16,7 +16,7 @@ from kernelwright.data.suites.load import public_spec
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.report import clock, flat, percent, speedup
 from kernelwright.evals.summary import SIDE_NAMES, SIDES, float32
-from kernelwright.rl.config import ModelSection, Recipe
+from kernelwright.rl.recipe.schema import ModelSection, Recipe
 from kernelwright.rl.weights import EMBEDDED
 
 if TYPE_CHECKING:

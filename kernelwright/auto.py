@@ -10,7 +10,7 @@ from typing import Any
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Dialect
 from kernelwright.envs.workers.pool import uses_gpu
-from kernelwright.rl.config import DataSection
+from kernelwright.rl.recipe.schema import DataSection
 from kernelwright.yaml_tree import KeyPath, Tree, merge
 
 AUTO = "auto"

@@ -21,9 +21,9 @@ from kernelwright.estimate import (
     validated_answers,
 )
 from kernelwright.judge_pace import judged_s
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.probe import Probe, ProbeError, ProbeFullError, ProbeKilledError, probe
 from kernelwright.rl.providers.find import provider
+from kernelwright.rl.recipe.schema import Recipe
 
 JUDGE_BYTES = 500 << 20
 """Memory of each worker with its reference process, in the largest of the starter problems."""

@@ -13,7 +13,7 @@ from kernelwright.envs.device.memory import CONTEXT_BYTES
 from kernelwright.envs.system.hardware import gpus
 from kernelwright.envs.types import Baseline
 from kernelwright.envs.workers.pool import default_workers, uses_gpu
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 
 BYTES_PER_WEIGHT = {"bfloat16": 2.0, "float32": 4.0}
 NF4_BYTES_PER_WEIGHT = 0.55

@@ -20,7 +20,7 @@ from kernelwright.envs.system.paths import cache_folder, write_whole
 from kernelwright.envs.types import content_hash
 from kernelwright.envs.workers.pool import JudgeError, default_workers, uses_gpu
 from kernelwright.machine import cores
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 
 EXAMPLES = 6
 """Answers measured for each worker. The first is left out: it starts the sandbox that the others

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kernelwright.again import resume_command
 from kernelwright.mishaps import explained
 from kernelwright.recipe import RecipeError, Resolved, resolve
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.supervisor import end_launcher, supervised
 
 if TYPE_CHECKING:

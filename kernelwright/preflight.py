@@ -19,9 +19,9 @@ from kernelwright.envs.system.hardware import gpus, memory_bytes, visible_gpus
 from kernelwright.envs.types import Dialect, Precision
 from kernelwright.estimate import judge_device_bytes, weight_bytes
 from kernelwright.machine import how_to_install
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import check_name
 from kernelwright.rl.providers.find import provider
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.tracking import why_not
 from kernelwright.rl.weights import ModelError
 

@@ -19,8 +19,8 @@ from kernelwright.auto import settle
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.system.hardware import visible_gpus
 from kernelwright.envs.system.paths import PACKAGE
-from kernelwright.rl.config import Recipe
-from kernelwright.rl.trl_options import did_you_mean, trl_fields
+from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.recipe.trl_options import did_you_mean, trl_fields
 from kernelwright.yaml_tree import KeyPath, RecipeError, Tree, merge, parse_value, read_tree
 
 __all__ = ["RecipeError", "Resolved", "resolve"]

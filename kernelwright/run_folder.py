@@ -27,7 +27,7 @@ from kernelwright.data.runs.records import FILE as RECORDS_FILE
 from kernelwright.envs.system.hardware import described, memory_bytes, visible_gpus
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.machine import code_commit, cores, versions
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 
 RESULTS = (RECORDS_FILE, STAGES_FILE, "checkpoints", "metrics.jsonl")
 """Files that show that a recipe has run."""

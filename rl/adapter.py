@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.rl.adapter_folder import ADAPTER_CONFIG, SIDECAR
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import (
     errors_in_one_line,
     hub_id,
@@ -17,6 +16,7 @@ from kernelwright.rl.models import (
     load_tokenizer,
     resolve,
 )
+from kernelwright.rl.recipe.schema import Recipe
 
 
 def lora_config(recipe: Recipe) -> Any:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.data.runs.folder import Folder
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import Quantization
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.weights import EMBEDDED, ModelError
 
 ADAPTER_CONFIG, SIDECAR = "adapter_config.json", "kernelwright.json"

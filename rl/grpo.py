@@ -14,7 +14,6 @@ from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Task
 from kernelwright.rl.adapter import float32_kept, policy_model, save_adapter
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.fast_pass import MOST_IMPORTANCE
 from kernelwright.rl.grpo_callbacks import (
     advice_callback,
@@ -29,6 +28,7 @@ from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.metrics import metrics_callback
 from kernelwright.rl.models import hush_libraries, load_tokenizer
 from kernelwright.rl.providers.find import provider
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.rollout import Rollouts, by_key
 from kernelwright.rl.sampling import players
 from kernelwright.rl.trainer_options import common_options, drop_printer, last_checkpoint

@@ -11,8 +11,8 @@ from typing import Any
 
 from kernelwright.rl.adapter import save_adapter
 from kernelwright.rl.advice import Adviser
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.metrics import log_metrics
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.rollout import Rollouts
 from kernelwright.rl.validation import Validation, best_step
 

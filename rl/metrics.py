@@ -10,7 +10,7 @@ from kernelwright.data.runs.process import this_process
 from kernelwright.data.runs.progress import StageDisplay
 from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.envs.types import Record
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.tracking import finite, samples, sends_samples, tracker_of
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from kernelwright.envs.system.hardware import visible_gpus
 from kernelwright.envs.system.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.types import content_hash
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 
 DECODING_STEPS = 12
 PROMPT_TOKENS = 256

@@ -24,11 +24,11 @@ from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Evaluation, Reward, Task, Verdict
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.memory import give_back
 from kernelwright.rl.methods.base import Ask, Example, Row, RunView
 from kernelwright.rl.methods.find import method_options, start_method
 from kernelwright.rl.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.weights import ModelError
 
 LONGEST = 8

@@ -16,9 +16,9 @@ from dataclasses import asdict
 from typing import Any
 
 from kernelwright.envs.system.lifetime import die_with
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
 from kernelwright.rl.probe_gpu import measure_on
+from kernelwright.rl.recipe.schema import Recipe
 
 ANSWERS = 4
 """Answers of the training pass; more take longer and no more memory (`rl/fast_pass.py`)."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import yaml
 
 from kernelwright.envs.system.paths import write_whole
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 
 FILE = "tracker.json"
 FLUSH_S = 1.0

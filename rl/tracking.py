@@ -14,7 +14,7 @@ from typing import Any
 
 from kernelwright.data.runs.process import this_process
 from kernelwright.envs.types import Record
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.trackers import READY, Attempts, Table, Tracker, open_tracker
 
 SAMPLE_STEPS = 8

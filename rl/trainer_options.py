@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelwright.data.runs.process import this_process
 from kernelwright.rl.checkpoints import STATE, damaged_file
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 
 TIMEOUT_S = 7 * 24 * 3600
 """How long processes wait for one that judges or evaluates alone; one that dies ends the launch."""

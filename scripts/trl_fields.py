@@ -1,4 +1,4 @@
-"""Writes `rl/trl_fields.json`: the options of TRL's config classes and their types.
+"""Writes `rl/recipe/trl_fields.json`: the options of TRL's config classes and their types.
 
 So that a recipe's `trainer:` options are checked without importing TRL. Run it when TRL moves:
 `python -m scripts.trl_fields`.
@@ -10,7 +10,7 @@ import json
 from dataclasses import fields
 from pathlib import Path
 
-TARGET = Path(__file__).parents[1] / "rl" / "trl_fields.json"
+TARGET = Path(__file__).parents[1] / "rl" / "recipe" / "trl_fields.json"
 
 
 def installed_fields() -> dict[str, dict[str, str]]:

@@ -22,8 +22,8 @@ from kernelwright.envs.system.paths import SEARCHED
 from kernelwright.envs.system.processes import still_alive
 from kernelwright.envs.types import Dialect
 from kernelwright.judge_pace import judged_s
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.probe import Probe, ProbeError, ProbeKilledError, probe
+from kernelwright.rl.recipe.schema import Recipe
 from tests.tiny_model import save_tiny
 
 pytestmark = pytest.mark.model

@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 
 from kernelwright.preflight import preflight, unprepared
 from kernelwright.rl.checkpoints import damaged_file, is_whole_archive, is_whole_safetensors
-from kernelwright.rl.config import DataSection, GrpoSection, Recipe
+from kernelwright.rl.recipe.schema import DataSection, GrpoSection, Recipe
 from kernelwright.rl.trainer_options import last_checkpoint
 from tests.tiny_model import save_tiny
 
@@ -172,7 +172,7 @@ def test_a_tracker_without_a_login_is_told_before_the_first_stage(
 ) -> None:
     pytest.importorskip("wandb")
     program = (
-        "import sys; from pathlib import Path; from kernelwright.rl.config import Recipe\n"
+        "import sys; from pathlib import Path; from kernelwright.rl.recipe.schema import Recipe\n"
         "from kernelwright.rl.tracking import why_not\n"
         "print(why_not(Recipe(name='a', report_to='wandb')))"
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kernelwright.consistency import contradictions
 from kernelwright.estimate import estimates
 from kernelwright.recipe import resolve
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.trainer_options import common_options
 
 MINE = """

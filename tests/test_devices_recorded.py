@@ -16,7 +16,7 @@ from kernelwright.evals.measure import target_of
 from kernelwright.evals.report import flat, write_report
 from kernelwright.evals.summary import RunFacts, summarise, write_summary
 from kernelwright.evals.unfinished import facts_so_far
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.run_folder import RunFolder
 from tests.fake_nvidia_smi import H100, on_path, write_nvidia_smi
 from tests.nouns import correct, record, timing

@@ -26,7 +26,7 @@ EVALS_MAY_TAKE = {
     "rl.adapter_folder",
     "data.runs.progress",
     "rl.policies",
-    "rl.config",
+    "rl.recipe.schema",
     "rl.models",
     "rl.weights",
     "rl.merge",

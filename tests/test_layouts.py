@@ -14,7 +14,7 @@ from kernelwright.data.triple import Triple
 from kernelwright.data.triples.templates import template_triples, triples_of
 from kernelwright.envs.types import Case, Dialect, Problem
 from kernelwright.estimate import taught_triples
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 
 CODE = "class Model: '''{}'''"
 

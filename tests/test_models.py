@@ -15,7 +15,6 @@ import torch
 from torch.nn.functional import cosine_similarity, linear
 
 from kernelwright.rl.adapter import policy_model
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import (
     compute_dtype,
     hub_id,
@@ -26,6 +25,7 @@ from kernelwright.rl.models import (
     resolve,
 )
 from kernelwright.rl.quantize import cache_dequantized, matrix_of, nf4_config
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.weights import EMBEDDED, ModelError, assemble, ensure
 from tests.tiny_model import save_tiny, tiny_model
 

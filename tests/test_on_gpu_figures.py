@@ -13,7 +13,7 @@ import pytest
 
 from kernelwright import judge_pace
 from kernelwright.envs.reference.client import ReferenceProcess
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 from scripts.on_gpu_stages import baselines, compiled, driver, driver_probes, setup
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.training import Fit, budget_of

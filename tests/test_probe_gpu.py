@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import errors_in_one_line, load_tokenizer
 from kernelwright.rl.probe import ProbeFullError, _alone
 from kernelwright.rl.probe_gpu import Meter, _small, longest_example, measure_on
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.weights import ModelError
 from tests.tiny_model import save_tiny
 

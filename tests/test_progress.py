@@ -25,7 +25,7 @@ from kernelwright.data.runs.progress import (
     resident_bytes,
 )
 from kernelwright.envs.types import Baseline
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.run_folder import RunFolder
 from kernelwright.tracked import stage_names
 from kernelwright.train import Run

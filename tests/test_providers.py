@@ -15,11 +15,11 @@ from pydantic import ValidationError
 from kernelwright.consistency import contradictions
 from kernelwright.envs.policy import Policy, Sampling
 from kernelwright.envs.types import Verdict
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.grpo import grpo_options
 from kernelwright.rl.methods.base import Row
 from kernelwright.rl.policies import HFPolicy, load_policy, open_policy
 from kernelwright.rl.providers.find import provider, provider_names
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.sampling import players
 from kernelwright.rl.weights import ModelError
 from kernelwright.write import BestOf, check_model, write_kernels

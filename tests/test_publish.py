@@ -24,8 +24,8 @@ from kernelwright.evals.publish import publish
 from kernelwright.evals.report import write_report
 from kernelwright.evals.summary import RunFacts, write_summary
 from kernelwright.recipe import resolve
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.models import load_base
+from kernelwright.rl.recipe.schema import Recipe
 from tests.tiny_model import save_tiny
 
 PROMPT = 'Write it.\n```python\nclass Model: "a\\n" """b"""\n```'

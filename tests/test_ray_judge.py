@@ -140,7 +140,7 @@ def test_a_node_that_must_not_judge_is_refused(
 def test_a_recipe_says_who_judges(cluster: Any, problem: Problem) -> None:
     from kernelwright.data.runs.process import Process
     from kernelwright.envs.remote.ray_judge import RayJudge
-    from kernelwright.rl.config import JudgeSection
+    from kernelwright.rl.recipe.schema import JudgeSection
     from kernelwright.train import judge_of
 
     second = Process(rank=1, world=2)

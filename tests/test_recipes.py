@@ -23,8 +23,8 @@ from kernelwright.estimate import estimates, measurements, parameters, weight_by
 from kernelwright.preflight import preflight
 from kernelwright.recipe import RecipeError, resolve
 from kernelwright.rewards.price import PRESETS
-from kernelwright.rl.config import Recipe
-from kernelwright.rl.trl_options import GRPO_KEYS, RUN_KEYS, SFT_KEYS, trl_fields
+from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.recipe.trl_options import GRPO_KEYS, RUN_KEYS, SFT_KEYS, trl_fields
 from kernelwright.tracked import stage_names
 from kernelwright.yaml_tree import Tree, merge, parse_value
 

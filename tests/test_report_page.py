@@ -23,7 +23,7 @@ from kernelwright.evals.showcase import held_out_pairs, training_pairs
 from kernelwright.evals.side_by_side import LONGEST, side_by_side
 from kernelwright.evals.summary import RunFacts, summarise
 from kernelwright.evals.unfinished import evidence
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 from tests.nouns import correct, record, timing, verdict
 
 SIDES = ("eval_before", "eval_sft", "eval_after", "eval_greedy_sft", "eval_greedy")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.run_folder import NotEmptyError, RunError, RunFolder
 
 ROOT = Path(__file__).parents[1]

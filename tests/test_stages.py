@@ -11,7 +11,7 @@ from kernelwright.data.runs.process import this_process
 from kernelwright.data.runs.stages import STAGES, Stage, axis, sides, training
 from kernelwright.evals.report import STAGE_NAMES
 from kernelwright.evals.summary import SIDE_NAMES, SIDES
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.run_folder import RunFolder
 from kernelwright.tracked import stage_names
 from kernelwright.train import WORKS, Run

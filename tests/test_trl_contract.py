@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kernelwright.rl.config import GrpoSection, Recipe
 from kernelwright.rl.grpo import grpo_options
+from kernelwright.rl.recipe.schema import GrpoSection, Recipe
 
 
 def test_vllm_samples_by_a_method_that_takes_what_we_pass() -> None:

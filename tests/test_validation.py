@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.data.runs.records import RecordStore
-from kernelwright.rl.config import Recipe
 from kernelwright.rl.grpo_callbacks import best_steps, validation_callback
 from kernelwright.rl.methods.base import Prompt, RunView
 from kernelwright.rl.methods.find import method_options, start_method
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.validation import Validation, best_step, reserve
 from tests.rollouts import ScriptedJudge, block, player, sampled, task
 

@@ -176,7 +176,7 @@ def _refuse_precision(
     precision: Precision, baseline: Baseline, dialect: Dialect | None, ray: str | None
 ) -> None:
     """Exits if TF32 would change nothing, or the second baseline lacks it."""
-    from kernelwright.rl.config import COMPILES_IN_IEEE
+    from kernelwright.rl.recipe.schema import COMPILES_IN_IEEE
 
     if precision is Precision.TF32 and baseline is Baseline.COMPILE:
         typer.echo(COMPILES_IN_IEEE.replace("judge.precision", "--precision"), err=True)

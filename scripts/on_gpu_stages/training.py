@@ -20,7 +20,7 @@ from typing import Any
 
 from kernelwright.budget import Budget, budget
 from kernelwright.launch import start
-from kernelwright.rl.config import Recipe
+from kernelwright.rl.recipe.schema import Recipe
 from scripts.on_gpu_stages.worker import CORES, program
 
 VARIABLE = "ON_GPU_TRAINING"

@@ -26,8 +26,8 @@ from kernelwright.rl.methods.base import MethodOptions
 from kernelwright.rl.methods.find import method_options
 from kernelwright.rl.methods.grpo import Options as GrpoOptions
 from kernelwright.rl.providers.find import known_provider, provider
+from kernelwright.rl.recipe.trl_options import did_you_mean, grpo_option, sft_option, typed
 from kernelwright.rl.section import Section
-from kernelwright.rl.trl_options import did_you_mean, grpo_option, sft_option, typed
 
 METHOD_NEEDS_SPEEDS = (
     "method {!r} needs to know how fast kernels were; use judge.timed true, or grpo.method 'grpo'"
