@@ -16,11 +16,11 @@ from kernelwright.data.suites.load import public_spec
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.report import clock, flat, percent, speedup
 from kernelwright.evals.summary import SIDE_NAMES, SIDES, float32
+from kernelwright.rl.models.weights import EMBEDDED
 from kernelwright.rl.recipe.schema import ModelSection, Recipe
-from kernelwright.rl.weights import EMBEDDED
 
 if TYPE_CHECKING:
-    from kernelwright.rl.merge import Merged
+    from kernelwright.rl.models.merge import Merged
 
 PRIVATE = ("run_dir", "report_to", "judge.ray_address")
 """Keys of a recipe that mean something on one machine only."""

@@ -15,11 +15,11 @@ from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import public_spec
 from kernelwright.evals.card import PublishError, model_card, read_recipe
 from kernelwright.evals.summary import SIDES, read_summary
-from kernelwright.rl.models import hub_id
-from kernelwright.rl.weights import EMBEDDED
+from kernelwright.rl.models.load import hub_id
+from kernelwright.rl.models.weights import EMBEDDED
 
 if TYPE_CHECKING:
-    from kernelwright.rl.merge import Merged
+    from kernelwright.rl.models.merge import Merged
 
 REQUIRED = ("adapter_model.safetensors", "adapter_config.json", "tokenizer_config.json")
 COPIED = (
@@ -91,8 +91,8 @@ def write_tree(run_dir: Path, repo: str, *, merged: bool = False) -> Path:
 
 def _write_merged(run_dir: Path, tree: Path) -> Merged:
     """The whole weights, tried on prompts of this run and what was answered to them."""
-    from kernelwright.rl.adapter_folder import find_adapter
-    from kernelwright.rl.merge import MergedDtype, MergeError, write_merged
+    from kernelwright.rl.models.adapter_folder import find_adapter
+    from kernelwright.rl.models.merge import MergedDtype, MergeError, write_merged
 
     adapter = find_adapter(str(run_dir))
     if adapter is None:

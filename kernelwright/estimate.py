@@ -35,7 +35,7 @@ def parameters(model: str) -> float | None:
 def weight_bytes(recipe: Recipe, *, on_gpu: bool) -> float | None:
     """Memory of the base weights alone; None where the model's name gives no size.
 
-    On a CPU, NF4 weights are kept beside a copy in the compute dtype (`rl/quantize.py`).
+    On a CPU, NF4 weights are kept beside a copy in the compute dtype (`rl/models/quantize.py`).
     """
     count = parameters(recipe.model.name)
     if count is None:

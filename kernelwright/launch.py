@@ -89,7 +89,7 @@ def _dry_run(resolved: Resolved, reasons: list[str]) -> int:
     """
     from kernelwright.budget import Budget, budget
     from kernelwright.dry_run import dry_run_text
-    from kernelwright.rl.models import is_here
+    from kernelwright.rl.models.load import is_here
 
     if not _speaks():
         return FAILED if reasons else DONE
@@ -121,8 +121,8 @@ def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
     from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError
     from kernelwright.envs.workers.pool import JudgeError
     from kernelwright.preflight import fooled, unprepared
+    from kernelwright.rl.models.weights import ModelError
     from kernelwright.rl.trackers import TrackerError
-    from kernelwright.rl.weights import ModelError
     from kernelwright.run_folder import NotEmptyError, RunError, RunFolder
     from kernelwright.train import join, train
 

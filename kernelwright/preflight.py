@@ -19,11 +19,11 @@ from kernelwright.envs.system.hardware import gpus, memory_bytes, visible_gpus
 from kernelwright.envs.types import Dialect, Precision
 from kernelwright.estimate import judge_device_bytes, weight_bytes
 from kernelwright.machine import how_to_install
-from kernelwright.rl.models import check_name
+from kernelwright.rl.models.load import check_name
+from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.tracking import why_not
-from kernelwright.rl.weights import ModelError
 
 UNTIMED = "false rewards being right"
 
@@ -51,7 +51,7 @@ def _unreached() -> list[str]:
     """A GPU that only torch, or only the judge, can use; the plan assumes both or neither."""
     import torch
 
-    from kernelwright.rl.models import unseen_gpu
+    from kernelwright.rl.models.load import unseen_gpu
 
     found = visible_gpus()
     if not found or torch.cuda.is_available():
@@ -68,7 +68,7 @@ def _options(recipe: Recipe) -> list[str]:
     trained = training(recipe.stages)
     if not trained:
         return []
-    from kernelwright.rl.models import hush_libraries
+    from kernelwright.rl.models.load import hush_libraries
 
     hush_libraries()  # first: importing TRL has bitsandbytes speak already
     from trl import GRPOConfig, SFTConfig
@@ -87,9 +87,10 @@ def _options(recipe: Recipe) -> list[str]:
 
 
 def _unloadable(recipe: Recipe) -> str | None:
-    from kernelwright.rl.adapter_folder import find_adapter, start_adapter
-    from kernelwright.rl.checkpoints import ADAPTER, is_whole_safetensors
-    from kernelwright.rl.models import check_loadable
+    from kernelwright.rl.models.adapter_folder import find_adapter
+    from kernelwright.rl.models.checkpoints import ADAPTER, is_whole_safetensors
+    from kernelwright.rl.models.load import check_loadable
+    from kernelwright.rl.train.start_adapter import start_adapter
 
     try:
         start = start_adapter(recipe)

@@ -38,11 +38,11 @@ from kernelwright.evals.report import write_report
 from kernelwright.evals.run import EvalSettings, evaluate
 from kernelwright.evals.summary import RunFacts, cards, read_summary, write_summary
 from kernelwright.machine import cores, versions
-from kernelwright.rl.adapter_folder import start_adapter
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.recipe.schema import JudgeSection, Recipe
 from kernelwright.rl.tracking import tracking
+from kernelwright.rl.train.start_adapter import start_adapter
 from kernelwright.rl.trainer_options import TIMEOUT_S
 from kernelwright.run_folder import RunError, RunFolder
 from kernelwright.tracked import send_stage, send_summary, stage_names

@@ -28,7 +28,7 @@ from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Problem, Record, Task, Verdict
 from kernelwright.rewards.price import PRESETS, price
-from kernelwright.rl.memory import give_back
+from kernelwright.rl.models.free_memory import give_back
 
 
 def kernel_dataset(suite: str, dialect: str = "cpp") -> Any:

@@ -15,8 +15,8 @@ from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.policy import Policy, Sampling
 from kernelwright.envs.types import Dialect, Evaluation, Problem, Record, Task, Verdict
-from kernelwright.rl.adapter_folder import find_adapter
-from kernelwright.rl.models import check_name
+from kernelwright.rl.models.adapter_folder import find_adapter
+from kernelwright.rl.models.load import check_name
 from kernelwright.rl.providers.find import provider_and_model
 from kernelwright.verdicts import verdict_object
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kernelwright.rl.adapter_folder import ADAPTER_CONFIG, SIDECAR
-from kernelwright.rl.models import (
+from kernelwright.rl.models.adapter_folder import ADAPTER_CONFIG, SIDECAR
+from kernelwright.rl.models.load import (
     errors_in_one_line,
     hub_id,
     load_base,

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kernelwright.rl.quantize import matrix_of, product
+from kernelwright.rl.models.quantize import matrix_of, product
 
 if TYPE_CHECKING:
     import torch

@@ -22,11 +22,11 @@ from kernelwright.rl.grpo_callbacks import (
     validation_callback,
 )
 from kernelwright.rl.head import is_plain
-from kernelwright.rl.memory import memory_callback
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.metrics import metrics_callback
-from kernelwright.rl.models import hush_libraries, load_tokenizer
+from kernelwright.rl.models.free_memory import memory_callback
+from kernelwright.rl.models.load import hush_libraries, load_tokenizer
 from kernelwright.rl.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.rollout import Rollouts, by_key

@@ -20,8 +20,8 @@ from kernelwright.envs.policy import Completion, Policy, Sampling
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict, content_hash
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.rewards.price import price
-from kernelwright.rl.memory import give_back
 from kernelwright.rl.methods.base import Ask, Row
+from kernelwright.rl.models.free_memory import give_back
 
 T = TypeVar("T")
 TRUNCATED = Evaluation(verdict=Verdict.NO_KERNEL, reason="truncated")

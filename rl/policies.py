@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernelwright.envs.policy import Completion, Finish, OnFinished, Policy, Prompt, Sampling
-from kernelwright.rl.adapter_folder import find_adapter
 from kernelwright.rl.decode import ROWS, Sampled, sample
-from kernelwright.rl.memory import give_back
-from kernelwright.rl.models import (
+from kernelwright.rl.models.adapter_folder import find_adapter
+from kernelwright.rl.models.free_memory import give_back
+from kernelwright.rl.models.load import (
     Dtype,
     Quantization,
     chat_ids,
@@ -18,8 +18,8 @@ from kernelwright.rl.models import (
     load_base,
     load_tokenizer,
 )
+from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.providers.find import provider_and_model
-from kernelwright.rl.weights import ModelError
 
 
 class ScriptedPolicy:

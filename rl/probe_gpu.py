@@ -24,12 +24,12 @@ from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Evaluation, Reward, Task, Verdict
-from kernelwright.rl.memory import give_back
 from kernelwright.rl.methods.base import Ask, Example, Row, RunView
 from kernelwright.rl.methods.find import method_options, start_method
+from kernelwright.rl.models.free_memory import give_back
+from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.weights import ModelError
 
 LONGEST = 8
 """Prompts of so many of the problems with most code are read, to find the longest."""
@@ -81,7 +81,7 @@ class Meter:
 
 def measure_on(device: str, recipe: Recipe) -> Probe:
     """Runs the parts of the probe that the recipe has, here and now."""
-    from kernelwright.rl.models import hush_libraries, load_tokenizer
+    from kernelwright.rl.models.load import hush_libraries, load_tokenizer
 
     hush_libraries()
     meter, tokenizer = Meter(device), load_tokenizer(recipe.model.name)
@@ -139,7 +139,7 @@ def _small(recipe: Recipe, folder: Path) -> Recipe:
 
 def _longest(recipe: Recipe, tokenizer: Any) -> tuple[list[Task], list[int]]:
     """(as many tasks as a step has groups, the longest prompt that was found, as tokens)."""
-    from kernelwright.rl.models import chat_ids
+    from kernelwright.rl.models.load import chat_ids
 
     problems = sorted(load_suite(recipe.data.train_suite).problems, key=lambda one: -len(one.code))[
         : max(LONGEST, recipe.grpo.groups_per_step)
@@ -235,7 +235,7 @@ def _trained_token_s(
 ) -> float:
     """Seconds for a token of an answer."""
     from kernelwright.rl.grpo import grpo_trainer
-    from kernelwright.rl.models import load_tokenizer
+    from kernelwright.rl.models.load import load_tokenizer
     from kernelwright.rl.rollout import Rollouts, by_key
 
     store, grpo = RecordStore(recipe.run_dir), recipe.grpo

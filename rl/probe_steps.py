@@ -32,7 +32,7 @@ def measure(recipe: Recipe) -> Probe:
         return measure_on("cuda", recipe)
 
     from kernelwright.rl.adapter import policy_model
-    from kernelwright.rl.models import hush_libraries, load_tokenizer
+    from kernelwright.rl.models.load import hush_libraries, load_tokenizer
 
     hush_libraries()
     torch.set_num_threads(len(os.sched_getaffinity(0)))  # accelerate leaves a process with one

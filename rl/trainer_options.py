@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.data.runs.process import this_process
-from kernelwright.rl.checkpoints import STATE, damaged_file
+from kernelwright.rl.models.checkpoints import STATE, damaged_file
 from kernelwright.rl.recipe.schema import Recipe
 
 TIMEOUT_S = 7 * 24 * 3600
@@ -26,7 +26,7 @@ def common_options(recipe: Recipe, stage: str, micro_batch_size: int, rows: int)
     """
     import torch
 
-    from kernelwright.rl.models import compute_dtype, on_gpu
+    from kernelwright.rl.models.load import compute_dtype, on_gpu
 
     with_gpu = on_gpu()
     share = max(1, rows // this_process().world)

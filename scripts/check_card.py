@@ -19,9 +19,9 @@ from kernelwright.data.runs.records import read_records
 from kernelwright.envs.policy import Sampling
 from kernelwright.evals.card import read_recipe
 from kernelwright.evals.publish import write_tree
-from kernelwright.rl.adapter_folder import find_adapter
+from kernelwright.rl.models.adapter_folder import find_adapter
+from kernelwright.rl.models.weights import EMBEDDED, ensure
 from kernelwright.rl.policies import load_policy
-from kernelwright.rl.weights import EMBEDDED, ensure
 
 REPO = "name/of-the-repository"
 BASE = re.compile(r'(?<=AutoModelForCausalLM\.from_pretrained\(\n    )"[^"]+"')

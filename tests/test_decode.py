@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernelwright.rl.decode import Sampled, _choose, sample
 from kernelwright.rl.kv_slots import Slots
-from kernelwright.rl.models import load_base
+from kernelwright.rl.models.load import load_base
 from tests.tiny_model import save_tiny
 
 pytestmark = pytest.mark.model

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kernelwright.rl import fast_pass
 from kernelwright.rl.fast_pass import Clip, backward_pass, credited_answers
 from kernelwright.rl.head import score_learned_positions
-from kernelwright.rl.models import load_base, load_tokenizer
+from kernelwright.rl.models.load import load_base, load_tokenizer
 from kernelwright.rl.trl_adapter import kernel_trainer_class
 from tests.tiny_model import save_tiny
 

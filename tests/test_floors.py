@@ -23,13 +23,13 @@ BELOW: dict[str, set[str]] = {
     "kernelwright": {"envs", "data", "rewards", "rl", "evals"},
 }
 EVALS_MAY_TAKE = {
-    "rl.adapter_folder",
+    "rl.models.adapter_folder",
     "data.runs.progress",
     "rl.policies",
     "rl.recipe.schema",
-    "rl.models",
-    "rl.weights",
-    "rl.merge",
+    "rl.models.load",
+    "rl.models.weights",
+    "rl.models.merge",
 }
 """Policies, what names a model, and what merges one: nothing that trains."""
 

@@ -10,7 +10,7 @@ import torch
 
 import kernelwright.envs.system.hardware
 from kernelwright.envs.system.hardware import available_bytes
-from kernelwright.rl.memory import give_back
+from kernelwright.rl.models.free_memory import give_back
 
 GB = 10**9
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-import kernelwright.rl.merge
-from kernelwright.rl.adapter_folder import Adapter
-from kernelwright.rl.merge import MergeError, compare, write_merged
-from kernelwright.rl.models import Quantization, load_base
+import kernelwright.rl.models.merge
+from kernelwright.rl.models.adapter_folder import Adapter
+from kernelwright.rl.models.load import Quantization, load_base
+from kernelwright.rl.models.merge import MergeError, compare, write_merged
 from tests.tiny_model import save_tiny
 
 CHATS = [("Write relu.", "int main() {}"), ("Sort.", "")]
@@ -41,7 +41,10 @@ def adapter(base: Path, folder: Path, quantization: Quantization) -> Adapter:
 @pytest.mark.parametrize("quantization", ["none", "nf4"])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_merged_weights_give_the_adapters_logits_to_plain_transformers(
-    base: Path, tmp_path: Path, quantization: Quantization, dtype: kernelwright.rl.merge.MergedDtype
+    base: Path,
+    tmp_path: Path,
+    quantization: Quantization,
+    dtype: kernelwright.rl.models.merge.MergedDtype,
 ) -> None:
     out = tmp_path / "merged"
     found = write_merged(adapter(base, tmp_path / "a", quantization), out, CHATS, dtype)
@@ -67,7 +70,7 @@ def test_the_adapter_is_in_the_merged_weights(base: Path, tmp_path: Path) -> Non
 def test_weights_that_differ_are_not_kept(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernelwright.rl.merge, "_copy_weights", lambda tuned, plain: None)
+    monkeypatch.setattr(kernelwright.rl.models.merge, "_copy_weights", lambda tuned, plain: None)
     with pytest.raises(MergeError, match="not published"):
         write_merged(adapter(base, tmp_path / "a", "none"), tmp_path / "m", CHATS, "bfloat16")
     assert not (tmp_path / "m").exists()

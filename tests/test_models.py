@@ -15,7 +15,7 @@ import torch
 from torch.nn.functional import cosine_similarity, linear
 
 from kernelwright.rl.adapter import policy_model
-from kernelwright.rl.models import (
+from kernelwright.rl.models.load import (
     compute_dtype,
     hub_id,
     hush_libraries,
@@ -24,9 +24,9 @@ from kernelwright.rl.models import (
     placed,
     resolve,
 )
-from kernelwright.rl.quantize import cache_dequantized, matrix_of, nf4_config
+from kernelwright.rl.models.quantize import cache_dequantized, matrix_of, nf4_config
+from kernelwright.rl.models.weights import EMBEDDED, ModelError, assemble, ensure
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.weights import EMBEDDED, ModelError, assemble, ensure
 from tests.tiny_model import save_tiny, tiny_model
 
 pytestmark = pytest.mark.model
@@ -234,7 +234,7 @@ def test_a_failed_download_says_so_in_a_line_and_leaves_no_folder(
 def test_a_gguf_file_becomes_the_model_that_it_was_made_from(kind: str, tmp_path: Path) -> None:
     from gguf import GGUFReader
 
-    from kernelwright.rl.convert import model_config, weights
+    from kernelwright.rl.models.convert import model_config, weights
 
     model = tiny_model(kind)
     reader = GGUFReader(write_gguf(model, tmp_path / "tiny.gguf"))
@@ -255,7 +255,7 @@ def write_gguf(model: Any, path: Path) -> Path:
     """The file as llama.cpp's converter would write it, in float32; no tokenizer but its size."""
     from gguf import GGUFWriter
 
-    from kernelwright.rl.convert import BLOCK_NAMES
+    from kernelwright.rl.models.convert import BLOCK_NAMES
 
     config, writer = model.config, GGUFWriter(path, model.config.model_type)
     writer.add_embedding_length(config.hidden_size)
@@ -297,7 +297,7 @@ def test_two_processes_that_ask_at_once_get_one_whole_model(tmp_path: Path) -> N
     command = [
         sys.executable,
         "-c",
-        "from kernelwright.rl.weights import ensure; print(ensure('smollm2-135m'))",
+        "from kernelwright.rl.models.weights import ensure; print(ensure('smollm2-135m'))",
     ]
     environment = {**os.environ, "KERNELWRIGHT_CACHE": str(tmp_path)}
     processes = [

@@ -13,7 +13,7 @@ from kernelwright.launch import start
 from kernelwright.machine import EXTRAS
 from kernelwright.preflight import preflight, unprepared
 from kernelwright.recipe import resolve
-from kernelwright.rl.models import load_base, on_gpu
+from kernelwright.rl.models.load import load_base, on_gpu
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"

@@ -17,11 +17,11 @@ from kernelwright.envs.policy import Policy, Sampling
 from kernelwright.envs.types import Verdict
 from kernelwright.rl.grpo import grpo_options
 from kernelwright.rl.methods.base import Row
+from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies import HFPolicy, load_policy, open_policy
 from kernelwright.rl.providers.find import provider, provider_names
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.sampling import players
-from kernelwright.rl.weights import ModelError
 from kernelwright.write import BestOf, check_model, write_kernels
 from tests.rollouts import ScriptedJudge, ask, player, task
 from tests.tiny_model import save_tiny

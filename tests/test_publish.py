@@ -16,7 +16,7 @@ import yaml
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
 
-import kernelwright.rl.merge
+import kernelwright.rl.models.merge
 from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.envs.types import Evaluation, Record, Reward, Verdict
 from kernelwright.evals.card import PublishError
@@ -24,7 +24,7 @@ from kernelwright.evals.publish import publish
 from kernelwright.evals.report import write_report
 from kernelwright.evals.summary import RunFacts, write_summary
 from kernelwright.recipe import resolve
-from kernelwright.rl.models import load_base
+from kernelwright.rl.models.load import load_base
 from kernelwright.rl.recipe.schema import Recipe
 from tests.tiny_model import save_tiny
 
@@ -193,7 +193,7 @@ def test_merged_weights_lie_beside_the_adapter_and_the_card_says_how_near_they_a
     whole = AutoModelForCausalLM.from_pretrained(str(tree / "merged"), dtype="auto")
     assert whole.dtype is torch.bfloat16
     assert str(base) not in (tree / "merged" / "config.json").read_text()
-    monkeypatch.setitem(kernelwright.rl.merge.TOLERANCES, "bfloat16", 0.0)
+    monkeypatch.setitem(kernelwright.rl.models.merge.TOLERANCES, "bfloat16", 0.0)
     with pytest.raises(ValueError, match="not published"):
         publish(run, "me/kernels", dry_run=True, merged=True)
     assert not tree.exists()

@@ -22,7 +22,7 @@ import kernelwright.train
 from kernelwright.data.runs.process import Process
 from kernelwright.data.runs.records import read_records
 from kernelwright.envs.types import Record
-from kernelwright.rl.adapter_folder import SIDECAR
+from kernelwright.rl.models.adapter_folder import SIDECAR
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.run_folder import RunFolder
 from kernelwright.train import Run

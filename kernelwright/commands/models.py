@@ -83,7 +83,7 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     from kernelwright.evals.answers import AnswersError, Stored
     from kernelwright.evals.measure import EvalError, evaluate_model, held_alone
     from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
-    from kernelwright.rl.weights import ModelError
+    from kernelwright.rl.models.weights import ModelError
 
     asked = None if dialect == AUTO else dialect
     habits = _habits(model, asked, max_new_tokens)
@@ -244,7 +244,7 @@ def publish(
 ) -> None:
     """Write, and upload, the adapter with a model card of what was measured."""
     from kernelwright.evals.publish import publish as publish_run
-    from kernelwright.rl.weights import ModelError
+    from kernelwright.rl.models.weights import ModelError
 
     with told(ValueError, OSError, ModelError, about=run):
         typer.echo(publish_run(run, to, dry_run=dry_run, merged=merged))

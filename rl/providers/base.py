@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kernelwright.envs.policy import Policy
-from kernelwright.rl.weights import ModelError
+from kernelwright.rl.models.weights import ModelError
 
 
 class Provider:

@@ -27,7 +27,7 @@ class TrlVllm:
         self, prompts: Sequence[Prompt], sampling: Sampling, on_finished: OnFinished | None = None
     ) -> list[Completion]:
         """All at once: vLLM tells of none before the last is finished."""
-        from kernelwright.rl.models import end_token_ids
+        from kernelwright.rl.models.load import end_token_ids
         from kernelwright.rl.policies import as_completion, prompt_token_ids
         from kernelwright.rl.trl_adapter import vllm_sample
 

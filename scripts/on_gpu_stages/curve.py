@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.machine import cores
-from kernelwright.rl.adapter_folder import find_adapter
+from kernelwright.rl.models.adapter_folder import find_adapter
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.smi import Peaks, watched
 from scripts.on_gpu_stages.stand_in import without_gpu

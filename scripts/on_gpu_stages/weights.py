@@ -14,7 +14,7 @@ MODEL = "smollm2-135m"
 
 
 def run(context: StageContext) -> None:
-    from kernelwright.rl.weights import EMBEDDED, ensure, is_cached
+    from kernelwright.rl.models.weights import EMBEDDED, ensure, is_cached
 
     if is_cached(MODEL):
         context.row(MODEL, there=True)

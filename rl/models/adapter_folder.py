@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.data.runs.folder import Folder
-from kernelwright.rl.models import Quantization
-from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.weights import EMBEDDED, ModelError
+from kernelwright.rl.models.load import Quantization
+from kernelwright.rl.models.weights import EMBEDDED, ModelError
 
 ADAPTER_CONFIG, SIDECAR = "adapter_config.json", "kernelwright.json"
 
@@ -38,19 +37,6 @@ def find_adapter(model: str) -> Adapter | None:
     if Folder(Path(model)).recipe_file.is_file():
         raise ModelError(f"{model} is a run that has not finished: no checkpoints/final in it")
     return None
-
-
-def start_adapter(recipe: Recipe) -> Path | None:
-    """The folder of the adapter that the recipe goes on from. Raises ModelError if it cannot."""
-    name = recipe.model.adapter
-    if name is None:
-        return None
-    found = find_adapter(name)
-    if found is None:
-        raise ModelError(f"no adapter in {name!r}: give a run, or a folder with {ADAPTER_CONFIG}")
-    if found.base != recipe.model.name:
-        raise ModelError(f"{name} was trained over {found.base}: set model.name to that")
-    return found.folder
 
 
 def _embedded_name(hub_id: str) -> str:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kernelwright.rl.adapter_folder import Adapter
-from kernelwright.rl.models import hush_libraries, load_base, load_tokenizer
+from kernelwright.rl.models.adapter_folder import Adapter
+from kernelwright.rl.models.load import hush_libraries, load_base, load_tokenizer
 
 if TYPE_CHECKING:
     import torch
@@ -112,7 +112,7 @@ def _copy_weights(tuned: Any, plain: Any) -> None:
     """Gives each linear layer of `plain` what the layer of this name in `tuned` multiplies by."""
     from peft.tuners.lora import LoraLayer
 
-    from kernelwright.rl.quantize import matrix_of
+    from kernelwright.rl.models.quantize import matrix_of
 
     layers = dict(plain.named_modules())
     for name, layer in tuned.base_model.model.named_modules():

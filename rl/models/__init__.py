@@ -1,0 +1,1 @@
+"""Models on disk and in memory: loaded, quantized, merged, found damaged."""

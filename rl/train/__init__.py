@@ -1,0 +1,1 @@
+"""SFT, GRPO, and what surrounds their steps."""
