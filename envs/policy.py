@@ -1,6 +1,6 @@
 """A policy: prompts in, completions out. Training, evaluation and `write` ask it alike.
 
-`rl/providers/` has a file for each kind: a model in this process, TRL's vLLM.
+`rl/policies/providers/` has a file for each kind: a model in this process, TRL's vLLM.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def evaluate_model(
     `model` is an embedded name, a Hub id, or a folder with a model, an adapter or a run. A folder
     that is not empty is refused unless `resume`, and resumed only under the same question.
     """
-    from kernelwright.rl.policies import open_policy
+    from kernelwright.rl.policies.hf import open_policy
 
     store = RecordStore(out_dir)
     attempt = Attempt(out_dir / "eval.json", _question(model, suite, settings))

@@ -21,8 +21,8 @@ from kernelwright.estimate import (
     validated_answers,
 )
 from kernelwright.judge_pace import judged_s
+from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.probe import Probe, ProbeError, ProbeFullError, ProbeKilledError, probe
-from kernelwright.rl.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 
 JUDGE_BYTES = 500 << 20

@@ -9,7 +9,7 @@ from kernelwright.data.suites.load import SuiteError, brings_triples, load_suite
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
 from kernelwright.estimate import taught_triples
-from kernelwright.rl.providers.find import provider
+from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 
 Problems = Mapping[str, Problem]

@@ -75,7 +75,7 @@ def _set_allocator(recipe: Recipe) -> None:
     """Chooses how PyTorch holds a GPU's memory, where the user has not, and where no provider
     holds it in ways of its own, as vLLM does, which do not bear it."""
     from kernelwright.envs.system.hardware import visible_gpus
-    from kernelwright.rl.providers.find import provider
+    from kernelwright.rl.policies.providers.find import provider
 
     chosen = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} & os.environ.keys()
     apart = provider(recipe.grpo.generation).holds_gpu_memory

@@ -21,7 +21,7 @@ from kernelwright.estimate import judge_device_bytes, weight_bytes
 from kernelwright.machine import how_to_install
 from kernelwright.rl.models.load import check_name
 from kernelwright.rl.models.weights import ModelError
-from kernelwright.rl.providers.find import provider
+from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.tracking import why_not
 

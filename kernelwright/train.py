@@ -263,7 +263,7 @@ class Run:
         self, adapter: Path | None, problems: Sequence[Problem], settings: EvalSettings
     ) -> None:
         """Samples and judges answers that are not on disk yet."""
-        from kernelwright.rl.policies import load_policy
+        from kernelwright.rl.policies.hf import load_policy
 
         model = self.recipe.model
         policy = load_policy(

@@ -17,7 +17,7 @@ from kernelwright.envs.policy import Policy, Sampling
 from kernelwright.envs.types import Dialect, Evaluation, Problem, Record, Task, Verdict
 from kernelwright.rl.models.adapter_folder import find_adapter
 from kernelwright.rl.models.load import check_name
-from kernelwright.rl.providers.find import provider_and_model
+from kernelwright.rl.policies.providers.find import provider_and_model
 from kernelwright.verdicts import verdict_object
 
 

@@ -71,7 +71,8 @@ def float32_kept(model: Any) -> Iterator[None]:
 
 
 def save_adapter(model: Any, recipe: Recipe, folder: Path) -> Path:
-    """Writes adapter, tokenizer and what they were trained over; `rl/policies.py` reads it back."""
+    """Writes adapter, tokenizer and what they were trained over; `rl/policies/hf.py` reads it
+    back."""
     model.save_pretrained(str(folder))
     load_tokenizer(recipe.model.name).save_pretrained(str(folder))
     config_path = folder / ADAPTER_CONFIG

@@ -27,7 +27,7 @@ from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.metrics import metrics_callback
 from kernelwright.rl.models.free_memory import memory_callback
 from kernelwright.rl.models.load import hush_libraries, load_tokenizer
-from kernelwright.rl.providers.find import provider
+from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.rollout import Rollouts, by_key
 from kernelwright.rl.sampling import players

@@ -162,7 +162,7 @@ def _sampled(meter: Meter, recipe: Recipe, prompt_ids: Sequence[int]) -> tuple[f
     import torch
 
     from kernelwright.rl.adapter import policy_model
-    from kernelwright.rl.decode import ROWS, sample
+    from kernelwright.rl.policies.decode import ROWS, sample
 
     most_rows = min(ROWS, recipe.grpo.rollouts_per_step)
 

@@ -53,7 +53,7 @@ def measure(recipe: Recipe) -> Probe:
 
 
 def _decode(recipe: Recipe, model: Any, vocabulary: int) -> tuple[float, int]:
-    from kernelwright.rl.decode import ROWS, sample
+    from kernelwright.rl.policies.decode import ROWS, sample
 
     rows = min(ROWS, recipe.grpo.rollouts_per_step)
     prompts = [_ids(PROMPT_TOKENS, vocabulary).tolist() for _ in range(rows)]

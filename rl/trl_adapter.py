@@ -1,17 +1,16 @@
 """Every private name of TRL that we touch, in one place (tests/test_trl_contract.py watches them).
 
-Rollouts go through TRL's public `rollout_func`. Private are the method that samples from vLLM, and
-what the training pass reads and logs. Everything else is stock.
+Rollouts go through TRL's public `rollout_func`. Private is what the training pass reads and logs,
+and the method that samples from vLLM (`rl/policies/trl_vllm.py`). Everything else is stock.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from kernelwright.rl.decode import Sampled
 from kernelwright.rl.fast_pass import Clip, backward_pass, finish_gradients, pass_metrics
 from kernelwright.rl.head import not_plain, score_learned_positions
 
@@ -109,14 +108,3 @@ def one_step_on(scheduler: Any) -> Any:
         return lambda step: rate(step + 1)
 
     return LambdaLR(scheduler.optimizer, [later(rate) for rate in scheduler.lr_lambdas])
-
-
-def vllm_sample(
-    trainer: Any, prompts: list[list[int]], end_token_ids: Collection[int]
-) -> list[Sampled]:
-    """A completion of each prompt by TRL's vLLM, whose weights TRL has brought up to date."""
-    completions, logprobs = trainer._generate_single_turn(prompts, None, {}, 1)
-    return [
-        Sampled(token_ids=tuple(ids), logprobs=tuple(known), ended=ids[-1] in end_token_ids)
-        for ids, known in zip(completions, logprobs, strict=True)
-    ]

@@ -21,7 +21,7 @@ from kernelwright.evals.card import read_recipe
 from kernelwright.evals.publish import write_tree
 from kernelwright.rl.models.adapter_folder import find_adapter
 from kernelwright.rl.models.weights import EMBEDDED, ensure
-from kernelwright.rl.policies import load_policy
+from kernelwright.rl.policies.hf import load_policy
 
 REPO = "name/of-the-repository"
 BASE = re.compile(r'(?<=AutoModelForCausalLM\.from_pretrained\(\n    )"[^"]+"')

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-import kernelwright.rl.policies
+import kernelwright.rl.policies.hf
 from kernelwright.data.suites.load import Suite
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.remote.open_judge import open_judge
@@ -199,8 +199,8 @@ def test_a_baseline_is_either_timed_or_has_a_reason(fields: dict[str, object]) -
 def test_an_evaluation_against_compile_reports_it_beside_eager(
     measured: CompiledBaseline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    policy = kernelwright.rl.policies.ScriptedPolicy([ANSWER])
-    monkeypatch.setattr(kernelwright.rl.policies, "load_policy", lambda _: policy)
+    policy = kernelwright.rl.policies.hf.ScriptedPolicy([ANSWER])
+    monkeypatch.setattr(kernelwright.rl.policies.hf, "load_policy", lambda _: policy)
     settings = EvalSettings(
         stage="eval",
         dialect="cpp",

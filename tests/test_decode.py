@@ -9,9 +9,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.rl.decode import Sampled, _choose, sample
-from kernelwright.rl.kv_slots import Slots
 from kernelwright.rl.models.load import load_base
+from kernelwright.rl.policies.decode import Sampled, _choose, sample
+from kernelwright.rl.policies.kv_slots import Slots
 from tests.tiny_model import save_tiny
 
 pytestmark = pytest.mark.model
@@ -114,7 +114,7 @@ def test_every_row_is_told_once_when_it_ends_and_the_shorter_ones_first(folder: 
 def test_the_longest_row_makes_room_for_itself(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kernelwright.rl.kv_slots.ROOM", 16)
+    monkeypatch.setattr("kernelwright.rl.policies.kv_slots.ROOM", 16)
     model = load_base(folder, dtype="float32", device="cpu")
     found = sample(
         model, prompts()[:1], max_new_tokens=300, temperature=0, end_token_ids=(), seed=0
@@ -147,8 +147,8 @@ def test_on_a_gpu_room_grows_by_doubling_up_to_the_longest_answer(
             super()._grow(width)
             rooms.append(self.room)
 
-    monkeypatch.setattr("kernelwright.rl.kv_slots.ROOM", 16)
-    monkeypatch.setattr("kernelwright.rl.decode.Slots", GpuSlots)
+    monkeypatch.setattr("kernelwright.rl.policies.kv_slots.ROOM", 16)
+    monkeypatch.setattr("kernelwright.rl.policies.decode.Slots", GpuSlots)
     model = load_base(folder, dtype="float32", device="cpu")
     asked: Any = {"max_new_tokens": 150, "temperature": 0, "end_token_ids": (), "seed": 0}
     found = sample(model, prompts()[:1], **asked)

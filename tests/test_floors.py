@@ -25,7 +25,7 @@ BELOW: dict[str, set[str]] = {
 EVALS_MAY_TAKE = {
     "rl.models.adapter_folder",
     "data.runs.progress",
-    "rl.policies",
+    "rl.policies.hf",
     "rl.recipe.schema",
     "rl.models.load",
     "rl.models.weights",

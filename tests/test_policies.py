@@ -16,7 +16,7 @@ from kernelwright.envs.policy import Completion, Finish, Message, Sampling
 from kernelwright.rl.models.adapter_folder import find_adapter
 from kernelwright.rl.models.load import load_base, load_tokenizer
 from kernelwright.rl.models.weights import EMBEDDED, ModelError
-from kernelwright.rl.policies import HFPolicy, ScriptedPolicy, load_policy
+from kernelwright.rl.policies.hf import HFPolicy, ScriptedPolicy, load_policy
 from tests.tiny_model import save_tiny
 
 GREEDY = Sampling(max_new_tokens=2, temperature=0)

@@ -18,8 +18,8 @@ from kernelwright.envs.types import Verdict
 from kernelwright.rl.grpo import grpo_options
 from kernelwright.rl.methods.base import Row
 from kernelwright.rl.models.weights import ModelError
-from kernelwright.rl.policies import HFPolicy, load_policy, open_policy
-from kernelwright.rl.providers.find import provider, provider_names
+from kernelwright.rl.policies.hf import HFPolicy, load_policy, open_policy
+from kernelwright.rl.policies.providers.find import provider, provider_names
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.sampling import players
 from kernelwright.write import BestOf, check_model, write_kernels

@@ -18,7 +18,7 @@ from kernelwright.envs.policy import (
     Sampling,
     messages_of,
 )
-from kernelwright.rl.providers import base
+from kernelwright.rl.policies.providers import base
 
 
 @dataclass

@@ -156,7 +156,7 @@ def _refuse(
 ) -> None:
     """Exits if the options contradict each other or this machine."""
     from kernelwright.preflight import not_judged_here
-    from kernelwright.rl.providers.find import provider_and_model
+    from kernelwright.rl.policies.providers.find import provider_and_model
 
     with told(ValueError):
         if (model is None) == (answers is None):

@@ -80,7 +80,7 @@ def _written(
 ) -> list[Record]:
     from kernelwright.data.runs.progress import Counted
     from kernelwright.envs.remote.open_judge import open_judge
-    from kernelwright.rl.policies import open_policy
+    from kernelwright.rl.policies.hf import open_policy
     from kernelwright.write import write_kernels
 
     typer.echo(f"{model} writes {wanted.samples} answers", err=True)

@@ -25,7 +25,7 @@ from kernelwright.rewards.price import PRESETS
 from kernelwright.rl.methods.base import MethodOptions
 from kernelwright.rl.methods.find import method_options
 from kernelwright.rl.methods.grpo import Options as GrpoOptions
-from kernelwright.rl.providers.find import known_provider, provider
+from kernelwright.rl.policies.providers.find import known_provider, provider
 from kernelwright.rl.recipe.trl_options import did_you_mean, grpo_option, sft_option, typed
 from kernelwright.rl.section import Section
 
@@ -149,7 +149,8 @@ class GrpoSection(Section):
     max_completion_length: int = Field(default=512, ge=16)
     """Tokens of a completion."""
     generation: Annotated[str, AfterValidator(known_provider)] = "transformers"
-    """What samples the completions: a module of `rl/providers`, or the dotted name of your own."""
+    """What samples the completions: a module of `rl/policies/providers`, or the dotted name of your
+    own."""
     iterations: int = Field(default=1, ge=1)
     """Optimiser steps on each batch of rollouts; `steps` is a multiple of it."""
     oversampled_groups: int = Field(default=0, ge=0)

@@ -61,12 +61,12 @@ def launched(words: list[str], fit: Fit) -> tuple[list[str], dict[str, str]]:
 def main() -> None:
     import kernelwright.budget
     import kernelwright.preflight
-    import kernelwright.rl.decode
+    import kernelwright.rl.policies.decode
     from kernelwright.envs.workers.pool import Worker
 
     fit = Fit(**json.loads(os.environ.get(VARIABLE, "{}")))
     kernelwright.preflight.fooled = lambda recipe: []
-    kernelwright.rl.decode.ROWS = fit.rows
+    kernelwright.rl.policies.decode.ROWS = fit.rows
     kernelwright.budget.budget = budget_of(fit)  # type: ignore[assignment]
     if fit.on_cores:
         Worker.PROGRAM = program(CORES)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kernelwright.rl.attention import attending
+from kernelwright.rl.policies.attention import attending
 
 if TYPE_CHECKING:
     import torch

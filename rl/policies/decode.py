@@ -13,8 +13,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from kernelwright.rl.fold import folded_adapters
-from kernelwright.rl.kv_slots import Slots, as_cache, attending_in_slots
+from kernelwright.rl.policies.folded_adapters import folded_adapters
+from kernelwright.rl.policies.kv_slots import Slots, as_cache, attending_in_slots
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from kernelwright.envs.policy import Completion, OnFinished, Policy, Prompt, Sampling
-from kernelwright.rl.providers import base
+from kernelwright.rl.policies.providers import base
 
 NEEDS_PLAIN_WEIGHTS = (
     "generation 'vllm' cannot follow a model in nf4: TRL sends vLLM the merged 4-bit weights, and "
@@ -28,8 +28,8 @@ class TrlVllm:
     ) -> list[Completion]:
         """All at once: vLLM tells of none before the last is finished."""
         from kernelwright.rl.models.load import end_token_ids
-        from kernelwright.rl.policies import as_completion, prompt_token_ids
-        from kernelwright.rl.trl_adapter import vllm_sample
+        from kernelwright.rl.policies.hf import as_completion, prompt_token_ids
+        from kernelwright.rl.policies.trl_vllm import vllm_sample
 
         asked = prompt_token_ids(self.tokenizer, prompts)
         ends = end_token_ids(self.trainer.model, self.tokenizer)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernelwright.envs.policy import Completion, Finish, OnFinished, Policy, Prompt, Sampling
-from kernelwright.rl.decode import ROWS, Sampled, sample
 from kernelwright.rl.models.adapter_folder import find_adapter
 from kernelwright.rl.models.free_memory import give_back
 from kernelwright.rl.models.load import (
@@ -19,7 +18,8 @@ from kernelwright.rl.models.load import (
     load_tokenizer,
 )
 from kernelwright.rl.models.weights import ModelError
-from kernelwright.rl.providers.find import provider_and_model
+from kernelwright.rl.policies.decode import ROWS, Sampled, sample
+from kernelwright.rl.policies.providers.find import provider_and_model
 
 
 class ScriptedPolicy:

@@ -6,7 +6,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-from kernelwright.rl.providers.base import Provider
+from kernelwright.rl.policies.providers.base import Provider
 
 NOT_PROVIDERS = ("__init__", "base", "find")
 NAMED = re.compile(r"([A-Za-z_][\w.]*):(.+)")
@@ -19,7 +19,8 @@ def provider_names() -> list[str]:
 
 
 def provider(name: str) -> Provider:
-    """The provider of a module of `rl/providers`, or of the dotted name of one of your own.
+    """The provider of a module of `rl/policies/providers`, or of the dotted name of one of your
+    own.
 
     Raises ValueError where there is none.
     """
@@ -29,7 +30,9 @@ def provider(name: str) -> Provider:
             "or the dotted name of a module of your own"
         )
     try:
-        module = import_module(name if "." in name else f"kernelwright.rl.providers.{name}")
+        module = import_module(
+            name if "." in name else f"kernelwright.rl.policies.providers.{name}"
+        )
     except ModuleNotFoundError as error:
         raise ValueError(f"provider {name!r}: {error}") from None
     if not hasattr(module, "Provider"):

@@ -1,4 +1,5 @@
-"""What a file of `rl/providers/` has: a class `Provider`, which makes policies of one kind."""
+"""What a file of `rl/policies/providers/` has: a class `Provider`, which makes policies of one
+kind."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""What completes prompts, for training and evaluation."""

@@ -1,0 +1,1 @@
+"""Kinds of policies: one file each, looked up by its name."""
