@@ -29,7 +29,7 @@ from kernelwright.rl.models.free_memory import memory_callback
 from kernelwright.rl.models.load import hush_libraries, load_tokenizer
 from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.rollout import Rollouts, by_key
+from kernelwright.rl.rollout.rows import Rollouts, by_key
 from kernelwright.rl.sampling import players
 from kernelwright.rl.trainer_options import common_options, drop_printer, last_checkpoint
 from kernelwright.rl.trl_adapter import kernel_trainer_class

@@ -236,7 +236,7 @@ def _trained_token_s(
     """Seconds for a token of an answer."""
     from kernelwright.rl.grpo import grpo_trainer
     from kernelwright.rl.models.load import load_tokenizer
-    from kernelwright.rl.rollout import Rollouts, by_key
+    from kernelwright.rl.rollout.rows import Rollouts, by_key
 
     store, grpo = RecordStore(recipe.run_dir), recipe.grpo
     rollouts = Rollouts(

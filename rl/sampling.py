@@ -7,10 +7,10 @@ from typing import Any
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.policy import Sampling
 from kernelwright.envs.types import content_hash
-from kernelwright.rl.player import JudgedPlayer
 from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.rollout import PlayerAt
+from kernelwright.rl.rollout.player import JudgedPlayer
+from kernelwright.rl.rollout.rows import PlayerAt
 
 
 def players(

@@ -15,8 +15,8 @@ from typing import Any
 from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.envs.types import Task, Verdict, content_hash
 from kernelwright.rl.methods.base import Ask, Method
-from kernelwright.rl.player import JudgedPlayer
-from kernelwright.rl.rollout import PlayerAt, record_of
+from kernelwright.rl.rollout.player import JudgedPlayer
+from kernelwright.rl.rollout.rows import PlayerAt, record_of
 
 STAGE = "validation"
 

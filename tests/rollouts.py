@@ -9,7 +9,7 @@ from typing import Any
 from kernelwright.envs.policy import Completion, Finish, OnFinished, Sampling
 from kernelwright.envs.types import Case, Evaluation, Problem, Reward, Task, Verdict
 from kernelwright.rl.methods.base import Ask, Prompt, Row
-from kernelwright.rl.player import JudgedPlayer
+from kernelwright.rl.rollout.player import JudgedPlayer
 from tests import nouns
 
 

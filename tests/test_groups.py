@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.envs.types import Reward
-from kernelwright.rl.groups import (
+from kernelwright.rl.rollout.groups import (
     SAME,
     advantage_shares,
     advantages,

@@ -131,7 +131,7 @@ def test_memory_is_given_back_before_checks_that_may_wait_for_it_are_waited_for(
         return judge_one(jobs, **options)
 
     judge.evaluate_many = evaluate_many  # type: ignore[method-assign]
-    monkeypatch.setattr("kernelwright.rl.player.give_back", given_back.set)
+    monkeypatch.setattr("kernelwright.rl.rollout.player.give_back", given_back.set)
     (row,) = player(judge, [RIGHT]).play([ask()])
     assert row.evaluation.verdict is Verdict.CORRECT
 

@@ -29,7 +29,7 @@ GIVERS = (
 
 def given() -> Iterator[tuple[str, str | None]]:
     """(reason, the verdict beside it) of each call in the judge's code that states them."""
-    for path in [*(ROOT / "envs").rglob("*.py"), ROOT / "rl" / "player.py"]:
+    for path in [*(ROOT / "envs").rglob("*.py"), ROOT / "rl" / "rollout" / "player.py"]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and _name(node.func) in GIVERS:
                 words = [*node.args, *(k.value for k in node.keywords)]
@@ -59,7 +59,7 @@ def test_every_reason_that_is_given_is_explained_and_every_explained_one_is_give
         code for _, code in [*EXITS.values(), *EMULATED_EXITS.values(), *REPLAY_EXITS.values()]
     }
     source = "".join(path.read_text() for path in (ROOT / "envs").rglob("*.py"))
-    source += (ROOT / "rl" / "player.py").read_text()
+    source += (ROOT / "rl" / "rollout" / "player.py").read_text()
     explained = {code for known in WORDS.values() for code in known}
     assert {one for one in stated if not one.startswith(UNSUPPORTED)} <= explained
     elsewhere = (ROOT / "envs" / "referee" / "reasons.py").read_text()

@@ -12,7 +12,7 @@ import pytest
 from kernelwright.data.runs.records import RecordStore, task_key
 from kernelwright.rl.methods.base import Prompt, RunView
 from kernelwright.rl.methods.find import method_names, method_options, start_method
-from kernelwright.rl.rollout import Rollouts, by_key
+from kernelwright.rl.rollout.rows import Rollouts, by_key
 from tests.rollouts import ScriptedJudge, block, player, row, sampled, task
 
 RIGHT, WRONG = sampled(block("right")), sampled(block("wrong"))

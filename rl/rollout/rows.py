@@ -18,9 +18,9 @@ from typing import Any
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.judged import Batch, Response
 from kernelwright.envs.types import Record, Task, Verdict
-from kernelwright.rl.groups import Credits, chosen, group_metrics, is_live
 from kernelwright.rl.methods.base import Method, Row
-from kernelwright.rl.player import JudgedPlayer
+from kernelwright.rl.rollout.groups import Credits, chosen, group_metrics, is_live
+from kernelwright.rl.rollout.player import JudgedPlayer
 
 PlayerAt = Callable[[Any, int], JudgedPlayer]
 """(TRL's trainer, optimiser step) → what plays that step."""

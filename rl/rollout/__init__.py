@@ -1,0 +1,1 @@
+"""A step's tasks to judged rows."""
