@@ -122,7 +122,7 @@ def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
     from kernelwright.envs.workers.pool import JudgeError
     from kernelwright.preflight import fooled, unprepared
     from kernelwright.rl.models.weights import ModelError
-    from kernelwright.rl.trackers import TrackerError
+    from kernelwright.rl.tracking.trackers import TrackerError
     from kernelwright.run_folder import NotEmptyError, RunError, RunFolder
     from kernelwright.train import join, train
 

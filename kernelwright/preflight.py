@@ -23,7 +23,7 @@ from kernelwright.rl.models.load import check_name
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.tracking import why_not
+from kernelwright.rl.tracking.run_tracker import why_not
 
 UNTIMED = "false rewards being right"
 

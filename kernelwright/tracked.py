@@ -12,7 +12,7 @@ from kernelwright.envs.types import Baseline
 from kernelwright.evals.metrics import record_scores
 from kernelwright.evals.summary import SIDES, mean_reward
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.tracking import finite, samples, tracker_of
+from kernelwright.rl.tracking.run_tracker import finite, samples, tracker_of
 
 FIGURES = ("correct_rate", "fast_1", "geomean_speedup", "mean_reward")
 

@@ -41,7 +41,7 @@ from kernelwright.machine import cores, versions
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.recipe.schema import JudgeSection, Recipe
-from kernelwright.rl.tracking import tracking
+from kernelwright.rl.tracking.run_tracker import tracking
 from kernelwright.rl.train.start_adapter import start_adapter
 from kernelwright.rl.trainer_options import TIMEOUT_S
 from kernelwright.run_folder import RunError, RunFolder

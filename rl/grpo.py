@@ -24,13 +24,13 @@ from kernelwright.rl.grpo_callbacks import (
 from kernelwright.rl.head import is_plain
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
-from kernelwright.rl.metrics import metrics_callback
 from kernelwright.rl.models.free_memory import memory_callback
 from kernelwright.rl.models.load import hush_libraries, load_tokenizer
 from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.rollout.rows import Rollouts, by_key
 from kernelwright.rl.sampling import players
+from kernelwright.rl.tracking.metrics_callback import metrics_callback
 from kernelwright.rl.trainer_options import common_options, drop_printer, last_checkpoint
 from kernelwright.rl.trl_adapter import kernel_trainer_class
 from kernelwright.rl.validation import STAGE as VALIDATION

@@ -11,9 +11,9 @@ from typing import Any
 
 from kernelwright.rl.adapter import save_adapter
 from kernelwright.rl.advice import Adviser
-from kernelwright.rl.metrics import log_metrics
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.rollout.rows import Rollouts
+from kernelwright.rl.tracking.metrics_callback import log_metrics
 from kernelwright.rl.validation import Validation, best_step
 
 OF_THE_TRAINED = re.compile(r"reward|reward_std|frac_reward_zero_std|rewards/credit/.*")

@@ -173,7 +173,7 @@ def test_a_tracker_without_a_login_is_told_before_the_first_stage(
     pytest.importorskip("wandb")
     program = (
         "import sys; from pathlib import Path; from kernelwright.rl.recipe.schema import Recipe\n"
-        "from kernelwright.rl.tracking import why_not\n"
+        "from kernelwright.rl.tracking.run_tracker import why_not\n"
         "print(why_not(Recipe(name='a', report_to='wandb')))"
     )
     monkeypatch.setenv("HOME", str(tmp_path))

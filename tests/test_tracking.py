@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.types import Verdict
 from kernelwright.preflight import preflight
-from kernelwright.rl.metrics import log_metrics, sampled_for
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.trackers import Attempts
-from kernelwright.rl.tracking import (
+from kernelwright.rl.tracking.metrics_callback import log_metrics, sampled_for
+from kernelwright.rl.tracking.run_tracker import (
     SAMPLES,
     samples,
     sends_samples,
@@ -28,6 +27,7 @@ from kernelwright.rl.tracking import (
     tracking,
     why_not,
 )
+from kernelwright.rl.tracking.trackers import Attempts
 from kernelwright.tracked import send_stage, send_summary
 from tests.nouns import correct, record, timing, verdict
 from tests.wandb_file import OfflineRun, offline_runs
@@ -95,7 +95,7 @@ def test_one_wandb_run_holds_all_stages_on_their_own_axes_and_goes_on_after_a_re
 def test_a_killed_attempt_has_left_on_disk_what_it_logged(recipe: Recipe) -> None:
     script = (
         "import sys, time\nfrom kernelwright.rl.recipe.schema import Recipe\n"
-        "from kernelwright.rl.tracking import tracking\n"
+        "from kernelwright.rl.tracking.run_tracker import tracking\n"
         "with tracking(Recipe.model_validate_json(sys.argv[1])) as tracker:\n"
         "    tracker.log('sft', 1, {'loss': 2.5})\n    time.sleep(600)\n"
     )
@@ -152,7 +152,7 @@ def test_without_a_key_the_run_is_refused_before_it_starts_in_one_line(
 ) -> None:
     script = (
         "from kernelwright.rl.recipe.schema import Recipe\n"
-        "from kernelwright.rl.tracking import why_not\n"
+        "from kernelwright.rl.tracking.run_tracker import why_not\n"
         "print(why_not(Recipe(name='a', report_to='wandb')))"
     )
     clean = {

@@ -11,7 +11,7 @@ from kernelwright.data.runs.progress import StageDisplay
 from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.envs.types import Record
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.tracking import finite, samples, sends_samples, tracker_of
+from kernelwright.rl.tracking.run_tracker import finite, samples, sends_samples, tracker_of
 
 
 def log_metrics(recipe: Recipe, stage: str, step: int, values: Mapping[str, Any]) -> None:

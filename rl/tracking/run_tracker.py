@@ -15,7 +15,7 @@ from typing import Any
 from kernelwright.data.runs.process import this_process
 from kernelwright.envs.types import Record
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.trackers import READY, Attempts, Table, Tracker, open_tracker
+from kernelwright.rl.tracking.trackers import READY, Attempts, Table, Tracker, open_tracker
 
 SAMPLE_STEPS = 8
 """At most so many steps of a stage send their samples."""
