@@ -22,8 +22,8 @@ from kernelwright.estimate import (
 )
 from kernelwright.judge_pace import judged_s
 from kernelwright.rl.policies.providers.find import provider
-from kernelwright.rl.probe import Probe, ProbeError, ProbeFullError, ProbeKilledError, probe
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.train.probe import Probe, ProbeError, ProbeFullError, ProbeKilledError, probe
 
 JUDGE_BYTES = 500 << 20
 """Memory of each worker with its reference process, in the largest of the starter problems."""

@@ -73,8 +73,8 @@ def _options(recipe: Recipe) -> list[str]:
     hush_libraries()  # first: importing TRL has bitsandbytes speak already
     from trl import GRPOConfig, SFTConfig
 
-    from kernelwright.rl.grpo import grpo_options
-    from kernelwright.rl.sft import sft_options
+    from kernelwright.rl.train.grpo import grpo_options
+    from kernelwright.rl.train.sft import sft_options
 
     makers = {"sft": (SFTConfig, sft_options), "grpo": (GRPOConfig, grpo_options)}
     reasons = []

@@ -43,7 +43,7 @@ from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.recipe.schema import JudgeSection, Recipe
 from kernelwright.rl.tracking.run_tracker import tracking
 from kernelwright.rl.train.start_adapter import start_adapter
-from kernelwright.rl.trainer_options import TIMEOUT_S
+from kernelwright.rl.train.trainer_options import TIMEOUT_S
 from kernelwright.run_folder import RunError, RunFolder
 from kernelwright.tracked import send_stage, send_summary, stage_names
 
@@ -199,7 +199,7 @@ class Run:
         return triples[: data.max_triples]
 
     def sft(self) -> None:
-        from kernelwright.rl.sft import run_sft
+        from kernelwright.rl.train.sft import run_sft
 
         run = RunView(seed=self.recipe.seed, store=self.store)
         method = start_method(self.recipe.grpo.method, run)
@@ -208,7 +208,7 @@ class Run:
         run_sft(self.recipe, examples, self.adapters["sft"], resume=self.resume)
 
     def grpo(self) -> None:
-        from kernelwright.rl.grpo import run_grpo
+        from kernelwright.rl.train.grpo import run_grpo
 
         run_grpo(
             self.recipe,

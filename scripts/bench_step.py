@@ -28,13 +28,13 @@ from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Task
 from kernelwright.recipe import resolve
-from kernelwright.rl.adapter import float32_kept, policy_model
-from kernelwright.rl.grpo import grpo_options
 from kernelwright.rl.models.free_memory import give_back
 from kernelwright.rl.models.load import hush_libraries, load_tokenizer
 from kernelwright.rl.policies.decode import sample
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.trl_adapter import kernel_trainer_class
+from kernelwright.rl.train.adapter import float32_kept, policy_model
+from kernelwright.rl.train.grpo import grpo_options
+from kernelwright.rl.train.trl_adapter import kernel_trainer_class
 
 SEED = 1
 

@@ -7,7 +7,7 @@ import sys
 
 import torch
 
-from kernelwright.rl.trl_adapter import kernel_trainer_class
+from kernelwright.rl.train.trl_adapter import kernel_trainer_class
 from tests.test_fast_pass import batch, learned, trainer_of, with_adapter
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelwright.rl.advice import STEPS, Adviser
+from kernelwright.rl.train.advice import STEPS, Adviser
 
 FINE = {
     "groups/live": 3.0,

@@ -76,4 +76,4 @@ def modules(checkout: Path) -> list[tuple[Path, Path]]:
 def test_an_editable_install_points_at_the_folder_with_the_link(checkout: Path) -> None:
     config = WheelBuilder(str(checkout)).config
     assert config.dev_mode_dirs == ["src"]
-    assert (checkout / "src" / "kernelwright" / "rl" / "sft.py").is_file()
+    assert (checkout / "src" / "kernelwright" / "rl" / "train" / "sft.py").is_file()

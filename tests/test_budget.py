@@ -22,8 +22,8 @@ from kernelwright.envs.system.paths import SEARCHED
 from kernelwright.envs.system.processes import still_alive
 from kernelwright.envs.types import Dialect
 from kernelwright.judge_pace import judged_s
-from kernelwright.rl.probe import Probe, ProbeError, ProbeKilledError, probe
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.train.probe import Probe, ProbeError, ProbeKilledError, probe
 from tests.tiny_model import save_tiny
 
 pytestmark = pytest.mark.model
@@ -173,7 +173,7 @@ def test_a_probe_does_not_outlive_the_run_that_asked() -> None:
     """It waits for its recipe here, so only its parent's end can end it."""
     asking = (
         "import os, subprocess, sys; "
-        "words = ['-P', '-m', 'kernelwright.rl.probe_steps', str(os.getpid())]; "
+        "words = ['-P', '-m', 'kernelwright.rl.train.probe_steps', str(os.getpid())]; "
         "probe = subprocess.Popen([sys.executable, *words]); "
         "print(probe.pid, flush=True); probe.wait()"
     )

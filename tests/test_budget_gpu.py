@@ -23,8 +23,8 @@ from kernelwright.estimate import estimates, judge_device_bytes
 from kernelwright.judge_pace import examples, judged_s
 from kernelwright.launch import _set_allocator
 from kernelwright.preflight import preflight
-from kernelwright.rl.probe import Probe, ProbeFullError
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.train.probe import Probe, ProbeFullError
 
 GB = 1 << 30
 GPU_SIZES = "starter:rl?sizes=gpu"

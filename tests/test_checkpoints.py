@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 from kernelwright.preflight import preflight, unprepared
 from kernelwright.rl.models.checkpoints import damaged_file, is_whole_archive, is_whole_safetensors
 from kernelwright.rl.recipe.schema import DataSection, GrpoSection, Recipe
-from kernelwright.rl.trainer_options import last_checkpoint
+from kernelwright.rl.train.trainer_options import last_checkpoint
 from tests.tiny_model import save_tiny
 
 pytestmark = pytest.mark.model

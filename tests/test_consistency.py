@@ -12,7 +12,7 @@ from kernelwright.consistency import contradictions
 from kernelwright.estimate import estimates
 from kernelwright.recipe import resolve
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.trainer_options import common_options
+from kernelwright.rl.train.trainer_options import common_options
 
 MINE = """
 import torch

@@ -14,11 +14,11 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernelwright.rl import fast_pass
-from kernelwright.rl.fast_pass import Clip, backward_pass, credited_answers
-from kernelwright.rl.head import score_learned_positions
 from kernelwright.rl.models.load import load_base, load_tokenizer
-from kernelwright.rl.trl_adapter import kernel_trainer_class
+from kernelwright.rl.train import fast_pass
+from kernelwright.rl.train.fast_pass import Clip, backward_pass, credited_answers
+from kernelwright.rl.train.lm_head import score_learned_positions
+from kernelwright.rl.train.trl_adapter import kernel_trainer_class
 from tests.tiny_model import save_tiny
 
 pytestmark = pytest.mark.model
@@ -268,7 +268,9 @@ def test_what_it_does_not_do_is_left_to_trl_and_said(
     folder = str(save_tiny(tmp_path))
     trainer = trainer_of(kernel_trainer_class(), with_adapter(folder), folder, **options)
     assert not trainer.fast
-    (line,) = [one.message for one in caplog.records if one.name == "kernelwright.rl.trl_adapter"]
+    (line,) = [
+        one.message for one in caplog.records if one.name == "kernelwright.rl.train.trl_adapter"
+    ]
     assert reason in line
 
 

@@ -103,7 +103,7 @@ def imported_as(name: str) -> str:
 
 
 def by_file(name: str) -> str:
-    """`kernelwright.rl.sft` is rl/sft.py; kernelwright/ itself holds the command."""
+    """`kernelwright.rl.train.sft` is rl/train/sft.py; kernelwright/ itself holds the command."""
     inner = name.removeprefix("kernelwright.")
     return inner if top(inner) in BELOW else name
 

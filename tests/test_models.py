@@ -14,7 +14,6 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity, linear
 
-from kernelwright.rl.adapter import policy_model
 from kernelwright.rl.models.load import (
     compute_dtype,
     hub_id,
@@ -27,6 +26,7 @@ from kernelwright.rl.models.load import (
 from kernelwright.rl.models.quantize import cache_dequantized, matrix_of, nf4_config
 from kernelwright.rl.models.weights import EMBEDDED, ModelError, assemble, ensure
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.train.adapter import policy_model
 from tests.tiny_model import save_tiny, tiny_model
 
 pytestmark = pytest.mark.model

@@ -30,7 +30,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def adapter(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run folder whose adapter was trained over NF4 weights, as `rl/adapter.py` leaves it."""
+    """A run folder whose adapter was trained over NF4 weights, as `rl/train/adapter.py` leaves
+    it."""
     from peft import LoraConfig, get_peft_model
 
     run = tmp_path_factory.mktemp("run")

@@ -11,9 +11,9 @@ import torch
 
 from kernelwright.rl.models.load import errors_in_one_line, load_tokenizer
 from kernelwright.rl.models.weights import ModelError
-from kernelwright.rl.probe import ProbeFullError, _alone
-from kernelwright.rl.probe_gpu import Meter, _small, longest_example, measure_on
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.train.probe import ProbeFullError, _alone
+from kernelwright.rl.train.probe_gpu import Meter, _small, longest_example, measure_on
 from tests.tiny_model import save_tiny
 
 pytestmark = [pytest.mark.model, pytest.mark.sandbox]

@@ -15,13 +15,13 @@ from pydantic import ValidationError
 from kernelwright.consistency import contradictions
 from kernelwright.envs.policy import Policy, Sampling
 from kernelwright.envs.types import Verdict
-from kernelwright.rl.grpo import grpo_options
 from kernelwright.rl.methods.base import Row
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.hf import HFPolicy, load_policy, open_policy
 from kernelwright.rl.policies.providers.find import provider, provider_names
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.sampling import players
+from kernelwright.rl.train.grpo import grpo_options
+from kernelwright.rl.train.sampling import players
 from kernelwright.write import BestOf, check_model, write_kernels
 from tests.rollouts import ScriptedJudge, ask, player, task
 from tests.tiny_model import save_tiny

@@ -1,5 +1,5 @@
-"""The names of TRL that `rl/trl_adapter.py` and `rl/grpo.py` rely on. A failure here means: look
-at what TRL changed before anything trains with it."""
+"""The names of TRL that `rl/train/trl_adapter.py` and `rl/train/grpo.py` rely on. A failure here
+means: look at what TRL changed before anything trains with it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kernelwright.rl.grpo import grpo_options
 from kernelwright.rl.recipe.schema import GrpoSection, Recipe
+from kernelwright.rl.train.grpo import grpo_options
 
 
 def test_vllm_samples_by_a_method_that_takes_what_we_pass() -> None:
@@ -96,7 +96,7 @@ def rates(args: Any, steps: int) -> list[float]:
     """Of each step, as the trainer's schedule has them where the learning rate is 1."""
     import torch
 
-    from kernelwright.rl.trl_adapter import kernel_trainer_class
+    from kernelwright.rl.train.trl_adapter import kernel_trainer_class
 
     trainer = object.__new__(kernel_trainer_class())
     trainer.args, trainer.lr_scheduler = args, None
@@ -137,7 +137,7 @@ def test_sfts_first_step_is_a_whole_one(tmp_path: Path) -> None:
     from transformers import get_scheduler
     from trl import SFTConfig
 
-    from kernelwright.rl.sft import sft_options
+    from kernelwright.rl.train.sft import sft_options
 
     args = SFTConfig(**sft_options(Recipe(name="contract", run_dir=tmp_path)))
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)

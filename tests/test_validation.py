@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.data.runs.records import RecordStore
-from kernelwright.rl.grpo_callbacks import best_steps, validation_callback
 from kernelwright.rl.methods.base import Prompt, RunView
 from kernelwright.rl.methods.find import method_options, start_method
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.validation import Validation, best_step, reserve
+from kernelwright.rl.train.grpo_callbacks import best_steps, validation_callback
+from kernelwright.rl.train.validation import Validation, best_step, reserve
 from tests.rollouts import ScriptedJudge, block, player, sampled, task
 
 
@@ -56,7 +56,7 @@ def test_the_adapters_of_the_two_best_steps_so_far_are_kept(
     def save(model: Any, recipe: Recipe, folder: Path) -> None:
         folder.mkdir()
 
-    monkeypatch.setattr("kernelwright.rl.grpo_callbacks.save_adapter", save)
+    monkeypatch.setattr("kernelwright.rl.train.grpo_callbacks.save_adapter", save)
     recipe = Recipe.model_validate(
         {"name": "a", "run_dir": tmp_path, "grpo": {"validate_every": 1, "validation_problems": 2}}
     )

@@ -1,4 +1,4 @@
-"""TRL's private method that samples from its vLLM, apart from `rl/trl_adapter.py`."""
+"""TRL's private method that samples from its vLLM, apart from `rl/train/trl_adapter.py`."""
 
 from __future__ import annotations
 

@@ -157,8 +157,8 @@ class GrpoSection(Section):
     """Groups sampled beyond `groups_per_step` in each process; those with the most
     advantage are trained on."""
     fast_pass: bool = True
-    """On a CPU, train by `rl/fast_pass.py` (dead rows skipped, prompts read once) in place of TRL's
-    own pass; on a GPU that is always taken."""
+    """On a CPU, train by `rl/train/fast_pass.py` (dead rows skipped, prompts read once) in place of
+    TRL's own pass; on a GPU that is always taken."""
     validate_every: int = Field(default=0, ge=0)
     """Optimiser steps between two points of the validation curve; 0 draws none. With it, the
     checkpoint that did best is kept, else the last."""

@@ -89,7 +89,7 @@ def fit_steps(fit: Fit) -> None:
     """Each step has as many answers as are judged in its time, by the pace of those before GRPO;
     no step is begun that would end too late for the measurement after it."""
     from kernelwright.envs.judge import Judge
-    from kernelwright.rl import grpo
+    from kernelwright.rl.train import grpo
     from kernelwright.train import Run
 
     judging, trainer, run_grpo = Judge.evaluate_many, grpo._trainer, Run.grpo

@@ -9,12 +9,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from kernelwright.rl.adapter import save_adapter
-from kernelwright.rl.advice import Adviser
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.rollout.rows import Rollouts
 from kernelwright.rl.tracking.metrics_callback import log_metrics
-from kernelwright.rl.validation import Validation, best_step
+from kernelwright.rl.train.adapter import save_adapter
+from kernelwright.rl.train.advice import Adviser
+from kernelwright.rl.train.validation import Validation, best_step
 
 OF_THE_TRAINED = re.compile(r"reward|reward_std|frac_reward_zero_std|rewards/credit/.*")
 """What TRL says of the credit that it was handed: of the groups that are trained on, with zeros

@@ -13,15 +13,6 @@ from kernelwright.data.suites.load import Suite
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Task
-from kernelwright.rl.adapter import float32_kept, policy_model, save_adapter
-from kernelwright.rl.fast_pass import MOST_IMPORTANCE
-from kernelwright.rl.grpo_callbacks import (
-    advice_callback,
-    best_folder,
-    phases_callback,
-    validation_callback,
-)
-from kernelwright.rl.head import is_plain
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.models.free_memory import memory_callback
@@ -29,12 +20,21 @@ from kernelwright.rl.models.load import hush_libraries, load_tokenizer
 from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.rollout.rows import Rollouts, by_key
-from kernelwright.rl.sampling import players
 from kernelwright.rl.tracking.metrics_callback import metrics_callback
-from kernelwright.rl.trainer_options import common_options, drop_printer, last_checkpoint
-from kernelwright.rl.trl_adapter import kernel_trainer_class
-from kernelwright.rl.validation import STAGE as VALIDATION
-from kernelwright.rl.validation import Validation, best_step, reserve
+from kernelwright.rl.train.adapter import float32_kept, policy_model, save_adapter
+from kernelwright.rl.train.fast_pass import MOST_IMPORTANCE
+from kernelwright.rl.train.grpo_callbacks import (
+    advice_callback,
+    best_folder,
+    phases_callback,
+    validation_callback,
+)
+from kernelwright.rl.train.lm_head import is_plain
+from kernelwright.rl.train.sampling import players
+from kernelwright.rl.train.trainer_options import common_options, drop_printer, last_checkpoint
+from kernelwright.rl.train.trl_adapter import kernel_trainer_class
+from kernelwright.rl.train.validation import STAGE as VALIDATION
+from kernelwright.rl.train.validation import Validation, best_step, reserve
 
 WARM_UP_STEPS = 4
 """At most, and at most a third of the stage."""
@@ -48,7 +48,7 @@ TRAINED_BY_TRL = {
     "top_entropy_quantile",
     "use_adaptive_entropy",
 }
-"""Options of TRL that may ask for more than `rl/fast_pass.py` does."""
+"""Options of TRL that may ask for more than `rl/train/fast_pass.py` does."""
 
 
 def run_grpo(
@@ -143,14 +143,14 @@ def _keep(recipe: Recipe, trainer: Any, out: Path, best: int | None) -> None:
 
 def grpo_options(recipe: Recipe, *, ours: bool = True) -> dict[str, Any]:
     """Options of `GRPOConfig`; the recipe's `grpo.trainer` has the last word. `ours` says whether
-    `rl/fast_pass.py` trains: it takes a whole step at once, for it bounds its own memory and reads
-    a prompt once for all of its answers.
+    `rl/train/fast_pass.py` trains: it takes a whole step at once, for it bounds its own memory and
+    reads a prompt once for all of its answers.
 
     Dr. GRPO (arXiv 2503.20783): no length bias, and advantages are not divided by the group's
     spread, which would make much of small differences in speed. No KL term. A truncated answer
     earns nothing and counts: while it was left out of the loss, not to end was the way not to be
     punished, and answers grew until none ended. The rate rises over the first steps (from above 0:
-    rl/trl_adapter.py): Adam's first moves every weight by the whole of it.
+    rl/train/trl_adapter.py): Adam's first moves every weight by the whole of it.
 
     `epsilon_high`, DAPO's upper clip, acts only where `iterations` is above 1: else the ratio that
     it clips is 1.
@@ -184,9 +184,10 @@ def grpo_options(recipe: Recipe, *, ours: bool = True) -> dict[str, Any]:
 
 
 def is_ours(recipe: Recipe, model: Any) -> bool:
-    """Whether `rl/fast_pass.py` trains this policy as the recipe asks; else TRL's own pass does.
+    """Whether `rl/train/fast_pass.py` trains this policy as the recipe asks; else TRL's own pass
+    does.
 
-    `rl/trl_adapter.py` asks the trainer itself, which has the last word.
+    `rl/train/trl_adapter.py` asks the trainer itself, which has the last word.
     """
     import torch
 

@@ -1,7 +1,7 @@
 """What training costs on this machine: measured before minutes are spent, in a process of its own.
 
-Seconds and peak memory of the recipe's steps (`rl/probe_steps.py`) come out; the memory goes back
-with the process. What was measured is kept, for the dry run and the start ask the same.
+Seconds and peak memory of the recipe's steps (`rl/train/probe_steps.py`) come out; the memory goes
+back with the process. What was measured is kept, for the dry run and the start ask the same.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def probe(recipe: Recipe) -> Probe:
         return Probe(**json.loads(kept.read_text(encoding="utf-8")))
     print("a step of this recipe is tried, to tell its memory and minutes", file=sys.stderr)
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "kernelwright.rl.probe_steps", str(os.getpid())],
+        [sys.executable, "-P", "-m", "kernelwright.rl.train.probe_steps", str(os.getpid())],
         input=recipe.model_dump_json(),
         capture_output=True,
         text=True,
@@ -107,7 +107,9 @@ def _key(recipe: Recipe) -> str:
     sft, grpo = recipe.sft, recipe.grpo
     sizes = (sft.batch_size, sft.micro_batch_size, sft.max_length, grpo.rollouts_per_step)
     whose = (recipe.stages, grpo.fast_pass, grpo.micro_batch_size, sorted(grpo.trainer))
-    code = [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py"))]
+    code = [
+        path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parents[1].rglob("*.py"))
+    ]
     model, length = recipe.model.model_dump_json(), grpo.max_completion_length
     asked = (model, sizes, whose, length, version("torch"), _gpu(recipe))
     processor = (len(os.sched_getaffinity(0)), os.environ.get("ATEN_CPU_CAPABILITY"), _processor())

@@ -28,8 +28,8 @@ from kernelwright.rl.methods.base import Ask, Example, Row, RunView
 from kernelwright.rl.methods.find import method_options, start_method
 from kernelwright.rl.models.free_memory import give_back
 from kernelwright.rl.models.weights import ModelError
-from kernelwright.rl.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.train.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
 
 LONGEST = 8
 """Prompts of so many of the problems with most code are read, to find the longest."""
@@ -161,8 +161,8 @@ def _sampled(meter: Meter, recipe: Recipe, prompt_ids: Sequence[int]) -> tuple[f
     """(seconds of a decoding step, rows, the model). Memory is that of keys for whole answers."""
     import torch
 
-    from kernelwright.rl.adapter import policy_model
     from kernelwright.rl.policies.decode import ROWS, sample
+    from kernelwright.rl.train.adapter import policy_model
 
     most_rows = min(ROWS, recipe.grpo.rollouts_per_step)
 
@@ -234,9 +234,9 @@ def _trained_token_s(
     meter: Meter, recipe: Recipe, tasks: Sequence[Task], prompt_ids: Sequence[int], model: Any
 ) -> float:
     """Seconds for a token of an answer."""
-    from kernelwright.rl.grpo import grpo_trainer
     from kernelwright.rl.models.load import load_tokenizer
     from kernelwright.rl.rollout.rows import Rollouts, by_key
+    from kernelwright.rl.train.grpo import grpo_trainer
 
     store, grpo = RecordStore(recipe.run_dir), recipe.grpo
     rollouts = Rollouts(
@@ -257,7 +257,7 @@ def _trained_token_s(
 
 def _sft_step_s(meter: Meter, recipe: Recipe, small: Recipe, tokenizer: Any) -> float:
     """Seconds of an optimiser step on the longest examples that are not left out."""
-    from kernelwright.rl.sft import sft_trainer
+    from kernelwright.rl.train.sft import sft_trainer
 
     examples = [longest_example(tokenizer, recipe.sft.max_length)] * small.sft.batch_size
     took_s = meter.seconds(sft_trainer(small, examples, 0).train)

@@ -11,14 +11,15 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from kernelwright.rl.fast_pass import Clip, backward_pass, finish_gradients, pass_metrics
-from kernelwright.rl.head import not_plain, score_learned_positions
+from kernelwright.rl.train.fast_pass import Clip, backward_pass, finish_gradients, pass_metrics
+from kernelwright.rl.train.lm_head import not_plain, score_learned_positions
 
 LOG = logging.getLogger(__name__)
 
 
 def why_not_fast(trainer: Any) -> str | None:
-    """What `rl/fast_pass.py` does not do and this trainer asks for; None where it does all."""
+    """What `rl/train/fast_pass.py` does not do and this trainer asks for; None where it does
+    all."""
     args, inner = trainer.args, trainer.accelerator.unwrap_model(trainer.model).get_base_model()
     adapters = trainer.model.peft_config.values()
     needs = {
@@ -69,7 +70,7 @@ def kernel_trainer_class() -> type[Any]:
     from trl import GRPOTrainer
 
     class KernelGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
-        """The training pass is `rl/fast_pass.py`'s on a CPU, where `fast_pass` and it can."""
+        """The training pass is `rl/train/fast_pass.py`'s on a CPU, where `fast_pass` and it can."""
 
         def __init__(self, *, fast_pass: bool, **options: Any) -> None:
             super().__init__(**options)

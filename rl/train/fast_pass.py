@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kernelwright.rl.head import head_scores
 from kernelwright.rl.policies.attention import attending
+from kernelwright.rl.train.lm_head import head_scores
 
 if TYPE_CHECKING:
     import torch

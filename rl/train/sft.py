@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.data.runs.process import this_process
-from kernelwright.rl.adapter import float32_kept, policy_model, save_adapter
-from kernelwright.rl.head import score_learned_positions
 from kernelwright.rl.methods.base import Example
 from kernelwright.rl.models.free_memory import memory_callback
 from kernelwright.rl.models.load import hush_libraries, load_tokenizer
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.tracking.metrics_callback import metrics_callback
+from kernelwright.rl.train.adapter import float32_kept, policy_model, save_adapter
+from kernelwright.rl.train.lm_head import score_learned_positions
 from kernelwright.rl.train.start_adapter import start_adapter
-from kernelwright.rl.trainer_options import common_options, drop_printer, last_checkpoint
+from kernelwright.rl.train.trainer_options import common_options, drop_printer, last_checkpoint
 
 
 def run_sft(recipe: Recipe, examples: Sequence[Example], out: Path, *, resume: bool) -> Path:

@@ -1,7 +1,7 @@
 """The process that measures what training costs: steps of a recipe with its own model.
 
 A few decoding steps and one training pass at the longest answer, and one SFT step at the longest
-example, as far as the recipe has these stages. On a GPU: `rl/probe_gpu.py`.
+example, as far as the recipe has these stages. On a GPU: `rl/train/probe_gpu.py`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import asdict
 from typing import Any
 
 from kernelwright.envs.system.lifetime import die_with
-from kernelwright.rl.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
-from kernelwright.rl.probe_gpu import measure_on
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.train.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
+from kernelwright.rl.train.probe_gpu import measure_on
 
 ANSWERS = 4
-"""Answers of the training pass; more take longer and no more memory (`rl/fast_pass.py`)."""
+"""Answers of the training pass; more take longer and no more memory (`rl/train/fast_pass.py`)."""
 
 
 def measure(recipe: Recipe) -> Probe:
@@ -31,8 +31,8 @@ def measure(recipe: Recipe) -> Probe:
     if torch.cuda.is_available():
         return measure_on("cuda", recipe)
 
-    from kernelwright.rl.adapter import policy_model
     from kernelwright.rl.models.load import hush_libraries, load_tokenizer
+    from kernelwright.rl.train.adapter import policy_model
 
     hush_libraries()
     torch.set_num_threads(len(os.sched_getaffinity(0)))  # accelerate leaves a process with one
@@ -85,8 +85,8 @@ def _train(recipe: Recipe, model: Any, vocabulary: int) -> float:
     """Seconds for a token of an answer."""
     import torch
 
-    from kernelwright.rl.fast_pass import Clip, backward_pass
-    from kernelwright.rl.grpo import is_ours
+    from kernelwright.rl.train.fast_pass import Clip, backward_pass
+    from kernelwright.rl.train.grpo import is_ours
 
     length = recipe.grpo.max_completion_length
     if not is_ours(recipe, model):
@@ -118,7 +118,7 @@ def _sft(recipe: Recipe, model: Any, vocabulary: int) -> float:
     score is scored as the model itself does."""
     import torch
 
-    from kernelwright.rl.head import score_learned_positions
+    from kernelwright.rl.train.lm_head import score_learned_positions
 
     section, ours = recipe.sft, score_learned_positions(model)
     ids = torch.stack([_ids(section.max_length, vocabulary)] * section.micro_batch_size)

@@ -110,13 +110,13 @@ def score_learned_positions(model: Any, temperature: float = 1.0) -> bool:
 
 
 def is_plain(model: Any) -> bool:
-    """Whether `rl/fast_pass.py` can compute all that this model does."""
+    """Whether `rl/train/fast_pass.py` can compute all that this model does."""
     inner = model.get_base_model() if hasattr(model, "get_base_model") else model
     return not any(not_plain(inner).values())
 
 
 def not_plain(inner: Any) -> dict[str, bool]:
-    """What `rl/fast_pass.py` cannot compute → whether this model does it."""
+    """What `rl/train/fast_pass.py` cannot compute → whether this model does it."""
     kinds = set(getattr(inner.config, "layer_types", None) or ())
     return {
         "experts, or logits that are more than a product": not has_plain_head(inner),
