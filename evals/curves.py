@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from kernelwright.envs.types import Record
 from kernelwright.evals.charts import Point, curve, stacked_bars
-from kernelwright.evals.metrics import record_scores
-from kernelwright.evals.summary import CURVE_STAGE, group, mean_reward
+from kernelwright.evals.numbers.metrics import record_scores
+from kernelwright.evals.numbers.summary import CURVE_STAGE, group, mean_reward
 
 Metrics = Sequence[Mapping[str, Any]]
 

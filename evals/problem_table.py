@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernelwright.envs.types import Record, Verdict
-from kernelwright.evals.metrics import judged
+from kernelwright.evals.numbers.metrics import judged
+from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, group
 from kernelwright.evals.showcase import best_and_worst
-from kernelwright.evals.summary import SIDE_NAMES, SIDES, group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

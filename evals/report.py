@@ -22,11 +22,11 @@ from kernelwright.envs.plan.counters import counted
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
 from kernelwright.evals.curves import health_charts, learning_charts
-from kernelwright.evals.metrics import relative, timed_at
+from kernelwright.evals.numbers.metrics import relative, timed_at
+from kernelwright.evals.numbers.summary import EXAMPLES, SIDE_NAMES, float32
+from kernelwright.evals.numbers.unfinished import Evidence, evidence
 from kernelwright.evals.problem_table import filters, problem_rows
 from kernelwright.evals.showcase import held_out_pairs, training_pairs
-from kernelwright.evals.summary import EXAMPLES, SIDE_NAMES, float32
-from kernelwright.evals.unfinished import Evidence, evidence
 
 HELD_OUT_KERNELS = 640
 TRAINING_KERNELS = 40

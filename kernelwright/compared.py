@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from kernelwright.evals.compare import Comparison
-from kernelwright.evals.metrics import Gain
+from kernelwright.evals.numbers.compare import Comparison
+from kernelwright.evals.numbers.metrics import Gain
 from kernelwright.evals.report import percent, speedup
 
 Row = tuple[str, str, str, str]

@@ -9,8 +9,8 @@ from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.runs.stages import STAGES, Stage, axis, training
 from kernelwright.envs.types import Baseline
-from kernelwright.evals.metrics import record_scores
-from kernelwright.evals.summary import SIDES, mean_reward
+from kernelwright.evals.numbers.metrics import record_scores
+from kernelwright.evals.numbers.summary import SIDES, mean_reward
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.tracking.run_tracker import finite, samples, tracker_of
 

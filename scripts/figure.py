@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelwright.evals.metrics import wilson
+from kernelwright.evals.numbers.metrics import wilson
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 ROWS, FIGURE = DOCS / "measured" / "quickstart.jsonl", DOCS / "quickstart.svg"

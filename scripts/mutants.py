@@ -32,7 +32,7 @@ TESTS = {
     "envs/referee/timing.py": "tests/test_timing.py",
     "envs/referee/tolerance.py": "tests/test_tolerance.py tests/test_compare.py",
     "envs/stats.py": "tests/test_stats.py",
-    "evals/metrics.py": "tests/test_metrics.py src/kernelwright/evals/metrics.py",
+    "evals/numbers/metrics.py": "tests/test_metrics.py src/kernelwright/evals/numbers/metrics.py",
     "rewards/price.py": "tests/test_rewards.py",
 }
 PYTEST = f"{sys.executable} -m pytest -x -q -p no:cacheprovider --hypothesis-profile few"

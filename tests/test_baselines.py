@@ -27,8 +27,8 @@ from kernelwright.envs.workers.compile_baseline import (
     cache_file,
     compiled_baselines,
 )
-from kernelwright.evals.against import BASELINES_FILE
 from kernelwright.evals.measure import evaluate_model
+from kernelwright.evals.numbers.compiled_baselines import BASELINES_FILE
 from kernelwright.evals.run import EvalSettings
 from tests.nouns import timing
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from kernelwright.cli import app
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.types import Evaluation, Record, Verdict
-from kernelwright.evals.compare import Comparison, Side, compare, read_side
+from kernelwright.evals.numbers.compare import Comparison, Side, compare, read_side
 from tests.nouns import correct, record, timing, verdict
 
 Answers = dict[str, list[Evaluation]]

@@ -22,12 +22,17 @@ from kernelwright.envs.workers.compile_baseline import (
     environment_of,
     places_for,
 )
-from kernelwright.evals.against import Known, keep_baselines, read_baselines, write_baselines
 from kernelwright.evals.measure import compile_line
-from kernelwright.evals.metrics import against_compile
+from kernelwright.evals.numbers.compiled_baselines import (
+    Known,
+    keep_baselines,
+    read_baselines,
+    write_baselines,
+)
+from kernelwright.evals.numbers.metrics import against_compile
+from kernelwright.evals.numbers.summary import RunFacts, write_summary
 from kernelwright.evals.report import _against as beside_compile
 from kernelwright.evals.report import write_report
-from kernelwright.evals.summary import RunFacts, write_summary
 from tests import device_reference, ptx_device
 from tests.nouns import correct, record, timing, verdict
 

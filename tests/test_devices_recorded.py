@@ -13,9 +13,9 @@ from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.system import hardware
 from kernelwright.evals.card import environment_rows
 from kernelwright.evals.measure import target_of
+from kernelwright.evals.numbers.summary import RunFacts, summarise, write_summary
+from kernelwright.evals.numbers.unfinished import facts_so_far
 from kernelwright.evals.report import flat, write_report
-from kernelwright.evals.summary import RunFacts, summarise, write_summary
-from kernelwright.evals.unfinished import facts_so_far
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.run_folder import RunFolder
 from tests.fake_nvidia_smi import H100, on_path, write_nvidia_smi

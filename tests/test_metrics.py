@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Speedup, Timing, Verdict
-from kernelwright.evals.metrics import (
+from kernelwright.evals.numbers.metrics import (
     Scores,
     against_compile,
     fast_p,

@@ -23,7 +23,8 @@ HONEST = ROOT / "data" / "exhibits" / "honest" / "dot_product"
 SOURCES = (*NAMES, "kernelwright", "recipes", "src", "pyproject.toml", "README.md", "LICENSE")
 BOTH = """
 import data, envs, evals, rewards, rl
-import kernelwright.data.suites.load, kernelwright.rl.recipe.schema, kernelwright.evals.metrics
+import kernelwright.data.suites.load, kernelwright.rl.recipe.schema
+import kernelwright.evals.numbers.metrics
 assert {one.__name__: one.OWNER for one in (data, envs, evals, rewards, rl)} == dict.fromkeys(
     ("data", "envs", "evals", "rewards", "rl"), "the user")
 assert not [name for name in sys.modules if name.startswith(("kernelwright.src", "src"))]

@@ -17,12 +17,12 @@ from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Record, Reward, Verdict
 from kernelwright.evals.charts import Point, curve, stacked_bars, step_ticks
 from kernelwright.evals.curves import validation_points
+from kernelwright.evals.numbers.summary import RunFacts, summarise
+from kernelwright.evals.numbers.unfinished import evidence
 from kernelwright.evals.problem_table import filters, problem_rows
 from kernelwright.evals.report import failed_rounds, write_report
 from kernelwright.evals.showcase import held_out_pairs, training_pairs
 from kernelwright.evals.side_by_side import LONGEST, side_by_side
-from kernelwright.evals.summary import RunFacts, summarise
-from kernelwright.evals.unfinished import evidence
 from kernelwright.rl.recipe.schema import Recipe
 from tests.nouns import correct, record, timing, verdict
 

@@ -201,8 +201,8 @@ def _chosen(spec: str, first: int | None, protocol: Rule | None) -> Suite:
 @app.command()
 def report(run: RunFolder) -> None:
     """Write the run's report, finished or not: one HTML page."""
+    from kernelwright.evals.numbers.unfinished import evidence
     from kernelwright.evals.report import write_page
-    from kernelwright.evals.unfinished import evidence
 
     with told(ValueError, OSError, about=run):
         found = evidence(run)
@@ -220,8 +220,8 @@ def compare(
     """Compare two runs on the problems that both answered: what changed, with intervals."""
     from kernelwright.compared import print_comparison
     from kernelwright.envs.codec import to_plain
-    from kernelwright.evals.compare import compare as compare_sides
-    from kernelwright.evals.compare import read_side
+    from kernelwright.evals.numbers.compare import compare as compare_sides
+    from kernelwright.evals.numbers.compare import read_side
 
     with told(ValueError, OSError):
         found = compare_sides(read_side(first), read_side(second))

@@ -18,8 +18,13 @@ from kernelwright.data.runs.records import read_records
 from kernelwright.data.runs.stages import STAGES, sides
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Dialect, Precision, Record, Speedup, Verdict
-from kernelwright.evals.against import Known, read_baselines, speedups, summary_of
-from kernelwright.evals.metrics import (
+from kernelwright.evals.numbers.compiled_baselines import (
+    Known,
+    read_baselines,
+    speedups,
+    summary_of,
+)
+from kernelwright.evals.numbers.metrics import (
     against_compile,
     mean_pass_at_k,
     paired_gain,

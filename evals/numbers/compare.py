@@ -1,8 +1,8 @@
 """Two sides, measured by one run or by two: what changed from the first to the second.
 
 A side is what one model answered to a suite in one way, as `after` of a training run (`SIDES` of
-evals/summary.py). Only problems that both were asked have a say, and every change is paired by
-problem. What makes two sides hard to compare is said, not mended.
+evals/numbers/summary.py). Only problems that both were asked have a say, and every change is paired
+by problem. What makes two sides hard to compare is said, not mended.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.envs.types import Evaluation, Record
-from kernelwright.evals.metrics import (
+from kernelwright.evals.numbers.metrics import (
     Gain,
     Scores,
     fast_p,
@@ -25,8 +25,8 @@ from kernelwright.evals.metrics import (
     record_scores,
     scores,
 )
-from kernelwright.evals.summary import SIDE_NAMES, SIDES, group
-from kernelwright.evals.unfinished import asked_how, readable_records
+from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, group
+from kernelwright.evals.numbers.unfinished import asked_how, readable_records
 
 LAST = ("measured", "after", "after_sft", "before", "greedy", "greedy_sft")
 """Where only a run is named, its side is the first of these that it has."""

@@ -19,8 +19,8 @@ from kernelwright.data.runs.records import FILE as RECORDS_FILE
 from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.envs.codec import from_plain
 from kernelwright.envs.types import Precision, Record
-from kernelwright.evals.against import read_baselines
-from kernelwright.evals.summary import RunFacts, cards, read_summary, summarise
+from kernelwright.evals.numbers.compiled_baselines import read_baselines
+from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, summarise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Dialect, Problem, Speedup
 from kernelwright.envs.workers.compile_baseline import CompiledBaseline, compiled_baselines
-from kernelwright.evals.metrics import geomean
+from kernelwright.evals.numbers.metrics import geomean
 
 BASELINES_FILE = "baselines.json"
 
