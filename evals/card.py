@@ -15,7 +15,7 @@ from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import public_spec
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, float32
-from kernelwright.evals.report import clock, flat, percent, speedup
+from kernelwright.evals.page.report import clock, flat, percent, speedup
 from kernelwright.rl.models.weights import EMBEDDED
 from kernelwright.rl.recipe.schema import ModelSection, Recipe
 

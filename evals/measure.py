@@ -26,7 +26,7 @@ from kernelwright.envs.types import Baseline, Dialect, Precision, Problem, Recor
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.metrics import Scores, record_scores
 from kernelwright.evals.numbers.summary import RunFacts, cards, float32, write_summary
-from kernelwright.evals.report import clock, percent, speedup, write_report
+from kernelwright.evals.page.report import clock, percent, speedup, write_report
 from kernelwright.evals.run import EvalSettings, evaluate
 
 

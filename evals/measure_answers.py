@@ -27,11 +27,11 @@ from kernelwright.evals.kernelbench_protocol import (
     second_opinions,
 )
 from kernelwright.evals.kernelbench_protocol import STAGE as SECOND_STAGE
-from kernelwright.evals.levels import by_level, plain, print_levels, unjudged_lines
 from kernelwright.evals.measure import Attempt, Judging, conclude, target_of
 from kernelwright.evals.numbers.metrics import Scores
 from kernelwright.evals.numbers.summary import RunFacts, read_summary
-from kernelwright.evals.report import write_report
+from kernelwright.evals.page.levels import by_level, plain, print_levels, unjudged_lines
+from kernelwright.evals.page.report import write_report
 
 SECOND_RULE = (
     "KernelBench's rule: its tolerance, five trials, training mode, on outputs of the sandboxed "

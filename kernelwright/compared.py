@@ -10,7 +10,7 @@ from rich.table import Table
 
 from kernelwright.evals.numbers.compare import Comparison
 from kernelwright.evals.numbers.metrics import Gain
-from kernelwright.evals.report import percent, speedup
+from kernelwright.evals.page.report import percent, speedup
 
 Row = tuple[str, str, str, str]
 MOST_NAMED = 12

@@ -31,8 +31,8 @@ from kernelwright.evals.numbers.compiled_baselines import (
 )
 from kernelwright.evals.numbers.metrics import against_compile
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
-from kernelwright.evals.report import _against as beside_compile
-from kernelwright.evals.report import write_report
+from kernelwright.evals.page.report import _against as beside_compile
+from kernelwright.evals.page.report import write_report
 from tests import device_reference, ptx_device
 from tests.nouns import correct, record, timing, verdict
 

@@ -15,7 +15,7 @@ from kernelwright.evals.card import environment_rows
 from kernelwright.evals.measure import target_of
 from kernelwright.evals.numbers.summary import RunFacts, summarise, write_summary
 from kernelwright.evals.numbers.unfinished import facts_so_far
-from kernelwright.evals.report import flat, write_report
+from kernelwright.evals.page.report import flat, write_report
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.run_folder import RunFolder
 from tests.fake_nvidia_smi import H100, on_path, write_nvidia_smi

@@ -12,7 +12,7 @@ from kernelwright.data.runs.records import read_records
 from kernelwright.envs.codec import to_json
 from kernelwright.envs.types import Verdict
 from kernelwright.evals.numbers.summary import read_summary
-from kernelwright.evals.report import write_report
+from kernelwright.evals.page.report import write_report
 
 GOLDEN = Path(__file__).parent / "golden"
 RUNS = sorted(path for path in GOLDEN.iterdir() if path.is_dir())

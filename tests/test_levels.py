@@ -16,9 +16,9 @@ from kernelwright.envs.types import Case, Evaluation, Problem, Verdict
 from kernelwright.evals.answers import Answer
 from kernelwright.evals.eval_results import entry, write_eval_results
 from kernelwright.evals.kernelbench_protocol import official, says_correct
-from kernelwright.evals.levels import by_level, plain, print_levels, unjudged_lines
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
-from kernelwright.evals.report import write_report
+from kernelwright.evals.page.levels import by_level, plain, print_levels, unjudged_lines
+from kernelwright.evals.page.report import write_report
 from tests.nouns import CODE, correct, record, timing, verdict
 
 FACTS = RunFacts(

@@ -21,8 +21,8 @@ from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.envs.types import Evaluation, Record, Reward, Verdict
 from kernelwright.evals.card import PublishError
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
+from kernelwright.evals.page.report import write_report
 from kernelwright.evals.publish import publish
-from kernelwright.evals.report import write_report
 from kernelwright.recipe import resolve
 from kernelwright.rl.models.load import load_base
 from kernelwright.rl.recipe.schema import Recipe

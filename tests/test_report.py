@@ -25,10 +25,10 @@ from kernelwright.envs.types import (
     content_hash,
 )
 from kernelwright.envs.workers.compile_baseline import CompiledBaseline
-from kernelwright.evals.charts import Point, curve, moving_mean, nice_ticks
 from kernelwright.evals.numbers.compiled_baselines import Known, write_baselines
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
-from kernelwright.evals.report import (
+from kernelwright.evals.page.charts import Point, curve, moving_mean, nice_ticks
+from kernelwright.evals.page.report import (
     HELD_OUT_KERNELS,
     LONGEST,
     TRAINING_KERNELS,
@@ -37,7 +37,7 @@ from kernelwright.evals.report import (
     percent,
     write_report,
 )
-from kernelwright.evals.showcase import best_and_worst, held_out_pairs, spread, training_pairs
+from kernelwright.evals.page.showcase import best_and_worst, held_out_pairs, spread, training_pairs
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x00'\""
 FACTS = RunFacts(

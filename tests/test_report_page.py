@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Record, Reward, Verdict
-from kernelwright.evals.charts import Point, curve, stacked_bars, step_ticks
-from kernelwright.evals.curves import validation_points
 from kernelwright.evals.numbers.summary import RunFacts, summarise
 from kernelwright.evals.numbers.unfinished import evidence
-from kernelwright.evals.problem_table import filters, problem_rows
-from kernelwright.evals.report import failed_rounds, write_report
-from kernelwright.evals.showcase import held_out_pairs, training_pairs
-from kernelwright.evals.side_by_side import LONGEST, side_by_side
+from kernelwright.evals.page.charts import Point, curve, stacked_bars, step_ticks
+from kernelwright.evals.page.curves import validation_points
+from kernelwright.evals.page.problem_table import filters, problem_rows
+from kernelwright.evals.page.report import failed_rounds, write_report
+from kernelwright.evals.page.showcase import held_out_pairs, training_pairs
+from kernelwright.evals.page.side_by_side import LONGEST, side_by_side
 from kernelwright.rl.recipe.schema import Recipe
 from tests.nouns import correct, record, timing, verdict
 

@@ -10,7 +10,7 @@ import pytest
 from kernelwright.data.runs.process import this_process
 from kernelwright.data.runs.stages import STAGES, Stage, axis, sides, training
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES
-from kernelwright.evals.report import STAGE_NAMES
+from kernelwright.evals.page.report import STAGE_NAMES
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.run_folder import RunFolder
 from kernelwright.tracked import stage_names

@@ -202,7 +202,7 @@ def _chosen(spec: str, first: int | None, protocol: Rule | None) -> Suite:
 def report(run: RunFolder) -> None:
     """Write the run's report, finished or not: one HTML page."""
     from kernelwright.evals.numbers.unfinished import evidence
-    from kernelwright.evals.report import write_page
+    from kernelwright.evals.page.report import write_page
 
     with told(ValueError, OSError, about=run):
         found = evidence(run)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.numbers.metrics import verdict_counts
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, group
-from kernelwright.evals.side_by_side import Line, side_by_side
+from kernelwright.evals.page.side_by_side import Line, side_by_side
 
 LADDER = (
     Verdict.CHEATED,

@@ -21,12 +21,12 @@ from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.plan.counters import counted
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
-from kernelwright.evals.curves import health_charts, learning_charts
 from kernelwright.evals.numbers.metrics import relative, timed_at
 from kernelwright.evals.numbers.summary import EXAMPLES, SIDE_NAMES, float32
 from kernelwright.evals.numbers.unfinished import Evidence, evidence
-from kernelwright.evals.problem_table import filters, problem_rows
-from kernelwright.evals.showcase import held_out_pairs, training_pairs
+from kernelwright.evals.page.curves import health_charts, learning_charts
+from kernelwright.evals.page.problem_table import filters, problem_rows
+from kernelwright.evals.page.showcase import held_out_pairs, training_pairs
 
 HELD_OUT_KERNELS = 640
 TRAINING_KERNELS = 40

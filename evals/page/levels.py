@@ -18,7 +18,7 @@ from kernelwright.data.suites.kernelbench import place
 from kernelwright.envs.types import Evaluation, Problem, Record, Verdict
 from kernelwright.evals.numbers.metrics import judged, mean_pass_at_k, surely_fast_p
 from kernelwright.evals.numbers.summary import group
-from kernelwright.evals.report import percent
+from kernelwright.evals.page.report import percent
 
 FAST_AT = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.numbers.metrics import judged
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, group
-from kernelwright.evals.showcase import best_and_worst
+from kernelwright.evals.page.showcase import best_and_worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,9 @@ from typing import Any
 from markupsafe import Markup
 
 from kernelwright.envs.types import Record
-from kernelwright.evals.charts import Point, curve, stacked_bars
 from kernelwright.evals.numbers.metrics import record_scores
 from kernelwright.evals.numbers.summary import CURVE_STAGE, group, mean_reward
+from kernelwright.evals.page.charts import Point, curve, stacked_bars
 
 Metrics = Sequence[Mapping[str, Any]]
 

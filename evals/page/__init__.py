@@ -1,0 +1,1 @@
+"""Numbers and records in, one page out."""
