@@ -17,8 +17,8 @@ from rich.progress import track
 
 from kernelwright.data.runs.records import read_records
 from kernelwright.envs.policy import Sampling
-from kernelwright.evals.card import read_recipe
-from kernelwright.evals.publish import write_tree
+from kernelwright.evals.hub.card import read_recipe
+from kernelwright.evals.hub.publish import write_tree
 from kernelwright.rl.models.adapter_folder import find_adapter
 from kernelwright.rl.models.weights import EMBEDDED, ensure
 from kernelwright.rl.policies.hf import load_policy

@@ -19,10 +19,10 @@ from transformers import AutoModelForCausalLM
 import kernelwright.rl.models.merge
 from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.envs.types import Evaluation, Record, Reward, Verdict
-from kernelwright.evals.card import PublishError
+from kernelwright.evals.hub.card import PublishError
+from kernelwright.evals.hub.publish import publish
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
 from kernelwright.evals.page.report import write_report
-from kernelwright.evals.publish import publish
 from kernelwright.recipe import resolve
 from kernelwright.rl.models.load import load_base
 from kernelwright.rl.recipe.schema import Recipe
@@ -262,7 +262,7 @@ def test_a_name_that_is_no_repository_is_refused(tmp_path: Path, repo: str) -> N
 
 def test_without_a_token_one_line_says_how_to_get_one(tmp_path: Path) -> None:
     program = (
-        "import sys, pathlib; from kernelwright.evals.publish import *\n"
+        "import sys, pathlib; from kernelwright.evals.hub.publish import *\n"
         "try: publish(pathlib.Path(sys.argv[1]), 'me/kernels', dry_run=False)\n"
         "except PublishError as error: print(error)"
     )

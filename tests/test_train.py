@@ -17,7 +17,7 @@ import pytest
 import yaml
 from safetensors.torch import load_file
 
-import kernelwright.evals.publish
+import kernelwright.evals.hub.publish
 import kernelwright.train
 from kernelwright.data.runs.process import Process
 from kernelwright.data.runs.records import read_records
@@ -244,7 +244,7 @@ def test_the_code_on_the_card_gives_the_completions_of_the_run(
     whole: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In float32: in bfloat16 two tokens of a model of random weights are often equally likely."""
-    monkeypatch.setattr(kernelwright.evals.publish, "_public_base", lambda _: "hub/tiny")
+    monkeypatch.setattr(kernelwright.evals.hub.publish, "_public_base", lambda _: "hub/tiny")
     run = tmp_path / "run"
     shutil.copytree(whole, run)
     sidecar, recipe = run / "checkpoints" / "final" / SIDECAR, run / "recipe.resolved.yaml"

@@ -243,7 +243,7 @@ def publish(
     ] = False,
 ) -> None:
     """Write, and upload, the adapter with a model card of what was measured."""
-    from kernelwright.evals.publish import publish as publish_run
+    from kernelwright.evals.hub.publish import publish as publish_run
     from kernelwright.rl.models.weights import ModelError
 
     with told(ValueError, OSError, ModelError, about=run):

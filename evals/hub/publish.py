@@ -13,7 +13,7 @@ from markupsafe import escape
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import public_spec
-from kernelwright.evals.card import PublishError, model_card, read_recipe
+from kernelwright.evals.hub.card import PublishError, model_card, read_recipe
 from kernelwright.evals.numbers.summary import SIDES, read_summary
 from kernelwright.rl.models.load import hub_id
 from kernelwright.rl.models.weights import EMBEDDED

@@ -1,0 +1,1 @@
+"""A run's adapter, card and numbers for the Hub."""
