@@ -33,10 +33,10 @@ from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.system.hardware import visible_gpus
 from kernelwright.envs.types import Dialect, Problem
 from kernelwright.envs.workers.pool import default_workers
+from kernelwright.evals.evaluate.run import EvalSettings, evaluate
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, write_summary
 from kernelwright.evals.page.report import write_report
-from kernelwright.evals.run import EvalSettings, evaluate
 from kernelwright.machine import cores, versions
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method

@@ -18,15 +18,15 @@ from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.reference.distributions import AS_MADE
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Dialect, Problem, Record
-from kernelwright.evals.answers import AnswersError, Stored, guess_dialect, read_answers
-from kernelwright.evals.kernelbench_protocol import (
+from kernelwright.evals.evaluate.answers import AnswersError, Stored, guess_dialect, read_answers
+from kernelwright.evals.evaluate.kernelbench_protocol import (
     DIFFERENCES,
     SPEED_DIFFERENCES,
     official,
     read_opinions,
 )
-from kernelwright.evals.measure import EvalError
-from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
+from kernelwright.evals.evaluate.model import EvalError
+from kernelwright.evals.evaluate.stored import ask_kernelbench, evaluate_answers, show_levels
 from tests.stored_answers import ANSWERS, write_answers, write_suite
 
 pytestmark = pytest.mark.sandbox

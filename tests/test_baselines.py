@@ -27,9 +27,9 @@ from kernelwright.envs.workers.compile_baseline import (
     cache_file,
     compiled_baselines,
 )
-from kernelwright.evals.measure import evaluate_model
+from kernelwright.evals.evaluate.model import evaluate_model
+from kernelwright.evals.evaluate.run import EvalSettings
 from kernelwright.evals.numbers.compiled_baselines import BASELINES_FILE
-from kernelwright.evals.run import EvalSettings
 from tests.nouns import timing
 
 pytestmark = pytest.mark.sandbox

@@ -19,7 +19,7 @@ from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.system import hardware
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Trust, Verdict
-from kernelwright.evals.measure_answers import _without_speed
+from kernelwright.evals.evaluate.stored import _without_speed
 from kernelwright.preflight import not_judged_here
 from kernelwright.rewards.price import PRESETS, price
 from kernelwright.verdicts import verdict_line

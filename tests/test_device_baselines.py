@@ -22,7 +22,7 @@ from kernelwright.envs.workers.compile_baseline import (
     environment_of,
     places_for,
 )
-from kernelwright.evals.measure import compile_line
+from kernelwright.evals.evaluate.model import compile_line
 from kernelwright.evals.numbers.compiled_baselines import (
     Known,
     keep_baselines,

@@ -11,8 +11,8 @@ import pytest
 
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.system import hardware
+from kernelwright.evals.evaluate.model import target_of
 from kernelwright.evals.hub.card import environment_rows
-from kernelwright.evals.measure import target_of
 from kernelwright.evals.numbers.summary import RunFacts, summarise, write_summary
 from kernelwright.evals.numbers.unfinished import facts_so_far
 from kernelwright.evals.page.report import flat, write_report

@@ -11,7 +11,7 @@ import pytest
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.policy import Completion, Finish, OnFinished, Prompt, Sampling
 from kernelwright.envs.types import Case, Problem, Record, Role, Verdict
-from kernelwright.evals.run import EvalSettings, evaluate
+from kernelwright.evals.evaluate.run import EvalSettings, evaluate
 
 pytestmark = pytest.mark.sandbox
 

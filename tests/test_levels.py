@@ -13,9 +13,9 @@ from rich.console import Console
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.referee.tolerance import Expected
 from kernelwright.envs.types import Case, Evaluation, Problem, Verdict
-from kernelwright.evals.answers import Answer
-from kernelwright.evals.eval_results import entry, write_eval_results
-from kernelwright.evals.kernelbench_protocol import official, says_correct
+from kernelwright.evals.evaluate.answers import Answer
+from kernelwright.evals.evaluate.eval_results import entry, write_eval_results
+from kernelwright.evals.evaluate.kernelbench_protocol import official, says_correct
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
 from kernelwright.evals.page.levels import by_level, plain, print_levels, unjudged_lines
 from kernelwright.evals.page.report import write_report

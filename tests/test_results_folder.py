@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from kernelwright.cli import app
 from kernelwright.data.runs.folder import DamagedError, Folder, InUseError, held
-from kernelwright.evals.measure import Attempt, EvalError
+from kernelwright.evals.evaluate.model import Attempt, EvalError
 
 
 def test_a_second_evaluation_in_a_folder_gets_one_line_and_writes_nothing(tmp_path: Path) -> None:

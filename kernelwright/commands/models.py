@@ -16,7 +16,7 @@ from kernelwright.envs.types import Baseline, Dialect, Precision
 
 if TYPE_CHECKING:
     from kernelwright.data.suites.load import Suite
-    from kernelwright.evals.run import EvalSettings
+    from kernelwright.evals.evaluate.run import EvalSettings
     from kernelwright.write import Habits
 
 COMPARED = "Folder of a run; SIDE as before, after_sft, after or greedy: else what it ended with."
@@ -80,9 +80,9 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     """Measure a model, or answers that are stored, on a suite: correct rate, speed, a report."""
     from kernelwright.data.runs.records import StoreError
     from kernelwright.envs.remote.open_judge import open_judge
-    from kernelwright.evals.answers import AnswersError, Stored
-    from kernelwright.evals.measure import EvalError, evaluate_model, held_alone
-    from kernelwright.evals.measure_answers import ask_kernelbench, evaluate_answers, show_levels
+    from kernelwright.evals.evaluate.answers import AnswersError, Stored
+    from kernelwright.evals.evaluate.model import EvalError, evaluate_model, held_alone
+    from kernelwright.evals.evaluate.stored import ask_kernelbench, evaluate_answers, show_levels
     from kernelwright.rl.models.weights import ModelError
 
     asked = None if dialect == AUTO else dialect
@@ -128,7 +128,7 @@ def _habits(model: str | None, asked: Dialect | None, max_new_tokens: int | None
 def _settings(
     habits: Habits, samples: int, temperature: float, precision: Precision
 ) -> EvalSettings:
-    from kernelwright.evals.run import EvalSettings
+    from kernelwright.evals.evaluate.run import EvalSettings
     from kernelwright.machine import versions
 
     return EvalSettings(

@@ -18,7 +18,7 @@ from kernelwright.data.runs.records import RecordStore, answer_of, read_records
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.reference.distributions import AS_MADE
 from kernelwright.envs.types import Evaluation, Problem, Record, Tolerance, Verdict
-from kernelwright.evals.answers import in_batches
+from kernelwright.evals.evaluate.answers import in_batches
 
 STAGE = "kernelbench"
 FOLDER = "protocol-kernelbench"

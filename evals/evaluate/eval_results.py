@@ -15,7 +15,7 @@ from typing import Any
 
 from kernelwright.data.suites.kernelbench import place
 from kernelwright.envs.types import Evaluation, Timing, Verdict
-from kernelwright.evals.answers import Answer
+from kernelwright.evals.evaluate.answers import Answer
 from kernelwright.evals.page.levels import compiled
 
 FILE = "eval_results.json"

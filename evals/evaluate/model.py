@@ -23,11 +23,11 @@ from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Baseline, Dialect, Precision, Problem, Record, Verdict
+from kernelwright.evals.evaluate.run import EvalSettings, evaluate
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.metrics import Scores, record_scores
 from kernelwright.evals.numbers.summary import RunFacts, cards, float32, write_summary
 from kernelwright.evals.page.report import clock, percent, speedup, write_report
-from kernelwright.evals.run import EvalSettings, evaluate
 
 
 class EvalError(ValueError):

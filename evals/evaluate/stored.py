@@ -17,17 +17,17 @@ from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.referee.reasons import BESIDE_TORCH
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Record, Verdict, content_hash
-from kernelwright.evals.answers import STAGE, Answer, Stored, judge_answers, read_answers
-from kernelwright.evals.eval_results import write_eval_results
-from kernelwright.evals.kernelbench_protocol import (
+from kernelwright.evals.evaluate.answers import STAGE, Answer, Stored, judge_answers, read_answers
+from kernelwright.evals.evaluate.eval_results import write_eval_results
+from kernelwright.evals.evaluate.kernelbench_protocol import (
     DIFFERENCES,
     FOLDER,
     SPEED_DIFFERENCES,
     read_opinions,
     second_opinions,
 )
-from kernelwright.evals.kernelbench_protocol import STAGE as SECOND_STAGE
-from kernelwright.evals.measure import Attempt, Judging, conclude, target_of
+from kernelwright.evals.evaluate.kernelbench_protocol import STAGE as SECOND_STAGE
+from kernelwright.evals.evaluate.model import Attempt, Judging, conclude, target_of
 from kernelwright.evals.numbers.metrics import Scores
 from kernelwright.evals.numbers.summary import RunFacts, read_summary
 from kernelwright.evals.page.levels import by_level, plain, print_levels, unjudged_lines

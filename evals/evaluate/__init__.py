@@ -1,0 +1,1 @@
+"""A policy or stored answers in, judged records out."""
