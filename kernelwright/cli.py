@@ -29,7 +29,7 @@ for commands in (models, writing, judging, machine):
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from kernelwright.machine import own_version
+        from kernelwright.machine.facts import own_version
 
         typer.echo(f"kernelwright {own_version()}")
         raise typer.Exit
@@ -52,7 +52,7 @@ def main() -> None:
     try:
         app(prog_name="kernelwright")
     except ModuleNotFoundError as error:
-        from kernelwright.machine import how_to_install
+        from kernelwright.machine.facts import how_to_install
 
         advice = how_to_install((error.name or "").partition(".")[0])
         if advice is None:

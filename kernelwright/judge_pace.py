@@ -19,7 +19,7 @@ from kernelwright.envs.system.hardware import gpus
 from kernelwright.envs.system.paths import cache_folder, write_whole
 from kernelwright.envs.types import content_hash
 from kernelwright.envs.workers.pool import JudgeError, default_workers, uses_gpu
-from kernelwright.machine import cores
+from kernelwright.machine.facts import cores
 from kernelwright.rl.recipe.schema import Recipe
 
 EXAMPLES = 6

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kernelwright.envs.device.memory import says_full
 from kernelwright.envs.system.hardware import GpuError, memory_bytes
-from kernelwright.machine import free_disk_bytes
+from kernelwright.machine.facts import free_disk_bytes
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 FULL_WORDS = ("No space left on device", "Disk quota exceeded")

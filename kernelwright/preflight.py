@@ -18,7 +18,7 @@ from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compile
 from kernelwright.envs.system.hardware import gpus, memory_bytes, visible_gpus
 from kernelwright.envs.types import Dialect, Precision
 from kernelwright.estimate import judge_device_bytes, weight_bytes
-from kernelwright.machine import how_to_install
+from kernelwright.machine.facts import how_to_install
 from kernelwright.rl.models.load import check_name
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.providers.find import provider

@@ -26,7 +26,7 @@ from kernelwright.data.runs.process import this_process
 from kernelwright.data.runs.records import FILE as RECORDS_FILE
 from kernelwright.envs.system.hardware import described, memory_bytes, visible_gpus
 from kernelwright.envs.system.paths import write_whole
-from kernelwright.machine import code_commit, cores, versions
+from kernelwright.machine.facts import code_commit, cores, versions
 from kernelwright.rl.recipe.schema import Recipe
 
 RESULTS = (RECORDS_FILE, STAGES_FILE, "checkpoints", "metrics.jsonl")

@@ -37,7 +37,7 @@ from kernelwright.evals.evaluate.run import EvalSettings, evaluate
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, write_summary
 from kernelwright.evals.page.report import write_report
-from kernelwright.machine import cores, versions
+from kernelwright.machine.facts import cores, versions
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.recipe.schema import JudgeSection, Recipe

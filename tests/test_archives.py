@@ -69,7 +69,7 @@ def test_answers_that_tests_judge_are_not_shipped(
 def modules(checkout: Path) -> list[tuple[Path, Path]]:
     """Every module, and the folder that its path in the package is told from."""
     command = checkout / "kernelwright"
-    own = [(path, command) for path in [*command.glob("*.py"), *command.glob("commands/*.py")]]
+    own = [(path, command) for path in command.rglob("*.py")]  # not through links
     return own + [(path, checkout) for name in PACKAGES for path in (checkout / name).rglob("*.py")]
 
 

@@ -15,7 +15,7 @@ from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.sandbox.levels import LEVELS
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Task, Timing, Verdict
-from kernelwright.machine import own_version
+from kernelwright.machine.facts import own_version
 from kernelwright.preflight import not_judged_here
 from kernelwright.verdicts import verdict_object, verdict_text
 from tests.command import kernelwright

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright import machine
-from kernelwright.doctor import Check, against, can_judge, vector_functions
-from kernelwright.machine import install_command
+from kernelwright.machine import facts
+from kernelwright.machine.doctor import Check, against, can_judge, vector_functions
+from kernelwright.machine.facts import install_command
 from tests.command import kernelwright
 
 ROOT = Path(__file__).parents[1]
@@ -64,7 +64,7 @@ def test_advice_is_for_a_checkout_in_a_checkout_and_for_a_wheel_elsewhere(
     assert install_command("train") == "pip install -e '.[train]'"
     monkeypatch.chdir(tmp_path)
     assert install_command("train") == f"pip install -e '{ROOT}[train]'"
-    monkeypatch.setattr(machine, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(facts, "CHECKOUT", tmp_path)
     assert install_command("train") == "pip install 'kernelwright[train]'"
     assert install_command() == "pip install kernelwright"
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from kernelwright.auto import settle
-from kernelwright.doctor import examine
 from kernelwright.envs.system import hardware
 from kernelwright.envs.system.hardware import (
     Gpu,
@@ -22,6 +21,7 @@ from kernelwright.envs.system.hardware import (
     visible_gpus,
 )
 from kernelwright.envs.workers.pool import Worker
+from kernelwright.machine.doctor import examine
 from kernelwright.preflight import preflight
 from kernelwright.recipe import resolve
 from kernelwright.yaml_tree import Tree

@@ -34,7 +34,7 @@ print(found.verdict, found.reason)
 """
 
 
-EXAMINED = "from kernelwright.doctor import _python_answers; print(_python_answers())"
+EXAMINED = "from kernelwright.machine.doctor import _python_answers; print(_python_answers())"
 
 
 @pytest.mark.parametrize("how", ["pth", "PYTHONPATH"])

@@ -10,7 +10,7 @@ import pytest
 
 from kernelwright.envs.system.hardware import Gpu, GpuError
 from kernelwright.launch import start
-from kernelwright.machine import EXTRAS
+from kernelwright.machine.facts import EXTRAS
 from kernelwright.preflight import preflight, unprepared
 from kernelwright.recipe import resolve
 from kernelwright.rl.models.load import load_base, on_gpu

@@ -86,7 +86,7 @@ def replay(
 ) -> None:
     """Judge a stored kernel again, on the same inputs. Exit code 0 if the verdict holds."""
     from kernelwright.data.runs.records import StoreError
-    from kernelwright.machine import versions
+    from kernelwright.machine.facts import versions
     from kernelwright.replay import ReplayError, text
     from kernelwright.replay import replay as judge_again
 

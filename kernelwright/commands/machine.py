@@ -18,7 +18,7 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
     """Tell what this machine can run. Exit code 1 if judging cannot work."""
-    from kernelwright.doctor import can_judge, examine
+    from kernelwright.machine.doctor import can_judge, examine
 
     findings = examine()
     if as_json:

@@ -129,7 +129,7 @@ def _settings(
     habits: Habits, samples: int, temperature: float, precision: Precision
 ) -> EvalSettings:
     from kernelwright.evals.evaluate.run import EvalSettings
-    from kernelwright.machine import versions
+    from kernelwright.machine.facts import versions
 
     return EvalSettings(
         dialect=habits.dialect,

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from kernelwright.machine import cores
+from kernelwright.machine.facts import cores
 from kernelwright.rl.models.adapter_folder import find_adapter
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.smi import Peaks, watched

@@ -187,7 +187,7 @@ def _triton() -> Facts:
 
 def _doctor(context: StageContext) -> list[str]:
     """What the project's own check says is amiss; each such line a row."""
-    from kernelwright.doctor import examine
+    from kernelwright.machine.doctor import examine
 
     checks = examine()
     amiss = [one for one in checks if one.ok is False]

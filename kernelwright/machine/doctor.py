@@ -23,7 +23,7 @@ from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compile
 from kernelwright.envs.sandbox.zygote import SandboxLostError
 from kernelwright.envs.system.hardware import Gpu, GpuError, memory_bytes, visible_gpus
 from kernelwright.envs.types import Evaluation
-from kernelwright.machine import cores, free_disk_bytes, install_command, is_checkout
+from kernelwright.machine.facts import cores, free_disk_bytes, install_command, is_checkout
 
 GB = 1e9
 VECTOR_GLIBC = Version("2.35")

@@ -9,7 +9,7 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+CHECKOUT = Path(__file__).resolve().parents[2]
 """The folder that holds the packages: with a pyproject.toml it is a checkout, else a wheel's."""
 EXTRAS = {
     "accelerate": "eval",

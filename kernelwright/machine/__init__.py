@@ -1,0 +1,1 @@
+"""This machine and this installation, examined."""
