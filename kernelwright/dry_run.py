@@ -10,8 +10,8 @@ import yaml
 from kernelwright.budget import Budget
 from kernelwright.envs.system.hardware import visible_gpus
 from kernelwright.estimate import estimates
-from kernelwright.recipe import Resolved
-from kernelwright.yaml_tree import KeyPath
+from kernelwright.recipe.resolve import Resolved
+from kernelwright.recipe.yaml_tree import KeyPath
 
 COMMENT_COLUMN = 48
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernelwright.again import resume_command
 from kernelwright.mishaps import explained
-from kernelwright.recipe import RecipeError, Resolved, resolve
+from kernelwright.recipe.resolve import RecipeError, Resolved, resolve
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.supervisor import end_launcher, supervised
 

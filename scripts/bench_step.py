@@ -27,7 +27,7 @@ from rich.table import Table
 from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Task
-from kernelwright.recipe import resolve
+from kernelwright.recipe.resolve import resolve
 from kernelwright.rl.models.free_memory import give_back
 from kernelwright.rl.models.load import hush_libraries, load_tokenizer
 from kernelwright.rl.policies.decode import sample

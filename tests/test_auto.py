@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.auto import settle
 from kernelwright.envs.system.hardware import Gpu
-from kernelwright.recipe import parse_overrides, resolve
-from kernelwright.yaml_tree import Tree, merge, read_tree
+from kernelwright.recipe.auto import settle
+from kernelwright.recipe.resolve import parse_overrides, resolve
+from kernelwright.recipe.yaml_tree import Tree, merge, read_tree
 
 QUICKSTART = Path(__file__).parents[1] / "recipes" / "quickstart.yaml"
 

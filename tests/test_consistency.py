@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kernelwright.consistency import contradictions
 from kernelwright.estimate import estimates
-from kernelwright.recipe import resolve
+from kernelwright.recipe.resolve import resolve
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.trainer_options import common_options
 

@@ -14,7 +14,7 @@ import typer.main
 from kernelwright.cli import app
 from kernelwright.envs.referee.reasons import WORDS
 from kernelwright.envs.types import Verdict
-from kernelwright.recipe import resolve
+from kernelwright.recipe.resolve import resolve
 from kernelwright.rewards.price import PRESETS
 from scripts.figure import FIGURE, figure, read_rows
 from scripts.prose import HISTORY, of_files, pages

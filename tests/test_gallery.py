@@ -30,7 +30,7 @@ from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Verdict
 from kernelwright.preflight import fooled
-from kernelwright.recipe import resolve
+from kernelwright.recipe.resolve import resolve
 from scripts.kernels import HONEST, dialect_of, is_right, mixture, the_problem
 from tests import nouns
 from tests.naive_box import controls

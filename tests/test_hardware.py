@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.auto import settle
 from kernelwright.envs.system import hardware
 from kernelwright.envs.system.hardware import (
     Gpu,
@@ -23,8 +22,9 @@ from kernelwright.envs.system.hardware import (
 from kernelwright.envs.workers.pool import Worker
 from kernelwright.machine.doctor import examine
 from kernelwright.preflight import preflight
-from kernelwright.recipe import resolve
-from kernelwright.yaml_tree import Tree
+from kernelwright.recipe.auto import settle
+from kernelwright.recipe.resolve import resolve
+from kernelwright.recipe.yaml_tree import Tree
 from tests.command import kernelwright
 from tests.fake_nvidia_smi import (
     CALLS,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.recipe import RecipeError, parse_overrides, resolve
+from kernelwright.recipe.resolve import RecipeError, parse_overrides, resolve
 
 pytestmark = pytest.mark.sandbox
 

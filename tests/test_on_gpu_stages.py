@@ -12,7 +12,7 @@ import pytest
 
 from kernelwright.envs.system import hardware
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Verdict
-from kernelwright.recipe import resolve
+from kernelwright.recipe.resolve import resolve
 from scripts.on_gpu_stages import curve, tiny
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.evaluate import chosen

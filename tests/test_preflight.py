@@ -12,7 +12,7 @@ from kernelwright.envs.system.hardware import Gpu, GpuError
 from kernelwright.launch import start
 from kernelwright.machine.facts import EXTRAS
 from kernelwright.preflight import preflight, unprepared
-from kernelwright.recipe import resolve
+from kernelwright.recipe.resolve import resolve
 from kernelwright.rl.models.load import load_base, on_gpu
 
 ROOT = Path(__file__).parents[1]

@@ -23,7 +23,7 @@ from kernelwright.evals.hub.card import PublishError
 from kernelwright.evals.hub.publish import publish
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
 from kernelwright.evals.page.report import write_report
-from kernelwright.recipe import resolve
+from kernelwright.recipe.resolve import resolve
 from kernelwright.rl.models.load import load_base
 from kernelwright.rl.recipe.schema import Recipe
 from tests.tiny_model import save_tiny

@@ -21,12 +21,12 @@ from kernelwright.dry_run import dry_run_text
 from kernelwright.envs.system.hardware import gpus
 from kernelwright.estimate import estimates, measurements, parameters, weight_bytes
 from kernelwright.preflight import preflight
-from kernelwright.recipe import RecipeError, resolve
+from kernelwright.recipe.resolve import RecipeError, resolve
+from kernelwright.recipe.yaml_tree import Tree, merge, parse_value
 from kernelwright.rewards.price import PRESETS
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.recipe.trl_options import GRPO_KEYS, RUN_KEYS, SFT_KEYS, trl_fields
 from kernelwright.tracked import stage_names
-from kernelwright.yaml_tree import Tree, merge, parse_value
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"

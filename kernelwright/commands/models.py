@@ -110,8 +110,8 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
 
 def _sized(suite: str, dialect: Dialect, ray: str | None) -> str:
     """The suite at the sizes that answers in this dialect are timed at here."""
-    from kernelwright.auto import sized
     from kernelwright.envs.system.hardware import gpus
+    from kernelwright.recipe.auto import sized
 
     return sized(suite, dialect, [] if ray else gpus())
 

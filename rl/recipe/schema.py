@@ -1,7 +1,8 @@
 """The recipe: everything a run is, checked before anything heavy is imported.
 
 Every field says what it means and in which unit; a field that is not here is an error, never
-ignored. `kernelwright/recipe.py` reads these models from YAML and says in which line a mistake is.
+ignored. `kernelwright/recipe/resolve.py` reads these models from YAML and says in which line a
+mistake is.
 """
 
 from __future__ import annotations

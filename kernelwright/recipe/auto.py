@@ -10,8 +10,8 @@ from typing import Any
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Dialect
 from kernelwright.envs.workers.pool import uses_gpu
+from kernelwright.recipe.yaml_tree import KeyPath, Tree, merge
 from kernelwright.rl.recipe.schema import DataSection
-from kernelwright.yaml_tree import KeyPath, Tree, merge
 
 AUTO = "auto"
 MODEL, DIALECT, STAGES = ("model", "name"), ("data", "dialect"), ("stages",)

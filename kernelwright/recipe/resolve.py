@@ -15,13 +15,13 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from kernelwright.auto import settle
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.system.hardware import visible_gpus
 from kernelwright.envs.system.paths import PACKAGE
+from kernelwright.recipe.auto import settle
+from kernelwright.recipe.yaml_tree import KeyPath, RecipeError, Tree, merge, parse_value, read_tree
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.recipe.trl_options import did_you_mean, trl_fields
-from kernelwright.yaml_tree import KeyPath, RecipeError, Tree, merge, parse_value, read_tree
 
 __all__ = ["RecipeError", "Resolved", "resolve"]
 

@@ -1,0 +1,1 @@
+"""A recipe's file and words in, a checked recipe out."""
