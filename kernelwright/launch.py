@@ -16,7 +16,7 @@ from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.supervisor import end_launcher, supervised
 
 if TYPE_CHECKING:
-    from kernelwright.budget import Budget
+    from kernelwright.preflight.budget import Budget
 
 QUIET_THREADS = {"GOMP_SPINCOUNT": "10000", "TOKENIZERS_PARALLELISM": "false"}
 """Waiting threads spin for microseconds, then sleep: the judge measures on the same cores.
@@ -52,7 +52,7 @@ def start(
         recipe_path = _short(path)
         resolved = resolve(recipe_path, overrides)
         recipe = resolved.recipe
-        from kernelwright.preflight import preflight
+        from kernelwright.preflight.check import preflight
 
         _set_allocator(recipe)
         reasons = preflight(recipe)
@@ -87,8 +87,8 @@ def _dry_run(resolved: Resolved, reasons: list[str]) -> int:
     """Prints the recipe and its cost, from a probe of its steps where possible. A missing model is
     not downloaded for it.
     """
-    from kernelwright.budget import Budget, budget
-    from kernelwright.dry_run import dry_run_text
+    from kernelwright.preflight.budget import Budget, budget
+    from kernelwright.preflight.dry_run import dry_run_text
     from kernelwright.rl.models.load import is_here
 
     if not _speaks():
@@ -103,7 +103,7 @@ def _dry_run(resolved: Resolved, reasons: list[str]) -> int:
 
 def _fitted(recipe: Recipe) -> Budget:
     """The recipe as it fits this machine; prints its cost. Several processes are not probed."""
-    from kernelwright.budget import Budget, budget
+    from kernelwright.preflight.budget import Budget, budget
 
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
         return Budget(recipe=recipe)
@@ -115,12 +115,12 @@ def _fitted(recipe: Recipe) -> Budget:
 
 def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
     """Everything that is slow or heavy: the folder, the model, the judge, then the stages."""
-    from kernelwright.budget import Budget
     from kernelwright.data.runs.process import this_process
     from kernelwright.data.runs.records import StoreError
     from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError
     from kernelwright.envs.workers.pool import JudgeError
-    from kernelwright.preflight import fooled, unprepared
+    from kernelwright.preflight.budget import Budget
+    from kernelwright.preflight.check import fooled, unprepared
     from kernelwright.rl.models.weights import ModelError
     from kernelwright.rl.tracking.trackers import TrackerError
     from kernelwright.run_folder import NotEmptyError, RunError, RunFolder

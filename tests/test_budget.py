@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-import kernelwright.budget
-import kernelwright.judge_pace
-from kernelwright.budget import Budget, run_seconds
-from kernelwright.budget import budget as measured_budget
+import kernelwright.preflight.budget
+import kernelwright.preflight.judge_pace
 from kernelwright.envs.system.paths import SEARCHED
 from kernelwright.envs.system.processes import still_alive
 from kernelwright.envs.types import Dialect
-from kernelwright.judge_pace import judged_s
+from kernelwright.preflight.budget import Budget, run_seconds
+from kernelwright.preflight.budget import budget as measured_budget
+from kernelwright.preflight.judge_pace import judged_s
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.probe import Probe, ProbeError, ProbeKilledError, probe
 from tests.tiny_model import save_tiny
@@ -36,9 +36,9 @@ PROBE = Probe(
 @pytest.fixture(autouse=True)
 def _this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """8 GB free, two cores, no GPU."""
-    monkeypatch.setattr(kernelwright.budget, "available_bytes", lambda: 8_000_000_000)
-    monkeypatch.setattr(kernelwright.budget, "default_workers", lambda _: 2)
-    monkeypatch.setattr(kernelwright.budget, "visible_gpus", tuple)
+    monkeypatch.setattr(kernelwright.preflight.budget, "available_bytes", lambda: 8_000_000_000)
+    monkeypatch.setattr(kernelwright.preflight.budget, "default_workers", lambda _: 2)
+    monkeypatch.setattr(kernelwright.preflight.budget, "visible_gpus", tuple)
 
 
 def recipe(**changed: Any) -> Recipe:
@@ -81,7 +81,7 @@ def test_the_judges_pace_is_measured_once_and_kept(
     found = judged_s(asked)
     assert found is not None
     assert 0 < found < 60
-    monkeypatch.setattr(kernelwright.judge_pace, "open_judge", None)
+    monkeypatch.setattr(kernelwright.preflight.judge_pace, "open_judge", None)
     assert judged_s(asked) == found
     elsewhere = {"workers": 1, "timed": False, "ray_address": "ray://nowhere:1"}
     assert judged_s(recipe(judge=elsewhere)) is None

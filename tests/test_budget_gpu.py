@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-import kernelwright.budget
-import kernelwright.estimate
-import kernelwright.preflight
-from kernelwright import judge_pace
-from kernelwright.budget import Budget
-from kernelwright.budget import budget as measured_budget
+import kernelwright.preflight.budget
+import kernelwright.preflight.check
+import kernelwright.preflight.estimate
 from kernelwright.envs.device.memory import CONTEXT_BYTES
 from kernelwright.envs.system.hardware import Gpu
-from kernelwright.estimate import estimates, judge_device_bytes
-from kernelwright.judge_pace import examples, judged_s
 from kernelwright.launch import _set_allocator
-from kernelwright.preflight import preflight
+from kernelwright.preflight import judge_pace
+from kernelwright.preflight.budget import Budget
+from kernelwright.preflight.budget import budget as measured_budget
+from kernelwright.preflight.check import preflight
+from kernelwright.preflight.estimate import estimates, judge_device_bytes
+from kernelwright.preflight.judge_pace import examples, judged_s
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.probe import Probe, ProbeFullError
 
@@ -44,14 +44,14 @@ PROBE = Probe(
 @pytest.fixture(autouse=True)
 def _this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """16 cores, 60 GB free, one GPU of 24 GB."""
-    for module in (kernelwright.estimate, kernelwright.preflight):
+    for module in (kernelwright.preflight.estimate, kernelwright.preflight.check):
         monkeypatch.setattr(module, "gpus", lambda: (GPU,))
-    for module in (kernelwright.budget, kernelwright.preflight):
+    for module in (kernelwright.preflight.budget, kernelwright.preflight.check):
         monkeypatch.setattr(module, "visible_gpus", lambda: (GPU,))
     monkeypatch.setattr("kernelwright.envs.system.hardware.visible_gpus", lambda: (GPU,))
     monkeypatch.setattr("kernelwright.envs.workers.pool.gpus", lambda: (GPU,))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
-    monkeypatch.setattr(kernelwright.budget, "available_bytes", lambda: 60 * GB)
+    monkeypatch.setattr(kernelwright.preflight.budget, "available_bytes", lambda: 60 * GB)
 
 
 def recipe(dialect: str = "triton", **changed: Any) -> Recipe:

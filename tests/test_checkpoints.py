@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from safetensors.torch import save_file
 
-from kernelwright.preflight import preflight, unprepared
+from kernelwright.preflight.check import preflight, unprepared
 from kernelwright.rl.models.checkpoints import damaged_file, is_whole_archive, is_whole_safetensors
 from kernelwright.rl.recipe.schema import DataSection, GrpoSection, Recipe
 from kernelwright.rl.train.trainer_options import last_checkpoint

@@ -16,7 +16,7 @@ from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.sandbox.levels import LEVELS
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Task, Timing, Verdict
 from kernelwright.machine.facts import own_version
-from kernelwright.preflight import not_judged_here
+from kernelwright.preflight.check import not_judged_here
 from kernelwright.verdicts import verdict_object, verdict_text
 from tests.command import kernelwright
 from tests.nouns import RELU_KERNEL, RELU_MODULE

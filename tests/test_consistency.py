@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.consistency import contradictions
-from kernelwright.estimate import estimates
+from kernelwright.preflight.consistency import contradictions
+from kernelwright.preflight.estimate import estimates
 from kernelwright.recipe.resolve import resolve
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.trainer_options import common_options

@@ -20,7 +20,7 @@ from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.system import hardware
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Trust, Verdict
 from kernelwright.evals.evaluate.stored import _without_speed
-from kernelwright.preflight import not_judged_here
+from kernelwright.preflight.check import not_judged_here
 from kernelwright.rewards.price import PRESETS, price
 from kernelwright.verdicts import verdict_line
 from tests import device_reference, ptx_device

@@ -29,7 +29,7 @@ from kernelwright.envs.judge import Judge
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Verdict
-from kernelwright.preflight import fooled
+from kernelwright.preflight.check import fooled
 from kernelwright.recipe.resolve import resolve
 from scripts.kernels import HONEST, dialect_of, is_right, mixture, the_problem
 from tests import nouns

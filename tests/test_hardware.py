@@ -21,7 +21,7 @@ from kernelwright.envs.system.hardware import (
 )
 from kernelwright.envs.workers.pool import Worker
 from kernelwright.machine.doctor import examine
-from kernelwright.preflight import preflight
+from kernelwright.preflight.check import preflight
 from kernelwright.recipe.auto import settle
 from kernelwright.recipe.resolve import resolve
 from kernelwright.recipe.yaml_tree import Tree

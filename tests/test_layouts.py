@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.consistency import contradictions
 from kernelwright.data.suites.layout import Layout, Loaded
 from kernelwright.data.suites.load import LAYOUTS, SuiteError, load_suite, public_spec
 from kernelwright.data.triple import Triple
 from kernelwright.data.triples.templates import template_triples, triples_of
 from kernelwright.envs.types import Case, Dialect, Problem
-from kernelwright.estimate import taught_triples
+from kernelwright.preflight.consistency import contradictions
+from kernelwright.preflight.estimate import taught_triples
 from kernelwright.rl.recipe.schema import Recipe
 
 CODE = "class Model: '''{}'''"

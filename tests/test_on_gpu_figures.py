@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright import judge_pace
 from kernelwright.envs.reference.client import ReferenceProcess
+from kernelwright.preflight import judge_pace
 from kernelwright.rl.recipe.schema import Recipe
 from scripts.on_gpu_stages import baselines, compiled, driver, driver_probes, setup
 from scripts.on_gpu_stages.context import StageContext

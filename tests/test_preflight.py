@@ -11,7 +11,7 @@ import pytest
 from kernelwright.envs.system.hardware import Gpu, GpuError
 from kernelwright.launch import start
 from kernelwright.machine.facts import EXTRAS
-from kernelwright.preflight import preflight, unprepared
+from kernelwright.preflight.check import preflight, unprepared
 from kernelwright.recipe.resolve import resolve
 from kernelwright.rl.models.load import load_base, on_gpu
 
@@ -70,7 +70,7 @@ def test_a_gpu_that_torch_cannot_use_is_told_before_all_is_done_without_it(
     recipe = resolve(FIXTURES / "base.yaml", ["stages=[eval]"]).recipe
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     seen = Gpu(uuid="GPU-0", name="H100", driver="1.0", architecture=90, memory_bytes=80 << 30)
-    monkeypatch.setattr("kernelwright.preflight.visible_gpus", lambda: (seen,))
+    monkeypatch.setattr("kernelwright.preflight.check.visible_gpus", lambda: (seen,))
     (reason,) = unprepared(recipe)
     assert reason.startswith("H100 is here (driver 1.0), and torch")
     assert reason.endswith("hide the GPU with CUDA_VISIBLE_DEVICES=")

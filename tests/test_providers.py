@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kernelwright.consistency import contradictions
 from kernelwright.envs.policy import Policy, Sampling
 from kernelwright.envs.types import Verdict
+from kernelwright.preflight.consistency import contradictions
 from kernelwright.rl.methods.base import Row
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.hf import HFPolicy, load_policy, open_policy

@@ -15,7 +15,7 @@ from kernelwright.envs.remote.ray_nodes import Node
 from kernelwright.envs.system.hardware import gpu_of
 from kernelwright.envs.types import Candidate, Dialect, Problem, Verdict
 from kernelwright.envs.workers.pool import JudgeError
-from kernelwright.preflight import unprepared
+from kernelwright.preflight.check import unprepared
 from kernelwright.recipe.resolve import resolve
 from scripts.kernels import the_problem
 from tests.fake_nvidia_smi import H100, on_path, write_nvidia_smi

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kernelwright.budget import Budget
 from kernelwright.data.triples.templates import template_triples
-from kernelwright.dry_run import dry_run_text
 from kernelwright.envs.system.hardware import gpus
-from kernelwright.estimate import estimates, measurements, parameters, weight_bytes
-from kernelwright.preflight import preflight
+from kernelwright.preflight.budget import Budget
+from kernelwright.preflight.check import preflight
+from kernelwright.preflight.dry_run import dry_run_text
+from kernelwright.preflight.estimate import estimates, measurements, parameters, weight_bytes
 from kernelwright.recipe.resolve import RecipeError, resolve
 from kernelwright.recipe.yaml_tree import Tree, merge, parse_value
 from kernelwright.rewards.price import PRESETS

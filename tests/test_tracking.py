@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.types import Verdict
-from kernelwright.preflight import preflight
+from kernelwright.preflight.check import preflight
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.tracking.metrics_callback import log_metrics, sampled_for
 from kernelwright.rl.tracking.run_tracker import (
@@ -204,7 +204,9 @@ def test_trackio_keeps_one_run_over_attempts(
 def test_a_tracker_without_its_package_is_refused_with_the_extra_that_has_it(
     recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kernelwright.preflight.find_spec", lambda name: name != "trackio" or None)
+    monkeypatch.setattr(
+        "kernelwright.preflight.check.find_spec", lambda name: name != "trackio" or None
+    )
     reasons = preflight(recipe.model_copy(update={"report_to": "trackio"}))
     assert any("report_to" in one and "[trackers]" in one for one in reasons)
 

@@ -155,7 +155,7 @@ def _refuse(
     torch_allowed: bool,
 ) -> None:
     """Exits if the options contradict each other or this machine."""
-    from kernelwright.preflight import not_judged_here
+    from kernelwright.preflight.check import not_judged_here
     from kernelwright.rl.policies.providers.find import provider_and_model
 
     with told(ValueError):

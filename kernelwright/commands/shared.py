@@ -45,7 +45,7 @@ def told(
 
 def refuse_tf32(precision: Precision, dialect: Dialect | None) -> None:
     """Exits if TF32 would change nothing here."""
-    from kernelwright.preflight import no_tf32
+    from kernelwright.preflight.check import no_tf32
 
     if precision is Precision.TF32 and (why := no_tf32(dialect)):
         typer.echo(f"--precision: {why}", err=True)

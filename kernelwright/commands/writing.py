@@ -41,7 +41,7 @@ def write(  # noqa: PLR0913  one parameter for each option
 ) -> None:
     """Have a model write a kernel: the best of n answers. Exit code 1 if none is correct."""
     from kernelwright.ask import ask
-    from kernelwright.preflight import not_judged_here
+    from kernelwright.preflight.check import not_judged_here
     from kernelwright.rl.models.weights import ModelError
     from kernelwright.write import BestOf, answers_object, check_model, habits_of
 

@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kernelwright.budget import Budget, budget
 from kernelwright.launch import start
+from kernelwright.preflight.budget import Budget, budget
 from kernelwright.rl.recipe.schema import Recipe
 from scripts.on_gpu_stages.worker import CORES, program
 
@@ -59,15 +59,15 @@ def launched(words: list[str], fit: Fit) -> tuple[list[str], dict[str, str]]:
 
 
 def main() -> None:
-    import kernelwright.budget
-    import kernelwright.preflight
+    import kernelwright.preflight.budget
+    import kernelwright.preflight.check
     import kernelwright.rl.policies.decode
     from kernelwright.envs.workers.pool import Worker
 
     fit = Fit(**json.loads(os.environ.get(VARIABLE, "{}")))
-    kernelwright.preflight.fooled = lambda recipe: []
+    kernelwright.preflight.check.fooled = lambda recipe: []
     kernelwright.rl.policies.decode.ROWS = fit.rows
-    kernelwright.budget.budget = budget_of(fit)  # type: ignore[assignment]
+    kernelwright.preflight.budget.budget = budget_of(fit)  # type: ignore[assignment]
     if fit.on_cores:
         Worker.PROGRAM = program(CORES)
     if fit.ends is not None:

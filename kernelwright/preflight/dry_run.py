@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
-from kernelwright.budget import Budget
 from kernelwright.envs.system.hardware import visible_gpus
-from kernelwright.estimate import estimates
+from kernelwright.preflight.budget import Budget
+from kernelwright.preflight.estimate import estimates
 from kernelwright.recipe.resolve import Resolved
 from kernelwright.recipe.yaml_tree import KeyPath
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kernelwright.envs.device.memory import CONTEXT_BYTES
 from kernelwright.envs.system.hardware import available_bytes, memory_bytes, visible_gpus
 from kernelwright.envs.workers.pool import default_workers
-from kernelwright.estimate import (
+from kernelwright.preflight.estimate import (
     evaluated_answers,
     judge_device_bytes,
     judged_answers,
@@ -20,7 +20,7 @@ from kernelwright.estimate import (
     sft_steps,
     validated_answers,
 )
-from kernelwright.judge_pace import judged_s
+from kernelwright.preflight.judge_pace import judged_s
 from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.probe import Probe, ProbeError, ProbeFullError, ProbeKilledError, probe

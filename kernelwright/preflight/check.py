@@ -6,7 +6,6 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
-from kernelwright.consistency import contradictions
 from kernelwright.data.runs.process import this_process
 from kernelwright.data.runs.stages import training
 from kernelwright.data.suites.load import brings_triples
@@ -17,8 +16,9 @@ from kernelwright.envs.sandbox.levels import require_level
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path
 from kernelwright.envs.system.hardware import gpus, memory_bytes, visible_gpus
 from kernelwright.envs.types import Dialect, Precision
-from kernelwright.estimate import judge_device_bytes, weight_bytes
 from kernelwright.machine.facts import how_to_install
+from kernelwright.preflight.consistency import contradictions
+from kernelwright.preflight.estimate import judge_device_bytes, weight_bytes
 from kernelwright.rl.models.load import check_name
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.providers.find import provider

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from kernelwright.data.suites.load import SuiteError, brings_triples, load_suite
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
-from kernelwright.estimate import taught_triples
+from kernelwright.preflight.estimate import taught_triples
 from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 
@@ -62,7 +62,7 @@ def _untaught(recipe: Recipe) -> Iterator[str]:
     data = recipe.data
     has_triples = DIALECTS[data.dialect].has_triples or brings_triples(data.taught_suite)
     if "sft" not in recipe.stages or not has_triples:
-        return  # a dialect without any is refused by preflight.py
+        return  # a dialect without any is refused by check.py
     if not taught_triples(recipe):
         key = "sft_suite" if data.sft_suite else "train_suite"
         yield (

@@ -1,0 +1,1 @@
+"""What a recipe will cost here, and why it cannot run."""
