@@ -123,8 +123,8 @@ def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
     from kernelwright.preflight.check import fooled, unprepared
     from kernelwright.rl.models.weights import ModelError
     from kernelwright.rl.tracking.trackers import TrackerError
-    from kernelwright.run_folder import NotEmptyError, RunError, RunFolder
-    from kernelwright.train import join, train
+    from kernelwright.run.run_folder import NotEmptyError, RunError, RunFolder
+    from kernelwright.run.train import join, train
 
     folder, process = RunFolder(recipe.run_dir), this_process()
     try:

@@ -17,7 +17,7 @@ from kernelwright.evals.numbers.summary import RunFacts, summarise, write_summar
 from kernelwright.evals.numbers.unfinished import facts_so_far
 from kernelwright.evals.page.report import flat, write_report
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.run_folder import RunFolder
+from kernelwright.run.run_folder import RunFolder
 from tests.fake_nvidia_smi import H100, on_path, write_nvidia_smi
 from tests.nouns import correct, record, timing
 

@@ -16,8 +16,8 @@ from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 from kernelwright.rewards.price import price
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.run_folder import RunError, RunFolder
-from kernelwright.train import Run
+from kernelwright.run.run_folder import RunError, RunFolder
+from kernelwright.run.train import Run
 from tests.rollouts import ScriptedJudge, block, task
 
 

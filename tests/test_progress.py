@@ -26,9 +26,9 @@ from kernelwright.data.runs.progress import (
 )
 from kernelwright.envs.types import Baseline
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.run_folder import RunFolder
-from kernelwright.tracked import stage_names
-from kernelwright.train import Run
+from kernelwright.run.run_folder import RunFolder
+from kernelwright.run.tracked_results import stage_names
+from kernelwright.run.train import Run
 
 ROOT = Path(__file__).resolve().parents[1]
 LONG = """

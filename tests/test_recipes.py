@@ -26,7 +26,7 @@ from kernelwright.recipe.yaml_tree import Tree, merge, parse_value
 from kernelwright.rewards.price import PRESETS
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.recipe.trl_options import GRPO_KEYS, RUN_KEYS, SFT_KEYS, trl_fields
-from kernelwright.tracked import stage_names
+from kernelwright.run.tracked_results import stage_names
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.run_folder import NotEmptyError, RunError, RunFolder
+from kernelwright.run.run_folder import NotEmptyError, RunError, RunFolder
 
 ROOT = Path(__file__).parents[1]
 
@@ -73,7 +73,7 @@ def test_a_run_goes_on_with_as_many_processes_as_it_was_started_with(
 def test_a_folder_in_use_is_refused_until_its_run_is_dead(tmp_path: Path) -> None:
     program = (
         "import sys, time; from pathlib import Path\n"
-        "from kernelwright.run_folder import RunFolder\n"
+        "from kernelwright.run.run_folder import RunFolder\n"
         "with RunFolder(Path(sys.argv[1])).held(): print('held', flush=True); time.sleep(60)"
     )
     other = subprocess.Popen(

@@ -12,9 +12,9 @@ from kernelwright.data.runs.stages import STAGES, Stage, axis, sides, training
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES
 from kernelwright.evals.page.report import STAGE_NAMES
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.run_folder import RunFolder
-from kernelwright.tracked import stage_names
-from kernelwright.train import WORKS, Run
+from kernelwright.run.run_folder import RunFolder
+from kernelwright.run.tracked_results import stage_names
+from kernelwright.run.train import WORKS, Run
 from tests.rollouts import ScriptedJudge
 
 

@@ -28,7 +28,7 @@ from kernelwright.rl.tracking.run_tracker import (
     why_not,
 )
 from kernelwright.rl.tracking.trackers import Attempts
-from kernelwright.tracked import send_stage, send_summary
+from kernelwright.run.tracked_results import send_stage, send_summary
 from tests.nouns import correct, record, timing, verdict
 from tests.wandb_file import OfflineRun, offline_runs
 

@@ -18,14 +18,14 @@ import yaml
 from safetensors.torch import load_file
 
 import kernelwright.evals.hub.publish
-import kernelwright.train
+import kernelwright.run.train
 from kernelwright.data.runs.process import Process
 from kernelwright.data.runs.records import read_records
 from kernelwright.envs.types import Record
 from kernelwright.rl.models.adapter_folder import SIDECAR
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.run_folder import RunFolder
-from kernelwright.train import Run
+from kernelwright.run.run_folder import RunFolder
+from kernelwright.run.train import Run
 from scripts.check_card import compare
 from tests.tiny_model import save_tiny
 
@@ -119,7 +119,7 @@ def test_compiled_baselines_are_a_stage_of_their_own_where_the_recipe_asks(
     asked: list[tuple[Path, int]] = []
     monkeypatch.setattr(Run, "ask", lambda *_: None)
     monkeypatch.setattr(
-        kernelwright.train,
+        kernelwright.run.train,
         "keep_baselines",
         lambda folder, problems, dialect, advance: asked.append((folder, len(problems))),
     )
@@ -286,7 +286,7 @@ def test_processes_wait_for_each_other_longer_than_an_evaluation_takes(tmp_path:
     program.write_text(
         "from pathlib import Path\n"
         "import torch\n"
-        "from kernelwright.train import join\n"
+        "from kernelwright.run.train import join\n"
         "from kernelwright.data.runs.process import this_process\n"
         "join(this_process())()\n"
         "group = torch.distributed.group.WORLD\n"

@@ -1,7 +1,7 @@
 """The stages of a run: what each is called, what it trains or measures, how it is shown.
 
 One row a stage, in the order in which they run. What a recipe asks for is decided by
-`kernelwright/tracked.py`; what a stage does stands in `kernelwright/train.py`.
+`kernelwright/run/tracked_results.py`; what a stage does stands in `kernelwright/run/train.py`.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def fit_steps(fit: Fit) -> None:
     no step is begun that would end too late for the measurement after it."""
     from kernelwright.envs.judge import Judge
     from kernelwright.rl.train import grpo
-    from kernelwright.train import Run
+    from kernelwright.run.train import Run
 
     judging, trainer, run_grpo = Judge.evaluate_many, grpo._trainer, Run.grpo
     answers, seconds = [0], [0.0]
@@ -132,7 +132,7 @@ def stop_callback(fit: Fit, run_dir: Path) -> Any:
     """Ends training where what has to come after another step would be late."""
     from transformers import TrainerCallback
 
-    from kernelwright.run_folder import RunFolder
+    from kernelwright.run.run_folder import RunFolder
 
     class Stop(TrainerCallback):  # type: ignore[misc]
         began = 0.0

@@ -44,8 +44,8 @@ from kernelwright.rl.recipe.schema import JudgeSection, Recipe
 from kernelwright.rl.tracking.run_tracker import tracking
 from kernelwright.rl.train.start_adapter import start_adapter
 from kernelwright.rl.train.trainer_options import TIMEOUT_S
-from kernelwright.run_folder import RunError, RunFolder
-from kernelwright.tracked import send_stage, send_summary, stage_names
+from kernelwright.run.run_folder import RunError, RunFolder
+from kernelwright.run.tracked_results import send_stage, send_summary, stage_names
 
 OTHER_EXAMPLES = (
     "{}: its examples are others than those that were judged there; go on with the version of "

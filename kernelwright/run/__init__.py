@@ -1,0 +1,1 @@
+"""A recipe's stages, run in a folder."""
