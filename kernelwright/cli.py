@@ -60,7 +60,7 @@ def main() -> None:
         typer.echo(advice, err=True)
         sys.exit(FAILED)
     except RuntimeError as error:
-        from kernelwright.mishaps import explained
+        from kernelwright.supervise.machine_faults import explained
 
         line = explained(error, Path())
         if line is None:

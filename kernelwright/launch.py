@@ -9,11 +9,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelwright.again import resume_command
-from kernelwright.mishaps import explained
 from kernelwright.recipe.resolve import RecipeError, Resolved, resolve
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.supervisor import end_launcher, supervised
+from kernelwright.supervise.machine_faults import explained
+from kernelwright.supervise.resume_command import resume_command
+from kernelwright.supervise.supervisor import end_launcher, supervised
 
 if TYPE_CHECKING:
     from kernelwright.preflight.budget import Budget

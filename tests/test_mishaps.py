@@ -12,9 +12,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-import kernelwright.mishaps
+import kernelwright.supervise.machine_faults
 from kernelwright.data.runs.records import RecordStore
-from kernelwright.mishaps import explained
+from kernelwright.supervise.machine_faults import explained
 from tests import nouns
 
 ROOT = Path(__file__).parents[1]
@@ -65,7 +65,7 @@ def test_what_libraries_say_about_a_full_disk_is_understood(
     assert done.returncode == 1
     said = RuntimeError(done.stderr.splitlines()[-1])
     assert explained(said, tmp_path) is None
-    monkeypatch.setattr(kernelwright.mishaps, "free_disk_bytes", lambda _: 0)
+    monkeypatch.setattr(kernelwright.supervise.machine_faults, "free_disk_bytes", lambda _: 0)
     assert "is full (0.0 MB free)" in line_of(said, tmp_path)
 
 

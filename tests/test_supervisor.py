@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.again import resume_command
-from kernelwright.supervisor import death_line
+from kernelwright.supervise.resume_command import resume_command
+from kernelwright.supervise.supervisor import death_line
 
 pytestmark = pytest.mark.sandbox
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = """
 import os, signal, sys, time
-from kernelwright.supervisor import supervised
+from kernelwright.supervise.supervisor import supervised
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 

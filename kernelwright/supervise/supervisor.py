@@ -16,7 +16,6 @@ from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
-from kernelwright.again import launcher_words
 from kernelwright.envs.system.hardware import (
     cgroup_limit_bytes,
     counts,
@@ -24,6 +23,7 @@ from kernelwright.envs.system.hardware import (
     physical_bytes,
 )
 from kernelwright.envs.system.lifetime import die_with
+from kernelwright.supervise.resume_command import launcher_words
 
 FAILED, INTERRUPTED = 1, 130
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
