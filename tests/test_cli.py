@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.ask import ask
+from kernelwright.commands.problem_prompt import ask
+from kernelwright.commands.verdict_text import verdict_object, verdict_text
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module import ProblemError
@@ -17,7 +18,6 @@ from kernelwright.envs.sandbox.levels import LEVELS
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Task, Timing, Verdict
 from kernelwright.machine.facts import own_version
 from kernelwright.preflight.check import not_judged_here
-from kernelwright.verdicts import verdict_object, verdict_text
 from tests.command import kernelwright
 from tests.nouns import RELU_KERNEL, RELU_MODULE
 

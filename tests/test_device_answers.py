@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.commands.verdict_text import verdict_line
 from kernelwright.data.gallery.exhibits import Finding, exploits
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
@@ -22,7 +23,6 @@ from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Trus
 from kernelwright.evals.evaluate.stored import _without_speed
 from kernelwright.preflight.check import not_judged_here
 from kernelwright.rewards.price import PRESETS, price
-from kernelwright.verdicts import verdict_line
 from tests import device_reference, ptx_device
 from tests.nouns import correct, record
 from tests.test_torch_allowed import HEADS, MODULE

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.commands.verdict_text import verdict_line
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.device import client
@@ -17,7 +18,6 @@ from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.types import Candidate, Evaluation, Target, Trust, Verdict
 from kernelwright.envs.workers import device_peaks
 from kernelwright.envs.workers.peaks import HEADROOM
-from kernelwright.verdicts import verdict_line
 from tests import device_reference, ptx_device
 
 pytestmark = pytest.mark.sandbox

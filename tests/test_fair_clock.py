@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 import torch
 
+from kernelwright.commands.verdict_text import verdict_line
 from kernelwright.data.gallery.exhibits import FOLDER
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec
@@ -46,7 +47,6 @@ from kernelwright.envs.system.memfd import memfd
 from kernelwright.envs.system.processes import living_below
 from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Target, Verdict
 from kernelwright.envs.workers.health import PROBLEM, known_jobs
-from kernelwright.verdicts import verdict_line
 
 pytestmark = pytest.mark.sandbox
 

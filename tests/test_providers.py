@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from kernelwright.commands.best_of_n import BestOf, check_model, write_kernels
 from kernelwright.envs.policy import Policy, Sampling
 from kernelwright.envs.types import Verdict
 from kernelwright.preflight.consistency import contradictions
@@ -22,7 +23,6 @@ from kernelwright.rl.policies.providers.find import provider, provider_names
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.grpo import grpo_options
 from kernelwright.rl.train.sampling import players
-from kernelwright.write import BestOf, check_model, write_kernels
 from tests.rollouts import ScriptedJudge, ask, player, task
 from tests.tiny_model import save_tiny
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.commands.replay import ReplayError, find_problem, find_record, replay, text
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.judge import NO_CODE_BLOCK, Judge
 from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Record, Verdict
 from kernelwright.machine.facts import versions
-from kernelwright.replay import ReplayError, find_problem, find_record, replay, text
 
 pytestmark = pytest.mark.sandbox
 

@@ -12,11 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.ask import ask
+from kernelwright.commands.best_of_n import (
+    BestOf,
+    Habits,
+    best_of,
+    failures,
+    habits_of,
+    write_kernels,
+)
+from kernelwright.commands.problem_prompt import ask
 from kernelwright.envs.judge import NO_CODE_BLOCK, Judge
 from kernelwright.envs.types import Record, Timing, Verdict
 from kernelwright.rl.policies.hf import ScriptedPolicy
-from kernelwright.write import BestOf, Habits, best_of, failures, habits_of, write_kernels
 from tests import nouns
 from tests.nouns import RELU_KERNEL, RELU_MODULE
 from tests.tiny_model import save_tiny

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.commands.asked import DEFAULT, PRECISION, TORCH_ALLOWED, AskedDialect
+from kernelwright.commands.option_types import DEFAULT, PRECISION, TORCH_ALLOWED, AskedDialect
 from kernelwright.commands.shared import FAILED, RunFolder, judging, refuse_tf32, told
+from kernelwright.commands.verdict_text import verdict_object, verdict_text
 from kernelwright.envs.types import Precision, Verdict
-from kernelwright.verdicts import verdict_object, verdict_text
 
 app = typer.Typer()
 ProblemFile = Annotated[
@@ -27,7 +27,7 @@ def prompt(
     dialect: Annotated[AskedDialect, typer.Option(help="What it asks for.")] = DEFAULT,
 ) -> None:
     """Print the prompt of a problem: the module, its shapes, and the form of an answer."""
-    from kernelwright.ask import ask
+    from kernelwright.commands.problem_prompt import ask
 
     with told(OSError, ValueError, about=problem):
         typer.echo(ask(problem, dialect)[1])
@@ -48,7 +48,7 @@ def judge(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Judge one kernel: build it, check it, time it, all in a sandbox. Exit code 0 if correct."""
-    from kernelwright.ask import expected_form
+    from kernelwright.commands.problem_prompt import expected_form
     from kernelwright.data.suites.kernelbench import load_problem
     from kernelwright.envs.answer import extract
     from kernelwright.envs.judge import NO_CODE_BLOCK
@@ -85,10 +85,10 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Judge a stored kernel again, on the same inputs. Exit code 0 if the verdict holds."""
+    from kernelwright.commands.replay import ReplayError, text
+    from kernelwright.commands.replay import replay as judge_again
     from kernelwright.data.runs.records import StoreError
     from kernelwright.machine.facts import versions
-    from kernelwright.replay import ReplayError, text
-    from kernelwright.replay import replay as judge_again
 
     with judging(), told(ReplayError, StoreError, OSError):
         found = judge_again(run, record, versions())
@@ -132,10 +132,10 @@ def check(
 
     Exit code 1 if one is accepted, or a problem cannot be tried.
     """
+    from kernelwright.commands.suite_table import checked, print_table
     from kernelwright.data.suites.check import write_admissions
     from kernelwright.data.suites.load import jobs_of, load_suite
     from kernelwright.envs.codec import to_plain
-    from kernelwright.suite_table import checked, print_table
 
     with told(ValueError, OSError):
         loaded = load_suite(suite)

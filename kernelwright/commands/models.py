@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelwright.commands.asked import AUTO, PRECISION, TORCH_ALLOWED, AskedDialectOrAuto, Rule
+from kernelwright.commands.option_types import (
+    AUTO,
+    PRECISION,
+    TORCH_ALLOWED,
+    AskedDialectOrAuto,
+    Rule,
+)
 from kernelwright.commands.shared import FAILED, MISUSED, RunFolder, judging, refuse_tf32, told
 from kernelwright.envs.types import Baseline, Dialect, Precision
 
 if TYPE_CHECKING:
+    from kernelwright.commands.best_of_n import Habits
     from kernelwright.data.suites.load import Suite
     from kernelwright.evals.evaluate.run import EvalSettings
-    from kernelwright.write import Habits
 
 COMPARED = "Folder of a run; SIDE as before, after_sft, after or greedy: else what it ended with."
 MODEL = "Embedded name, Hub id, or folder (also a run's)."
@@ -118,7 +124,7 @@ def _sized(suite: str, dialect: Dialect, ray: str | None) -> str:
 
 def _habits(model: str | None, asked: Dialect | None, max_new_tokens: int | None) -> Habits:
     """How the model was trained to write, except for what the options set."""
-    from kernelwright.write import Habits, habits_of
+    from kernelwright.commands.best_of_n import Habits, habits_of
 
     with told(ValueError, OSError):
         found = habits_of(model, asked) if model else Habits(asked or "cpp")
@@ -218,7 +224,7 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compare two runs on the problems that both answered: what changed, with intervals."""
-    from kernelwright.compared import print_comparison
+    from kernelwright.commands.comparison_text import print_comparison
     from kernelwright.envs.codec import to_plain
     from kernelwright.evals.numbers.compare import compare as compare_sides
     from kernelwright.evals.numbers.compare import read_side

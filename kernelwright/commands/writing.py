@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright.commands.asked import AskedDialect
+from kernelwright.commands.option_types import AskedDialect
 from kernelwright.commands.shared import FAILED, MISUSED, judging, told
 from kernelwright.envs.types import Dialect
 
 if TYPE_CHECKING:
+    from kernelwright.commands.best_of_n import BestOf
     from kernelwright.envs.types import Problem, Record
-    from kernelwright.write import BestOf
 
 app = typer.Typer()
 
@@ -40,10 +40,10 @@ def write(  # noqa: PLR0913  one parameter for each option
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Have a model write a kernel: the best of n answers. Exit code 1 if none is correct."""
-    from kernelwright.ask import ask
+    from kernelwright.commands.best_of_n import BestOf, answers_object, check_model, habits_of
+    from kernelwright.commands.problem_prompt import ask
     from kernelwright.preflight.check import not_judged_here
     from kernelwright.rl.models.weights import ModelError
-    from kernelwright.write import BestOf, answers_object, check_model, habits_of
 
     with told(OSError, ValueError, ModelError):
         check_model(model)
@@ -78,10 +78,10 @@ def _check_out(out: Path | None) -> None:
 def _written(
     model: str, asked: tuple[Problem, str], dialect: Dialect, wanted: BestOf
 ) -> list[Record]:
+    from kernelwright.commands.best_of_n import write_kernels
     from kernelwright.data.runs.progress import Counted
     from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.rl.policies.hf import open_policy
-    from kernelwright.write import write_kernels
 
     typer.echo(f"{model} writes {wanted.samples} answers", err=True)
     with open_judge() as judge, Counted("judged", wanted.samples, every=1) as on_done:
@@ -90,8 +90,8 @@ def _written(
 
 def _show(answers: list[Record], out: Path | None, *, quiet: bool) -> bool:
     """Prints the best kernel, or writes it to a file, and its verdict; whether there is one."""
-    from kernelwright.verdicts import verdict_line
-    from kernelwright.write import best_of, failures
+    from kernelwright.commands.best_of_n import best_of, failures
+    from kernelwright.commands.verdict_text import verdict_line
 
     place = best_of(answers)
     others = failures(answers)

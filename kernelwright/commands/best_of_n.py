@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernelwright.commands.verdict_text import verdict_object
 from kernelwright.data.runs.folder import DamagedError, Folder
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.judge import AnyJudge
@@ -18,7 +19,6 @@ from kernelwright.envs.types import Dialect, Evaluation, Problem, Record, Task, 
 from kernelwright.rl.models.adapter_folder import find_adapter
 from kernelwright.rl.models.load import check_name
 from kernelwright.rl.policies.providers.find import provider_and_model
-from kernelwright.verdicts import verdict_object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
