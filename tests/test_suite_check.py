@@ -180,6 +180,21 @@ def test_a_problem_that_changed_since_it_was_checked_is_not_loaded(tmp_path: Pat
         load_suite(f"kernelbench:{folder}?admission={out}")
 
 
+def test_rules_have_the_same_name_on_every_python() -> None:
+    """An installation on another Python would refuse the starter suite."""
+    code = _code('def f(a, *, b=None):\n    return f\'{a["x"]!r:>{b}}\' + f"{a}\'{b}"\n')
+    assert code == (
+        "Module(body=[FunctionDef(name='f',args=arguments(args=[arg(arg='a')],"
+        "kwonlyargs=[arg(arg='b')],kw_defaults=[Constant()]),"
+        "body=[Return(value=BinOp(left=JoinedStr(values=[FormattedValue(value=Subscript("
+        "value=Name(id='a',ctx=Load()),slice=Constant(value='x'),ctx=Load()),conversion=114,"
+        "format_spec=JoinedStr(values=[Constant(value='>'),FormattedValue(value=Name(id='b',"
+        "ctx=Load()),conversion=-1)]))]),op=Add(),right=JoinedStr(values=[FormattedValue("
+        "value=Name(id='a',ctx=Load()),conversion=-1),Constant(value=\"'\"),FormattedValue("
+        "value=Name(id='b',ctx=Load()),conversion=-1)])))])])"
+    )
+
+
 def test_rules_are_code_and_not_the_words_about_it() -> None:
     said = '"""Why."""\nBASE = 2\n"""Its unit."""\ndef f():\n    """What."""\n'
     assert _code(said) == _code("BASE = 2  # a comment\n\n\ndef f():\n    pass\n")

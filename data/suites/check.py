@@ -75,7 +75,24 @@ def _code(text: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             node.body = [one for one in node.body if not _decides_nothing(one)] or [ast.Pass()]
-    return ast.unparse(tree)
+        elif isinstance(node, ast.JoinedStr):  # Python 3.12.0 adds empty parts to f-strings
+            node.values = [one for one in node.values if ast.unparse(one) != "''"]
+    return _fields(tree)
+
+
+def _fields(node: object) -> str:
+    """A syntax tree as text, the same on every Python; `ast.unparse` quotes f-strings as each does.
+
+    >>> _fields(ast.parse("a = f'{b}'").body[0].targets)
+    "[Name(id='a',ctx=Store())]"
+    """
+    if isinstance(node, ast.AST):
+        parts = ((name, getattr(node, name, None)) for name in node._fields)
+        inner = ",".join(f"{name}={_fields(one)}" for name, one in parts if one not in (None, []))
+        return f"{type(node).__name__}({inner})"
+    if isinstance(node, list):
+        return f"[{','.join(map(_fields, node))}]"
+    return repr(node)
 
 
 def _decides_nothing(node: ast.AST) -> bool:
