@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from kernelwright.data.factory.walk import Walk
 from kernelwright.envs.types import Case, Problem, Role
 
-FUNCTION = re.compile(r"std::(\w+)\(")
-VECTOR_FUNCTIONS = ("exp", "expm1", "log1p", "tanh", "erf", "sin")
 """Those that glibc has for whole vectors: `exp` and `sin` from 2.22 on, the others from 2.35."""
 
 
@@ -111,7 +108,7 @@ class Blueprint:
         includes += ["cmath"] if "std::" in body or "INFINITY" in body else []
         includes += ["algorithm"] if "std::max" in body or "std::min" in body else []
         includes += ["vector"] if "std::vector" in body else []
-        head = "".join(f"#include <{name}>\n" for name in includes) + _vectorised(body)
+        head = "".join(f"#include <{name}>\n" for name in includes)
         return f"{head}{self.signature()} {{\n{body.rstrip()}\n}}\n"
 
     def code(self, expression: str | None = None) -> str:
@@ -153,14 +150,6 @@ class Blueprint:
         """The sizes that the layers' shapes depend on."""
         shapes = [one.shape for layer in self.layers for one in layer.tensors]
         return [name for name in self.sizes if any(name in shape for shape in shapes)]
-
-
-def _vectorised(body: str) -> str:
-    """Declarations that let g++ call glibc's vector functions (libmvec) from loops over `simd`."""
-    used = dict.fromkeys(name for name in FUNCTION.findall(body) if name in VECTOR_FUNCTIONS)
-    return "".join(
-        f'#pragma omp declare simd notinbranch\nextern "C" float {one}f(float);\n' for one in used
-    )
 
 
 BASE_SIZES: dict[tuple[str, ...], tuple[tuple[str, int], ...]] = {

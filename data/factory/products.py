@@ -16,28 +16,25 @@ PRODUCT = Chain(torch="x @ w", steps=(), names=("matmul",))
 BIASED = combine(PRODUCT, ADD, ("b", "b[j]"), "b")
 
 
-TILED = "p keeps 32 columns of w, s the sums of 8 rows and these columns."
+TILED = "p keeps 64 columns of w, s the sums of a row and these columns."
 
 
 def tiles(load: str, columns: str, steps: Sequence[str]) -> str:
-    """A product in tiles of 8 rows and 32 columns whose sums stay in registers, then these steps.
+    """A product in tiles of a row and 64 columns whose sums stay in registers, then these steps.
 
-    `load` is what the second factor has in row `k` and column `c + j`. Rows beyond the last one
-    repeat it, and are not stored.
+    `load` is what the second factor has in row `k` and column `c + j`.
     """
-    last = "".join(f"          {line}\n" for line in steps)
+    last = "".join(f"        {line}\n" for line in steps)
     return (
-        f"  std::vector<float> p(x_1 * 32);\n  for (long c = 0; c < {columns}; c += 32) {{\n"
-        f"    long n = std::min<long>(32, {columns} - c);\n"
-        "    for (long k = 0; k < x_1; ++k)\n"
-        f"      for (long j = 0; j < n; ++j) p[k * 32 + j] = {load};\n"
-        "    for (long i = 0; i < x_0; i += 8) {\n      float s[8][32] = {};\n"
-        "      for (long k = 0; k < x_1; ++k)\n        for (long r = 0; r < 8; ++r)\n"
-        f"{simd(10)}          for (long j = 0; j < 32; ++j)\n"
-        "            s[r][j] += x[std::min(i + r, x_0 - 1) * x_1 + k] * p[k * 32 + j];\n"
-        f"      for (long r = 0; r < 8 && i + r < x_0; ++r)\n{simd(8)}"
-        "        for (long j = c; j < c + n; ++j) {\n          float v = s[r][j - c];\n"
-        f"{last}          out[(i + r) * {columns} + j] = v;\n        }}\n    }}\n  }}\n"
+        f"  std::vector<float> p(x_1 * 64);\n  for (int64_t c = 0; c < {columns}; c += 64) {{\n"
+        f"    int64_t n = std::min<int64_t>(64, {columns} - c);\n"
+        "    for (int64_t k = 0; k < x_1; ++k)\n"
+        f"      for (int64_t j = 0; j < n; ++j) p[k * 64 + j] = {load};\n"
+        "    for (int64_t i = 0; i < x_0; ++i) {\n      float s[64] = {};\n"
+        f"      for (int64_t k = 0; k < x_1; ++k)\n{simd(8)}"
+        "        for (int64_t j = 0; j < 64; ++j) s[j] += x[i * x_1 + k] * p[k * 64 + j];\n"
+        f"{simd(6)}      for (int64_t j = c; j < c + n; ++j) {{\n        float v = s[j - c];\n"
+        f"{last}        out[i * {columns} + j] = v;\n      }}\n    }}\n  }}\n"
     )
 
 
