@@ -139,7 +139,7 @@ def _small(recipe: Recipe, folder: Path) -> Recipe:
 
 def _longest(recipe: Recipe, tokenizer: Any) -> tuple[list[Task], list[int]]:
     """(as many tasks as a step has groups, the longest prompt that was found, as tokens)."""
-    from kernelwright.rl.models.load import chat_ids
+    from kernelwright.rl.models.chat import chat_ids
 
     problems = sorted(load_suite(recipe.data.train_suite).problems, key=lambda one: -len(one.code))[
         : max(LONGEST, recipe.grpo.groups_per_step)
