@@ -1,4 +1,5 @@
-"""What a kernel does in which order, in no dialect yet: answers for GPUs are made of it.
+"""A kernel's loops and statements, independent of a dialect; answers for GPUs are generated from
+it.
 
 Statements are C++. A value at hand is `v`, its row `i` and its column `j`.
 """

@@ -1,4 +1,4 @@
-"""The folder of a run or of an evaluation: its files, read in one way, and who holds it."""
+"""Reads the files of a run's or an evaluation's folder, and locks it for one process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user sees while a run goes on: the stage, its latest figures, when all will be done."""
+"""Progress display of a run: the current stage, its latest figures, the estimated time left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN = {
 
 
 class RunPlan:
-    """The stages of a run, and how long those took that are done. Nothing is planned by default."""
+    """The planned stages of a run, and the seconds that finished ones took. Empty by default."""
 
     def __init__(self, stages: Sequence[str] = (), seconds: Mapping[str, float] | None = None):
         self.stages, self.seconds = tuple(stages), dict(seconds or {})

@@ -25,7 +25,7 @@ def template_triples(
 ) -> list[Triple]:
     """One kernel for every problem of a training split (`train`, `sft`, `rl`); in C++ another for
     many. None in a dialect that has no examples to imitate. A kernel takes its sizes as arguments,
-    so it is the same on all `sizes` (SIZES of starter/suite.py)."""
+    so it is the same on all `sizes` (SIZES of data/suites/starter.py)."""
     if split not in ("train", "sft", "rl"):
         raise ValueError(f"triples are of train, sft or rl, not of {split!r}")
     if not DIALECTS[dialect].has_triples:

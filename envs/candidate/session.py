@@ -1,4 +1,4 @@
-"""One candidate before the evaluator: what it is, and what was seen of it so far."""
+"""State of one evaluation: the candidate, and all measurements of it up to its verdict."""
 
 from __future__ import annotations
 

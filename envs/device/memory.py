@@ -1,4 +1,4 @@
-"""The judge's share of a GPU's memory, and how it waits where others hold the rest.
+"""Memory that the judge reserves on a GPU, and its retries while other processes hold the rest.
 
 A trainer on the same GPU takes all that there is, and gives back what it does not use between its
 phases. That an answer or its problem finds no room meanwhile says nothing about either.
@@ -23,7 +23,7 @@ An answer may ask for the rest of the GPU, whoever else is on it."""
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0, *[30.0] * 9)
 """Between tries: `MEMORY_WAIT_S` together."""
 SHORT = 5
-"""So many of these pauses after five minutes that were in vain, until there is room again."""
+"""Number of these pauses once five minutes were in vain, until there is room again."""
 
 PAGE_BYTES, SMALL_BYTES = 2 << 20, 512
 """Of a GPU's memory, as its driver gives it: whole pages, and parts of one to what is small."""

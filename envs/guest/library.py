@@ -59,7 +59,7 @@ OnHost = Callable[[torch.Tensor], bool]
 
 
 class Library:
-    """One that is loaded. What it gives back lives as long as this process does."""
+    """A loaded library. Tensors that it returns live as long as this process does."""
 
     def __init__(self, path: str, on_host: OnHost) -> None:
         self.handle, self.on_host = ctypes.CDLL(path), on_host

@@ -1,4 +1,4 @@
-"""An answer's `ModelNew`, called on invented numbers: what it asks for is the tape's to see."""
+"""Calls an answer's `ModelNew` on invented inputs, so that the tape records its launches."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Three calls of an answer, as they were written down, and the plan that comes of them.
+"""Builds an answer's plan from the record of three calls.
 
-The first is given inputs of its own, the second others at other places, the third others at the
-places of the second; parameters lie in one place, with other values in each. What an answer keeps
-from one call to the next (room, packed weights, a result) is then seen to be kept: what it packs
-once is wrong for the next parameters, what it keeps by an address is wrong for the next values.
+Each call gets inputs with other values: the second at new addresses, the third at those of the
+second. Parameters keep their addresses and change their values. So the record shows what an answer
+keeps between calls (buffers, packed weights, results). Weights that it packs once are wrong for the
+next parameters; results that it caches by address are wrong for the next values.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _OWN = re.compile(r'"((?:new|host)\.\d+)"')
 
 
 class Ended(Strict):
-    """How much of the record there is when a call has ended, where its results are, and what of it
-    cannot be done again."""
+    """The record at the end of a call: its length, the places of the results, and the first step
+    that cannot be replayed."""
 
     steps: Annotated[int, Field(ge=0, le=CALLS * MOST_STEPS)]
     buffers: Annotated[int, Field(ge=0, le=CALLS * MOST_STEPS)]

@@ -1,4 +1,5 @@
-"""What can be said of device code without a device, from its PTX and its assembler."""
+"""Static facts about device code, from its PTX and its assembler's report: registers, spills,
+occupancy, instructions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step of a plan: a launch, a fill, a copy, a move, a call of a function in C++.
+"""The kinds of steps in a plan: launch, fill, copy, move, call of a C++ function.
 
 Each field was written beside an answer's own code, so each has a bound.
 """
@@ -51,7 +51,7 @@ class Place(Strict):
 
 
 class Pointer(Strict):
-    """An address inside an argument, so many bytes from its start."""
+    """An address inside an argument, `at` bytes from its start."""
 
     at: Size
     place: Place
@@ -87,7 +87,7 @@ class Launch(Strict):
 
 
 class Fill(Strict):
-    """`fill`, of one, two, four or eight bytes, over and over until so many bytes are written."""
+    """The pattern `fill`, of one, two, four or eight bytes, repeated for `bytes` bytes."""
 
     at: Place
     fill: Pattern
@@ -148,7 +148,7 @@ Real = Annotated[str, Field(max_length=64), AfterValidator(_is_real)]
 
 
 class Argument(Strict):
-    """What a function of C++ is given: one of these, or nothing; `real` as a hexadecimal float."""
+    """An argument of a C++ function: one of these, or nothing; `real` as a hexadecimal float."""
 
     tensor: View | None = None
     tensors: Annotated[list[View | None], Field(max_length=MOST_LISTED, fail_fast=True)] | None = (

@@ -1,4 +1,4 @@
-"""A case's plan as tables that native/plan/plan.h plays.
+"""Writes a case's plan as tables for the player in native/plan/plan.h.
 
 What an answer wrote is read, never copied: names become letters and digits, numbers are printed
 again.
@@ -320,7 +320,7 @@ def library_file(number: int) -> str:
 
 
 def all_cases(count: int, last: str = "") -> str:
-    """What plays the one of so many cases that it is called for."""
+    """C++ that replays the case it is called for, one of `count`."""
     every = ", ".join(f"case{number}" for number in range(count))
     return f"""static const Case cases[] = {{{every}}};
 extern "C" __attribute__((visibility("default")))

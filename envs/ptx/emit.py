@@ -1,4 +1,4 @@
-"""Basic blocks as C++ that runs a warp at a time (native/ptx/warp.h).
+"""Emits basic blocks as C++ that runs a warp at a time (native/ptx/warp.h).
 
 Plain arithmetic is one loop over 32 lanes, which the compiler turns into vectors; what reaches
 memory or other lanes is a call on whole arrays. Arithmetic moves up before calls that it does not

@@ -1,4 +1,4 @@
-"""What stands in instructions, as C++: registers, numbers, addresses, vectors of them."""
+"""Translates PTX operands to C++: registers, numbers, addresses, vectors of them."""
 
 from __future__ import annotations
 

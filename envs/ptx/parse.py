@@ -1,4 +1,5 @@
-"""PTX text as data: kernels with parameters, registers, variables and a flat list of instructions.
+"""Parses PTX text into kernels with parameters, registers, variables and a flat list of
+instructions.
 
 The text is an answer's: nothing here recurses with it, and everything that is unknown is refused.
 Source: NVIDIA, Parallel Thread Execution ISA 8.7, chapters 4 and 5.

@@ -1,4 +1,4 @@
-"""Many errors together: an output that is off a little everywhere, or always to one side, is wrong.
+"""Tests the errors of an output together: many small errors, or a bias to one side, are wrong.
 
 The largest error alone lets a result pass that is 2 % too large in bfloat16, a statistic of three
 quarters of a row, a product of rounded operands. Rounding does none of that: its errors are as
@@ -28,7 +28,7 @@ MEAN_TIMES = 3.0
 """Allowed mean error, as a multiple of that which plain loops and PyTorch have."""
 
 DEVIATIONS = 5.0
-"""The mean of honest errors is within so many of its standard errors."""
+"""Standard errors within which the mean of honest errors lies."""
 
 FEW_MORE = 4.0
 """A root mean square of n errors may be larger by this over the root of n: chance."""

@@ -1,4 +1,5 @@
-"""What `get_inputs` gives, taken apart into tensors and numbers, from which `forward` is called.
+"""Splits the result of `get_inputs` into tensors and numbers, and rebuilds `forward`'s arguments
+from them.
 
 The judge knows tensors and numbers by name. A module may take more: None, text, lists, tuples and
 dicts with tensors and numbers anywhere in them, by place or by keyword. Trusted code, like

@@ -1,4 +1,4 @@
-"""Mutants of a problem's module: what it computes with one thing left out, as a kernel leaves it.
+"""Mutants of a problem's module: its computation with one fault that a kernel may have.
 
 A problem whose cases do not tell a mutant from the module pays for kernels that do as the mutant.
 Trusted code: it runs the problem's own module, in float64, with one call (mutant_calls.py,
@@ -47,7 +47,7 @@ DEEPEST = 64
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One thing left out."""
+    """A variant of the module with one fault."""
 
     kind: str
     place: str

@@ -1,4 +1,4 @@
-"""What the cases of a problem take, found by running its module without any data.
+"""Computes the memory that each case of a problem takes, by running its module without data.
 
 PyTorch's `meta` tensors have shapes and no values, so a case of many gigabytes costs milliseconds.
 """

@@ -1,4 +1,4 @@
-"""What plain loops lose to rounding in a problem's module: measured, not counted.
+"""Rounding errors that plain loops would cause in a problem's module: measured, not counted.
 
 A kernel may add up in any order, one term after another included, which PyTorch does not. So the
 module is run in float64, and the result of each operator is moved as such a loop would move it: by

@@ -1,4 +1,4 @@
-"""Redraws: other values for an argument that mean the same kind of thing, by their names.
+"""Redraws: other values for an argument that keep its meaning, by their names.
 
 Each keeps the dtype, the shape, the range and what a kernel may rely on (that no index comes twice,
 that offsets ascend and end where they did, that every row of a mask lets something through), and
@@ -20,9 +20,9 @@ from kernelwright.envs.reference.distributions import (
 SHARES = (0.1, 0.9)
 """Between these lies the share of a row of a mask that is set."""
 SHORT_SHARE = 0.1
-"""So many steps of offsets are as short as they may be, and as many are one."""
+"""Share of offset steps that are as short as allowed, and share that are one."""
 MOSTLY_KEPT, KEPT_SHARE = 0.75, 0.9
-"""In so many draws so many lengths are as given."""
+"""Share of draws in which most lengths are as given, and the share of these lengths."""
 LARGEST_TABLE = 1 << 24
 """Values up to which a table of other names for them is made."""
 

@@ -1,4 +1,4 @@
-"""What untrusted code sees of this machine: an almost empty root, and the program that starts jobs.
+"""The root file system of the sandbox, almost empty, and the program that starts jobs in it.
 
 Every folder is read-only. A job's own /scratch is mounted later, by the jail (native/harden.h).
 

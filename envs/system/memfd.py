@@ -1,4 +1,4 @@
-"""Unnamed files in memory: what untrusted processes are given, and what they give back.
+"""Unnamed files in memory, which carry data to untrusted processes and back.
 
 To map 16 MB in pages of 4 KB takes 2 ms and to unmap them another half: more than many a kernel
 needs for its work, and all of it would count on both sides of a speedup and press it towards 1. So

@@ -1,4 +1,4 @@
-"""Where things of ours are, and how a file is written whole or not at all."""
+"""Paths of the package and its cache, and atomic writes of files."""
 
 from __future__ import annotations
 

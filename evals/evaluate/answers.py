@@ -1,4 +1,5 @@
-"""Stored answers in, records out: completions in KernelBench's layout, judged like a model's.
+"""Judges stored answers in KernelBench's layout like a model's completions, and gives their
+records.
 
 The layout is `FOLDER/level_1_problem_2_sample_0_kernel.py`; each file is one whole answer.
 """

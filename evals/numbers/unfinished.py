@@ -1,4 +1,4 @@
-"""What can be said of a run at any time: while it goes on, after a kill, with damaged files.
+"""Computes a run's numbers at any time: during it, after a kill, with damaged files.
 
 A finished run has a `summary.json`; of any other the same numbers are taken from the records that
 are there, and the page says that they are of an unfinished run.

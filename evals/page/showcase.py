@@ -1,4 +1,4 @@
-"""Records in, the few that a person should look at out: the best and the worst of each group."""
+"""Selects the records that a report shows: the best and the worst of each group."""
 
 from __future__ import annotations
 

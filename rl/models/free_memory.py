@@ -1,4 +1,4 @@
-"""Freed memory goes back to the machine and its GPU: glibc and PyTorch keep it.
+"""Returns memory that glibc and PyTorch have freed but keep to the machine and its GPU.
 
 The judge's processes and the next stage need it more.
 """

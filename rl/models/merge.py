@@ -1,4 +1,4 @@
-"""An adapter in, whole weights out: the base it was trained over, with the adapter's product added.
+"""Merges an adapter into the weights of its base model.
 
 An adapter over NF4 was trained over what those 4 bits stand for, so that is what it is added to.
 Whatever is written is read again by transformers alone and held against base and adapter, both

@@ -1,4 +1,4 @@
-"""What a trainer logs, on its way to `metrics.jsonl`, the tracker and the terminal."""
+"""Sends a trainer's logs to `metrics.jsonl`, the tracker and the terminal."""
 
 from __future__ import annotations
 

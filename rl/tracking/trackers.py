@@ -1,4 +1,4 @@
-"""What a tracker is, and the trackers: one class each, and what each of them needs to work."""
+"""Interface of a tracker, and one class for each: wandb, trackio, TensorBoard."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Table:
 
 
 class Tracker(Protocol):
-    """Where numbers of a run are sent besides its folder."""
+    """Receives the numbers of a run, besides its folder."""
 
     def log(self, stage: str, step: int, values: Mapping[str, float]) -> None:
         """Sends `stage/key` for every value, at `stage/step`."""

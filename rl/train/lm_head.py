@@ -1,4 +1,4 @@
-"""The LM head on the positions that are learned only, in pieces: no tensor of all the logits."""
+"""Applies the LM head to learned positions only, in chunks, without a tensor of all logits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import torch
 
 POSITIONS = 256
-"""Logits of so many positions are alive at once: 50 MB for 49,152 words."""
+"""Positions whose logits exist at a time: 50 MB for 49,152 words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What training costs on a GPU: steps of the trainers themselves at the longest answers.
+"""Measures the cost of training on a GPU: steps of the trainers themselves at the longest answers.
 
 Sampling with keys for whole answers, then an optimiser step of GRPO and one of SFT, each with the
 most memory that it took. Whatever TRL does there (its own loss, recomputed activations, Adam) is
@@ -32,7 +32,7 @@ from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
 
 LONGEST = 8
-"""Prompts of so many of the problems with most code are read, to find the longest."""
+"""Number of problems with the most code whose prompts are tokenized, to find the longest."""
 
 
 @dataclass(slots=True)
