@@ -191,7 +191,7 @@ class Target:
             raise ValueError(f"{self.name}: sizes have to rise, got {sizes}")
 
     def bandwidth_bytes_per_s(self, working_set_bytes: int) -> float | None:
-        """At least as fast as so much data can be read; None where that was not measured.
+        """Upper bound on the rate at which this set can be read; None where it was not measured.
 
         Half of the set may lie in a nearer cache than all of it, so half of it decides.
         """

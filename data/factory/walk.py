@@ -72,7 +72,7 @@ Walk = Elements | Rows | Scan
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A number of a row: its name, how it comes about (`sum`, `max`, `min`), and of what."""
+    """An accumulator over a row: its name, its kind (`sum`, `max`, `min`), and its term."""
 
     name: str
     kind: str

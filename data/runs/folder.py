@@ -30,7 +30,7 @@ class DamagedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """Reads what a run or an evaluation has written. What is not there is None.
+    """Reads the files of a run or an evaluation; a missing file is None.
 
     A file that is no mapping raises DamagedError; what it says about values, its reader checks.
     """

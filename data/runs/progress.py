@@ -142,7 +142,7 @@ class Counted:
             self.display.show(self.done, self.figures, self.said())
 
     def reach(self, done: int, figures: Mapping[str, Any]) -> None:
-        """At least so many are done, and these are the latest figures."""
+        """At least `done` are done; `figures` are the latest."""
         with self._lock:
             self.done, self.figures = max(self.done, done), figures
             self.display.show(self.done, figures, self.said())

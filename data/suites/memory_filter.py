@@ -25,7 +25,7 @@ UNITS = {"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """The problems that are left, and a sentence for each reason why others are not."""
+    """The remaining problems, and a sentence for each reason why others were removed."""
 
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]

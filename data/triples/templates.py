@@ -74,7 +74,7 @@ def balanced(rows: Sequence[Row], pattern_of: Callable[[Row], str], exponent: fl
 
 
 def apportion(weights: dict[str, float], seats: int) -> Counter[str]:
-    """Whole shares of so many seats in proportion to the weights: largest remainders first."""
+    """Whole shares of `seats` in proportion to the weights: largest remainders first."""
     total = math.fsum(weights.values())
     exact = {name: seats * weight / total for name, weight in weights.items()}
     shares = Counter({name: math.floor(share + 1e-9) for name, share in exact.items()})

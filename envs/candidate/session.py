@@ -14,7 +14,7 @@ from kernelwright.envs.types import CaseCheck, Check, Evaluation, Trust, Verdict
 
 @dataclass(slots=True)
 class Session:
-    """What the evaluator knows of a candidate, from its build to its verdict."""
+    """The evaluator's state for one candidate, from its build to its verdict."""
 
     key: str
     """The candidate's."""

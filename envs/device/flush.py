@@ -1,4 +1,4 @@
-"""How both device clocks flush the L2 cache before each timed run."""
+"""Constants of the L2 cache flush before each timed run, for both device clocks."""
 
 FLUSH_FACTOR = 2
 """Bytes written to empty the L2 cache, as a multiple of its size."""

@@ -46,7 +46,7 @@ is of segments that grow in place, Triton's of what torch.compile made."""
 
 
 class DeviceFullError(RuntimeError):
-    """The GPU has no room now for what would fit on it: nothing that a candidate did."""
+    """The GPU has no room now for an allocation that fits on it: never the candidate's fault."""
 
 
 def says_full(error: BaseException | None) -> bool:
@@ -55,8 +55,8 @@ def says_full(error: BaseException | None) -> bool:
 
 
 def taken_bytes(size_bytes: int) -> int:
-    """What a driver takes at most for an allocation of so many: pages of 2 MB, of which small ones
-    share some. Else many odd sizes that no GPU has room for would seem to fit.
+    """Most memory that a driver takes for an allocation of this size: pages of 2 MB, some of which
+    small ones share. Else many odd sizes that no GPU has room for would seem to fit.
 
     >>> taken_bytes(1), taken_bytes((1 << 20) + 1) >> 20
     (512, 2)

@@ -59,8 +59,8 @@ ILLEGAL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """What one call does, and where it leaves its results: region, offset, bytes, and their place
-    among the outputs."""
+    """The actions of one call, and its results: region, offset, bytes, and their place among the
+    outputs."""
 
     run: list[Callable[[], None]] = field(default_factory=list)
     results: list[list[Any]] = field(default_factory=list)

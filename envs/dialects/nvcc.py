@@ -120,7 +120,7 @@ def needs_newer(log: str) -> str | None:
 
 
 class OddArchiveError(ValueError):
-    """What a build left is not what its script leaves: the answer had its hand in it."""
+    """A build left another archive than its script makes: the answer manipulated it."""
 
 
 def unpacked(archive: bytes, stem: str, code: str = "") -> tuple[bytes, list[Kernel]]:

@@ -35,7 +35,7 @@ DTYPES = {number: dtype for dtype, number in TYPES.items()}
 
 
 class Wire(ctypes.Structure):
-    """A tensor: its memory, and what of that it is. Offset and strides count elements."""
+    """A tensor for C++: its memory and its view of it. Offset and strides count elements."""
 
     _fields_ = (
         ("storage", ctypes.c_void_p),
@@ -52,7 +52,7 @@ class Value(ctypes.Structure):
 
 
 class LeftOut:
-    """Stands for an argument about which a call says nothing."""
+    """Stands for an argument that a call leaves out."""
 
 
 OnHost = Callable[[torch.Tensor], bool]

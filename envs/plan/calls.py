@@ -33,8 +33,8 @@ class Ended(Strict):
 
 
 class Record(Strict):
-    """All calls: `inputs` are the buffers that the first was given, and the names of what the
-    others were given in their place. `tuned`: the first tried a kernel before it launched it."""
+    """The record of all calls. `inputs`: buffers given to the first call, and their replacements in
+    the others. `tuned`: the first call tried a kernel before it launched it."""
 
     inputs: Annotated[dict[Name, Name], Field(max_length=MOST_STEPS)]
     calls: Annotated[list[Ended], Field(min_length=CALLS, max_length=CALLS)]
@@ -96,8 +96,8 @@ def _begun(
     count: int,
     sizes_bytes: Sequence[int],
 ) -> tuple[list[Step], list[Result]]:
-    """The steps of so many calls, the first of which is given inputs; and their results that lie in
-    memory with which a later call has to do, each copied when its call is over."""
+    """The steps of the first `count` calls, which begin with copies of the inputs; and those of
+    their results whose memory a later call uses, each copied when its call is over."""
     begun: list[Step] = [
         Copy(source=Place(tensor=of, offset=0), to=Place(tensor=name, offset=0), bytes=size)
         for name, of in record.inputs.items()

@@ -42,7 +42,7 @@ MOST_CONSTANT_BYTES = 8 << 20
 
 
 class Kernel(Strict):
-    """Device code for one target, and what its assembler says about it."""
+    """Device code for one target, and its assembler's report."""
 
     name: str
     code: str = ""
@@ -75,7 +75,7 @@ class Result(Strict):
 
 
 class Plan(Strict):
-    """All steps of one call, in order, and what they need.
+    """All steps of one call, in order, and the data that they need.
 
     `buffers` are the sizes of what the answer allocated, `constants` what is in some of them before
     the first call (compressed by zlib, in base64), `variables` those of the code that steps

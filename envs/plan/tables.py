@@ -51,7 +51,7 @@ Launched = Callable[["Tables", int, Launch], str]
 
 
 class Tables:
-    """The lines of one case: what its steps need comes first, then `caseN`."""
+    """The lines of one case: first the data of its steps, then `caseN`."""
 
     def __init__(
         self,

@@ -62,7 +62,7 @@ MOST_ROWS = 256
 
 
 class Segments:
-    """A block's arithmetic, each row as early as what it reads, and who read before it, allow."""
+    """A block's arithmetic, with each row moved up as far as its dependencies allow."""
 
     def __init__(self, block: Basic) -> None:
         self.all = [Segment(), *(Segment() for step in block.steps if step.call)]

@@ -103,7 +103,7 @@ def ctype(kind: str) -> str:
 
 
 class Scope:
-    """What names mean in one kernel, and what its C++ needs besides its instructions."""
+    """The names of one kernel, and the declarations that its C++ needs besides its instructions."""
 
     def __init__(self, module: Module, kernel: Kernel) -> None:
         self.kernel = kernel

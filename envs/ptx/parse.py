@@ -74,8 +74,7 @@ class Parameter:
 
 @dataclass(slots=True)
 class Kernel:
-    """An entry. What is declared in a scope of its own, as in inline assembly, is called
-    `NAME@SCOPE`."""
+    """An entry. Names declared in a scope of their own, as in inline assembly, are `NAME@SCOPE`."""
 
     name: str
     parameters: list[Parameter]
@@ -98,7 +97,8 @@ class Kernel:
 
 @dataclass(slots=True)
 class Function:
-    """What kernels may call: a body, and the variables of its own that it is called with."""
+    """A device function that kernels call: its body, and its own variables for results and
+    arguments."""
 
     body: Kernel
     formals: list[str]

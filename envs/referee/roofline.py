@@ -19,7 +19,7 @@ TOO_FAST = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """A lower bound of what one run of a case has to do."""
+    """A lower bound on the work of one run of a case."""
 
     read_bytes: int
     written_bytes: int

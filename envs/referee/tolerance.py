@@ -142,7 +142,7 @@ def widest_of(*some: Tolerance) -> Tolerance:
 
 
 def slices(*arrays: Array) -> Iterator[tuple[Floats, ...]]:
-    """The same elements of each in float64, so many at a time as an array of a MB has.
+    """The same elements of each in float64, in slices of 1 MB.
 
     >>> [[one.tolist() for one in part] for part in slices(np.arange(2), np.ones(2))]
     [[[0.0, 1.0], [1.0, 1.0]]]
@@ -180,7 +180,7 @@ def _worst_share(off: Floats, wanted: Floats, nothing: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is acceptable as one output, prepared once for the candidates of a whole batch.
+    """The acceptable values of one output, prepared once for the candidates of a whole batch.
 
     For floats `choices` is the float64 reference, and where the module's own precision is further
     from it than is allowed (at a step of a rounding, in a difference of equal numbers) what the

@@ -71,7 +71,7 @@ KNOWN = {
 
 @dataclass(slots=True)
 class Seen:
-    """What a run of a module did."""
+    """Operations that a run of a module executed."""
 
     reductions: int = 0
     """The longest sum, of a kind that forgives."""

@@ -97,7 +97,7 @@ def taking_leaves(model_class: Any, nest: Nest) -> Any:
 
 
 def _names(forward: Any, count: int) -> list[str]:
-    """Of so many arguments by place."""
+    """Names of the first `count` positional arguments of `forward`."""
     parameters = list(inspect.signature(forward).parameters.values())[1:]
     several = [one for one in parameters if one.kind is inspect.Parameter.VAR_POSITIONAL]
     found = [one.name for one in parameters if one not in several][:count]

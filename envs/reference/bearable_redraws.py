@@ -56,8 +56,8 @@ Wanted = tuple[Redrawn, ...]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a run: shapes and dtypes of the outputs, whether all of their floats are finite,
-    and operations that were given negative places, which PyTorch counts from the end."""
+    """The result of a run: shapes and dtypes of the outputs, whether all their floats are finite,
+    and operations with negative indices, which PyTorch counts from the end."""
 
     shapes: tuple[Any, ...]
     finite: bool

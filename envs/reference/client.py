@@ -50,8 +50,8 @@ KEPT_BYTES = 512 << 20
 
 
 class ReferenceFailedError(RuntimeError):
-    """The reference process refused a problem: never the candidate's fault. `what` it was, apart
-    from the `line` of the module."""
+    """The reference process refused a problem: never the candidate's fault. `what` is the reason,
+    without the `line` of the module."""
 
     def __init__(self, error: str, what: str = "", line: int | None = None) -> None:
         super().__init__(error)
@@ -110,7 +110,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One round's inputs (a sealed file), and what is acceptable as each output."""
+    """One round's inputs (a sealed file), and the acceptable values of each output."""
 
     inputs: int
     expected: list[Expected]

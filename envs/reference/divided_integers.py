@@ -26,7 +26,7 @@ AROUND = (-1, 0, 1)
 
 @dataclass(frozen=True, slots=True)
 class Divided:
-    """The numbers of the arguments that may be negative, and by what which is divided: (the
+    """Numbers of the arguments that may be negative, and pairs of dividend and divisor: (the
     dividend's number, that of an argument of its shape or None, else the divisor)."""
 
     signed: tuple[int, ...]

@@ -56,8 +56,8 @@ DATA_AT |= {"masked_fill": (0,), "scatter_add": (0, 3), "index_add": (0, 3)}
 
 @dataclass(frozen=True, slots=True)
 class LargeBits:
-    """By the number of each integer argument that is data, not indices: how many bits its values
-    may have, with the others as large too (`together`), and `alone`."""
+    """Most bits of each integer argument that is data, not indices, by its number: with the others
+    as large too (`together`), and `alone`."""
 
     together: Mapping[int, int]
     alone: Mapping[int, int]
@@ -131,7 +131,7 @@ def _is_flags(tensor: Any) -> bool:
 
 
 def _full(tensor: Any, bits: int) -> Any:
-    """The same full of the largest value of so many bits."""
+    """A tensor of this shape, filled with the largest value of `bits` bits."""
     import torch
 
     return torch.full_like(tensor, (1 << bits) - 1)

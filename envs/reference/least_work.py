@@ -54,7 +54,7 @@ def least_work(reference: Reference, tolerances: Sequence[Tolerance]) -> Work:
 
 
 class Probing:
-    """The module and one draw of its inputs, to see what changes its output."""
+    """The module and one draw of its inputs, to test which elements change its output."""
 
     def __init__(self, reference: Reference, tolerances: Sequence[Tolerance]) -> None:
         self.model, state, arguments = reference.draw(0)

@@ -26,8 +26,8 @@ DOWN_TO = 6
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What leads to the limits of one kind: which arguments of floats become how large, which
-    numbers lie among them, and which integers become which."""
+    """Changes of arguments that reach the limits of one kind: the float arguments that become
+    large, the literals among their values, and the new values of integer arguments."""
 
     floats: tuple[int, ...] = ()
     size: float = 0.0

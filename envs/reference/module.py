@@ -63,7 +63,8 @@ FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """What a module takes and gives in its timed case, and what it is made with, as Python."""
+    """Inputs and outputs of a module in its timed case, and its constructor arguments, as
+    Python."""
 
     spec: CaseSpec
     init: str

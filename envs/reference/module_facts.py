@@ -83,7 +83,7 @@ def ask_each(
 
 
 def module_process(limit_s: float) -> ReferenceProcess:
-    """A process that runs modules; one that answers nothing for so long counts as gone."""
+    """A process that runs modules; it counts as gone after `limit_s` without an answer."""
     process = ReferenceProcess() if sandbox_level() != "none" else _Unconfined()
     process.channel.settimeout(limit_s)
     return process

@@ -30,7 +30,7 @@ PARTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of PyTorch and what it is called with."""
+    """A function of PyTorch and the arguments of a call to it."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
@@ -102,7 +102,7 @@ def is_epsilon(value: Any) -> bool:
 
 
 def rounded(value: Any, bits: int) -> Any:
-    """A tensor of floats with so many binary digits of each; anything else as it is."""
+    """A tensor of floats rounded to `bits` binary digits; anything else as it is."""
     import torch
 
     if not (is_tensor(value) and value.is_floating_point()):

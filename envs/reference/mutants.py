@@ -166,7 +166,7 @@ def _one_row(number: int) -> Way:
 
 
 TOO_LARGE = 1.02
-"""Of results in half precision: so much too large were some answers that passed."""
+"""Factor on results in half precision: some answers that passed were too large by it."""
 
 
 def _scaled(number: int) -> Way:

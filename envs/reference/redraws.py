@@ -29,7 +29,7 @@ LARGEST_TABLE = 1 << 24
 SORTED = 1 << 18
 """A constant table of more values is not sorted in each draw."""
 NOISE_BITS, MIXER = 16, -0x61C8864680B583EB
-"""Its values are moved by so many numbers, as a power of two; which, says a product with this."""
+"""Bits of the number of noise values; a product with the mixer selects one for each value."""
 
 Redraw = Callable[[Any], Any]
 

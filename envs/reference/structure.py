@@ -26,8 +26,8 @@ Number = int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Redrawn:
-    """Which arguments of a case are redrawn, by their numbers: tensors in each draw, by these names
-    of `REDRAWS`; others have these values, as a case's numbers are a part of it."""
+    """The redrawn arguments of a case, by their numbers: tensors in each draw, by their names in
+    `REDRAWS`; numbers with fixed values, which are part of the case."""
 
     tensors: tuple[tuple[int, str], ...] = ()
     numbers: tuple[tuple[int, Number], ...] = ()

@@ -35,7 +35,7 @@ SLACK_S = 120.0
 
 @dataclass(eq=False, slots=True)
 class Errand:
-    """One candidate on its way."""
+    """One candidate of a batch: its node, its deadline, and the losses on the way."""
 
     problem: Problem
     candidate: Candidate
@@ -46,7 +46,7 @@ class Errand:
 
 @dataclass(slots=True, kw_only=True)
 class Batch:
-    """What a batch shares, and what came of it so far."""
+    """Settings and results of one batch of candidates."""
 
     timed: bool
     seed: int

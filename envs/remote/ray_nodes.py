@@ -26,7 +26,7 @@ CALLS = 1000
 
 
 class NodeJudge:
-    """What runs on a node: a local judge that takes and gives JSON."""
+    """The actor on a node: a local judge that takes and gives JSON."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.judge = Judge(**settings)
@@ -57,7 +57,7 @@ class NodeJudge:
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A node as the trainer knows it. It is `up` once its actor has said what it is."""
+    """The trainer's state of a node. It is `up` once its actor has described itself."""
 
     id: str
     share: tuple[int, int]

@@ -54,8 +54,8 @@ RIGHTS = ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inside:
-    """A root for one kind of job: `shown` are (path here, path there), `readable` is what a job may
-    open besides the system's folders."""
+    """A root for one kind of job: `shown` are (path here, path there), `readable` the paths that a
+    job may open besides the system's folders."""
 
     command: tuple[str, ...]
     shown: tuple[tuple[str, str], ...]

@@ -64,7 +64,7 @@ SLICED = (
 
 
 class GpuError(RuntimeError):
-    """A GPU is here, or may be, and cannot be used; the message says what to do. No verdict."""
+    """A GPU is here, or may be, and cannot be used; the message tells the remedy. No verdict."""
 
 
 class DeviceLostError(RuntimeError):

@@ -104,7 +104,7 @@ def has_huge_pages() -> bool:
 
 
 def huge_file(size_bytes: int) -> int:
-    """A descriptor of an unnamed file of at least so many zeros, in huge pages where there are any.
+    """A descriptor of an unnamed file of at least `size_bytes` zeros, in huge pages if possible.
 
     Files that are filled afterwards need no copy: this is as quick as filling small pages is.
     """
@@ -148,7 +148,7 @@ def _map(address: int | None, size: int, protection: int, how: int, descriptor: 
 
 
 def readable(channel: socket.socket, seconds: float) -> bool:
-    """Whether there is something to read, or the end, before so many seconds have passed.
+    """Whether data or the end can be read within `seconds`.
 
     Kept draws are descriptors, of which a process may have more than the 1024 that `select` knows.
     """

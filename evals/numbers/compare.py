@@ -168,7 +168,7 @@ def _precisions(records: Sequence[Record]) -> set[bool]:
 
 
 def _pass_at_k(pairs: Sequence[Pair]) -> dict[int, tuple[float | None, float | None]]:
-    """Over the problems that both sides have so many judged samples of."""
+    """k → pass@k of both sides, over problems with at least k judged samples on each."""
     found = {}
     for k in (1, 2, 4, 8, 16, 32):
         both = [one for one in pairs if min(len(judged(one.first)), len(judged(one.second))) >= k]

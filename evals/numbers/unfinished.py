@@ -25,7 +25,7 @@ from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, su
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A run's numbers and records, and in sentences what is missing or damaged."""
+    """A run's numbers and records, and sentences on missing or damaged files."""
 
     summary: Mapping[str, Any]
     records: Sequence[Record]

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A few records of one problem, each under the name of what it is there for."""
+    """A few records of one problem, each with its label."""
 
     title: str
     prompt: str

@@ -22,7 +22,7 @@ def give_back() -> None:
 
 
 def memory_callback(*, every_steps: int) -> Any:
-    """A trainer's callback that gives freed memory back every so many steps, and at the end.
+    """A trainer's callback that returns freed memory every `every_steps` steps, and at the end.
 
     What was given back has to be cleared by the system before it is used again: after each step of
     SFT that took a quarter of its time; never, and 180 steps grew from 2 GB to 5.5 GB.

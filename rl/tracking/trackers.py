@@ -18,7 +18,7 @@ from kernelwright.rl.recipe.schema import Recipe
 
 FILE = "tracker.json"
 FLUSH_S = 1.0
-"""A killed run loses at most so many seconds of its offline file; wandb's own default is 15."""
+"""Most seconds of its offline file that a killed run loses; wandb's own default is 15."""
 
 
 class TrackerError(RuntimeError):

@@ -87,7 +87,7 @@ def _function() -> type[Any]:
 
 @dataclass(frozen=True, slots=True)
 class LearnedScores:
-    """What TRL's trainers read from a forward pass with `fused_lm_head=True`."""
+    """The output of a forward pass with `fused_lm_head=True`, as TRL's trainers read it."""
 
     log_probs: torch.Tensor
     entropy: torch.Tensor

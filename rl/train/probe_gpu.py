@@ -188,7 +188,7 @@ def _sampled(meter: Meter, recipe: Recipe, prompt_ids: Sequence[int]) -> tuple[f
 
 
 def _batches(recipe: Recipe, most: int) -> Iterator[tuple[int, int]]:
-    """(rows, tokens of an answer) of what the stages sample at a time, at most so many rows."""
+    """(rows, tokens of an answer) of each batch that the stages sample, of at most `most` rows."""
     grpo, section = recipe.grpo, recipe.eval
     if "grpo" in recipe.stages:
         groups = grpo.groups_per_step + grpo.oversampled_groups
@@ -265,7 +265,7 @@ def _sft_step_s(meter: Meter, recipe: Recipe, small: Recipe, tokenizer: Any) -> 
 
 
 def longest_example(tokenizer: Any, max_length: int) -> Example:
-    """An example of at most so many tokens, and hardly fewer; a third of it is the question."""
+    """An example of at most `max_length` tokens, and hardly fewer; a third is the question."""
 
     def example(words: int) -> Example:
         return Example(prompt=" x" * (words // 3), completion=" x" * (words - words // 3))
