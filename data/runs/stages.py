@@ -17,7 +17,7 @@ class Stage:
     title: str = ""
     """What a report calls it; its name where there is none."""
     trains: bool = False
-    """Whether it leaves an adapter in `checkpoints/NAME-final`; `stages` of a recipe names it."""
+    """Whether it saves an adapter, as `checkpoints/NAME-final`; a recipe's `stages` may list it."""
     side: str | None = None
     """What its measurement is called in `held_out` of a summary; None where it measures nothing."""
     side_title: str = ""
@@ -27,11 +27,11 @@ class Stage:
     greedy_of: str | None = None
     """The measurement that it repeats greedily."""
     also_shown: bool = False
-    """A name on records of another stage or command: no stage of a run by itself."""
+    """Whether it only labels records of another stage or command, and is no stage of a run."""
 
     @property
     def axis(self) -> str:
-        """What its figures are filed under; stages of one axis take about as long."""
+        """Group of its metrics and of its time estimate: stages of one axis take about as long."""
         if self.side is None:
             return self.name
         return "eval_greedy" if self.greedy_of else "eval"

@@ -1,4 +1,4 @@
-"""What `--dry-run` prints: the whole recipe, where each value is from, and what it will cost."""
+"""Prints `--dry-run`: the whole recipe, the origin of each value, and the estimated cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's name in, the model and its tokenizer out.
+"""Loads a model and its tokenizer by the model's name.
 
 A name is that of an embedded model (`rl/models/weights.py`), a local folder, or a Hub id.
 """
