@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from kernelwright.data.runs.stages import chosen
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.sandbox.levels import LEVELS
 from kernelwright.envs.types import Baseline, Precision
@@ -280,7 +281,16 @@ class EvalSection(Section):
         return self
 
 
-Stage = Literal["sft", "grpo", "eval"]
+def known_stage(name: str) -> str:
+    """The name, if a recipe may choose that stage. Raises ValueError, with those that it may."""
+    if name not in (names := chosen()):
+        raise ValueError(
+            f"no stage {name!r}{did_you_mean(name, names)} (there are: {', '.join(names)})"
+        )
+    return name
+
+
+Stage = Annotated[str, AfterValidator(known_stage)]
 
 
 class Recipe(Section):
@@ -293,7 +303,7 @@ class Recipe(Section):
     seed: int = Field(default=0, ge=0)
     """Of sampling, shuffling and initialisation."""
     stages: tuple[Stage, ...] = Field(default=("sft", "grpo", "eval"), min_length=1)
-    """What is run, always in the order sft, grpo, eval."""
+    """What is run, always in this order: that of the table in `data/runs/stages.py`."""
     model: ModelSection = ModelSection()
     """The policy."""
     data: DataSection = DataSection()
