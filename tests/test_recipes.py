@@ -326,8 +326,7 @@ def test_four_bits_save_memory_on_a_gpu_only() -> None:
 
 def test_the_judge_is_called_for_every_rollout_and_every_held_out_answer() -> None:
     words = ["eval.problems=5", "eval.samples=2", "eval.temperature=1", "grpo.steps=3"]
-    recipe = resolve(FIXTURES / "base.yaml", words).recipe
-    lines = estimates(recipe, on_gpu=False)
+    lines = estimates(resolve(FIXTURES / "base.yaml", words).recipe, on_gpu=False)
     assert lines["eval"] == f"{5 * 2 * 3} answers"
     known = len(template_triples("train")) + 3 * 32 + 30
     assert lines["judge"] == f"at most {known} answers judged"
