@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from kernelwright.data.runs.process import this_process
 from kernelwright.data.runs.stages import STAGES, Stage, axis, chosen, sides, training
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES
 from kernelwright.evals.page.report import STAGE_NAMES
 from kernelwright.preflight.estimate import measurements
+from kernelwright.recipe.resolve import RecipeError, resolve
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.recipe.stage_names import FOLLOWS, stage_names
 from kernelwright.run.dry_run import estimates
@@ -140,7 +140,17 @@ def test_a_stage_that_does_not_train_runs_where_a_recipe_names_it_and_nowhere_el
         assert set(stage_names(with_it)) == {*stage_names(without), "note"}
 
 
-@pytest.mark.parametrize("name", ["triples", "eval_after", "baselines", "sftt", ""])
-def test_a_stage_that_no_recipe_may_name_is_refused_with_those_that_it_may(name: str) -> None:
-    with pytest.raises(ValidationError, match=r"there are: sft, grpo, eval\)"):
-        Recipe.model_validate({"name": "run", "stages": [name]})
+@pytest.mark.parametrize(
+    ("stages", "said"),
+    [
+        ("[triples]", "stages.0: no stage 'triples' (there are: {})"),
+        ("[sft, evil]", "stages.1: no stage 'evil'; did you mean 'eval'? (there are: {})"),
+        ("[]", "stages: no stage is named (there are: {})"),
+        ("[sft, sft]", "stages: a stage is named twice: sft, sft"),
+    ],
+)
+def test_stages_that_no_recipe_may_name_are_refused_in_one_line(stages: str, said: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        resolve(Path("quickstart"), [f"stages={stages}"])
+    (line,) = caught.value.lines
+    assert said.format(", ".join(chosen())) in line

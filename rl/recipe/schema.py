@@ -302,7 +302,7 @@ class Recipe(Section):
     """Folder that everything is written to; `runs/<name>` unless said otherwise."""
     seed: int = Field(default=0, ge=0)
     """Of sampling, shuffling and initialisation."""
-    stages: tuple[Stage, ...] = Field(default=("sft", "grpo", "eval"), min_length=1)
+    stages: tuple[Stage, ...] = ("sft", "grpo", "eval")
     """What is run, always in this order: that of the table in `data/runs/stages.py`."""
     model: ModelSection = ModelSection()
     """The policy."""
@@ -342,6 +342,8 @@ class Recipe(Section):
     @field_validator("stages")
     @classmethod
     def _stages_are_distinct(cls, stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
+        if not stages:
+            raise ValueError(f"no stage is named (there are: {', '.join(chosen())})")
         if len(set(stages)) < len(stages):
             raise ValueError(f"a stage is named twice: {', '.join(stages)}")
         return stages
