@@ -32,6 +32,7 @@ class EvalSettings:
     """
 
     stage: str = "eval"
+    step: int = 0
     dialect: Dialect
     samples: int
     max_new_tokens: int
@@ -82,7 +83,7 @@ def evaluate(
     """
     new: list[Record] = []
     for batch in _batches(problems, settings):
-        left = [row for row in batch if (settings.stage, 0, row.index) not in done]
+        left = [row for row in batch if (settings.stage, settings.step, row.index) not in done]
         if left:
             seed = settings.seed + batch[0].index
             records = _play(policy, left, judge, settings, seed, watcher)
@@ -125,6 +126,7 @@ def _play(
     ]
     batch = Batch(
         stage=settings.stage,
+        step=settings.step,
         price=partial(price, settings.reward),
         versions=settings.versions,
     )

@@ -76,7 +76,7 @@ def budget(
     """What a run takes, shrunk to fit. Nothing is probed where a provider holds its share of the
     GPU by itself, as vLLM does."""
     apart = provider(recipe.grpo.generation).holds_gpu_memory and "grpo" in recipe.stages
-    if apart or not {"sft", "grpo"} & set(recipe.stages):
+    if apart or not (recipe.learns_examples or "grpo" in recipe.stages):
         return Budget(recipe=recipe)
     notes: dict[str, str] = {}
     free = available_bytes()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from kernelwright.data.runs.process import this_process
 from kernelwright.data.runs.stages import training
@@ -74,9 +76,14 @@ def _options(recipe: Recipe) -> list[str]:
     from trl import GRPOConfig, SFTConfig
 
     from kernelwright.rl.train.grpo import grpo_options
+    from kernelwright.rl.train.rft import as_sft
     from kernelwright.rl.train.sft import sft_options
 
-    makers = {"sft": (SFTConfig, sft_options), "grpo": (GRPOConfig, grpo_options)}
+    makers: dict[str, tuple[Any, Callable[[Recipe], dict[str, Any]]]] = {
+        "sft": (SFTConfig, sft_options),
+        "rft": (SFTConfig, lambda one: sft_options(as_sft(one))),
+        "grpo": (GRPOConfig, grpo_options),
+    }
     reasons = []
     for config, options in (makers[stage] for stage in trained if stage in makers):
         try:
@@ -244,7 +251,7 @@ def _sharded() -> str | None:
 def _packages(recipe: Recipe) -> list[str | None]:
     grpo = "grpo" in recipe.stages
     needed = {
-        "stages": "trl" if grpo or "sft" in recipe.stages else "transformers",
+        "stages": "trl" if grpo or recipe.learns_examples else "transformers",
         "grpo.generation": provider(recipe.grpo.generation).package if grpo else None,
         "report_to": None if recipe.report_to == "none" else recipe.report_to,
         "judge.ray_address": "ray" if recipe.judge.ray_address else None,

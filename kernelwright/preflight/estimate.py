@@ -87,6 +87,21 @@ def sft_estimate(recipe: Recipe) -> str:
     return "unknown" if steps is None else f"at most {steps} optimiser steps"
 
 
+def rft_estimate(recipe: Recipe) -> str:
+    sampled = rft_answers(recipe)
+    return "unknown" if sampled is None else f"{recipe.rft.rounds} rounds, {sampled} answers"
+
+
+def rft_answers(recipe: Recipe) -> int | None:
+    """Answers of all rounds of rejection sampling; None where there is no such suite."""
+    try:
+        problems = len(load_suite(recipe.data.train_suite).problems)
+    except SuiteError:
+        return None
+    section = recipe.rft
+    return section.rounds * min(section.problems or problems, problems) * section.samples
+
+
 def grpo_estimate(recipe: Recipe) -> str:
     rollouts = sampled_answers(recipe)
     tokens = rollouts * recipe.grpo.max_completion_length
@@ -135,6 +150,8 @@ def sampled_answers(recipe: Recipe) -> int:
 def judged_answers(recipe: Recipe) -> int | None:
     """Answers that are judged in all stages, at most; None where a suite is not known."""
     counts: list[int | None] = [taught_triples(recipe)] if recipe.judges_triples else []
+    if "rft" in recipe.stages:
+        counts.append(rft_answers(recipe))
     if "grpo" in recipe.stages:
         counts += [sampled_answers(recipe), validated_answers(recipe)]
     if "eval" in recipe.stages:

@@ -12,7 +12,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
@@ -39,12 +39,19 @@ from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, write_summary
 from kernelwright.evals.page.report import write_report
 from kernelwright.machine.facts import cores, versions
-from kernelwright.preflight.estimate import baselines_estimate, grpo_estimate, sft_estimate
-from kernelwright.rl.methods.base import RunView
+from kernelwright.preflight.estimate import (
+    baselines_estimate,
+    grpo_estimate,
+    rft_estimate,
+    sft_estimate,
+)
+from kernelwright.rl.methods.base import Example, RunView
 from kernelwright.rl.methods.find import start_method
+from kernelwright.rl.models.adapter_folder import SIDECAR
 from kernelwright.rl.recipe.schema import JudgeSection, Recipe
 from kernelwright.rl.recipe.stage_names import stage_names
 from kernelwright.rl.tracking.run_tracker import tracking
+from kernelwright.rl.train.rft import as_sft, examples_of, round_problems, round_seed
 from kernelwright.rl.train.start_adapter import start_adapter
 from kernelwright.rl.train.trainer_options import TIMEOUT_S
 from kernelwright.run.run_folder import RunError, RunFolder
@@ -216,11 +223,42 @@ class Run:
     def sft(self) -> None:
         from kernelwright.rl.train.sft import run_sft
 
+        run_sft(self.recipe, self.taught(), self.adapters["sft"], resume=self.resume)
+
+    def taught(self) -> list[Example]:
+        """What SFT learns: the correct triples, as the recipe's method asks for them."""
         run = RunView(seed=self.recipe.seed, store=self.store)
         method = start_method(self.recipe.grpo.method, run)
-        rows = balanced(self.judged_triples(), _pattern, self.recipe.data.balance)
-        examples = method.examples(rows)
-        run_sft(self.recipe, examples, self.adapters["sft"], resume=self.resume)
+        return method.examples(balanced(self.judged_triples(), _pattern, self.recipe.data.balance))
+
+    def rft(self) -> None:
+        """Rounds of sampling, judging, and training on the correct answers that are kept."""
+        from kernelwright.rl.train.sft import run_sft
+
+        recipe, section, adapter = self.recipe, self.recipe.rft, self.began_with("rft")
+        suite = load_suite(recipe.data.train_suite).problems
+        taught = self.taught() if recipe.judges_triples else []
+        for number in range(1, section.rounds + 1):
+            last = number == section.rounds
+            name = f"rft-{number}"
+            out = self.adapters["rft"] if last else self.adapters["rft"].with_name(f"{name}-final")
+            if not (out / SIDECAR).exists():
+                problems = round_problems(suite, number, section, recipe.seed)
+                if self.process.leads:
+                    self.ask(adapter, problems, self.rft_settings(number))
+                self.wait()
+                rows = examples_of(self.store.read(), taught, section, number)
+                run_sft(as_sft(recipe), rows, out, resume=self.resume, start=adapter, stage=name)
+                self.wait()
+            adapter = out
+
+    def rft_settings(self, number: int) -> EvalSettings:
+        section = self.recipe.rft
+        settings = self.settings(
+            "rft", section.temperature, section.samples, self.recipe.judge.timed
+        )
+        seed = round_seed(self.recipe.seed, number)
+        return replace(settings, step=number, seed=seed, max_new_tokens=section.max_new_tokens)
 
     def grpo(self) -> None:
         from kernelwright.rl.train.grpo import run_grpo
@@ -295,7 +333,7 @@ class Run:
         )
         done = {one.id for one in self.store.read()}
         asked = len(problems) * settings.samples
-        asked -= sum(stage == settings.stage for stage, _, _ in done)
+        asked -= sum((stage, step) == (settings.stage, settings.step) for stage, step, _ in done)
         with Answered(settings.stage, asked) as watcher:
             evaluate(policy, problems, self.judge, settings, self.store.append, done, watcher)
 
@@ -331,6 +369,7 @@ def _pattern(one: JudgedTriple) -> str:
 WORKS: dict[str, Work] = {
     "triples": Work(do=Run.judge_triples),
     "sft": Work(do=Run.sft, estimate=sft_estimate),
+    "rft": Work(do=Run.rft, estimate=rft_estimate),
     "grpo": Work(do=Run.grpo, estimate=grpo_estimate),
     "final": Work(do=Run.link),
     "baselines": Work(do=Run.measure_baselines, estimate=baselines_estimate),

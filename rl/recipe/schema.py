@@ -28,7 +28,8 @@ from kernelwright.rl.methods.base import MethodOptions
 from kernelwright.rl.methods.find import method_options
 from kernelwright.rl.methods.grpo import Options as GrpoOptions
 from kernelwright.rl.policies.providers.find import known_provider, provider
-from kernelwright.rl.recipe.trl_options import did_you_mean, grpo_option, sft_option, typed
+from kernelwright.rl.recipe.supervised import RftSection, SftSection
+from kernelwright.rl.recipe.trl_options import did_you_mean, grpo_option, typed
 from kernelwright.rl.section import Section
 
 METHOD_NEEDS_SPEEDS = (
@@ -95,39 +96,6 @@ class DataSection(Section):
     def taught_suite(self) -> str:
         """The suite whose triples SFT learns from."""
         return self.sft_suite or self.train_suite
-
-
-class SftSection(Section):
-    """The cold start: supervised fine-tuning on judged triples."""
-
-    epochs: float = Field(default=1.0, gt=0)
-    """Passes over the triples."""
-    learning_rate: float = Field(default=5e-4, gt=0, lt=1)
-    """Peak learning rate."""
-    batch_size: int = Field(default=8, ge=1)
-    """Triples in an optimiser step, over all processes; each takes one at least."""
-    micro_batch_size: int = Field(default=8, ge=1, validate_default=True)
-    """Triples in one forward pass of one process; lower it to save memory."""
-    max_length: int = Field(default=768, ge=16)
-    """Tokens of a triple; a longer one is left out: cut, it would teach answers without an end."""
-    trainer: dict[Annotated[str, AfterValidator(sft_option)], Any] = Field(default={})
-    """Any other option of TRL's SFTConfig."""
-
-    @field_validator("trainer")
-    @classmethod
-    def _options_have_types(cls, trainer: dict[str, Any]) -> dict[str, Any]:
-        return typed(trainer, "SFTConfig")
-
-    @field_validator("micro_batch_size")
-    @classmethod
-    def _batch_splits_evenly(cls, micro_batch_size: int, info: ValidationInfo) -> int:
-        batch_size = info.data.get("batch_size", micro_batch_size)
-        if batch_size % micro_batch_size:
-            raise ValueError(
-                f"batch_size ({batch_size}) must be a multiple of micro_batch_size "
-                f"({micro_batch_size})"
-            )
-        return micro_batch_size
 
 
 class GrpoSection(Section):
@@ -310,6 +278,8 @@ class Recipe(Section):
     """Problems."""
     sft: SftSection = SftSection()
     """The cold start."""
+    rft: RftSection = RftSection()
+    """Rejection sampling."""
     grpo: GrpoSection = GrpoSection()
     """Reinforcement learning."""
     reward: str = "default"
@@ -325,9 +295,15 @@ class Recipe(Section):
 
     @property
     def judges_triples(self) -> bool:
-        """Whether anything reads the judged examples: SFT does, and some methods."""
+        """Whether anything reads the judged examples: SFT, rejection sampling, some methods."""
         reads = "grpo" in self.stages and self.grpo.method.needs_triples
-        return "sft" in self.stages or reads
+        replays = "rft" in self.stages and self.rft.replay > 0
+        return "sft" in self.stages or reads or replays
+
+    @property
+    def learns_examples(self) -> bool:
+        """Whether a stage trains on examples, as SFT does."""
+        return not {"sft", "rft"}.isdisjoint(self.stages)
 
     @field_validator("reward")
     @classmethod

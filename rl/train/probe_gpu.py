@@ -94,7 +94,7 @@ def measure_on(device: str, recipe: Recipe) -> Probe:
             with meter.part("grpo"):
                 trained_token_s = _trained_token_s(meter, small, tasks, prompt_ids, model)
         del model
-        if "sft" in recipe.stages:
+        if recipe.learns_examples:
             with meter.part("sft"):
                 sft_step_s = _sft_step_s(meter, recipe, small, tokenizer)
     return Probe(

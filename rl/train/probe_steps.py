@@ -41,7 +41,7 @@ def measure(recipe: Recipe) -> Probe:
     decoding_s, rows = _decode(recipe, model, len(tokenizer))
     model.train()
     trained_s = _train(recipe, model, len(tokenizer)) if "grpo" in recipe.stages else None
-    sft_s = _sft(recipe, model, len(tokenizer)) if "sft" in recipe.stages else None
+    sft_s = _sft(recipe, model, len(tokenizer)) if recipe.learns_examples else None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return Probe(
         sft_step_s=sft_s,

@@ -21,32 +21,47 @@ from kernelwright.rl.train.start_adapter import start_adapter
 from kernelwright.rl.train.trainer_options import common_options, drop_printer, last_checkpoint
 
 
-def run_sft(recipe: Recipe, examples: Sequence[Example], out: Path, *, resume: bool) -> Path:
-    """Trains an adapter (the recipe's, or a new one) on the examples; saves it to `out`."""
-    checkpoint = last_checkpoint(recipe, "sft") if resume else None
-    trainer = sft_trainer(recipe, examples, checkpoint[1] if checkpoint else 0)
+def run_sft(
+    recipe: Recipe,
+    examples: Sequence[Example],
+    out: Path,
+    *,
+    resume: bool,
+    start: Path | None = None,
+    stage: str = "sft",
+) -> Path:
+    """Trains `start`, the recipe's adapter, or a new one on the examples; saves it to `out`."""
+    checkpoint = last_checkpoint(recipe, stage) if resume else None
+    start = start or start_adapter(recipe)
+    trainer = sft_trainer(recipe, examples, checkpoint[1] if checkpoint else 0, start, stage)
     trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
     if this_process().leads:
         save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, out)
     return out
 
 
-def sft_trainer(recipe: Recipe, examples: Sequence[Example], first_step: int) -> Any:
+def sft_trainer(
+    recipe: Recipe,
+    examples: Sequence[Example],
+    first_step: int,
+    start: Path | None = None,
+    stage: str = "sft",
+) -> Any:
     """TRL's trainer of this stage, with the model and the adapter that it begins with."""
     hush_libraries()
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
     tokenizer = load_tokenizer(recipe.model.name)
-    model = policy_model(recipe, start_adapter(recipe))
+    model = policy_model(recipe, start)
     with float32_kept(model):
         trainer = SFTTrainer(
             model=model,
-            args=SFTConfig(**sft_options(recipe)),
+            args=SFTConfig(**sft_options(recipe, stage)),
             train_dataset=Dataset.from_list(_rows(examples, tokenizer, recipe.sft.max_length)),
             processing_class=tokenizer,
             callbacks=[
-                metrics_callback(recipe, "sft", first_step),
+                metrics_callback(recipe, stage, first_step),
                 memory_callback(every_steps=8),
             ],
         )
@@ -55,14 +70,14 @@ def sft_trainer(recipe: Recipe, examples: Sequence[Example], first_step: int) ->
     return trainer
 
 
-def sft_options(recipe: Recipe) -> dict[str, Any]:
+def sft_options(recipe: Recipe, stage: str = "sft") -> dict[str, Any]:
     """Options of `SFTConfig`; the recipe's `sft.trainer` has the last word.
 
     No warm-up: transformers' schedules begin it at 0, so a first step would move nothing.
     """
     section = recipe.sft
     return {
-        **common_options(recipe, "sft", section.micro_batch_size, section.batch_size),
+        **common_options(recipe, stage, section.micro_batch_size, section.batch_size),
         "num_train_epochs": section.epochs,
         "learning_rate": section.learning_rate,
         "max_length": section.max_length,

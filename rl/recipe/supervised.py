@@ -1,0 +1,66 @@
+"""Sections of the stages that learn from examples: `sft` and `rft`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+
+from kernelwright.rl.recipe.trl_options import sft_option, typed
+from kernelwright.rl.section import Section
+
+
+class SftSection(Section):
+    """The cold start: supervised fine-tuning on judged triples."""
+
+    epochs: float = Field(default=1.0, gt=0)
+    """Passes over the triples."""
+    learning_rate: float = Field(default=5e-4, gt=0, lt=1)
+    """Peak learning rate."""
+    batch_size: int = Field(default=8, ge=1)
+    """Triples in an optimiser step, over all processes; each takes one at least."""
+    micro_batch_size: int = Field(default=8, ge=1, validate_default=True)
+    """Triples in one forward pass of one process; lower it to save memory."""
+    max_length: int = Field(default=768, ge=16)
+    """Tokens of a triple; a longer one is left out: cut, it would teach answers without an end."""
+    trainer: dict[Annotated[str, AfterValidator(sft_option)], Any] = Field(default={})
+    """Any other option of TRL's SFTConfig."""
+
+    @field_validator("trainer")
+    @classmethod
+    def _options_have_types(cls, trainer: dict[str, Any]) -> dict[str, Any]:
+        return typed(trainer, "SFTConfig")
+
+    @field_validator("micro_batch_size")
+    @classmethod
+    def _batch_splits_evenly(cls, micro_batch_size: int, info: ValidationInfo) -> int:
+        batch_size = info.data.get("batch_size", micro_batch_size)
+        if batch_size % micro_batch_size:
+            raise ValueError(
+                f"batch_size ({batch_size}) must be a multiple of micro_batch_size "
+                f"({micro_batch_size})"
+            )
+        return micro_batch_size
+
+
+class RftSection(Section):
+    """Rejection sampling: in rounds the policy answers, and learns from its own correct answers."""
+
+    rounds: int = Field(default=2, ge=1)
+    """Rounds of sampling, judging and training; each goes on from the adapter of the last."""
+    problems: int | None = Field(default=64, ge=1)
+    """Problems of the training suite in a round, other ones each time; null takes all."""
+    samples: int = Field(default=4, ge=1)
+    """Answers to each."""
+    temperature: float = Field(default=1.0, gt=0)
+    """Sampling temperature."""
+    max_new_tokens: int = Field(default=512, ge=16)
+    """Tokens of an answer."""
+    kept_per_problem: int = Field(default=2, ge=1)
+    """Correct answers of a problem that are learned from: the shortest, then the fastest."""
+    replay: float = Field(default=0.5, ge=0)
+    """Examples of SFT beside them, as a share of their number."""
+    epochs: float = Field(default=1.0, gt=0)
+    """Passes over a round's rows. Batches and lengths are those of `sft`."""
+    learning_rate: float = Field(default=5e-4, gt=0, lt=1)
+    """Peak learning rate of a round."""

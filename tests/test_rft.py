@@ -1,0 +1,162 @@
+"""Rejection sampling: what a round asks, what it keeps, and how a run goes through its rounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelwright.data.runs.process import this_process
+from kernelwright.envs.types import Case, Problem, Record, Verdict
+from kernelwright.evals.evaluate.run import EvalSettings
+from kernelwright.rl.methods.base import Example
+from kernelwright.rl.models.weights import ModelError
+from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.recipe.supervised import RftSection
+from kernelwright.rl.train.rft import as_sft, examples_of, kept, round_problems
+from kernelwright.run.run_folder import RunFolder
+from kernelwright.run.train import Run
+from tests import nouns
+from tests.rollouts import ScriptedJudge
+from tests.tiny_model import save_tiny
+
+
+def problems(count: int) -> list[Problem]:
+    cases = (Case(name="a", sizes=()),)
+    return [Problem(name=f"p{k}", code=f"class Model: {k}", cases=cases) for k in range(count)]
+
+
+def answer(
+    key: str = "k", source: str = "int x;", words: int = 1, speed: int | None = None, **more: Any
+) -> Record:
+    """A correct answer of so many words, `speed` times as fast as its baseline."""
+    timing = None if speed is None else nouns.timing(1_000 * speed, 1_000)
+    text = f"{'word ' * words}{source}"
+    given = {"problem_key": key, "source": source, "completion": text, **more}
+    return nouns.record("rft", **{"evaluation": nouns.correct(timing), **given})
+
+
+def kernel(one: Record) -> tuple[str, str]:
+    return one.problem_key, "".join((one.source or "").split())
+
+
+answers = st.builds(
+    answer,
+    key=st.sampled_from("ab"),
+    source=st.sampled_from(["int x;", "int  x;", "int y;", "int z;"]),
+    words=st.integers(0, 9),
+    speed=st.none() | st.integers(1, 5),
+    evaluation=st.sampled_from([nouns.correct(), nouns.verdict(Verdict.WRONG)]),
+)
+
+
+@given(st.lists(answers), st.integers(1, 3))
+def test_what_is_kept_is_correct_distinct_and_limited_for_each_problem(
+    records: list[Record], each: int
+) -> None:
+    found = kept(records, each)
+    assert all(one.evaluation.verdict is Verdict.CORRECT for one in found)
+    assert len(set(map(kernel, found))) == len(found)
+    right = {kernel(one) for one in records if one.evaluation.verdict is Verdict.CORRECT}
+    for key, count in Counter(key for key, _ in right).items():
+        assert sum(one.problem_key == key for one in found) == min(count, each)
+
+
+def test_the_shortest_answer_is_kept_first_then_the_fastest() -> None:
+    short = answer(source="a", words=1, speed=1)
+    middle = answer(source="b", words=5, speed=2)
+    fast = answer(source="c", words=9, speed=4)
+    assert kept([fast, middle, short], 1) == [short]
+    assert kept([fast, middle, short], 2) == [short, fast]
+    assert kept([fast, middle, short], 3) == [short, fast, middle]
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.integers(0, 3))
+def test_rounds_go_through_the_whole_suite_before_any_problem_comes_again(
+    count: int, each: int, seed: int
+) -> None:
+    section, suite = RftSection(problems=each), problems(count)
+    rounds = -(-count // min(each, count))
+    asked = [one for k in range(rounds) for one in round_problems(suite, k + 1, section, seed)]
+    assert {one.key for one in asked} == {one.key for one in suite}
+    assert len({one.key for one in asked[:count]}) == count
+    assert round_problems(suite, 2, section, seed) == round_problems(suite[::-1], 2, section, seed)
+
+
+def test_a_round_learns_from_all_rounds_so_far_and_replays_a_share_of_sft() -> None:
+    taught = [Example(prompt="q", completion=f"t{k}") for k in range(9)]
+    records = [answer(f"k{step}{k}", step=step) for step in (1, 2, 3) for k in range(4)]
+    first, second = (
+        examples_of(records, taught, RftSection(replay=0.5), number) for number in (1, 2)
+    )
+    assert (len(first), len(second)) == (4 + 2, 8 + 4)
+    assert first[4:] != second[8:10]
+    assert len(examples_of(records, taught, RftSection(replay=0), 1)) == 4
+
+
+def test_without_a_correct_answer_a_round_says_that_there_is_nothing_to_learn() -> None:
+    wrong = answer(evaluation=nouns.verdict(Verdict.WRONG), step=1)
+    with pytest.raises(ModelError, match="none of the 1 answers up to round 1 is correct"):
+        examples_of([wrong], [], RftSection(), 1)
+
+
+def test_a_round_trains_at_its_own_rate_with_the_batches_of_sft() -> None:
+    recipe = Recipe.model_validate({"name": "a", "rft": {"epochs": 3, "learning_rate": 1e-5}})
+    section = as_sft(recipe).sft
+    assert (section.epochs, section.learning_rate) == (3, 1e-5)
+    assert section.batch_size == recipe.sft.batch_size
+
+
+class Rounds(Run):
+    """A run whose policy answers correctly; says what it was asked with which adapter."""
+
+    def ask(
+        self, adapter: Path | None, problems: Sequence[Problem], settings: EvalSettings
+    ) -> None:
+        self.asked = [*getattr(self, "asked", []), (adapter and adapter.name, settings.step)]
+        done = {one.id for one in self.store.read()}
+        found = [
+            answer(one.key, step=settings.step, row=row, prompt="Add.")
+            for row, one in enumerate(problems)
+        ]
+        self.store.append([one for one in found if one.id not in done])
+
+
+def rounds(folder: Path) -> Rounds:
+    section = {"rounds": 2, "problems": 3, "replay": 0}
+    sizes = {"batch_size": 2, "micro_batch_size": 2, "max_length": 256}
+    recipe = Recipe.model_validate(
+        {
+            "name": "rounds",
+            "run_dir": folder / "run",
+            "stages": ["rft"],
+            "model": {"name": str(save_tiny(folder / "model")), "lora": {"rank": 2}},
+            "rft": section,
+            "sft": sizes,
+        }
+    )
+    opened = RunFolder(recipe.run_dir)
+    opened.open(recipe, resume=recipe.run_dir.exists())
+    judge: Any = ScriptedJudge()
+    return Rounds(recipe, opened, judge, this_process(), lambda: None, resume=True)
+
+
+def test_each_round_begins_with_the_adapter_of_the_last_and_a_done_one_is_not_done_again(
+    tmp_path: Path,
+) -> None:
+    first = rounds(tmp_path)
+    first.rft()
+    assert first.asked == [(None, 1), ("rft-1-final", 2)]
+    last = first.adapters["rft"] / "adapter_model.safetensors"
+    weights = last.read_bytes()
+    assert weights != (last.parents[1] / "rft-1-final" / last.name).read_bytes()
+    (last.parent / "kernelwright.json").unlink()  # killed before it was whole
+    again = rounds(tmp_path)
+    again.rft()
+    assert again.asked == [("rft-1-final", 2)]
+    assert last.read_bytes() == weights
