@@ -1,0 +1,89 @@
+"""Commands about data of others: `data import`."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelwright.commands.shared import FAILED, judging, told
+
+if TYPE_CHECKING:
+    from kernelwright.data.importers.import_rows import Import
+    from kernelwright.data.importers.item import Found
+    from kernelwright.data.importers.output import Output
+
+app = typer.Typer()
+data = typer.Typer(help="Bring in problems and answers.", no_args_is_help=True)
+app.add_typer(data, name="data")
+
+
+@data.callback()
+def _data() -> None:
+    """Bring in problems and answers."""
+
+
+@data.command("import")
+def import_data(  # noqa: PLR0913  one parameter for each option
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A folder, or NAME:WHERE.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the rows.")],
+    licence: Annotated[str, typer.Option(help="Of rows that name none.")] = "",
+    allow_unlicensed: Annotated[
+        bool, typer.Option("--allow-unlicensed", help="Keep rows without a licence.")
+    ] = False,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="SUITE", help="Refuse its problems; repeatable.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Items of the source.")] = None,
+    judge: Annotated[bool, typer.Option("--judge/--no-judge", help="Judge every answer.")] = True,
+    timed: Annotated[bool, typer.Option("--timed/--untimed", help="Measure speeds too.")] = True,
+) -> None:
+    """Bring problems and answers in as rows. A second call goes on where the first ended."""
+    from kernelwright.data.importers.exams import Exams
+    from kernelwright.data.importers.import_rows import Import
+    from kernelwright.data.importers.output import Output
+    from kernelwright.data.importers.sources import open_source
+    from kernelwright.data.importers.summary import summary
+    from kernelwright.data.runs.folder import InUseError, held
+    from kernelwright.envs.remote.open_judge import open_judge
+
+    with judging(), told(OSError, ValueError, InUseError), ExitStack() as stack:
+        opened = open_source(source)
+        items = opened.first(limit)
+        exams = Exams.of(exclude or ())
+        stack.enter_context(held(out))
+        output = Output(out)
+        output.open(
+            {
+                "source": source,
+                "licence": licence,
+                "allow_unlicensed": allow_unlicensed,
+                "exclude": sorted(exclude or ()),
+                "judge": judge,
+                "timed": timed,
+            }
+        )
+        asked = Import(
+            source=opened.name,
+            licence=licence,
+            allow_unlicensed=allow_unlicensed,
+            exams=exams,
+            judge=stack.enter_context(open_judge()) if judge else None,
+            timed=timed,
+        )
+        unjudged = _imported(asked, items, output)
+        typer.echo(summary(output))
+    if unjudged:
+        typer.echo(f"{unjudged} items could not be judged: call it again to go on", err=True)
+    raise typer.Exit(FAILED if unjudged or not output.rows() else 0)
+
+
+def _imported(asked: Import, items: list[Found], output: Output) -> int:
+    from kernelwright.data.importers.import_rows import import_items
+    from kernelwright.data.runs.progress import Counted
+
+    done = sum(one.id in output.done for one in items)
+    with Counted("imported", len(items), done=done) as on_done:
+        return import_items(asked, items, output, on_done)
