@@ -88,7 +88,7 @@ class _Normal(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         value = node.value or ast.Constant(value=None)
-        return self.visit(ast.Assign(targets=[node.target], value=value))
+        return self.generic_visit(ast.Assign(targets=[node.target], value=value))
 
     def _named(self, name: str) -> str:
         return self.names.setdefault(name, f"v{len(self.names)}") if name in self.own else name

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from kernelwright.data.importers.exams import Exams
 from kernelwright.data.importers.item import Answer, Found, Item, Lost, NotTakenError
 from kernelwright.data.importers.module import as_problem
-from kernelwright.data.importers.modules import Modules
+from kernelwright.data.importers.modules import MODULE_LIMIT_S, Modules
 from kernelwright.data.importers.output import Done, Output
 from kernelwright.data.importers.sized import sized
 from kernelwright.data.suites.rows import Row
+from kernelwright.data.triple import Triple
+from kernelwright.envs.answer import extract
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.referee.reasons import fault
 from kernelwright.envs.types import Evaluation, Problem, Task, Verdict, content_hash
@@ -33,6 +35,7 @@ class Import:
     exams: Exams = field(default_factory=lambda: Exams({}))
     judge: AnyJudge | None = None
     timed: bool = True
+    module_limit_s: float = MODULE_LIMIT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,34 @@ class _Ready:
 
     item: Item
     row: Row
+    is_new: bool
+    """Whether no earlier item has the same problem."""
+
+
+class _Known:
+    """Problems and answers that are there already."""
+
+    def __init__(self) -> None:
+        self._hashes: set[str] = set()
+        self._names: dict[str, str] = {}
+
+    def add(self, *rows: Row) -> None:
+        for row in rows:
+            self._hashes |= {_hash(row), content_hash(row.code, "", "")}
+            self._names.setdefault(row.name, row.code)
+
+    def has(self, row: Row) -> bool:
+        return _hash(row) in self._hashes
+
+    def named(self, row: Row) -> Row:
+        """The row under a name that no other problem has."""
+        if self._names.get(row.name, row.code) == row.code:
+            return row
+        return replace(row, name=f"{row.name}_{content_hash(row.code)[:6]}")
+
+
+def _hash(row: Row) -> str:
+    return content_hash(row.code, row.dialect or "", row.kernel or "")
 
 
 def import_items(
@@ -49,12 +80,14 @@ def import_items(
     """Brings all items in that are not there yet; returns how many could not be judged, which the
     next call tries again. Raises JudgeError, and OSError where nothing can be written."""
     left = [one for one in found if one.id not in output.done]
-    seen = {_hash(row) for row in (*output.rows(), *output.wrong())}
+    known = _Known()
+    for row in (*output.rows(), *output.wrong()):
+        known.add(row)
     unjudged = 0
-    with Modules() as modules:
+    with Modules(asked.module_limit_s) as modules:
         for start in range(0, len(left), BATCH):
             batch = left[start : start + BATCH]
-            ready = [_ready(asked, one, modules, seen) for one in batch]
+            ready = [_ready(asked, one, modules, known) for one in batch]
             done = list(_judged(asked, ready))
             output.add([one for one in done if one is not None])
             unjudged += done.count(None)
@@ -63,7 +96,7 @@ def import_items(
     return unjudged
 
 
-def _ready(asked: Import, item: Found, modules: Modules, seen: set[str]) -> _Ready | Lost:
+def _ready(asked: Import, item: Found, modules: Modules, known: _Known) -> _Ready | Lost:
     if isinstance(item, Lost):
         return item
     try:
@@ -73,8 +106,13 @@ def _ready(asked: Import, item: Found, modules: Modules, seen: set[str]) -> _Rea
         asked.exams.refuse_name(item)
         code = as_problem(item.code, item.entry)
         asked.exams.refuse_code(code)
-        row = _row(asked, replace(item, licence=licence), code, modules)
-        return _Ready(_new(item, row, seen), row)
+        row = known.named(_row(asked, replace(item, licence=licence), code, modules))
+        answers = tuple(one for one in item.answers if not known.has(_answered(row, one)))
+        is_new = not known.has(row)
+        if not is_new and not answers:
+            raise NotTakenError("duplicate", "an earlier item has the same code")
+        known.add(row, *(_answered(row, one) for one in answers))
+        return _Ready(replace(item, answers=answers), row, is_new)
     except NotTakenError as error:
         return Lost(item.id, error.reason, str(error))
 
@@ -95,23 +133,20 @@ def _row(asked: Import, item: Item, code: str, modules: Modules) -> Row:
     return replace(row, code=fitted.code, cases=fitted.cases, note=fitted.note)
 
 
-def _new(item: Item, row: Row, seen: set[str]) -> Item:
-    """The item with those of its answers that no earlier item had. Raises NotTakenError where
-    nothing is left of it."""
-    answers = tuple(one for one in item.answers if _hash(_answered(row, one)) not in seen)
-    is_known = _hash(row) in seen
-    if is_known and not answers:
-        raise NotTakenError("duplicate", "an earlier item has the same code")
-    seen.update([_hash(row), *(_hash(_answered(row, one)) for one in answers)])
-    return replace(item, answers=answers)
-
-
-def _hash(row: Row) -> str:
-    return content_hash(row.code, row.dialect or "", row.kernel or "")
-
-
 def _answered(row: Row, answer: Answer) -> Row:
-    return replace(row, dialect=answer.dialect, kernel=answer.kernel, reasoning=answer.reasoning)
+    """The row with an answer; reasoning in which the kernel would not be found is left out."""
+    reasoning = "" if _hides(row, answer) else answer.reasoning
+    return replace(row, dialect=answer.dialect, kernel=answer.kernel, reasoning=reasoning)
+
+
+def _hides(row: Row, answer: Answer) -> bool:
+    triple = Triple(
+        problem=row.problem,
+        dialect=answer.dialect,
+        reasoning=answer.reasoning,
+        source=answer.kernel,
+    )
+    return extract(triple.completion(), answer.dialect) != answer.kernel
 
 
 def _judged(asked: Import, batch: Sequence[_Ready | Lost]) -> Iterator[Done | None]:
@@ -159,7 +194,7 @@ def _done(ready: _Ready, evaluations: Sequence[Evaluation | None]) -> Done | Non
             rows.append(replace(row, verdict=found.verdict, reason=found.reason, speedup=speedup))
         else:
             wrong.append(_wrong(row, found))
-    return Done(id=item.id, rows=tuple(rows or [ready.row]), wrong=tuple(wrong))
+    return Done(id=item.id, rows=tuple(rows or [ready.row] * ready.is_new), wrong=tuple(wrong))
 
 
 def _wrong(row: Row, found: Evaluation) -> Row:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from kernelwright.envs.types import Case, Dialect
+
+_TAG = re.compile(r"</?(?:think|thinking|thought|reasoning)>|\[/?THINK\]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +58,13 @@ class NotTakenError(ValueError):
 
 
 Found = Item | Lost
+
+
+def reasoning_before(completion: str, kernel: str) -> str:
+    """What a completion says before its kernel's block, without the tags of thoughts.
+
+    >>> reasoning_before("<think>One pass.</think>\\n```cpp\\nint x;\\n```", "int x;\\n")
+    'One pass.'
+    """
+    before = completion.rpartition(kernel.rstrip("\n"))[0]
+    return _TAG.sub("", before.rpartition("```")[0]).strip()

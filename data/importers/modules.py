@@ -11,11 +11,13 @@ from kernelwright.envs.reference.client import (
     ReferenceGoneError,
     ReferenceProcess,
 )
-from kernelwright.envs.reference.module_facts import module_process
+from kernelwright.envs.reference.module_facts import ANSWER_LIMIT_S, module_process
 from kernelwright.envs.types import Case, Problem
 
 MODULE_LIMIT_S = 60.0
 """After so long a module is taken to be stuck."""
+
+TRIVIAL = Problem(name="trivial", code="class Model: ...\n", cases=(Case(name="time", sizes=()),))
 
 Answer = TypeVar("Answer")
 
@@ -23,7 +25,7 @@ Answer = TypeVar("Answer")
 class Modules:
     """Use it as a context manager. A process that a module ends is replaced by another."""
 
-    def __init__(self, limit_s: float = MODULE_LIMIT_S) -> None:
+    def __init__(self, limit_s: float) -> None:
         self.limit_s = limit_s
         self._process: ReferenceProcess | None = None
 
@@ -44,7 +46,7 @@ class Modules:
     def _ask(
         self, question: Callable[[ReferenceProcess, Problem], Answer], problem: Problem
     ) -> Answer:
-        self._process = self._process or module_process(self.limit_s)
+        self._process = self._process or self._started()
         try:
             return question(self._process, problem)
         except ReferenceFailedError as error:
@@ -56,6 +58,13 @@ class Modules:
         except (LookupError, TypeError, ValueError):  # a module may speak for our code
             self.close()
             raise NotTakenError("module_fails", "its process answered nonsense") from None
+
+    def _started(self) -> ReferenceProcess:
+        """A process that has answered once: its start does not count."""
+        process = module_process(ANSWER_LIMIT_S)
+        process.on_meta(TRIVIAL)
+        process.channel.settimeout(self.limit_s)
+        return process
 
     def close(self) -> None:
         if self._process is not None:

@@ -97,7 +97,7 @@ def item_of(row: Row) -> str:
 
 def _line(done: Done) -> str:
     lost = done.lost
-    plain = {"id": done.id, "result": lost.reason if lost else KEPT}
+    plain: dict[str, Any] = {"id": done.id, "result": lost.reason if lost else KEPT}
     plain |= {"why": lost.why} if lost else {"rows": len(done.rows), "wrong": len(done.wrong)}
     return json.dumps(plain) + "\n"
 

@@ -177,4 +177,5 @@ def _problems(rows: Iterable[Row]) -> Iterator[Problem]:
     """The problem of each row; equal ones have one name, whatever their rows are called."""
     known: dict[str, Problem] = {}
     for row in rows:
-        yield known.setdefault(row.problem.key, row.problem)
+        problem = row.problem
+        yield known.setdefault(problem.key, problem)

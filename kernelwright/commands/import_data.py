@@ -52,6 +52,8 @@ def import_data(  # noqa: PLR0913  one parameter for each option
     with judging(), told(OSError, ValueError, InUseError), ExitStack() as stack:
         opened = open_source(source)
         items = opened.first(limit)
+        if judge:
+            _refuse_unjudged(items)
         exams = Exams.of(exclude or ())
         stack.enter_context(held(out))
         output = Output(out)
@@ -78,6 +80,16 @@ def import_data(  # noqa: PLR0913  one parameter for each option
     if unjudged:
         typer.echo(f"{unjudged} items could not be judged: call it again to go on", err=True)
     raise typer.Exit(FAILED if unjudged or not output.rows() else 0)
+
+
+def _refuse_unjudged(items: list[Found]) -> None:
+    """Raises ValueError where answers are in a dialect that this machine cannot judge."""
+    from kernelwright.data.importers.item import Item
+    from kernelwright.preflight.check import not_judged_here
+
+    dialects = {one.dialect for item in items if isinstance(item, Item) for one in item.answers}
+    if why := next(filter(None, map(not_judged_here, sorted(dialects))), None):
+        raise ValueError(f"{why}; or keep answers unjudged: --no-judge")
 
 
 def _imported(asked: Import, items: list[Found], output: Output) -> int:
