@@ -36,7 +36,7 @@ COMMANDS: tuple[str, ...] = (
     "replay",
     "gallery",
 )
-COMMANDS += ("suite", "suite check", "doctor")
+COMMANDS += ("suite", "suite check", "data", "data import", "doctor")
 NOT_FOR_HELP: tuple[str, ...] = (
     "torch",
     "numpy",

@@ -12,7 +12,7 @@ import pytest
 
 from kernelwright.data.importers.exams import Exams
 from kernelwright.data.importers.import_rows import Import, import_items
-from kernelwright.data.importers.item import Answer, Found, Item
+from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
 from kernelwright.data.importers.output import Output
 from kernelwright.data.importers.run import run_items
 from kernelwright.data.importers.summary import summary
@@ -28,6 +28,7 @@ from tests.nouns import PASSED, RELU_KERNEL, RELU_MODULE
 RIGHT = Answer(dialect="cpp", kernel=RELU_KERNEL, reasoning="One pass.")
 FIXED = Answer(dialect="cpp", kernel=RELU_KERNEL.replace("i < x_0", "i < 500"))
 """An answer that is right at some sizes."""
+HIDING = replace(RIGHT, reasoning="<think>It has no end, and all is a thought.")
 LITERAL = RELU_MODULE.replace("randn(N)", "randn(4000)").replace("N = 4000\n", "")
 
 
@@ -142,7 +143,7 @@ def test_modules_that_raise_hang_or_end_their_process_cost_nobody_else(tmp_path:
         item("ends", f"import os\n{RELU_MODULE}".replace("return torch.relu(x)", "os._exit(0)")),
         item("fine", RELU_MODULE, RIGHT),
         item("again", RELU_MODULE, RIGHT),
-        item("fine", LITERAL),
+        item("fine", LITERAL, HIDING),
     ]
     found[5] = replace(found[5], id="literal")
     output, results = imported(tmp_path, found, Import(source="test", module_limit_s=5.0))
@@ -161,10 +162,21 @@ def test_modules_that_raise_hang_or_end_their_process_cost_nobody_else(tmp_path:
     fine, literal = output.rows()
     assert (fine.verdict, fine.reasoning) == (None, "One pass.")
     assert literal.name.startswith("fine_")  # another problem of the same name
+    assert (literal.kernel, literal.reasoning) == (RELU_KERNEL, "")
     assert len({case.sizes for case in literal.problem.cases}) > 2
-    assert len(triples_of(f"rows:{tmp_path}", "cpp")) == 1  # SFT judges it before it counts
+    assert len(triples_of(f"rows:{tmp_path}", "cpp")) == 2  # SFT judges it before it counts
     again, same = imported(tmp_path, found)
     assert (again.rows(), same) == (output.rows(), results)
+
+
+@pytest.mark.sandbox
+def test_an_exams_problem_too_large_for_this_machine_is_refused_too(tmp_path: Path) -> None:
+    (tmp_path / "level1").mkdir()
+    large = RELU_MODULE.replace("4000", str(10**13))
+    (tmp_path / "level1" / "1_Relu.py").write_text(large, encoding="utf-8")
+    exams = Exams.of([f"kernelbench:{tmp_path}?levels=1"])
+    with pytest.raises(NotTakenError, match="is level1/1_Relu of kernelbench:"):
+        exams.refuse_code(RELU_MODULE)
 
 
 @pytest.mark.sandbox

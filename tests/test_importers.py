@@ -51,7 +51,7 @@ def get_init_inputs():
 TRITON = "import triton\n\n\nclass ModelNew:\n    pass\n"
 TURNS = [
     {"role": "user", "content": "Write it."},
-    {"role": "assistant", "content": f"<think>One load.</think>\n```python\n{TRITON}```"},
+    {"role": "assistant", "content": f"<think>One load.</think>Here.\n```python\n{TRITON}```"},
     {"role": "user", "content": "It is wrong."},
     {"role": "assistant", "content": "I have no kernel."},
 ]
@@ -131,7 +131,8 @@ def test_a_row_of_every_public_set_becomes_an_item_by_its_exact_columns(
     assert "class Model" in as_problem(item.code, item.entry)
     if name == "drkernel-coldstart":
         (answer,) = item.answers
-        assert (answer.dialect, answer.kernel, answer.reasoning) == ("triton", TRITON, "One load.")
+        assert (answer.dialect, answer.kernel) == ("triton", TRITON)
+        assert answer.reasoning == "One load.\n\nHere."
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -12,7 +12,6 @@ from kernelwright.data.importers.modules import MODULE_LIMIT_S, Modules
 from kernelwright.data.importers.output import Done, Output
 from kernelwright.data.importers.sized import sized
 from kernelwright.data.suites.rows import Row
-from kernelwright.data.triple import Triple
 from kernelwright.envs.answer import extract
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.referee.reasons import fault
@@ -135,18 +134,9 @@ def _row(asked: Import, item: Item, code: str, modules: Modules) -> Row:
 
 def _answered(row: Row, answer: Answer) -> Row:
     """The row with an answer; reasoning in which the kernel would not be found is left out."""
-    reasoning = "" if _hides(row, answer) else answer.reasoning
-    return replace(row, dialect=answer.dialect, kernel=answer.kernel, reasoning=reasoning)
-
-
-def _hides(row: Row, answer: Answer) -> bool:
-    triple = Triple(
-        problem=row.problem,
-        dialect=answer.dialect,
-        reasoning=answer.reasoning,
-        source=answer.kernel,
-    )
-    return extract(triple.completion(), answer.dialect) != answer.kernel
+    found = replace(row, dialect=answer.dialect, kernel=answer.kernel, reasoning=answer.reasoning)
+    read = extract(found.triple(found.problem).completion(), answer.dialect)
+    return found if read == answer.kernel else replace(found, reasoning="")
 
 
 def _judged(asked: Import, batch: Sequence[_Ready | Lost]) -> Iterator[Done | None]:

@@ -67,4 +67,5 @@ def reasoning_before(completion: str, kernel: str) -> str:
     'One pass.'
     """
     before = completion.rpartition(kernel.rstrip("\n"))[0]
-    return _TAG.sub("", before.rpartition("```")[0]).strip()
+    parts = _TAG.split(before.rpartition("```")[0])
+    return "\n\n".join(filter(None, map(str.strip, parts)))

@@ -80,6 +80,17 @@ class Row:
         """Whether the answer may be right: it is, or nobody has judged it."""
         return self.kernel is not None and self.verdict in (None, Verdict.CORRECT)
 
+    def triple(self, problem: Problem, variant: int = 0) -> Triple:
+        """The row as an example. It has an answer, and `problem` is its own."""
+        return Triple(
+            problem=problem,
+            dialect=self.dialect or "",
+            reasoning=self.reasoning,
+            source=self.kernel or "",
+            variant=variant,
+            pattern=self.name,
+        )
+
 
 NAMES = tuple(one.name for one in fields(Row))
 
@@ -155,22 +166,12 @@ def row_triples(where: str, dialect: Dialect) -> list[Triple]:
     comes first."""
     rows = [one for one in read_rows(Path(where)) if one.dialect == dialect and one.is_right]
     rows.sort(key=lambda one: -(one.speedup or 0.0))
-    variants: dict[str, int] = {}
-    return [
-        _triple(row, problem, variants) for row, problem in zip(rows, _problems(rows), strict=True)
-    ]
-
-
-def _triple(row: Row, problem: Problem, variants: dict[str, int]) -> Triple:
-    variant = variants[problem.key] = variants.get(problem.key, -1) + 1
-    return Triple(
-        problem=problem,
-        dialect=row.dialect or "",
-        reasoning=row.reasoning,
-        source=row.kernel or "",
-        variant=variant,
-        pattern=row.name,
-    )
+    seen: Counter[str] = Counter()
+    found = []
+    for row, problem in zip(rows, _problems(rows), strict=True):
+        found.append(row.triple(problem, seen[problem.key]))
+        seen[problem.key] += 1
+    return found
 
 
 def _problems(rows: Iterable[Row]) -> Iterator[Problem]:
