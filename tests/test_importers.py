@@ -115,9 +115,9 @@ def read(spec: str, limit: int | None = None) -> Sequence[Found]:
     return open_source(spec).first(limit)
 
 
-def meta(code: str, cases: tuple[Case, ...]) -> list[bool]:
+def meta(code: str, cases: tuple[Case, ...]) -> list[int | None]:
     problem = Problem(name="a", code=code, cases=cases)
-    return [not try_on_meta(problem, case).failed for case in cases]
+    return [try_on_meta(problem, case).size_bytes for case in cases]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -260,7 +260,7 @@ def test_literals_become_sizes_where_the_module_runs_with_others() -> None:
     found = sized(as_problem(SCALE, "Scale"), meta)
     assert "torch.rand([SIZE_0, SIZE_1, 8])" in found.code  # 8 is the layer's own width
     problem = Problem(name="a", code=found.code, cases=(Case(name="a", sizes=(("SIZE_0", 9),)),))
-    assert meta(found.code, problem.cases) == [True]
+    assert None not in meta(found.code, problem.cases)
 
 
 def test_literals_that_vary_only_together_share_a_name() -> None:
@@ -274,8 +274,28 @@ def test_cases_that_the_module_does_not_run_in_are_left_out() -> None:
     pooled = RELU_MODULE.replace("torch.relu(x)", "torch.nn.functional.avg_pool1d(x, 5)")
     found = sized(pooled.replace("randn(N)", "randn(2, 3, 7)").replace("N = 4000\n", ""), meta)
     assert found.cases
-    assert all(meta(found.code, found.cases))
+    assert None not in meta(found.code, found.cases)
     assert len({case.sizes for case in found.cases}) > 1
+
+
+def test_variables_of_get_inputs_are_sizes_too() -> None:
+    code = RELU_MODULE.replace(
+        "    return [torch.randn(N)]", "    N = 40\n    return [torch.randn(N)]"
+    )
+    found = sized(code.replace("N = 4000\n", "", 1), meta)
+    assert "SIZE_0 = 40\n" in found.code
+    assert "    N = SIZE_0\n" in found.code
+
+
+def test_lifted_sizes_grow_together_up_to_so_many_bytes() -> None:
+    code = as_problem(SCALE, "Scale")
+    found = sized(code, meta, 1e5)
+    timed = (Case(name="time", sizes=()),)
+    (size_bytes,) = meta(found.code, timed)
+    assert "SIZE_0 = 32\nSIZE_1 = 32\n" in found.code  # inputs and outputs: 32 * 32 * (8 + 3) * 4
+    assert size_bytes is not None
+    assert 1e5 / 4 < size_bytes <= 1e5
+    assert "SIZE_0 = 4\n" in sized(code, meta, 1.0).code
 
 
 def test_what_cannot_be_lifted_keeps_one_size_and_says_so() -> None:

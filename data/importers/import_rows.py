@@ -34,6 +34,8 @@ class Import:
     exams: Exams = field(default_factory=lambda: Exams({}))
     judge: AnyJudge | None = None
     timed: bool = True
+    grow_to_bytes: float = 0.0
+    """What lifted modules grow to, so that their speed can be measured."""
     module_limit_s: float = MODULE_LIMIT_S
 
 
@@ -128,7 +130,7 @@ def _row(asked: Import, item: Item, code: str, modules: Modules) -> Row:
     modules.check(row.problem)
     if item.cases:
         return row
-    fitted = sized(code, modules.runs)
+    fitted = sized(code, modules.runs, asked.grow_to_bytes)
     return replace(row, code=fitted.code, cases=fitted.cases, note=fitted.note)
 
 

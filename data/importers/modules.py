@@ -33,15 +33,15 @@ class Modules:
         """Raises NotTakenError where the module does not run in its timed case."""
         self._ask(ReferenceProcess.shapes, problem)
 
-    def runs(self, code: str, cases: tuple[Case, ...]) -> list[bool]:
-        """For each case whether the module runs in it; tried without data."""
+    def runs(self, code: str, cases: tuple[Case, ...]) -> list[int | None]:
+        """For each case what the module takes in bytes, tried without data; None: it fails."""
         try:
             tried = self._ask(
                 ReferenceProcess.on_meta, Problem(name="trial", code=code, cases=cases)
             )
         except NotTakenError:
-            return [False] * len(cases)
-        return [not one.failed for one in tried]
+            return [None] * len(cases)
+        return [one.size_bytes for one in tried]
 
     def _ask(
         self, question: Callable[[ReferenceProcess, Problem], Answer], problem: Problem

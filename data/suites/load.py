@@ -132,7 +132,7 @@ def _starter(split: str, **options: str) -> Loaded:
 
 def _kernelbench(folder: str, admission: str = "", memory: str = "", **options: str) -> Loaded:
     choice = Choice.of(**options)
-    limit_bytes = parse_bytes(memory) if memory else memory_bytes()
+    limit_bytes = parse_bytes("memory", memory) if memory else memory_bytes()
     fitted = fit(load_folder(folder, choice), load_folder(folder, choice.unscaled()), limit_bytes)
     if not fitted.problems:
         raise ValueError(fitted.notes[0])

@@ -37,6 +37,9 @@ def import_data(  # noqa: PLR0913  one parameter for each option
         list[str] | None, typer.Option(metavar="SUITE", help="Refuse its problems; repeatable.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Items of the source.")] = None,
+    grow_to: Annotated[
+        str, typer.Option(metavar="4MB", help="Double lifted sizes up to so many bytes.")
+    ] = "",
     judge: Annotated[bool, typer.Option("--judge/--no-judge", help="Judge every answer.")] = True,
     timed: Annotated[bool, typer.Option("--timed/--untimed", help="Measure speeds too.")] = True,
 ) -> None:
@@ -47,9 +50,11 @@ def import_data(  # noqa: PLR0913  one parameter for each option
     from kernelwright.data.importers.sources import open_source
     from kernelwright.data.importers.summary import summary
     from kernelwright.data.runs.folder import InUseError, held
+    from kernelwright.data.suites.memory_filter import parse_bytes
     from kernelwright.envs.remote.open_judge import open_judge
 
     with judging(), told(OSError, ValueError, InUseError), ExitStack() as stack:
+        grow_to_bytes = parse_bytes("--grow-to", grow_to) if grow_to else 0.0
         opened = open_source(source)
         items = opened.first(limit)
         if judge:
@@ -63,6 +68,7 @@ def import_data(  # noqa: PLR0913  one parameter for each option
                 "licence": licence,
                 "allow_unlicensed": allow_unlicensed,
                 "exclude": sorted(exclude or ()),
+                "grow_to": grow_to,
                 "judge": judge,
                 "timed": timed,
             }
@@ -72,6 +78,7 @@ def import_data(  # noqa: PLR0913  one parameter for each option
             licence=licence,
             allow_unlicensed=allow_unlicensed,
             exams=exams,
+            grow_to_bytes=grow_to_bytes,
             judge=stack.enter_context(open_judge()) if judge else None,
             timed=timed,
         )
