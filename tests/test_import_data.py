@@ -129,7 +129,7 @@ class TellsNothing(Judge):
     """A judge whose workers are lost."""
 
     def __init__(self) -> None:
-        pass
+        self.workers = 1
 
     def evaluate_many(self, jobs: Any, **_: Any) -> list[Evaluation]:
         return [Evaluation(verdict=Verdict.UNJUDGED, reason="worker_lost") for _ in jobs]

@@ -17,8 +17,8 @@ from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.referee.reasons import fault
 from kernelwright.envs.types import Evaluation, Problem, Task, Verdict, content_hash
 
-BATCH = 16
-"""Items between two writes: what a call that is killed loses at most."""
+LEAST_BATCH = 8
+"""Items between two writes, at least: what a call that is killed loses."""
 LOG_CHARACTERS = 2000
 """Of the log of a wrong answer."""
 
@@ -85,9 +85,10 @@ def import_items(
     for row in (*output.rows(), *output.wrong()):
         known.add(row)
     unjudged = 0
+    size = max(LEAST_BATCH, 2 * asked.judge.workers) if asked.judge else LEAST_BATCH
     with Modules(asked.module_limit_s) as modules:
-        for start in range(0, len(left), BATCH):
-            batch = left[start : start + BATCH]
+        for start in range(0, len(left), size):
+            batch = left[start : start + size]
             ready = [_ready(asked, one, modules, known) for one in batch]
             done = list(_judged(asked, ready))
             output.add([one for one in done if one is not None])

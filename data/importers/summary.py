@@ -31,5 +31,8 @@ def summary(output: Output) -> str:
         reasons = Counter(f"{row.verdict} ({row.reason})" for row in wrong).most_common()
         told = ", ".join(f"{count} {reason}" for reason, count in reasons)
         lines.append(f"  wrong answers: {told}, in {WRONG}")
-    lines.append(f"  every item: {FUNNEL}; SFT reads it: data.sft_suite=rows:{output.folder}")
+    if rows:
+        key = "data.sft_suite" if answers else "data.train_suite"
+        lines.append(f"  to train on it: {key}=rows:{output.folder}")
+    lines.append(f"  what came of every item: {output.folder / FUNNEL}")
     return "\n".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from kernelwright.data.importers.import_rows import Import
     from kernelwright.data.importers.item import Found
     from kernelwright.data.importers.output import Output
+
+Question = dict[str, Any]
+"""The options that decide what a folder holds."""
 
 app = typer.Typer()
 data = typer.Typer(help="Bring in problems and answers.", no_args_is_help=True)
@@ -44,49 +47,57 @@ def import_data(  # noqa: PLR0913  one parameter for each option
     timed: Annotated[bool, typer.Option("--timed/--untimed", help="Measure speeds too.")] = True,
 ) -> None:
     """Bring problems and answers in as rows. A second call goes on where the first ended."""
+    from kernelwright.data.runs.folder import InUseError
+
+    question: Question = {
+        "source": source,
+        "licence": licence,
+        "allow_unlicensed": allow_unlicensed,
+        "exclude": sorted(exclude or ()),
+        "grow_to": grow_to,
+        "judge": judge,
+        "timed": timed,
+    }
+    with judging(), told(OSError, ValueError, InUseError):
+        unjudged, empty = _brought_in(question, out, limit)
+    if unjudged:
+        typer.echo(f"{unjudged} items could not be judged: call it again to go on", err=True)
+    raise typer.Exit(FAILED if unjudged or empty else 0)
+
+
+def _brought_in(question: Question, out: Path, limit: int | None) -> tuple[int, bool]:
+    """(items that could not be judged, whether there is no row), after the summary is printed."""
     from kernelwright.data.importers.exams import Exams
     from kernelwright.data.importers.import_rows import Import
     from kernelwright.data.importers.output import Output
     from kernelwright.data.importers.sources import open_source
     from kernelwright.data.importers.summary import summary
-    from kernelwright.data.runs.folder import InUseError, held
+    from kernelwright.data.runs.folder import held
     from kernelwright.data.suites.memory_filter import parse_bytes
     from kernelwright.envs.remote.open_judge import open_judge
 
-    with judging(), told(OSError, ValueError, InUseError), ExitStack() as stack:
-        grow_to_bytes = parse_bytes("--grow-to", grow_to) if grow_to else 0.0
-        opened = open_source(source)
-        items = opened.first(limit)
-        if judge:
-            _refuse_unjudged(items)
-        exams = Exams.of(exclude or ())
-        stack.enter_context(held(out))
+    grow_to = question["grow_to"]
+    grow_to_bytes = parse_bytes("--grow-to", grow_to) if grow_to else 0.0
+    source = open_source(question["source"])
+    items = source.first(limit)
+    if question["judge"]:
+        _refuse_unjudged(items)
+    exams = Exams.of(question["exclude"])
+    with held(out), ExitStack() as stack:
         output = Output(out)
-        output.open(
-            {
-                "source": source,
-                "licence": licence,
-                "allow_unlicensed": allow_unlicensed,
-                "exclude": sorted(exclude or ()),
-                "grow_to": grow_to,
-                "judge": judge,
-                "timed": timed,
-            }
-        )
+        output.open(question)
         asked = Import(
-            source=opened.name,
-            licence=licence,
-            allow_unlicensed=allow_unlicensed,
+            source=source.name,
+            licence=question["licence"],
+            allow_unlicensed=question["allow_unlicensed"],
             exams=exams,
+            judge=stack.enter_context(open_judge()) if question["judge"] else None,
             grow_to_bytes=grow_to_bytes,
-            judge=stack.enter_context(open_judge()) if judge else None,
-            timed=timed,
+            timed=question["timed"],
         )
         unjudged = _imported(asked, items, output)
         typer.echo(summary(output))
-    if unjudged:
-        typer.echo(f"{unjudged} items could not be judged: call it again to go on", err=True)
-    raise typer.Exit(FAILED if unjudged or not output.rows() else 0)
+        return unjudged, not output.rows()
 
 
 def _refuse_unjudged(items: list[Found]) -> None:
