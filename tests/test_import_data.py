@@ -58,6 +58,8 @@ def test_what_is_unlicensed_or_an_exam_is_left_out_by_name_with_a_count(tmp_path
         item("named", origin="ScalingIntelligence/KernelBench"),
         item("same", RELU_MODULE.replace("4000", "17")),
         item("no_class", "x = 1"),
+        item("nonlocal", f"nonlocal a\n{RELU_MODULE}".replace("relu", "tanh")),
+        item("deep", f"{RELU_MODULE}\nx = {'-' * 5000}1".replace("relu", "tanh")),
     ]
     output, results = imported(tmp_path / "out", found, asked)
     assert results == {
@@ -65,6 +67,8 @@ def test_what_is_unlicensed_or_an_exam_is_left_out_by_name_with_a_count(tmp_path
         "named": "exam",
         "same": "exam",
         "no_class": "not_a_problem",
+        "nonlocal": "not_a_problem",
+        "deep": "not_a_problem",
     }
     assert "left out, exam: 2 (named: its source names KernelBench)" in summary(output)
     assert not output.rows()

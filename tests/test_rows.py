@@ -86,6 +86,7 @@ def test_an_example_without_reasoning_is_its_block_alone(tmp_path: Path) -> None
         ("[1]", "expects an object"),
         ({"name": "a"}, "code"),
         ({"name": "a", "code": "def ("}, "not Python"),
+        ({"name": "a", "code": f"nonlocal a\n{RELU_MODULE}"}, "not Python (nonlocal"),
         ({"name": "a", "code": "class Model: ..."}, "does not define get_inputs"),
         ({"name": "a", "code": RELU_MODULE, "kernal": "x"}, "unknown field kernal; there are name"),
         ({"name": "a", "code": RELU_MODULE, "kernel": "x"}, "belong together"),

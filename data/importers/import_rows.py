@@ -117,6 +117,8 @@ def _ready(asked: Import, item: Found, modules: Modules, known: _Known) -> _Read
         return _Ready(replace(item, answers=answers), row, is_new)
     except NotTakenError as error:
         return Lost(item.id, error.reason, str(error))
+    except (ValueError, SyntaxError, RecursionError) as error:
+        return Lost(item.id, "not_a_problem", " ".join(str(error).split())[:300])
 
 
 def _row(asked: Import, item: Item, code: str, modules: Modules) -> Row:

@@ -23,8 +23,8 @@ def as_problem(code: str, entry: str = "Model") -> str:
     try:
         code = _positional(_renamed(code, entry), "Model")
         missing = missing_definitions(code)
-    except (ValueError, SyntaxError, RecursionError) as error:
-        line = " ".join(str(error).split())
+    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
+        line = " ".join(str(error).split()) or "nested too deeply"
         raise NotTakenError("not_a_problem", line.removeprefix("code: ")) from None
     if missing:
         raise NotTakenError("not_a_problem", f"does not define {' and '.join(missing)}")

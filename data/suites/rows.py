@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +66,11 @@ class Row:
 
     @property
     def problem(self) -> Problem:
-        """The problem of the row."""
+        """The problem of the row. Raises ValueError where its code cannot be one."""
         return Problem(
             name=self.name,
             code=self.code,
-            cases=self.cases or cases_of(sizes_of(self.code)),
+            cases=self.cases or _derived(self.code),
             family=self.name,
             source=self.source,
             licence=self.licence,
@@ -101,8 +102,19 @@ def missing_definitions(code: str) -> list[str]:
         body = ast.parse(code).body
     except SyntaxError as error:
         raise ValueError(f"code: not Python (line {error.lineno}: {error.msg})") from None
+    except (RecursionError, MemoryError):
+        raise ValueError("code: nested too deeply") from None
     defined = {one.name for one in body if isinstance(one, ast.ClassDef | ast.FunctionDef)}
     return [name for name in DEFINED if name not in defined]
+
+
+@cache
+def _derived(code: str) -> tuple[Case, ...]:
+    """The cases that a module's own sizes give; asked for over and over."""
+    try:
+        return cases_of(sizes_of(code))
+    except SyntaxError as error:  # as Python's symbol table has it: after parsing
+        raise ValueError(f"code: not Python ({error.msg})") from None
 
 
 def row_line(row: Row) -> str:
@@ -144,6 +156,7 @@ def read_rows(path: Path) -> list[Row]:
     for place, plain in objects(path / FILE if path.is_dir() else path):
         try:
             found.append(row_of(plain))
+            _ = found[-1].problem
         except ValueError as error:
             raise RowError(f"{place}: {error}") from None
     return found
