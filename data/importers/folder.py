@@ -47,7 +47,7 @@ def _item(module: Path, name: str, files: list[Path]) -> Item:
         name=name,
         code=code,
         licence=said[1] if said else "",
-        origin=str(module),
+        origin=str(module.resolve()),
         answers=tuple(
             Answer(
                 dialect=dialect,

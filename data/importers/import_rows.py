@@ -58,21 +58,23 @@ class _Known:
 
     def add(self, *rows: Row) -> None:
         for row in rows:
-            self._hashes |= {_hash(row), content_hash(row.code, "", "")}
-            self._names.setdefault(row.name, row.code)
+            key = row.problem.key
+            self._hashes |= {_hash(row), content_hash(key, "", "")}
+            self._names.setdefault(row.name, key)
 
     def has(self, row: Row) -> bool:
         return _hash(row) in self._hashes
 
     def named(self, row: Row) -> Row:
         """The row under a name that no other problem has."""
-        if self._names.get(row.name, row.code) == row.code:
+        key = row.problem.key
+        if self._names.get(row.name, key) == key:
             return row
-        return replace(row, name=f"{row.name}_{content_hash(row.code)[:6]}")
+        return replace(row, name=f"{row.name}_{key[:6]}")
 
 
 def _hash(row: Row) -> str:
-    return content_hash(row.code, row.dialect or "", row.kernel or "")
+    return content_hash(row.problem.key, row.dialect or "", row.kernel or "")
 
 
 def import_items(
