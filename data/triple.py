@@ -41,7 +41,7 @@ class Triple:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedTriple:
-    """A triple, the prompt that it was judged as an answer to, and what the judge found."""
+    """A triple, the prompt that it was judged with, and its evaluation."""
 
     triple: Triple
     prompt: str

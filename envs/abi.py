@@ -141,7 +141,8 @@ class UnsupportedDtypeError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeAbi:
-    """How a native kernel is called: what tensors are of, and what follows the scalars.
+    """Calling convention of a native kernel: the C types of tensors, and the arguments after the
+    scalars.
 
     `last` are (C type, name) of arguments that are the caller's own, each handed on as a pointer.
     """

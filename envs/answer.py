@@ -1,4 +1,4 @@
-"""A completion in, the source of its kernel out: one rule, wherever answers are read.
+"""Extracts a kernel's source from a model's completion, by one rule for all commands.
 
 Thoughts are left out, the rest is read for fenced code blocks as CommonMark has them, and of those
 in the dialect's language the last one that defines what is called is the answer

@@ -1,4 +1,5 @@
-"""Nouns to plain JSON and back. Nothing here is ever given bytes that a candidate wrote."""
+"""Converts the dataclasses of `types.py` to plain JSON and back. Never given bytes that a candidate
+wrote."""
 
 from __future__ import annotations
 

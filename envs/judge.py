@@ -1,4 +1,4 @@
-"""The judge: candidates in, evaluations out, in parallel, whatever the candidates do.
+"""The judge: evaluates candidates in parallel on a pool of workers.
 
 Each worker is a trusted process of its own (`envs/workers/worker.py`), lent out by a pool
 (`envs/workers/pool.py`). A candidate whose worker is lost is tried once more; after that, or when
@@ -30,15 +30,15 @@ from kernelwright.envs.workers.pool import (
 )
 
 CANDIDATE_LIMIT_S = 1500.0
-"""More than all limits of a candidate together, four times as long and tried twice (envs/sandbox/
-patience.py): else a candidate could choose to be `unjudged` where a machine is slow."""
+"""More than all limits of a candidate together, four times as long and tried twice
+(envs/sandbox/patience.py): else a candidate could choose to be `unjudged` on a slow machine."""
 TRIES = 2
 NEEDS_A_GPU = "precision tf32 is how a GPU multiplies, and there is none here: use ieee"
 NO_CODE_BLOCK = Evaluation(verdict=Verdict.NO_KERNEL, reason="no_code_block")
 
 
 class AnyJudge(Protocol):
-    """What training and evaluation need of a judge: this machine's, or a cluster's."""
+    """Interface of a judge for training and evaluation: this machine's, or a cluster's."""
 
     level: str
     workers: int
@@ -57,7 +57,7 @@ class AnyJudge(Protocol):
 
 
 class BatchJudge(AnyJudge, ABC):
-    """What both kinds of judge can do once they judge batches: single candidates, `with` blocks."""
+    """Base of both judges, which judge batches: adds single candidates and `with` blocks."""
 
     @abstractmethod
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Responses in, records out: the only place where a verdict becomes a record."""
+"""Judges responses and makes their records: the only place where a verdict becomes a record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def unpriced(evaluation: Evaluation) -> Reward | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """What was asked, and what came back. `source` is None where no kernel was found in it."""
+    """A prompt and its completion. `source` is None where the completion contains no kernel."""
 
     task: Task
     row: int
@@ -35,7 +35,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What the records of several responses share."""
+    """The fields that the records of several responses share."""
 
     stage: str
     step: int = 0

@@ -1,4 +1,4 @@
-"""A policy: prompts in, completions out. Training, evaluation and `write` ask it alike.
+"""Interface of a policy, which completes prompts for training, evaluation and `write`.
 
 `rl/policies/providers/` has a file for each kind: a model in this process, TRL's vLLM.
 """
@@ -42,7 +42,7 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How a policy is asked. `temperature` 0 is greedy; the same seed gives the same completions
+    """Sampling parameters. `temperature` 0 is greedy; the same seed gives the same completions
     where a policy can promise that."""
 
     max_new_tokens: int
@@ -52,7 +52,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What a policy wrote. None is unknown: an endpoint may tell the text and nothing else.
+    """A policy's output. None is unknown: an endpoint may tell the text and nothing else.
 
     `logprobs` are those of `token_ids` under the distribution they were drawn from; the end token
     is one of them. `weights_step` is the optimiser step whose weights wrote it; None where they are
@@ -81,7 +81,7 @@ OnFinished = Callable[[int, Completion], None]
 
 
 class Policy(Protocol):
-    """Whatever answers prompts."""
+    """Completes prompts."""
 
     def complete(
         self, prompts: Sequence[Prompt], sampling: Sampling, on_finished: OnFinished | None = None

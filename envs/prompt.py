@@ -1,4 +1,4 @@
-"""Problem in, the text that asks a model for a kernel out."""
+"""Renders the prompt that asks a model for a kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nouns of kernelwright. Read this file first: every other module is a verb between these.
+"""The data types of kernelwright. Read this file first: all other modules take and return them.
 
 A `Problem` is asked for in a `Dialect`; a model's answer to it is a `Candidate`; the judge turns
 that into an `Evaluation` with exactly one `Verdict`; a reward function turns the evaluation into a
@@ -18,7 +18,7 @@ from kernelwright.envs.stats import signed_rank_interval
 
 
 class Verdict(StrEnum):
-    """What is true of a candidate: exactly one of these.
+    """The outcome of judging a candidate: exactly one of these values.
 
     `UNJUDGED` says that *we* broke. It earns no reward (None, never 0), leaves its group, is
     retried, and is counted.
@@ -53,21 +53,21 @@ class Trust(StrEnum):
 
 
 class Baseline(StrEnum):
-    """What a speed is compared with: the PyTorch module as it is, or compiled by torch.compile."""
+    """The baseline of a speedup: the PyTorch module as it is, or compiled by torch.compile."""
 
     EAGER = "eager"
     COMPILE = "compile"
 
 
 class Precision(StrEnum):
-    """How a GPU multiplies float32: as IEEE says, or by the 10 bits of a mantissa in TF32."""
+    """Precision of float32 products on a GPU: IEEE, or TF32 with its 10 bits of mantissa."""
 
     IEEE = "ieee"
     TF32 = "tf32"
 
 
 class Role(StrEnum):
-    """What a case is for. Every case is checked; the prompt shows the sizes of the timed one."""
+    """The purpose of a case. Every case is checked; the prompt shows the sizes of the timed one."""
 
     TRAIN = "train"
     HELD_OUT = "held_out"
@@ -158,7 +158,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a policy is asked for: a kernel for this problem, in this dialect."""
+    """A request to a policy: a kernel for this problem, in this dialect."""
 
     problem: Problem
     dialect: Dialect
@@ -175,7 +175,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where candidates run. A peak is an upper bound (envs/workers), None where it is unknown.
+    """Hardware that candidates run on. A peak is an upper bound (envs/workers), None if unknown.
 
     `read_bytes_per_s` has a rate for each size of what is read over and over, sizes rising: the
     smaller the set, the nearer the cache that it fits in.
@@ -191,7 +191,7 @@ class Target:
             raise ValueError(f"{self.name}: sizes have to rise, got {sizes}")
 
     def bandwidth_bytes_per_s(self, working_set_bytes: int) -> float | None:
-        """At least as fast as so much data can be read; None where that was not measured.
+        """Upper bound on the rate at which this set can be read; None where it was not measured.
 
         Half of the set may lie in a nearer cache than all of it, so half of it decides.
         """
@@ -204,7 +204,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """An answer to a problem. What was judged is what is stored."""
+    """An answer to a problem, stored exactly as it was judged."""
 
     problem_key: str
     dialect: Dialect
@@ -221,7 +221,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseCheck:
-    """What came of one round on one case.
+    """The result of one round on one case.
 
     `error` is the largest error as a share of what the tolerance allows: at most 1 passes. None
     where it could not be computed (NaN in the output, or no output).
@@ -239,7 +239,7 @@ class CaseCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """Every round that was compared, in order. Never empty: nothing checked is nothing shown."""
+    """The results of all compared rounds, in order. Never empty: a check needs a round."""
 
     rounds: tuple[CaseCheck, ...]
 
@@ -305,7 +305,7 @@ failure that its verdict says, counted apart. Unlike `unjudged`, no answer gains
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """Everything the judge found out about one candidate.
+    """The judge's whole result for one candidate.
 
     `reason` is a short code (`ok`, `compile_error`, `signal_11`, …) that says why the verdict is
     what it is; `facts` are static facts such as the size of the binary; `binary` is the content
@@ -344,7 +344,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reward:
-    """What an evaluation is worth, in named parts; the total is derived, so no log disagrees."""
+    """The reward of an evaluation, in named parts; the total is their sum."""
 
     parts: Mapping[str, float]
 

@@ -88,8 +88,8 @@ def _dry_run(resolved: Resolved, reasons: list[str]) -> int:
     not downloaded for it.
     """
     from kernelwright.preflight.budget import Budget, budget
-    from kernelwright.preflight.dry_run import dry_run_text
     from kernelwright.rl.models.load import is_here
+    from kernelwright.run.dry_run import dry_run_text
 
     if not _speaks():
         return FAILED if reasons else DONE

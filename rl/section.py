@@ -1,4 +1,4 @@
-"""What all parts of a recipe share."""
+"""Base class of all parts of a recipe."""
 
 from __future__ import annotations
 

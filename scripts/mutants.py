@@ -1,4 +1,4 @@
-"""Are the tests sharp of the files a verdict hangs on? Small faults are put in; a test has to fail.
+"""Mutation test of the files that decide verdicts: inserts small faults, and a test has to fail.
 
     python -m scripts.mutants [--share 0.1] [--seed 0] [FILE ...]
 

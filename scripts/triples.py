@@ -1,4 +1,4 @@
-"""What the judge makes of the triples that SFT learns from: all of a dialect's, or a share.
+"""Judges the triples that SFT learns from: all of a dialect's, or a share.
 
 python -m scripts.triples cuda triton [--share 0.1]
 python -m scripts.triples cpp --timed 60 [--seed 1]

@@ -1,4 +1,4 @@
-"""What the judge makes of honest answers that nobody wrote for it (data/answers/wild).
+"""Judges honest answers that nobody wrote for the judge (data/answers/wild).
 
 Prints, for each dialect, how many are judged `correct`, and why the rest are not. Each verdict is
 appended to `--out` when it is there, so that a run which is stopped goes on where it was.

@@ -165,6 +165,14 @@ def test_what_is_pretended_is_no_newer_than_the_oldest_gpu(
     assert pretended(here).number == found
 
 
+def test_what_is_pretended_does_not_depend_on_the_order_of_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = dict(reversed(ARCHITECTURES.items()))
+    monkeypatch.setattr("kernelwright.envs.system.architectures.ARCHITECTURES", rows)
+    assert pretended([120]).number == 90
+
+
 def test_a_new_generation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is described, pretended, told to Python and to C++, and its occupancy is known."""
     device = Device(name="NVIDIA R100", processors=200, l2_bytes=1 << 27, memory_bytes=1 << 38)

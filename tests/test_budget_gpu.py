@@ -21,10 +21,11 @@ from kernelwright.preflight import judge_pace
 from kernelwright.preflight.budget import Budget
 from kernelwright.preflight.budget import budget as measured_budget
 from kernelwright.preflight.check import preflight
-from kernelwright.preflight.estimate import estimates, judge_device_bytes
+from kernelwright.preflight.estimate import judge_device_bytes
 from kernelwright.preflight.judge_pace import examples, judged_s
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.probe import Probe, ProbeFullError
+from kernelwright.run.dry_run import estimates
 
 GB = 1 << 30
 GPU_SIZES = "starter:rl?sizes=gpu"

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
 
+from kernelwright.cli import app
 from kernelwright.commands.problem_prompt import ask
 from kernelwright.commands.verdict_text import verdict_object, verdict_text
 from kernelwright.data.suites.kernelbench import load_problem
@@ -25,18 +30,17 @@ pytestmark = pytest.mark.sandbox
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
-COMMANDS: tuple[str, ...] = (
-    "train",
-    "eval",
-    "report",
-    "publish",
-    "write",
-    "prompt",
-    "judge",
-    "replay",
-    "gallery",
-)
-COMMANDS += ("suite", "suite check", "data", "data import", "doctor")
+
+
+def commands(group: Any, before: str = "") -> list[str]:
+    """Every command of a group, those of its groups too, as they are typed."""
+    found: list[str] = []
+    for name, one in getattr(group, "commands", {}).items():
+        found += [f"{before}{name}", *commands(one, f"{before}{name} ")]
+    return found
+
+
+COMMANDS = commands(typer.main.get_command(app))
 NOT_FOR_HELP: tuple[str, ...] = (
     "torch",
     "numpy",
@@ -73,6 +77,16 @@ def judged(folder: Path, answer: str = SLOW_KERNEL) -> subprocess.CompletedProce
     problem.write_text(SLOW_MODULE, encoding="utf-8")
     kernel.write_text(answer, encoding="utf-8")
     return kernelwright("judge", str(problem), str(kernel), "--dialect", "cpp", "--json")
+
+
+def test_each_file_of_commands_that_has_an_app_is_registered() -> None:
+    """`kernelwright/cli.py` names them: the other files there take longer to import."""
+    files = (ROOT / "kernelwright" / "commands").glob("*.py")
+    with_app = [one for one in files if re.search(r"^app\b.*=", one.read_text(), re.MULTILINE)]
+    apps = {one.stem: import_module(f"kernelwright.commands.{one.stem}").app for one in with_app}
+    registered = [one.typer_instance for one in app.registered_groups]
+    assert {name for name, one in apps.items() if one not in registered} == set()
+    assert {"train", "compare", "suite check", "doctor"} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.preflight.consistency import contradictions
-from kernelwright.preflight.estimate import estimates
 from kernelwright.recipe.resolve import resolve
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.trainer_options import common_options
+from kernelwright.run.dry_run import estimates
 
 MINE = """
 import torch

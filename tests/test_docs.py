@@ -14,6 +14,7 @@ import typer.main
 from kernelwright.cli import app
 from kernelwright.envs.referee.reasons import WORDS
 from kernelwright.envs.types import Verdict
+from kernelwright.evals.page.curves import HEALTH, LEARNING, Series
 from kernelwright.recipe.resolve import resolve
 from kernelwright.rewards.price import PRESETS
 from scripts.figure import FIGURE, figure, read_rows
@@ -70,7 +71,7 @@ def test_every_documented_command_exists_with_its_options(written: tuple[str, ..
         assert given <= known, f"{command.name} has not {sorted(given - known)}"
 
 
-def test_pages_document_most_commands() -> None:
+def test_pages_document_every_command() -> None:
     named = {words[1] for _, *words in EVERY if words[0] == "kernelwright" and len(words) > 1}
     assert named >= set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
@@ -139,6 +140,16 @@ def test_every_metric_that_training_logs_is_explained() -> None:
     for name in set(METRIC.findall(sources)):
         prefix, _, rest = name.partition("/")
         assert f"`{name}`" in page or f"`/{rest}`" in page or f"`{prefix}/…`" in page, name
+
+
+@pytest.mark.parametrize("series", [*LEARNING, *HEALTH], ids=lambda one: one.key)
+def test_every_metric_that_is_drawn_is_explained(series: Series) -> None:
+    """In the section of its stage, by its whole name or as the rest of a name before it."""
+    page = (DOCS / "metrics.md").read_text(encoding="utf-8")
+    section = page.partition(f"\n## {series.stage.upper()}\n")[2].partition("\n## ")[0]
+    prefix, slash, rest = series.key.rpartition("/")
+    named = (f"`{series.key}`", *((f"`/{rest}`", f"`{prefix}/NAME`") if slash else ()))
+    assert any(name in section for name in named), series.key
 
 
 def test_every_reward_and_method_is_explained() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,7 +58,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         triples=triples,
         options=("name",),
         local_options=("name",),
-        is_folder=True,
+        is_path=True,
     )
     monkeypatch.setitem(LAYOUTS, "toy", toy)
     file = tmp_path / "some.jsonl"
@@ -71,6 +73,37 @@ def test_a_layout_of_a_row_is_loaded_with_its_options_and_notes(rows: str) -> No
     assert [one.name for one in only.problems] == ["b"]
     assert only.notes == ("read by a toy",)
     assert public_spec(f"{rows}?name=b") == "toy:some.jsonl"
+
+
+def test_options_that_name_files_are_never_published(
+    rows: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LAYOUTS, "rows", replace(LAYOUTS["rows"], is_path=False))
+    assert public_spec("rows:some/one?name=/home/me/b") == "rows:some/one"
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_each_layout_has_forms_by_its_name_and_refuses_nonsense(name: str) -> None:
+    layout = LAYOUTS[name]
+    assert layout.forms
+    assert all(re.match(rf"{name}\b", form) for form in layout.forms)
+    assert set(layout.local_options) <= set(layout.options)
+    with pytest.raises(SuiteError):
+        load_suite(f"{name}:/nowhere/nonsense")
+
+
+@pytest.mark.parametrize(
+    ("spec", "published"),
+    [
+        ("starter", "starter"),
+        ("starter?sizes=gpu", "starter?sizes=gpu"),
+        ("starter:train?sizes=gpu", "starter:train?sizes=gpu"),
+        ("kernelbench:/home/me/mine/?levels=1&admission=/home/me/a", "kernelbench:mine?levels=1"),
+        ("of another time: /x", "of another time: /x"),
+    ],
+)
+def test_what_is_published_of_a_spec_has_no_path_of_this_machine(spec: str, published: str) -> None:
+    assert public_spec(spec) == published
 
 
 def test_what_a_layout_refuses_is_told_with_the_spec(rows: str) -> None:

@@ -26,8 +26,8 @@ from kernelwright.data.runs.progress import (
 )
 from kernelwright.envs.types import Baseline
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.recipe.stage_names import stage_names
 from kernelwright.run.run_folder import RunFolder
-from kernelwright.run.tracked_results import stage_names
 from kernelwright.run.train import Run
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -65,8 +65,9 @@ def test_what_a_provider_says_of_itself_is_heeded() -> None:
 
 
 def test_providers_are_found_by_their_files() -> None:
-    assert provider_names() == ["transformers", "vllm"]
-    with pytest.raises(ValidationError, match="no provider 'vlm'; there are: transformers, vllm"):
+    assert {"transformers", "vllm"} <= set(provider_names())
+    known = ", ".join(provider_names())
+    with pytest.raises(ValidationError, match=f"no provider 'vlm'; there are: {known}, or"):
         recipe(generation="vlm")
     with pytest.raises(ValidationError, match="has no `Provider`"):
         recipe(generation="tests.rollouts")

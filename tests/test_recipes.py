@@ -19,14 +19,14 @@ from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.system.hardware import gpus
 from kernelwright.preflight.budget import Budget
 from kernelwright.preflight.check import preflight
-from kernelwright.preflight.dry_run import dry_run_text
-from kernelwright.preflight.estimate import estimates, measurements, parameters, weight_bytes
+from kernelwright.preflight.estimate import measurements, parameters, weight_bytes
 from kernelwright.recipe.resolve import RecipeError, resolve
 from kernelwright.recipe.yaml_tree import Tree, merge, parse_value
 from kernelwright.rewards.price import PRESETS
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.recipe.stage_names import stage_names
 from kernelwright.rl.recipe.trl_options import GRPO_KEYS, RUN_KEYS, SFT_KEYS, trl_fields
-from kernelwright.run.tracked_results import stage_names
+from kernelwright.run.dry_run import dry_run_text, estimates
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
@@ -326,19 +326,18 @@ def test_four_bits_save_memory_on_a_gpu_only() -> None:
 
 def test_the_judge_is_called_for_every_rollout_and_every_held_out_answer() -> None:
     words = ["eval.problems=5", "eval.samples=2", "eval.temperature=1", "grpo.steps=3"]
-    recipe = resolve(FIXTURES / "base.yaml", words).recipe
-    lines = estimates(recipe, on_gpu=False)
+    lines = estimates(resolve(FIXTURES / "base.yaml", words).recipe, on_gpu=False)
     assert lines["eval"] == f"{5 * 2 * 3} answers"
-    triples = len(template_triples("train"))
-    assert lines["judge"] == f"at most {triples + 3 * 32 + 30} answers judged"
+    known = len(template_triples("train")) + 3 * 32 + 30
+    assert lines["judge"] == f"at most {known} answers judged"
     assert lines["memory"].startswith("at least 0.3 GB")
-    assert "torch.compile" not in lines
+    assert "baselines" not in lines
 
 
 def test_the_estimate_tells_how_many_problems_are_compiled() -> None:
     words = ["eval.problems=5", "eval.samples=2", "eval.temperature=1", "eval.baseline=compile"]
     lines = estimates(resolve(FIXTURES / "base.yaml", words).recipe, on_gpu=False)
-    assert lines["torch.compile"] == "at most 5 problems compiled and timed"
+    assert lines["baselines"] == "torch.compile of at most 5 problems, timed"
 
 
 @pytest.mark.parametrize(
@@ -349,12 +348,14 @@ def test_the_estimate_tells_how_many_problems_are_compiled() -> None:
         (["eval.before=false"], 2),
         (["stages=[grpo, eval]"], 2),
         (["stages=[eval]"], 1),
+        (["eval.greedy=true", "eval.temperature=1"], 5),
+        (["stages=[eval]", "eval.before=false"], 0),
     ],
 )
 def test_the_held_out_suite_is_measured_around_each_stage(
     overrides: list[str], expected: int
 ) -> None:
-    assert measurements(resolve(FIXTURES / "base.yaml", overrides).recipe) == expected
+    assert len(measurements(resolve(FIXTURES / "base.yaml", overrides).recipe)) == expected
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,19 @@ def test_every_judged_kernel_has_a_price_and_only_a_correct_one_earns_more_than_
     preset: str, verdict: Verdict, timing: Timing
 ) -> None:
     correct = verdict is Verdict.CORRECT
-    evaluation = nouns.correct(timing) if correct else nouns.verdict(verdict)
-    tier = price_module.TIERS.get(verdict, 0.0) if preset == "first_right" else 0.0
-    earned = total(preset, evaluation)
-    assert earned > 2 * max(price_module.TIERS.values()) if correct else earned == tier
+    reward = price(preset, nouns.correct(timing) if correct else nouns.verdict(verdict))
+    assert reward is not None
+    most = max(price_module.TIERS.values())
+    if correct:
+        assert reward.total > 2 * most
+    else:
+        assert reward.total == reward.parts.get("tier", 0.0) <= most
+
+
+@pytest.mark.parametrize("preset", ["default", "kevin"])
+@pytest.mark.parametrize("verdict", [Verdict.CRASHED, Verdict.WRONG, Verdict.TIMED_OUT])
+def test_a_preset_without_tiers_pays_nothing_for_a_failure(preset: str, verdict: Verdict) -> None:
+    assert total(preset, nouns.verdict(verdict)) == 0
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))

@@ -1,4 +1,4 @@
-"""A blueprint's answers in each dialect that can be taught, and why each looks as it does."""
+"""Writes a blueprint's answers, with reasoning, in each dialect that has examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes that are worth timing on a GPU: the one place that says how many bytes and FLOPs.
+"""Problem sizes that are worth timing on a GPU, in bytes and FLOPs.
 
 At a CPU's sizes every problem lasts a microsecond or two on a GPU, so that fewer launches are all
 that is rewarded. A problem at GPU sizes is the admitted one with a larger timed case. The case that

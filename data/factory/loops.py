@@ -1,4 +1,4 @@
-"""Loops and words that all families share."""
+"""Loop templates and sentences of reasoning that all families share."""
 
 from __future__ import annotations
 

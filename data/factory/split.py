@@ -1,4 +1,4 @@
-"""Which families are kept, held out, and in which half of training: by the hash of their names.
+"""Assigns families to splits (training, its two halves, held out) by the hash of their names.
 
 Nothing depends on a family's position or on what other families there are, so a new operator or a
 new family moves none of the others. That every part of a held-out family is trained on as well is

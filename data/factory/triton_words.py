@@ -1,4 +1,4 @@
-"""C++ statements as Triton's Python."""
+"""Translates C++ statements to Triton's Python."""
 
 from __future__ import annotations
 

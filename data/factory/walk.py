@@ -1,4 +1,5 @@
-"""What a kernel does in which order, in no dialect yet: answers for GPUs are made of it.
+"""A kernel's loops and statements, independent of a dialect; answers for GPUs are generated from
+it.
 
 Statements are C++. A value at hand is `v`, its row `i` and its column `j`.
 """
@@ -71,7 +72,7 @@ Walk = Elements | Rows | Scan
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A number of a row: its name, how it comes about (`sum`, `max`, `min`), and of what."""
+    """An accumulator over a row: its name, its kind (`sum`, `max`, `min`), and its term."""
 
     name: str
     kind: str

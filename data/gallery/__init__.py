@@ -1,1 +1,1 @@
-"""Exploits and honest kernels, and whether the judge tells them apart."""
+"""Exploits and honest kernels, and a test that the judge tells them apart."""

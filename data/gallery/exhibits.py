@@ -55,7 +55,7 @@ class Exhibit:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the judge made of an exhibit."""
+    """The judge's result for an exhibit."""
 
     exhibit: Exhibit
     evaluation: Evaluation
@@ -83,7 +83,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the judge did; a rate is None where nothing was there to measure it."""
+    """All findings, and the judge's rates over them; a rate over no exhibits is None."""
 
     findings: tuple[Finding, ...]
 

@@ -1,4 +1,4 @@
-"""The folder of a run or of an evaluation: its files, read in one way, and who holds it."""
+"""Reads the files of a run's or an evaluation's folder, and locks it for one process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DamagedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """Reads what a run or an evaluation has written. What is not there is None.
+    """Reads the files of a run or an evaluation; a missing file is None.
 
     A file that is no mapping raises DamagedError; what it says about values, its reader checks.
     """

@@ -1,4 +1,4 @@
-"""The metrics of a run: `metrics.jsonl`, a row for what a trainer logged after a step."""
+"""The metrics of a run: `metrics.jsonl`, one row for each log of a trainer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of a run's processes this is."""
+"""The rank of this process within a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user sees while a run goes on: the stage, its latest figures, when all will be done."""
+"""Progress display of a run: the current stage, its latest figures, the estimated time left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN = {
 
 
 class RunPlan:
-    """The stages of a run, and how long those took that are done. Nothing is planned by default."""
+    """The planned stages of a run, and the seconds that finished ones took. Empty by default."""
 
     def __init__(self, stages: Sequence[str] = (), seconds: Mapping[str, float] | None = None):
         self.stages, self.seconds = tuple(stages), dict(seconds or {})
@@ -142,7 +142,7 @@ class Counted:
             self.display.show(self.done, self.figures, self.said())
 
     def reach(self, done: int, figures: Mapping[str, Any]) -> None:
-        """At least so many are done, and these are the latest figures."""
+        """At least `done` are done; `figures` are the latest."""
         with self._lock:
             self.done, self.figures = max(self.done, done), figures
             self.display.show(self.done, figures, self.said())

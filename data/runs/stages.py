@@ -1,7 +1,7 @@
 """The stages of a run: what each is called, what it trains or measures, how it is shown.
 
-One row a stage, in the order in which they run. What a recipe asks for is decided by
-`kernelwright/run/tracked_results.py`; what a stage does stands in `kernelwright/run/train.py`.
+One row a stage, in the order in which they run. Which of them a recipe has is decided by
+`rl/recipe/stage_names.py`; what a stage does stands in `kernelwright/run/train.py`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ class Stage:
     name: str
     title: str = ""
     """What a report calls it; its name where there is none."""
+    chosen: bool = False
+    """Whether `stages` of a recipe may name it; the other stages follow from what is named."""
     trains: bool = False
-    """Whether it leaves an adapter in `checkpoints/NAME-final`; `stages` of a recipe names it."""
+    """Whether it leaves an adapter in `checkpoints/NAME-final`."""
     side: str | None = None
     """What its measurement is called in `held_out` of a summary; None where it measures nothing."""
     side_title: str = ""
@@ -27,11 +29,11 @@ class Stage:
     greedy_of: str | None = None
     """The measurement that it repeats greedily."""
     also_shown: bool = False
-    """A name on records of another stage or command: no stage of a run by itself."""
+    """Whether it only labels records of another stage or command, and is no stage of a run."""
 
     @property
     def axis(self) -> str:
-        """What its figures are filed under; stages of one axis take about as long."""
+        """Group of its metrics and of its time estimate: stages of one axis take about as long."""
         if self.side is None:
             return self.name
         return "eval_greedy" if self.greedy_of else "eval"
@@ -45,7 +47,7 @@ _ROWS = (
         side="before",
         side_title="before training",
     ),
-    Stage(name="sft", trains=True),
+    Stage(name="sft", chosen=True, trains=True),
     Stage(
         name="eval_sft",
         title="held out, after SFT",
@@ -61,7 +63,7 @@ _ROWS = (
         measured="sft",
         greedy_of="eval_sft",
     ),
-    Stage(name="grpo", title="GRPO", trains=True),
+    Stage(name="grpo", title="GRPO", chosen=True, trains=True),
     Stage(name="validation", title="validation, during GRPO", also_shown=True),
     Stage(name="final"),
     Stage(
@@ -80,12 +82,24 @@ _ROWS = (
         greedy_of="eval_after",
     ),
     Stage(name="baselines"),
-    Stage(name="eval", title="held out", side="measured", side_title="this model", also_shown=True),
+    Stage(
+        name="eval",
+        title="held out",
+        chosen=True,
+        side="measured",
+        side_title="this model",
+        also_shown=True,
+    ),
 )
 STAGES = {row.name: row for row in _ROWS}
 
 _SIDES_FIRST = ("before", "after_sft", "after", "greedy_sft", "greedy", "measured")
 """The order in which pages show sides: sampled ones, then greedy ones."""
+
+
+def chosen() -> list[str]:
+    """What `stages` of a recipe may name, in order; `eval` names every measurement."""
+    return [row.name for row in STAGES.values() if row.chosen]
 
 
 def training(names: tuple[str, ...] | None = None) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the cases of problems take, asked of their modules once."""
+"""Facts about each case of a problem (its memory, a hash of its module), computed once."""
 
 from __future__ import annotations
 

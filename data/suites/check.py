@@ -1,4 +1,5 @@
-"""The battery of trivial answers on whole suites, and the file that keeps what came of it.
+"""Checks whole suites against trivial answers and mutants, and reads and writes the file of
+results.
 
 Problems are checked in sandboxed processes: one that brings its process down is refused, and the
 others go on. A suite that carries such a file contains only what was admitted.
@@ -33,9 +34,9 @@ Job = tuple[Problem, Sequence[str]]
 """A problem, and its code less one operation, in every way that is known."""
 
 PROBLEMS_PER_PROCESS = 16
-"""Starting a process takes as long as checking about so many small problems."""
+"""Starting a process takes about as long as checking this number of small problems."""
 CHECK_LIMIT_S = 1800.0
-"""After so long a problem counts as one that does not end."""
+"""Time after which a problem counts as one that does not end."""
 
 
 NOT_DECIDING = (

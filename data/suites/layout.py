@@ -29,5 +29,6 @@ class Layout:
     options: tuple[str, ...] = ()
     local_options: tuple[str, ...] = ()
     """Those that name a file of this machine: left out where a spec is published."""
-    is_folder: bool = False
-    """Whether REST is a folder of this machine, of which its last name is published."""
+    is_path: bool
+    """Whether REST is a file or folder of this machine, of which only the last name is published.
+    It has no default: a private path is published by nobody's oversight."""

@@ -85,19 +85,20 @@ def read_spec(spec: str) -> tuple[Layout, str, str]:
 
 
 def public_spec(spec: str) -> str:
-    """A suite's spec without the folders of this machine; any other text unchanged.
+    """A suite's spec without the paths of this machine; any other text unchanged.
 
     >>> public_spec("kernelbench:/home/me/KernelBench?levels=1&admission=/home/me/a.json")
     'kernelbench:KernelBench?levels=1'
     """
-    kind, _, rest = spec.partition(":")
+    whole, _, query = spec.partition("?")
+    kind, colon, rest = whole.partition(":")
     layout = LAYOUTS.get(kind)
-    if layout is None or not layout.is_folder:
+    if layout is None:
         return spec
-    folder, _, query = rest.partition("?")
+    shown = Path(rest).name if layout.is_path else rest
     kept = [one for one in query.split("&") if one.partition("=")[0] not in layout.local_options]
     options = "&".join(kept)
-    return f"{kind}:{Path(folder).name}" + (f"?{options}" if options else "")
+    return f"{kind}{colon}{shown}" + (f"?{options}" if options else "")
 
 
 def jobs_of(suite: Suite) -> list[Job]:
@@ -149,16 +150,17 @@ LAYOUTS: dict[str, Layout] = {
         load=_starter,
         accepts=("", *SPLITS).__contains__,
         options=("sizes",),
+        is_path=False,
     ),
     "kernelbench": Layout(
         forms=("kernelbench:FOLDER[?levels=1,2&ids=1,3-5&scale=0.1&memory=2GB&admission=FILE]",),
         load=_kernelbench,
         options=("levels", "ids", "scale", "memory", "admission"),
         local_options=("admission",),
-        is_folder=True,
+        is_path=True,
     ),
     "rows": Layout(
         forms=("rows:FILE|FOLDER",), load=load_rows, triples=row_triples, is_folder=True
     ),
 }
-"""By the name that a spec begins with. A layout is a file of `data/` and a row here."""
+"""By the name that a spec begins with. A layout is a file of `data/suites/` and a row here."""

@@ -1,4 +1,4 @@
-"""Problems of any size in, those that can be judged here out, and a line on what was left out.
+"""Removes the problems that need more memory than this machine has, and reports them.
 
 A change of sizes that the module does not survive is taken back: a problem whose scaled form does
 not run, or is another module, stays as it was written, and so does each of its cases.
@@ -15,7 +15,7 @@ from kernelwright.envs.reference.on_meta import OnMeta
 from kernelwright.envs.types import Case, Problem
 
 JUDGING_COPIES = 16
-"""Judging takes so many times the bytes of inputs, weights and outputs: most of them are float64.
+"""Memory of judging, as a multiple of inputs, weights and outputs: most copies are float64.
 
 Measured with float32 problems of 32 to 128 MB: 11 (relu) to 12 times (sort) in the reference
 process beyond what it has without one, and 4 times in the worker where an answer is wrong."""
@@ -25,7 +25,7 @@ UNITS = {"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """The problems that are left, and a sentence for each reason why others are not."""
+    """The remaining problems, and a sentence for each reason why others were removed."""
 
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]

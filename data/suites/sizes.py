@@ -1,4 +1,4 @@
-"""Which sizes of a problem file may be changed without changing its module.
+"""Finds the sizes in a problem file that can be changed without changing its module.
 
 A size is a module-level name that a line sets to a whole number (`N = 2048 * 2`, `a = b = 64`).
 It is free if `get_inputs` needs it and neither `Model` nor `get_init_inputs` does, directly or

@@ -23,7 +23,7 @@ SIZES: Mapping[str, Callable[[Blueprint], Problem]] = {
     "cpu": Blueprint.problem,
     "gpu": gpu_problem,
 }
-"""What candidates are timed on: sizes for a core, or for a GPU (gpu_sizes.py)."""
+"""Sizes that candidates are timed on: for a core, or for a GPU (data/factory/gpu_sizes.py)."""
 USUAL = "cpu"
 
 

@@ -25,7 +25,7 @@ def template_triples(
 ) -> list[Triple]:
     """One kernel for every problem of a training split (`train`, `sft`, `rl`); in C++ another for
     many. None in a dialect that has no examples to imitate. A kernel takes its sizes as arguments,
-    so it is the same on all `sizes` (SIZES of starter/suite.py)."""
+    so it is the same on all `sizes` (SIZES of data/suites/starter.py)."""
     if split not in ("train", "sft", "rl"):
         raise ValueError(f"triples are of train, sft or rl, not of {split!r}")
     if not DIALECTS[dialect].has_triples:
@@ -74,7 +74,7 @@ def balanced(rows: Sequence[Row], pattern_of: Callable[[Row], str], exponent: fl
 
 
 def apportion(weights: dict[str, float], seats: int) -> Counter[str]:
-    """Whole shares of so many seats in proportion to the weights: largest remainders first."""
+    """Whole shares of `seats` in proportion to the weights: largest remainders first."""
     total = math.fsum(weights.values())
     exact = {name: seats * weight / total for name, weight in weights.items()}
     shares = Counter({name: math.floor(share + 1e-9) for name, share in exact.items()})

@@ -1,0 +1,1 @@
+"""Evaluates one candidate: its process, its checks and its timing."""

@@ -1,4 +1,5 @@
-"""One candidate, start to finish: built, checked, and timed (`clock.py`). Gives the verdict."""
+"""Evaluates one candidate: builds it, checks its outputs, times it (`clock.py`), and gives the
+verdict."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ from kernelwright.envs.types import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingConfig:
-    """How long and how often. Times are wall-clock seconds."""
+    """Numbers of rounds and time limits of an evaluation. Times are wall-clock seconds."""
 
     check_rounds: int = 5
     """At least this many checked rounds, spread over all cases."""
@@ -59,7 +60,7 @@ QUICK_S = 2.0
 for memory and find no code in the caches, and for a slower one that is nothing."""
 
 EMULATED_TAKES = 4
-"""So many times as long may a round take where a device's code is translated."""
+"""Factor on a round's time limit where device code is translated."""
 
 OUT_OF_TIME = ("wall_limit", "candidate_limit", "compile_timeout")
 """Reasons that a machine which is slow now may have brought about."""

@@ -1,4 +1,5 @@
-"""A candidate's own process in the sandbox: started, told the layout, played with, killed, read."""
+"""A candidate's own sandboxed process: starts it, sends the layout, runs rounds, kills it, reads
+its exit status."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def place_of(built: Built) -> Place:
 
 
 class PrimedPeer(RoundPeer):
-    """One that is told what the next rounds look like, in the words of native/player.h."""
+    """A peer that is told the layout of the next rounds, in the words of native/player.h."""
 
     def __init__(self, channel: socket.socket, round_limit_s: float) -> None:
         super().__init__(channel, round_limit_s)

@@ -1,4 +1,4 @@
-"""One candidate before the evaluator: what it is, and what was seen of it so far."""
+"""State of one evaluation: the candidate, and all measurements of it up to its verdict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernelwright.envs.types import CaseCheck, Check, Evaluation, Trust, Verdict
 
 @dataclass(slots=True)
 class Session:
-    """What the evaluator knows of a candidate, from its build to its verdict."""
+    """The evaluator's state for one candidate, from its build to its verdict."""
 
     key: str
     """The candidate's."""

@@ -1,1 +1,1 @@
-"""Plans played on a GPU, by a trusted process of ours."""
+"""Replays plans on a GPU, in a trusted process."""

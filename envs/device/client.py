@@ -1,4 +1,4 @@
-"""The judge's side of a GPU: sends plans to the process that replays them, plays rounds with it."""
+"""The judge's client of the GPU process: sends it plans to replay, and runs rounds with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CUDA's driver API, as much of it as replaying a plan needs, by `ctypes`.
+"""Bindings of CUDA's driver API by `ctypes`, limited to the calls that replaying a plan needs.
 
 Source of the signatures: the CUDA driver API's reference, version 12 and 13. Every call that fails
 raises DriverError with the driver's own name for it.
@@ -85,7 +85,7 @@ class Driver:
         self.device = device
         self.l2_bytes = self._attribute(L2_CACHE_SIZE)
         self.resident_threads = self._attribute(PROCESSORS) * self._attribute(THREADS_A_PROCESSOR)
-        """At most; the driver has local memory for so many."""
+        """Upper bound on resident threads, for which the driver reserves local memory."""
         self._events = [self._event(), self._event()]
         self._zeros = ctypes.create_string_buffer(PARAMETER_BYTES)
         nothing = [ctypes.addressof(self._zeros)] * PARAMETER_BYTES
@@ -131,7 +131,7 @@ class Driver:
         return found.value
 
     def function(self, module: Handle, name: str, shared_bytes: int) -> Handle:
-        """A kernel that may be given so much dynamic shared memory, here and wherever before."""
+        """A kernel that may use `shared_bytes` of dynamic shared memory, or the most so far."""
         found = Handle()
         self.call("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
         most = max(shared_bytes, self._shared_bytes.get(found.value, 0))

@@ -1,7 +1,7 @@
-"""What both clocks of a device do before a run."""
+"""Constants of the L2 cache flush before each timed run, for both device clocks."""
 
 FLUSH_FACTOR = 2
-"""So many times the size of the L2 cache is written, to empty it."""
+"""Bytes written to empty the L2 cache, as a multiple of its size."""
 FLUSHES = 16
-"""So often in a row: while the device is at it, half a millisecond or more, the host launches what
-is timed. PyTorch's way to its first kernel, in Python, would be the baseline's time otherwise."""
+"""Writes in a row. They take half a millisecond or more, in which the host launches the timed
+kernels; otherwise PyTorch's time to its first launch, in Python, would count for the baseline."""

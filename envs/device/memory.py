@@ -1,4 +1,4 @@
-"""The judge's share of a GPU's memory, and how it waits where others hold the rest.
+"""Memory that the judge reserves on a GPU, and its retries while other processes hold the rest.
 
 A trainer on the same GPU takes all that there is, and gives back what it does not use between its
 phases. That an answer or its problem finds no room meanwhile says nothing about either.
@@ -23,7 +23,7 @@ An answer may ask for the rest of the GPU, whoever else is on it."""
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0, *[30.0] * 9)
 """Between tries: `MEMORY_WAIT_S` together."""
 SHORT = 5
-"""So many of these pauses after five minutes that were in vain, until there is room again."""
+"""Number of these pauses once five minutes were in vain, until there is room again."""
 
 PAGE_BYTES, SMALL_BYTES = 2 << 20, 512
 """Of a GPU's memory, as its driver gives it: whole pages, and parts of one to what is small."""
@@ -46,7 +46,7 @@ is of segments that grow in place, Triton's of what torch.compile made."""
 
 
 class DeviceFullError(RuntimeError):
-    """The GPU has no room now for what would fit on it: nothing that a candidate did."""
+    """The GPU has no room now for an allocation that fits on it: never the candidate's fault."""
 
 
 def says_full(error: BaseException | None) -> bool:
@@ -55,8 +55,8 @@ def says_full(error: BaseException | None) -> bool:
 
 
 def taken_bytes(size_bytes: int) -> int:
-    """What a driver takes at most for an allocation of so many: pages of 2 MB, of which small ones
-    share some. Else many odd sizes that no GPU has room for would seem to fit.
+    """Most memory that a driver takes for an allocation of this size: pages of 2 MB, some of which
+    small ones share. Else many odd sizes that no GPU has room for would seem to fit.
 
     >>> taken_bytes(1), taken_bytes((1 << 20) + 1) >> 20
     (512, 2)

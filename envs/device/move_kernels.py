@@ -1,4 +1,4 @@
-"""Moves as launches, for a device: the driver copies bytes, and knows neither strides nor types.
+"""Kernels for the moves of a plan: the driver copies bytes, and knows neither strides nor dtypes.
 
 It fills with four bytes at most, so fills with eight are launches, too.
 """

@@ -1,4 +1,5 @@
-"""The trusted process that runs a plan on the device: its own buffers, launches, marks and clock.
+"""The trusted process that replays a plan on a GPU, with its own buffers, launches, events and
+clock.
 
 An answer's host code is not in it, and its device code reaches no memory but this process's: inputs
 that came a moment ago, poisoned outputs, and what the plan allocates. What is expected is not here.
@@ -58,8 +59,8 @@ ILLEGAL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """What one call does, and where it leaves its results: region, offset, bytes, and their place
-    among the outputs."""
+    """The actions of one call, and its results: region, offset, bytes, and their place among the
+    outputs."""
 
     run: list[Callable[[], None]] = field(default_factory=list)
     results: list[list[Any]] = field(default_factory=list)

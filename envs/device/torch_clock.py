@@ -1,4 +1,4 @@
-"""The baseline on a GPU: the clock of `process.py`, for what PyTorch itself runs."""
+"""Times the baseline on a GPU: the clock of `process.py`, for kernels that PyTorch launches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from kernelwright.envs.device.flush import FLUSH_FACTOR, FLUSHES
 
 EMPTY_STEPS = 8
-"""The median of the last so many empty steps is what one costs."""
+"""Number of the latest empty steps whose median is the cost of one."""
 
 
 class DeviceClock:

@@ -1,4 +1,5 @@
-"""What answers may be written in: the list of dialects. Each is one file, named as it is.
+"""Registry of the dialects, the languages that answers are written in. Each is one file, named as
+it is.
 
 A dialect is loaded when it is first asked for: their names alone cost nothing, and a dialect's
 tools are not needed to read a recipe.

@@ -1,4 +1,4 @@
-"""What a dialect is to the judge: how an answer is asked for, found, built, and played."""
+"""Interface of a dialect: how an answer is prompted for, extracted, built and run."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """`cuda`: one CUDA C++ source with the native ABI, built by nvcc.
 
-Without a GPU it is built, its host code is run against a runtime that only writes down what is
-launched (native/recorder.h), and its device code is described, for three generations of GPUs:
-registers, spills, shared memory, and the instructions that it consists of. Then it is played on the
-CPU (envs/ptx).
+Without a GPU its host code runs against a runtime that only records launches (native/recorder.h).
+Its device code is described for each generation of `ARCHITECTURES` (envs/system/architectures.py):
+registers, spills, shared memory, and kinds of instructions. Then it runs on the CPU (envs/ptx).
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The libraries that an `inline` answer wants, built apart from running."""
+"""Builds the libraries that an `inline` answer passes to `load_inline`, apart from running the
+answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""An extension that an answer gives to `load_inline`: what it may say, and how it is built.
+"""One extension that an answer passes to `load_inline`: which arguments are allowed, and its
+compiler commands.
 
 It is built against headers of our own (native/include), which have a tensor's memory, its shape and
 its views, in about a second; PyTorch's take a minute, and bring all of PyTorch along. One with CUDA

@@ -1,5 +1,5 @@
-"""nvcc: a library without a CUDA runtime, its device code as PTX, and what the assembler says about
-that for three generations of GPUs.
+"""Builds CUDA code with nvcc: a library without CUDA's runtime, PTX, and the assembler's report for
+each generation of `ARCHITECTURES`.
 
 Host code is traced and never timed, so it is not optimised; what runs is assembled from the PTX.
 Compiling costs seconds a generation and assembling hundredths, so code is compiled for the
@@ -120,7 +120,7 @@ def needs_newer(log: str) -> str | None:
 
 
 class OddArchiveError(ValueError):
-    """What a build left is not what its script leaves: the answer had its hand in it."""
+    """A build left another archive than its script makes: the answer manipulated it."""
 
 
 def unpacked(archive: bytes, stem: str, code: str = "") -> tuple[bytes, list[Kernel]]:

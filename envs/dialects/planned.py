@@ -1,4 +1,4 @@
-"""A plan for each case, as a library that plays them, built like any kernel.
+"""Builds the recorded plans of all cases into a library that replays them, as any kernel is built.
 
 Device code without a device is its PTX as C++ that checks every access.
 """

@@ -171,7 +171,7 @@ def trace(
 
 
 def assembler() -> str:
-    """The one that comes with Triton; the newer lies beside it (replay/assemble.py)."""
+    """Triton's own assembler; a newer one lies beside it (envs/plan/assemble.py)."""
     return str((triton_tools() or Path()) / "ptxas")
 
 

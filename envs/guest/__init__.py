@@ -1,4 +1,4 @@
-"""Runs inside the sandbox, all that the project shows to an answer there; imports nothing of ours.
+"""Code that runs in the sandbox beside an answer. It imports nothing from the rest of the project.
 
 Nothing that this process says is believed: it shares its memory with the candidate. The referee
 owns inputs, clock, outputs and comparison (envs/referee/rounds.py).

@@ -24,8 +24,7 @@ CUDA_VERSION = "12.8"
 
 
 class Properties(NamedTuple):
-    """What the GPU that there is not says of itself (envs/system/architectures.py has its
-    numbers)."""
+    """Device properties of the pretended GPU (envs/system/architectures.py has its numbers)."""
 
     name: str
     major: int

@@ -1,5 +1,5 @@
-"""CUDA graphs in an answer: what is launched while one is captured is launched when it is replayed,
-and not before, as on a device."""
+"""CUDA graphs while an answer is traced: captured launches are recorded at each replay, not at
+capture, as on a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Libraries that an answer wrote: what their functions do goes onto a tape.
+"""Records on the tape what the functions of an answer's own C++ libraries do.
 
 One with CUDA in it has a runtime (native/recording.cpp) that tells each event when it happens, in
 the middle of a call. One without is called, on invented numbers, and that call is the step. So
@@ -24,7 +24,7 @@ _SINK = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 
 
 class Recording:
-    """What is asked of any of the libraries while `tape` is a tape."""
+    """Records the calls of all libraries while `tape` is a tape."""
 
     def __init__(self, libraries: dict[str, Any]) -> None:
         self.tape: Tape | None = None

@@ -1,4 +1,4 @@
-"""How the process of an answer ends that convicts itself."""
+"""Exit codes by which the guest reports that an answer failed or broke a rule."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ DTYPES = {number: dtype for dtype, number in TYPES.items()}
 
 
 class Wire(ctypes.Structure):
-    """A tensor: its memory, and what of that it is. Offset and strides count elements."""
+    """A tensor for C++: its memory and its view of it. Offset and strides count elements."""
 
     _fields_ = (
         ("storage", ctypes.c_void_p),
@@ -52,14 +52,14 @@ class Value(ctypes.Structure):
 
 
 class LeftOut:
-    """Stands for an argument about which a call says nothing."""
+    """Stands for an argument that a call leaves out."""
 
 
 OnHost = Callable[[torch.Tensor], bool]
 
 
 class Library:
-    """One that is loaded. What it gives back lives as long as this process does."""
+    """A loaded library. Tensors that it returns live as long as this process does."""
 
     def __init__(self, path: str, on_host: OnHost) -> None:
         self.handle, self.on_host = ctypes.CDLL(path), on_host

@@ -1,4 +1,4 @@
-"""Errors that come from what this PyTorch or Triton lacks, told apart from errors of the answer.
+"""Tells errors caused by a limit of this PyTorch or Triton from errors of the answer.
 
 What PyTorch would compile is called as it is written: it computes the same, and whether PyTorch may
 is seen there.

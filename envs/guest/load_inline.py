@@ -1,5 +1,5 @@
-"""What `load_inline` and `load` are where an answer is imported: a list of calls, or what was built
-of it before."""
+"""Replaces `load_inline` and `load` in an answer: records each call, or returns the extension built
+before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Python that has imported torch, as a zygote: each job is a clone of it, hardened.
+"""The Python zygote: a process that has imported torch; each job is a clone of it, hardened.
 
 main.main(PYJAIL, CONTROL)     (inside bubblewrap; see envs/sandbox/rootfs.py)
 """

@@ -1,5 +1,5 @@
-"""What PyTorch may do for an answer, as steps of a tape: make tensors, move them, view them; and
-compute, where that is allowed (`torch_allowed`)."""
+"""Records PyTorch's tensor copies as steps of a tape; PyTorch computes only where
+`torch_allowed`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ VIEWS = frozenset(
 
 
 class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Within it what PyTorch moves is written to the tape; what only makes or views, is not."""
+    """Within it PyTorch's copies are written to the tape; allocations and views are not."""
 
     def __init__(self, tape: Tape, *, torch_allowed: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""What PyTorch computes for an answer, where that is allowed: calls of its operators on a tape."""
+"""Records calls of PyTorch's operators on a tape, for answers with `torch_allowed`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer's `ModelNew`, called on invented numbers: what it asks for is the tape's to see."""
+"""Calls an answer's `ModelNew` on invented inputs, so that the tape records its launches."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from kernelwright.envs.guest.limits import limit_of
 
 
 class LimitError(Exception):
-    """A call needs what PyTorch or Triton lacks here; the text names it."""
+    """A call needs a feature that PyTorch or Triton lacks here; the text names it."""
 
 
 class Rounds:
-    """The model of one case, and what `forward` is called with."""
+    """The model of one case, and the arguments of its `forward`."""
 
     def __init__(self, model_class: Any) -> None:
         self.model_class = model_class

@@ -1,4 +1,5 @@
-"""Writes down what an answer asks of a device that there is not (envs/plan/plan.py).
+"""Records an answer's launches, copies and allocations without a device, as steps of a plan
+(envs/plan/plan.py).
 
 Tensors are real and lie in ordinary memory; kernels are not run, so nothing that depends on what
 they would have computed can be written down. `left_out` is then the first thing that was not.
@@ -152,7 +153,7 @@ class Tape:
         return {"at": self.place(tensor), "dtype": _dtype(tensor), "strides": strides}
 
     def given(self, one: Any) -> dict[str, Any]:
-        """What a function of C++ is given, as replay/plan.py reads it."""
+        """An argument of a C++ function, as `Argument` of envs/plan/steps.py reads it."""
         if isinstance(one, int) and one and one in self.names:
             self.leave_out("an address as a number")
         match one:

@@ -1,4 +1,5 @@
-"""A Triton driver without a device: kernels are compiled for one, and launches are written down.
+"""A Triton driver without a device: compiles kernels for a given architecture, and records
+launches.
 
 Works because Triton asks its driver for everything that needs a GPU.
 """

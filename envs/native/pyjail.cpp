@@ -1,5 +1,5 @@
 // The jail for answers that are a Python module: the same zygote, inside a Python that has imported
-// torch. Loaded by player.py; each job is a clone of that process, so nothing is imported twice.
+// torch. Loaded by envs/guest/main.py; each job is a clone of that process, so nothing is imported twice.
 #include "zygote.h"
 
 // `start` runs in the job's process, hardened already: mode, then its words, each ended by a NUL.

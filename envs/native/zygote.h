@@ -98,7 +98,7 @@ inline void settle(const Job& job) {
   else mount_scratch(job.limits);
   set_limits(job.limits);
   drop_rights(job.limits);
-  // As that user: /scratch is open to it alone, and our root has no CAP_DAC_OVERRIDE (rootfs.py).
+  // As that user: /scratch is open to it alone, and our root has no CAP_DAC_OVERRIDE (envs/sandbox/rootfs.py).
   // Without a mount of its own /scratch is a link to whatever folder a process is in.
   const std::string& folder = job.limits.folder;
   if (chdir(is_closed ? "/" : folder.empty() ? "/scratch" : folder.c_str())) die(kNoSandbox, "scratch");

@@ -1,1 +1,1 @@
-"""Plans: what an answer launches, written down, for a GPU or a CPU to play."""
+"""Plans: an answer's recorded launches and copies, for replay on a GPU or a CPU."""

@@ -1,4 +1,4 @@
-"""Device code from PTX, in the sandbox: what a compiler near the answer wrote is read as text only.
+"""Assembles an answer's PTX into device code, in the sandbox.
 
 A GPU's driver would read a binary of anybody's in the process that replays; so the answer's own
 binaries are left where they are, and its PTX is assembled anew.

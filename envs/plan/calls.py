@@ -1,9 +1,9 @@
-"""Three calls of an answer, as they were written down, and the plan that comes of them.
+"""Builds an answer's plan from the record of three calls.
 
-The first is given inputs of its own, the second others at other places, the third others at the
-places of the second; parameters lie in one place, with other values in each. What an answer keeps
-from one call to the next (room, packed weights, a result) is then seen to be kept: what it packs
-once is wrong for the next parameters, what it keeps by an address is wrong for the next values.
+Each call gets inputs with other values: the second at new addresses, the third at those of the
+second. Parameters keep their addresses and change their values. So the record shows what an answer
+keeps between calls (buffers, packed weights, results). Weights that it packs once are wrong for the
+next parameters; results that it caches by address are wrong for the next values.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _OWN = re.compile(r'"((?:new|host)\.\d+)"')
 
 
 class Ended(Strict):
-    """How much of the record there is when a call has ended, where its results are, and what of it
-    cannot be done again."""
+    """The record at the end of a call: its length, the places of the results, and the first step
+    that cannot be replayed."""
 
     steps: Annotated[int, Field(ge=0, le=CALLS * MOST_STEPS)]
     buffers: Annotated[int, Field(ge=0, le=CALLS * MOST_STEPS)]
@@ -33,8 +33,8 @@ class Ended(Strict):
 
 
 class Record(Strict):
-    """All calls: `inputs` are the buffers that the first was given, and the names of what the
-    others were given in their place. `tuned`: the first tried a kernel before it launched it."""
+    """The record of all calls. `inputs`: buffers given to the first call, and their replacements in
+    the others. `tuned`: the first call tried a kernel before it launched it."""
 
     inputs: Annotated[dict[Name, Name], Field(max_length=MOST_STEPS)]
     calls: Annotated[list[Ended], Field(min_length=CALLS, max_length=CALLS)]
@@ -96,8 +96,8 @@ def _begun(
     count: int,
     sizes_bytes: Sequence[int],
 ) -> tuple[list[Step], list[Result]]:
-    """The steps of so many calls, the first of which is given inputs; and their results that lie in
-    memory with which a later call has to do, each copied when its call is over."""
+    """The steps of the first `count` calls, which begin with copies of the inputs; and those of
+    their results whose memory a later call uses, each copied when its call is over."""
     begun: list[Step] = [
         Copy(source=Place(tensor=of, offset=0), to=Place(tensor=name, offset=0), bytes=size)
         for name, of in record.inputs.items()

@@ -1,4 +1,4 @@
-"""What translated device code counted of itself, from the lines that its runtime writes.
+"""Parses the counters of translated device code from the lines that its runtime prints.
 
 Facts for whoever writes kernels: in no verdict, no timing and no reward. What runs beside the
 counters is ours (native/ptx/counts.h): an answer's own C++ is never in that process.

@@ -1,4 +1,5 @@
-"""What can be said of device code without a device, from its PTX and its assembler."""
+"""Static facts about device code, from its PTX and its assembler's report: registers, spills,
+occupancy, instructions."""
 
 from __future__ import annotations
 
@@ -71,8 +72,8 @@ def static_facts(ptx: str, info: str) -> list[tuple[str, float]]:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a launch of a kernel has to keep to: at most so many threads in a block, or a block of
-    this shape (zeros: any); and what each thread and each block takes before it asks for more."""
+    """Limits of a kernel's launch: most threads of a block, or its exact shape (zeros: any);
+    registers of each thread and static shared memory of each block."""
 
     threads: int
     block: tuple[int, int, int]

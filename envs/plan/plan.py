@@ -1,5 +1,5 @@
-"""What an answer asks of a device in one call, written down in a process that has none: enough for
-a trusted process to do it again (envs/device/process.py).
+"""The plan of one call of an answer: recorded without a device, replayed by a trusted process
+(envs/device/process.py).
 
 Whoever wrote it down shared a process with the answer. So a plan is never believed: it is run, on
 inputs that nobody had seen when it was written, and what comes out is compared.
@@ -42,7 +42,7 @@ MOST_CONSTANT_BYTES = 8 << 20
 
 
 class Kernel(Strict):
-    """Device code for one target, and what its assembler says about it."""
+    """Device code for one target, and its assembler's report."""
 
     name: str
     code: str = ""
@@ -60,15 +60,14 @@ class Variable(Strict):
 
 
 class First(Strict):
-    """What an answer does when it is called for the first time: steps, and where results are then,
-    as in a plan."""
+    """The first call of an answer, where it differs: its steps, and the places of its results."""
 
     steps: Annotated[list[Step], Field(max_length=CALLS * MOST_STEPS, fail_fast=True)]
     outputs: list[Place] = Field(default_factory=list, max_length=MOST_STEPS)
 
 
 class Result(Strict):
-    """A result of the first call, of so many bytes, and where that has left a copy of it."""
+    """A result of the first call, its size, and the place of the copy that was made of it."""
 
     at: Place
     copied: Place
@@ -76,7 +75,7 @@ class Result(Strict):
 
 
 class Plan(Strict):
-    """All steps of one call, in order, and what they need.
+    """All steps of one call, in order, and the data that they need.
 
     `buffers` are the sizes of what the answer allocated, `constants` what is in some of them before
     the first call (compressed by zlib, in base64), `variables` those of the code that steps

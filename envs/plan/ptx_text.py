@@ -1,4 +1,4 @@
-"""PTX as its assembler reads it: which letters are comments and strings, before anything else.
+"""Finds comments and strings in PTX as its assembler does, before any other parsing.
 
 As ptxas does (tried with 12.9 and 13.4): what begins first ends first, so that neither kind of
 comment nor a string begins inside of another. A line's end is `\\n` alone, and no backslash hides

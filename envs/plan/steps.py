@@ -1,4 +1,4 @@
-"""One step of a plan: a launch, a fill, a copy, a move, a call of a function in C++.
+"""The kinds of steps in a plan: launch, fill, copy, move, call of a C++ function.
 
 Each field was written beside an answer's own code, so each has a bound.
 """
@@ -43,22 +43,23 @@ Said = Annotated[str, Field(max_length=200, pattern=r"^[ -~]*$")]
 
 
 class Place(Strict):
-    """A number of bytes into a tensor. What the answer allocated is `new.0` and so on: no tensor of
-    a problem's can be called so."""
+    """An offset in bytes into a tensor. Allocations of the answer are `new.0` and so on: no tensor
+    of a problem has such a name."""
 
     tensor: Name
     offset: Count
 
 
 class Pointer(Strict):
-    """An address inside an argument, so many bytes from its start."""
+    """An address inside an argument, `at` bytes from its start."""
 
     at: Size
     place: Place
 
 
 class Struct(Strict):
-    """An argument with addresses in it: its bytes in hexadecimal, and what lies over them."""
+    """An argument that contains addresses: its bytes in hexadecimal, and the addresses over
+    them."""
 
     bytes: Hex
     pointers: Annotated[list[Pointer], Field(max_length=512)]
@@ -87,7 +88,7 @@ class Launch(Strict):
 
 
 class Fill(Strict):
-    """`fill`, of one, two, four or eight bytes, over and over until so many bytes are written."""
+    """The pattern `fill`, of one, two, four or eight bytes, repeated for `bytes` bytes."""
 
     at: Place
     fill: Pattern
@@ -126,8 +127,8 @@ class Move(Strict):
 
 
 class View(Strict):
-    """A tensor that a function of C++ is given, or gives back: where the memory begins that it is
-    part of, and what of it. Offset and strides count elements."""
+    """A tensor argument or result of a C++ function: its storage, and its view of it. Offset and
+    strides count elements."""
 
     storage: Name
     dtype: Dtype
@@ -148,7 +149,7 @@ Real = Annotated[str, Field(max_length=64), AfterValidator(_is_real)]
 
 
 class Argument(Strict):
-    """What a function of C++ is given: one of these, or nothing; `real` as a hexadecimal float."""
+    """An argument of a C++ function: one of these, or nothing; `real` as a hexadecimal float."""
 
     tensor: View | None = None
     tensors: Annotated[list[View | None], Field(max_length=MOST_LISTED, fail_fast=True)] | None = (
@@ -166,8 +167,8 @@ class Argument(Strict):
 
 
 class Result(Strict):
-    """A tensor that it gives back, `made` the number of its memory among those that it makes: None
-    where it lies in memory that was there before."""
+    """A tensor result of a call. `made` is the number of its storage among those that the call
+    allocates: None where the storage is older."""
 
     view: View
     made: Annotated[int, Field(ge=0, le=MOST_STEPS)] | None = None
@@ -180,7 +181,7 @@ TORCH = "torch"
 
 
 class Call(Strict):
-    """A call of a function of a library that the answer wrote in C++, or of PyTorch's own; None:
+    """A call of a C++ function of the answer's own library, or of PyTorch. A result of None:
     nothing came back."""
 
     library: Name

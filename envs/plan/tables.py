@@ -1,4 +1,4 @@
-"""A case's plan as tables that native/plan/plan.h plays.
+"""Writes a case's plan as tables for the player in native/plan/plan.h.
 
 What an answer wrote is read, never copied: names become letters and digits, numbers are printed
 again.
@@ -51,7 +51,7 @@ Launched = Callable[["Tables", int, Launch], str]
 
 
 class Tables:
-    """The lines of one case: what its steps need comes first, then `caseN`."""
+    """The lines of one case: first the data of its steps, then `caseN`."""
 
     def __init__(
         self,
@@ -320,7 +320,7 @@ def library_file(number: int) -> str:
 
 
 def all_cases(count: int, last: str = "") -> str:
-    """What plays the one of so many cases that it is called for."""
+    """C++ that replays the case it is called for, one of `count`."""
     every = ", ".join(f"case{number}" for number in range(count))
     return f"""static const Case cases[] = {{{every}}};
 extern "C" __attribute__((visibility("default")))

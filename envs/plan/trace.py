@@ -1,4 +1,4 @@
-"""What a CUDA runtime without a device wrote down (native/recorder.h), as the steps of a plan.
+"""Parses the log of the recording CUDA runtime (native/recorder.h) into steps of a plan.
 
 Every line of it is an answer's word: what the runtime would not have written is refused.
 """

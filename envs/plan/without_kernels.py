@@ -1,4 +1,4 @@
-"""A plan without an answer's own kernels, to see whether they make any difference.
+"""Removes an answer's own kernels from its plan, to test whether they affect its outputs.
 
 Who launches a kernel that does nothing, and has PyTorch move (or compute) the result, has launched
 one. So an answer that is right is played again without what it wrote itself: it should be wrong.

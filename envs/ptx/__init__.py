@@ -1,1 +1,1 @@
-"""PTX on a CPU: what a GPU would run, translated to C++ that checks every access."""
+"""Runs PTX on a CPU: translates it to C++ that checks every memory access."""

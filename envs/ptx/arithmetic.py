@@ -1,4 +1,5 @@
-"""Instructions that compute a lane's result of its own registers: numbers and bits.
+"""Translates PTX instructions that compute on a lane's own registers: arithmetic and bit
+operations.
 
 `NAME: (modifiers, what types, C++)`; an opcode with a modifier that its row does not list is
 refused by name. `{0}`, `{1}` are operands as numbers of the type `{T}`. Source of what each does:

@@ -1,4 +1,4 @@
-"""Instructions that compare, and that choose by what was found."""
+"""Translates PTX instructions that compare, and that select by a predicate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instructions that give a number another type, or bits another place."""
+"""Translates PTX instructions that convert numbers to another type, or rearrange bits."""
 
 from __future__ import annotations
 

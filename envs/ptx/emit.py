@@ -1,4 +1,4 @@
-"""Basic blocks as C++ that runs a warp at a time (native/ptx/warp.h).
+"""Emits basic blocks as C++ that runs a warp at a time (native/ptx/warp.h).
 
 Plain arithmetic is one loop over 32 lanes, which the compiler turns into vectors; what reaches
 memory or other lanes is a call on whole arrays. Arithmetic moves up before calls that it does not
@@ -62,7 +62,7 @@ MOST_ROWS = 256
 
 
 class Segments:
-    """A block's arithmetic, each row as early as what it reads, and who read before it, allow."""
+    """A block's arithmetic, with each row moved up as far as its dependencies allow."""
 
     def __init__(self, block: Basic) -> None:
         self.all = [Segment(), *(Segment() for step in block.steps if step.call)]

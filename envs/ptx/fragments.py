@@ -1,4 +1,5 @@
-"""Matrices that a warp loads, multiplies and stores as a whole: `wmma` (native/ptx/fragments.h)."""
+"""Translates `wmma`: loads, products and stores of matrices by a whole warp
+(native/ptx/fragments.h)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Device functions that a compiler did not inline, inlined: a kernel calls nothing afterwards."""
+"""Inlines device functions that a compiler did not inline, so that no kernel contains a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What handlers have in common: each takes an instruction, and gives its steps."""
+"""Shared helpers of handlers, which translate one PTX instruction into C++ steps."""
 
 from __future__ import annotations
 

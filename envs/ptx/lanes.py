@@ -1,4 +1,5 @@
-"""Instructions by which lanes of a warp look at each other, and tensor cores."""
+"""Translates PTX instructions that exchange values between lanes of a warp, and those of tensor
+cores."""
 
 from __future__ import annotations
 

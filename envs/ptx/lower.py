@@ -1,4 +1,4 @@
-"""A kernel as basic blocks, whose instructions are steps of C++ (emit.py prints them)."""
+"""Lowers a kernel to basic blocks of C++ steps (emit.py prints them)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BARRIERS = ("bar", "barrier")
 
 @dataclass(slots=True)
 class Basic:
-    """Instructions that run one after another; `end` says how it goes on."""
+    """A basic block: instructions that run one after another; `end` says how it goes on."""
 
     number: int
     steps: list[Step] = field(default_factory=list)

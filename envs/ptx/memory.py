@@ -1,4 +1,5 @@
-"""Instructions that reach memory, as calls of native/ptx/memory.h for all lanes at once."""
+"""Translates PTX instructions that access memory into calls of native/ptx/memory.h for all lanes at
+once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in instructions, as C++: registers, numbers, addresses, vectors of them."""
+"""Translates PTX operands to C++: registers, numbers, addresses, vectors of them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def ctype(kind: str) -> str:
 
 
 class Scope:
-    """What names mean in one kernel, and what its C++ needs besides its instructions."""
+    """The names of one kernel, and the declarations that its C++ needs besides its instructions."""
 
     def __init__(self, module: Module, kernel: Kernel) -> None:
         self.kernel = kernel

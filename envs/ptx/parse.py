@@ -1,4 +1,5 @@
-"""PTX text as data: kernels with parameters, registers, variables and a flat list of instructions.
+"""Parses PTX text into kernels with parameters, registers, variables and a flat list of
+instructions.
 
 The text is an answer's: nothing here recurses with it, and everything that is unknown is refused.
 Source: NVIDIA, Parallel Thread Execution ISA 8.7, chapters 4 and 5.
@@ -73,8 +74,7 @@ class Parameter:
 
 @dataclass(slots=True)
 class Kernel:
-    """An entry. What is declared in a scope of its own, as in inline assembly, is called
-    `NAME@SCOPE`."""
+    """An entry. Names declared in a scope of their own, as in inline assembly, are `NAME@SCOPE`."""
 
     name: str
     parameters: list[Parameter]
@@ -97,7 +97,8 @@ class Kernel:
 
 @dataclass(slots=True)
 class Function:
-    """What kernels may call: a body, and the variables of its own that it is called with."""
+    """A device function that kernels call: its body, and its own variables for results and
+    arguments."""
 
     body: Kernel
     formals: list[str]

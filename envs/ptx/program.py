@@ -1,4 +1,4 @@
-"""Recorded plans, one a case, and the PTX of their kernels, as one C++ file for the jail.
+"""Generates one C++ file for the jail from the plans of all cases and the PTX of their kernels.
 
 Code is translated once, plans are tables. What an answer wrote is read, never copied: names become
 letters and digits, numbers are parsed and printed again, what is unknown is refused.

@@ -1,7 +1,7 @@
-"""What Triton loads under a mask without saying what else there is: nothing that means anything.
+"""Marks the inactive lanes of Triton's masked loads without `other` as undefined.
 
-Its code sets such registers to zero, so a kernel that needs them to be zero is right by luck. For
-integers that zero may have been said, so only what is computed with as floats becomes unset.
+Triton's code sets their registers to zero, so a kernel that relies on the zero is right by chance.
+A zero among integers may be intended, so only registers that are used as floats are marked.
 """
 
 from __future__ import annotations

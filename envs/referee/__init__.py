@@ -1,0 +1,1 @@
+"""Decides verdicts: rounds, clock, comparison of outputs, reasons."""

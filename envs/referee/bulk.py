@@ -1,4 +1,4 @@
-"""Many errors together: an output that is off a little everywhere, or always to one side, is wrong.
+"""Tests the errors of an output together: many small errors, or a bias to one side, are wrong.
 
 The largest error alone lets a result pass that is 2 % too large in bfloat16, a statistic of three
 quarters of a row, a product of rounded operands. Rounding does none of that: its errors are as
@@ -28,7 +28,7 @@ MEAN_TIMES = 3.0
 """Allowed mean error, as a multiple of that which plain loops and PyTorch have."""
 
 DEVIATIONS = 5.0
-"""The mean of honest errors is within so many of its standard errors."""
+"""Standard errors within which the mean of honest errors lies."""
 
 FEW_MORE = 4.0
 """A root mean square of n errors may be larger by this over the root of n: chance."""
@@ -42,7 +42,7 @@ of rounding (the root of three, and some): allowed of half types, which many cut
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How far off the elements of an output are, as shares of what is allowed of each."""
+    """Sizes of an output's errors, each as a share of its element's tolerance."""
 
     rms: float
     """Root of the mean of their squares."""
@@ -57,7 +57,7 @@ def highest(*some: Level) -> Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bulk:
-    """Sums over the errors of an output, each as a share of what is allowed of its element."""
+    """Sums over the errors of an output, each as a share of its element's tolerance."""
 
     count: int = 0
     squares: float = 0.0
@@ -93,7 +93,7 @@ class Bulk:
 
 @dataclass(frozen=True, slots=True)
 class BulkLimit:
-    """What the errors of an output may come to together, as shares of what is allowed of each."""
+    """Largest allowed aggregate errors of an output, as shares of the tolerance."""
 
     rms: float
     mean: float
@@ -110,8 +110,8 @@ class BulkLimit:
 
 @dataclass(slots=True)
 class Pool:
-    """The errors of one candidate over its rounds, by output: a single number shows its errors in
-    no round alone."""
+    """The errors of one candidate over its rounds, by output: for outputs of a single number, one
+    round shows too little."""
 
     rounds: dict[int, list[tuple[Bulk, BulkLimit]]] = field(
         default_factory=lambda: defaultdict(list)

@@ -1,4 +1,4 @@
-"""Exit codes of processes that run answers, and what each says about the answer.
+"""Exit codes of processes that run answers, and the verdict of each.
 
 A candidate's process ends with a code of `EXITS`, nothing to its advantage: an answer that ends it
 so only convicts itself. The trusted process that replays launches on a GPU ends with one of

@@ -1,4 +1,4 @@
-"""Where tensors lie in a shared file, and the bytes that tell the other side so."""
+"""Layout of tensors in a shared file, and the message that tells it to the other process."""
 
 from __future__ import annotations
 

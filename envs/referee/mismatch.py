@@ -1,4 +1,4 @@
-"""Which value is wrong, what it is and what it should be: for who reads a verdict."""
+"""Describes the first wrong value of an output: its index, its value, the expected value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose fault a verdict was, in words that a person or a model can act on.
+"""Who is responsible for a verdict, and a sentence that a person or a model can act on.
 
 Each reason that the judge gives stands here once. `unjudged` is what no answer is at fault for, and
 nothing else is; a test holds both directions.
@@ -12,7 +12,7 @@ from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
 
 
 class Side(StrEnum):
-    """Whose doing a verdict is."""
+    """The party responsible for a verdict."""
 
     ANSWER = "the answer"
     LIMIT = "a limit of the judge"

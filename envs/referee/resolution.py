@@ -1,4 +1,4 @@
-"""Whether a speed can be told at all: where it cannot, there is none.
+"""Decides whether a speedup can be measured at all; where it cannot, none is reported.
 
 A module may be too quick for what a round costs besides, and the machine may not keep still.
 """
@@ -12,8 +12,8 @@ Parts = Sequence[tuple[int, int]]
 """Of some rounds: (the module's time, an empty round's), in nanoseconds."""
 
 RESOLVED, RESOLVING_ROUNDS = 1 / 2, 8
-"""A module that takes less than so much of what an empty round costs has no measurable speed: the
-noise of rounds would be as large as what is compared. So many rounds decide it."""
+"""Least time of a module with a measurable speed, as a share of an empty round, whose noise would
+hide a shorter one; and the number of rounds that decide it."""
 
 STEADY, TRIES = 2.0, 2
 """A measurement in which the baseline became slower, or faster, by more than that is made anew."""

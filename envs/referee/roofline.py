@@ -1,7 +1,7 @@
-"""The shortest time in which a problem's work can be done: nothing honest is faster.
+"""Roofline lower bound on the time of a problem's work: a time far below it is not believed.
 
 Work is what the cleverest kernel cannot avoid (envs/reference/least_work.py), peaks are upper
-bounds (envs/workers/peaks.py, device_peaks.py), and everything that could overlap is taken to
+bounds (peaks.py and device_peaks.py of envs/workers), and everything that could overlap is taken to
 overlap. A kernel below `TOO_FAST` of this floor did not do the work, however right its output
 looks. The referee's clock also sees the round trip and its own copy, so only absurd durations fall
 below: the last line of defence, not the first.
@@ -19,7 +19,7 @@ TOO_FAST = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """A lower bound of what one run of a case has to do."""
+    """A lower bound on the work of one run of a case."""
 
     read_bytes: int
     written_bytes: int

@@ -225,7 +225,7 @@ class RoundPeer:
         return reported_ns
 
     def expect(self, message: bytes, more_bytes: int = 0, limit_s: float | None = None) -> bytes:
-        """Waits for exactly this message, and returns so many bytes that follow it.
+        """Waits for exactly this message, and returns the `more_bytes` bytes that follow it.
 
         Anything else is not an answer. It is waited for as long as for a round, or `limit_s`.
         """

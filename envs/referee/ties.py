@@ -1,4 +1,4 @@
-"""Indices judged by what they point at: of equal values any may be the largest, or come first.
+"""Compares index outputs by the values at those indices: among equal values any order is right.
 
 PyTorch promises no order among equal values, and its CPU and CUDA differ: an unstable sort, the
 places of the `k` largest in whatever order, the largest value found last are right.
@@ -18,7 +18,7 @@ from kernelwright.envs.referee.tolerance import Array, Expected, Floats
 
 
 class Ranks(StrEnum):
-    """What the indices along a dimension are of."""
+    """Which values the indices along a dimension select."""
 
     EACH = "each"
     """One value of each row: the largest, the smallest, the median."""
@@ -30,7 +30,7 @@ class Ranks(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """An output whose integers say where in `values` along `dim` what is ranked lies."""
+    """An index output: its integers are places in `values` along `dim`."""
 
     output: int
     """The number of the output."""
@@ -44,7 +44,7 @@ class Ranking:
     """What the module gives, with this dimension kept."""
     relative: float
     absolute: float
-    """By so much values differ that rounding makes equal."""
+    """Difference up to which values count as equal, because of rounding."""
 
     def accepts(self, indices: Array) -> bool:
         """Whether these point at what the module's own point at, each at another place."""

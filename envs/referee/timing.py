@@ -1,4 +1,4 @@
-"""When to measure, and when to stop: two players in turns, block by block.
+"""Measures two players in alternating blocks, and decides when to stop.
 
 Blocks alternate which of the two goes first, so that a machine that slows down steadily slows both
 down alike. What rounds need is made before blocks, never between: the module's own process makes
@@ -28,7 +28,8 @@ PATIENCE = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How much is measured. A block is one process of the candidate."""
+    """Numbers of rounds and blocks, and when measuring stops. A block is one process of the
+    candidate."""
 
     block: int = 2
     """Timed rounds of a block; right before each come one or two that are not timed."""
@@ -38,7 +39,7 @@ class Pace:
     narrow: float = 0.05
     """Ends once the interval is at most this wide: high / low - 1."""
     budget_s: float = 1.0
-    """Ends once blocks took so long, and there are the fewest; or all together `PATIENCE` times."""
+    """Ends after this time and `fewest_blocks`, or after `PATIENCE` times as long in all."""
 
 
 def time_in_turns(

@@ -1,4 +1,4 @@
-"""Is this output right? Errors are measured against what rounding alone can explain.
+"""Compares an output with its expected values, within a tolerance for rounding errors.
 
 A constant tolerance is wrong twice: it lets a near-constant output hide a wrong kernel, and it
 rejects honest kernels of ill-conditioned problems. Ours is relative to the element and to the
@@ -40,16 +40,16 @@ WIDEST = 0.1
 """Of the output's spread: beyond it a tolerance would tell nothing from anything."""
 
 MUCH = 100.0
-"""Where errors need so many times FLOOR, and fewer times BASE, they are relative to their elements:
-those of a steep exponential, whose largest values say nothing about the others."""
+"""Where errors need this multiple of FLOOR, and a smaller one of BASE, they are relative to their
+elements: those of a steep exponential, whose largest values say nothing about the others."""
 
 PLAIN_TERMS = 1 << 14
 """Sums of more terms than this are off by more than BASE allows: the error of a plain float32 loop
 grows with the root of their number."""
 
 SPREAD_OF_MOST = 3.0
-"""An output varies by at most so many times the distance from its median that three quarters of its
-values keep (half of a relu's keep none): but for heavy tails that is more than its deviation."""
+"""Largest spread of an output, as a multiple of the third quartile of its distances from the
+median, zeros left out (half of a relu's). Except for heavy tails it exceeds the deviation."""
 
 
 Worst = tuple[float, float] | None
@@ -60,13 +60,14 @@ SLICE = 1 << 17
 """Elements that are compared at a time: on the way each takes some dozens of bytes."""
 
 SEEDING = 64
-"""So many values decide which slices: a kernel that knew them would have to compute them."""
+"""Number of values that seed the choice of slices: a kernel that knew them would have to compute
+them."""
 
 ONE_IN = 8
-"""Of so many slices of a large output one shows what its errors come to together."""
+"""One slice of this many of a large output is used to sum its errors."""
 
 ENOUGH = 1 << 14
-"""So many values, drawn by chance, show how far three quarters of an output keep."""
+"""Size of the random sample from which that quartile is estimated."""
 
 
 def derive_tolerances(
@@ -141,7 +142,7 @@ def widest_of(*some: Tolerance) -> Tolerance:
 
 
 def slices(*arrays: Array) -> Iterator[tuple[Floats, ...]]:
-    """The same elements of each in float64, so many at a time as an array of a MB has.
+    """The same elements of each in float64, in slices of 1 MB.
 
     >>> [[one.tolist() for one in part] for part in slices(np.arange(2), np.ones(2))]
     [[[0.0, 1.0], [1.0, 1.0]]]
@@ -179,7 +180,7 @@ def _worst_share(off: Floats, wanted: Floats, nothing: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is acceptable as one output, prepared once for the candidates of a whole batch.
+    """The acceptable values of one output, prepared once for the candidates of a whole batch.
 
     For floats `choices` is the float64 reference, and where the module's own precision is further
     from it than is allowed (at a step of a rounding, in a difference of equal numbers) what the

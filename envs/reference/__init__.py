@@ -1,0 +1,1 @@
+"""Runs a problem's own PyTorch module: inputs, expected outputs, tolerances, admission."""

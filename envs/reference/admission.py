@@ -1,4 +1,4 @@
-"""May a problem enter a suite? Only if every trivial answer fails on it.
+"""Admits a problem to a suite only if every trivial answer fails on it.
 
 A problem that accepts zeros, or the output for other inputs, pays for kernels that compute nothing.
 One that does not tell its module from a mutant of it (mutants.py) pays for kernels that leave
@@ -33,7 +33,7 @@ from kernelwright.envs.types import Problem, content_hash
 
 Answer = tuple[str, list[Array]]
 FIRST_SEED, ROUNDS = 1, 6
-"""What passes on the first draw is tried on so many, where arguments are redrawn in each."""
+"""The first draw, and the number of draws for answers that pass it, if arguments are redrawn."""
 
 
 def check_problem(problem: Problem, dropped: Sequence[str] = ()) -> Admission:

@@ -1,4 +1,4 @@
-"""What an admission says, and a problem with the cases that it keeps: read wherever suites are.
+"""The result of an admission, and a problem with the cases that it keeps; read without PyTorch.
 
 How one comes about is admission.py, which runs PyTorch.
 """
@@ -13,7 +13,7 @@ from kernelwright.envs.types import Case, Problem, Role
 
 @dataclass(frozen=True, slots=True)
 class MutantRow:
-    """What came of a mutant (`Fate` of mutant_search.py)."""
+    """The stored result of a mutant (`Fate` of mutant_search.py)."""
 
     kind: str
     place: str

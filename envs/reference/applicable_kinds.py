@@ -1,4 +1,4 @@
-"""Which kinds of values a module's graph can show: read off one run, operation by operation.
+"""Selects the kinds of input values that can show faults in a module's graph, from one traced run.
 
 Trusted code: it runs the problem's own module. Sums show blocks that are left out, epsilons show on
 small rows, recurrences on early values and open gates, iterations near where they converge slowly.
@@ -36,7 +36,7 @@ from kernelwright.envs.reference.value_kinds import (
 from kernelwright.envs.types import Problem
 
 MOST_KINDS, MOST_OF_LOOPS = 2, 3
-"""So many more cases at the timed size a problem has by itself; with a loop."""
+"""Most additional cases of a problem at the timed size; of a problem with a loop."""
 EPSILON = 1e-3
 """Numbers above zero up to this are epsilons."""
 SAMPLED = 64
@@ -71,7 +71,7 @@ KNOWN = {
 
 @dataclass(slots=True)
 class Seen:
-    """What a run of a module did."""
+    """Operations that a run of a module executed."""
 
     reductions: int = 0
     """The longest sum, of a kind that forgives."""

@@ -1,4 +1,5 @@
-"""What `get_inputs` gives, taken apart into tensors and numbers, from which `forward` is called.
+"""Splits the result of `get_inputs` into tensors and numbers, and rebuilds `forward`'s arguments
+from them.
 
 The judge knows tensors and numbers by name. A module may take more: None, text, lists, tuples and
 dicts with tensors and numbers anywhere in them, by place or by keyword. Trusted code, like
@@ -96,7 +97,7 @@ def taking_leaves(model_class: Any, nest: Nest) -> Any:
 
 
 def _names(forward: Any, count: int) -> list[str]:
-    """Of so many arguments by place."""
+    """Names of the first `count` positional arguments of `forward`."""
     parameters = list(inspect.signature(forward).parameters.values())[1:]
     several = [one for one in parameters if one.kind is inspect.Parameter.VAR_POSITIONAL]
     found = [one.name for one in parameters if one not in several][:count]

@@ -1,4 +1,5 @@
-"""Values on both sides of each limit of a module's graph (limits.py), and at it: two kinds.
+"""Two input distributions with values below, at and above each limit of a module's graph
+(limits.py).
 
 `near_overflow`: rows so large that a softmax, or a logarithm of a sum of exponentials, overflows
 unless the maximum is subtracted. `around_literals`: a few values beyond numbers that the module
@@ -34,9 +35,9 @@ from kernelwright.envs.types import Problem
 SHOWN_SHARE = 1 / 64
 """What more of the values reach, all drawn by other kinds, needs no values of its own."""
 TIMES = (1.25, 8.0, 64.0)
-"""So many times a limit values may have to be, to lead beyond it."""
+"""Multiples of a limit that are tried as values, to exceed it."""
 MOST_ARGUMENTS = 4
-"""So many arguments are tried one by one, before all together."""
+"""Most arguments that are tried one by one, before all together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which redraws of its arguments a module bears: each is tried, and what it takes is kept.
+"""Selects the redraws of a module's arguments under which it still runs, by trying each.
 
 Trusted code: it runs the problem's own module. What is found is stored with the case, so that a
 draw stays a function of its seed.
@@ -37,7 +37,7 @@ from kernelwright.envs.reference.structure import (
 )
 
 SEEDS, MANY_SEEDS = (1, 2, 3), tuple(range(1, 25))
-"""A redraw is tried on so many draws, on many where they cost little: what it leads to may be
+"""Draws on which a redraw is tried, more where they cost little: whether the module runs may be
 chance."""
 SMALL = 1 << 16
 """Elements of inputs up to which draws cost little."""
@@ -56,8 +56,8 @@ Wanted = tuple[Redrawn, ...]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a run: shapes and dtypes of the outputs, whether all of their floats are finite,
-    and operations that were given negative places, which PyTorch counts from the end."""
+    """The result of a run: shapes and dtypes of the outputs, whether all their floats are finite,
+    and operations with negative indices, which PyTorch counts from the end."""
 
     shapes: tuple[Any, ...]
     finite: bool

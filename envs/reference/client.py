@@ -1,4 +1,4 @@
-"""Secret inputs, and what is expected for them, from the reference process.
+"""Client of the reference process: secret inputs and their expected outputs.
 
 Inputs are fresh in every round of a candidate, and the same for all candidates of a batch: no
 candidate can tell another what it saw, and their speedups compare on equal data.
@@ -46,12 +46,12 @@ WARM_ROUNDS = 2
 """A process's second and third call still ask the system for memory and meet code that no cache
 holds; the module, whose process goes on, did that long ago."""
 KEPT_BYTES = 512 << 20
-"""At most so much of a batch's draws is kept; a large problem's are drawn anew each time."""
+"""Bytes of a batch's draws that are kept at most; a large problem's are drawn anew each time."""
 
 
 class ReferenceFailedError(RuntimeError):
-    """The reference process refused a problem: never the candidate's fault. `what` it was, apart
-    from the `line` of the module."""
+    """The reference process refused a problem: never the candidate's fault. `what` is the reason,
+    without the `line` of the module."""
 
     def __init__(self, error: str, what: str = "", line: int | None = None) -> None:
         super().__init__(error)
@@ -110,7 +110,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One round's inputs (a sealed file), and what is acceptable as each output."""
+    """One round's inputs (a sealed file), and the acceptable values of each output."""
 
     inputs: int
     expected: list[Expected]

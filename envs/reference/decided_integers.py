@@ -1,4 +1,4 @@
-"""Whether equal or rounded values decide what a module gives as integers: there kernels may differ.
+"""Finds integer outputs decided by equal or rounded values, where correct kernels may differ.
 
 A count or a running sum of integers is exact. An index is up to who sorts where values are equal,
 unless the sort is stable or the index is judged by what it points at (rankings.py). What a rounded

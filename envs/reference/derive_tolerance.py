@@ -1,4 +1,4 @@
-"""How far a right kernel may be off: derived from what rounding does to the problem's own module.
+"""Derives the tolerance of a problem from the effect of rounding on its own module.
 
 Trusted code: it runs the module on moved inputs, never a candidate. How an answer is then held
 against it is `envs/referee/tolerance.py`.
@@ -37,13 +37,13 @@ from kernelwright.envs.reference.runs import Run, Runs
 from kernelwright.envs.types import Problem, Tolerance
 
 NUDGE_UNITS = 4
-"""By so many units in the last place inputs are moved."""
+"""Units in the last place by which inputs are moved."""
 
 NUDGES = 3
 """How often inputs are moved: a small output shows little of what rounding can do to it."""
 
 FEW_OUTPUTS = 512
-"""A case with fewer elements of outputs is drawn until so many were seen."""
+"""A case with fewer output elements is drawn again until this number was seen."""
 
 SMALL_INPUTS = 1 << 16
 """Elements of inputs up to which a case is drawn more than once: more would cost too much."""
@@ -55,10 +55,10 @@ FEW = 32
 """An output with fewer elements does not show by itself how far it varies."""
 
 DRAWS = 16
-"""So many draws together show it."""
+"""Number of draws that together show it."""
 
 NOISE_SHARE = 0.01
-"""So much of an output may be off in the module's own precision: a few values at a threshold."""
+"""Share of an output that may be off in the module's own precision: a few values at a threshold."""
 
 
 class NoiseError(ProblemError):

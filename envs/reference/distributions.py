@@ -1,4 +1,5 @@
-"""How the values of a case differ from those that the problem draws: kernels must work on both.
+"""Input distributions of cases, as changes to the values that the problem draws; kernels must
+handle all of them.
 
 A kernel is trained on and shown one distribution. What it may be tempted to leave out shows on
 others: an epsilon where a row is all zeros, a bias where it is not the zero that it was made as, a
@@ -25,7 +26,7 @@ POSITIVE = NOT_NEGATIVE[1:]
 SAMPLE = 1024
 """Values that a tensor begins with, most of which show already that it is no mask."""
 LONG = 8
-"""Rows of so many values are in order by chance once in forty thousand times."""
+"""Rows of this length are in order by chance once in forty thousand times."""
 LEAST_SHARE = 0.5
 """A constant between this and 1 is a share of something that may grow without end above 1."""
 FINE, UNDERFLOWS = 2.0**-40, 2.0**-160
@@ -38,7 +39,7 @@ OTHER_VALUES, OTHER_NUMBERS = ", other values", ", other numbers"
 BUT_FLAGS = ", other numbers but flags"
 """What the names of cases of the timed sizes end with."""
 FEW_SHARE = 1e-4
-"""At most so many of the values, where all others are as the problem draws them; four of a small
+"""Largest share of changed values, where all others are as the problem draws them; four of a small
 tensor."""
 
 

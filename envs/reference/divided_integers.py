@@ -1,4 +1,5 @@
-"""Integers that are divided: below zero, and around multiples, where the module bears it.
+"""Input distribution for integer division: dividends below zero, and around multiples of the
+divisor.
 
 A division that cuts off and one that rounds down differ below zero alone, and one by a rounded
 reciprocal is off at multiples. Divisors stay other than zero where they are given so.
@@ -18,14 +19,14 @@ from kernelwright.envs.reference.large_integers import divisions
 from kernelwright.envs.reference.module import Reference
 
 NEGATIVE_SHARE, NEAR_SHARE = 0.5, 0.125
-"""So many integers are below zero, and around a multiple."""
+"""Share of integers below zero, and share around a multiple."""
 AROUND = (-1, 0, 1)
 """From a multiple."""
 
 
 @dataclass(frozen=True, slots=True)
 class Divided:
-    """The numbers of the arguments that may be negative, and by what which is divided: (the
+    """Numbers of the arguments that may be negative, and pairs of dividend and divisor: (the
     dividend's number, that of an argument of its shape or None, else the divisor)."""
 
     signed: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""What is acceptable as each output of a draw: the module's own runs say it.
+"""Computes the acceptable values of each output of a draw, from runs of the module.
 
 Only the reference process imports this: it runs PyTorch.
 """

@@ -1,4 +1,5 @@
-"""Tensors in files: what the reference process writes for answers, and reads for the module.
+"""Stores tensors in files: the reference process writes them for answers and reads them for the
+module.
 
 Functions import torch themselves, so that importing this module costs nothing.
 """

@@ -1,4 +1,4 @@
-"""The heap of a module's process: in huge pages, and given back between problems as far as they go.
+"""Keeps the heap of a module's process in huge pages, and returns freed memory between problems.
 
 glibc asks for huge pages as the heap grows (`KEPT_HEAP` of envs/system/memfd.py). But a huge page
 of which a part was given back comes back in small ones, and so does the page in which the heap once
@@ -22,7 +22,7 @@ _libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 class Heap:
-    """This process's."""
+    """The heap of this process."""
 
     def __init__(self) -> None:
         gc.collect()

@@ -1,4 +1,4 @@
-"""State that a module keeps where no kernel is given it: a tensor in a plain attribute."""
+"""Detects state that no kernel is given: tensors in plain attributes of a module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Integers that are added up or multiplied, as large as the module's own result bears.
+"""Input distribution of integers that are summed or multiplied, as large as the module's result
+allows.
 
 A sum of int64 that a kernel keeps in 32 bits is right as long as no value is large. Which integers
 are data, and not places or counts, shows where they go: into sums and products alone. How large
@@ -24,10 +25,10 @@ from kernelwright.envs.reference.module import Drawn, copies
 from kernelwright.envs.reference.plain_loops import storage, tensors_in, within
 
 EXACT_BITS = 52
-"""Results have at most so many: who computes them in float64 is right."""
+"""Most bits of a result: a kernel that computes it in float64 is right."""
 
 LEFT_BITS = 1
-"""Results keep so many bits of their own type free."""
+"""Bits of its own type that a result leaves free."""
 
 BITS = (48, 44, 40, 36, 32, 28, 24, 20, 16, 12, 8)
 """How large values may be, the largest first."""
@@ -55,8 +56,8 @@ DATA_AT |= {"masked_fill": (0,), "scatter_add": (0, 3), "index_add": (0, 3)}
 
 @dataclass(frozen=True, slots=True)
 class LargeBits:
-    """By the number of each integer argument that is data, not indices: how many bits its values
-    may have, with the others as large too (`together`), and `alone`."""
+    """Most bits of each integer argument that is data, not indices, by its number: with the others
+    as large too (`together`), and `alone`."""
 
     together: Mapping[int, int]
     alone: Mapping[int, int]
@@ -130,7 +131,7 @@ def _is_flags(tensor: Any) -> bool:
 
 
 def _full(tensor: Any, bits: int) -> Any:
-    """The same full of the largest value of so many bits."""
+    """A tensor of this shape, filled with the largest value of `bits` bits."""
     import torch
 
     return torch.full_like(tensor, (1 << bits) - 1)

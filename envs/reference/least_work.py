@@ -1,4 +1,4 @@
-"""What no kernel for a problem can avoid: bytes read, bytes written, multiply-adds. A lower bound.
+"""Lower bound on the work of any kernel for a problem: bytes read, bytes written, multiply-adds.
 
 Where in doubt it counts less; what it counts is shown by experiment, not read off the code:
 
@@ -37,7 +37,7 @@ DOUBT = 1e-3
 """Chance that more of an input is counted than matters."""
 
 BUDGET_S = 0.5
-"""After so long no more elements are tried, and what was not tried does not count."""
+"""Time after which no more elements are tried; those not tried do not count."""
 
 FAST_ALGORITHM = 0.5
 """Share of the multiplications that algorithms such as Strassen's leave, at practical sizes."""
@@ -54,7 +54,7 @@ def least_work(reference: Reference, tolerances: Sequence[Tolerance]) -> Work:
 
 
 class Probing:
-    """The module and one draw of its inputs, to see what changes its output."""
+    """The module and one draw of its inputs, to test which elements change its output."""
 
     def __init__(self, reference: Reference, tolerances: Sequence[Tolerance]) -> None:
         self.model, state, arguments = reference.draw(0)

@@ -1,4 +1,5 @@
-"""Values that lead beyond limits of a module's graph, by a plan that around_limits.py finds.
+"""Changes of inputs that drive values beyond the limits of a module's graph; around_limits.py finds
+them.
 
 Functions import torch themselves, so that importing this module costs nothing.
 """
@@ -12,11 +13,11 @@ from typing import Any
 from kernelwright.envs.reference.distributions import in_order_of
 
 ROWS_SHARE = 16
-"""One row in so many is near overflow."""
+"""One row in this many is near overflow."""
 PLACES_SHARE, FEWEST_PLACES = 1e-4, 32
-"""So few values lie around literals."""
+"""Share of values around literals, and their smallest number."""
 INTEGERS_SHARE = 8
-"""One integer in so many is a sentinel, or beside a limit."""
+"""One integer in this many is a sentinel, or beside a limit."""
 BESIDE = 2.0**-6
 """Relative to a literal, what lies right beside it in every type of floats."""
 DOWN_TO = 6
@@ -25,8 +26,8 @@ DOWN_TO = 6
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What leads to the limits of one kind: which arguments of floats become how large, which
-    numbers lie among them, and which integers become which."""
+    """Changes of arguments that reach the limits of one kind: the float arguments that become
+    large, the literals among their values, and the new values of integer arguments."""
 
     floats: tuple[int, ...] = ()
     size: float = 0.0

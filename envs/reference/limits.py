@@ -1,5 +1,7 @@
-"""Limits in a module's graph that values may never reach: numbers that tensors are compared with or
-held by, sentinels among integers, and what a plain exponential overflows at.
+"""Collects the limits in a module's graph that values may never reach.
+
+They are numbers that tensors are compared with or clamped to, sentinels among integers, and the
+point at which a plain exponential overflows.
 
 Trusted code: it runs the problem's own module. Which values reach them is found by
 around_limits.py.
@@ -65,7 +67,7 @@ LARGEST_OF = frozenset(("amax", "max"))
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A number beside which a tensor may lie."""
+    """A number that the graph compares a tensor with, or clamps it to."""
 
     place: tuple[str, int, str]
     """The operator, which of its calls it is, and the name of the limit."""

@@ -1,4 +1,4 @@
-"""A problem's own PyTorch module, run by us: inputs, expected outputs, baseline.
+"""Loads and runs a problem's own PyTorch module: inputs, expected outputs, baseline.
 
 Trusted code: it executes the problem, never a candidate. Functions import torch themselves, so that
 importing this module costs nothing.
@@ -47,8 +47,7 @@ PROBLEM_FILE = re.compile(r"<problem .*>", re.DOTALL)
 """What a problem's code is called in a traceback."""
 
 WARM_NS, QUICK_NS = 1_000_000, 5_000_000
-"""A module is called for so long before the call that counts; what takes longer than the second is
-hardly slower without."""
+"""Warm-up time before the timed call; a module that takes longer than the second needs none."""
 
 HELD_BYTES = 4 << 20
 """Of the last outputs of those calls, at least one: more than a core's own caches hold."""
@@ -64,7 +63,8 @@ FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """What a module takes and gives in its timed case, and what it is made with, as Python."""
+    """Inputs and outputs of a module in its timed case, and its constructor arguments, as
+    Python."""
 
     spec: CaseSpec
     init: str

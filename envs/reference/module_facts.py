@@ -1,4 +1,4 @@
-"""What is known of a problem's module, asked of it in a process of its own.
+"""Computes facts about problems' modules, in a process of their own.
 
 A module may be anybody's code: it runs in the sandbox, where there is one. Those that come with
 this package run here, which spares a process.
@@ -23,7 +23,7 @@ from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Problem
 
 ANSWER_LIMIT_S = 180.0
-"""After so long a module is taken to be stuck, and the others get another process."""
+"""Time after which a module counts as stuck, and the others get another process."""
 
 Answer = TypeVar("Answer")
 
@@ -83,7 +83,7 @@ def ask_each(
 
 
 def module_process(limit_s: float) -> ReferenceProcess:
-    """A process that runs modules; one that answers nothing for so long counts as gone."""
+    """A process that runs modules; it counts as gone after `limit_s` without an answer."""
     process = ReferenceProcess() if sandbox_level() != "none" else _Unconfined()
     process.channel.settimeout(limit_s)
     return process

@@ -1,4 +1,4 @@
-"""What can be left out of one call to PyTorch: for each function its faults, as a kernel has them.
+"""Mutations of one PyTorch call: for each function, the faults that a kernel may have.
 
 A fault computes something near the function that is less work, or none of its care: the mean of
 half a row, a norm without its epsilon, a product of rounded numbers. Functions import torch
@@ -20,17 +20,17 @@ Fault = tuple[str, Change]
 EPSILON = 1e-3
 """A number up to this that is added, or that bounds from below, keeps a division or a root safe."""
 TAIL_SHARE = 64
-"""A tail is one element of so many, and at least one."""
+"""A tail is one element of this many, and at least one."""
 FEWEST = 4
 """A row of fewer elements has no blocks."""
 TF32_BITS, BF16_BITS, FLOAT32_BITS = 11, 8, 24
 PARTS = 3
-"""Of a concatenation, at most so many are left out one by one."""
+"""Most parts of a concatenation that are left out one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of PyTorch and what it is called with."""
+    """A function of PyTorch and the arguments of a call to it."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
@@ -102,7 +102,7 @@ def is_epsilon(value: Any) -> bool:
 
 
 def rounded(value: Any, bits: int) -> Any:
-    """A tensor of floats with so many binary digits of each; anything else as it is."""
+    """A tensor of floats rounded to `bits` binary digits; anything else as it is."""
     import torch
 
     if not (is_tensor(value) and value.is_floating_point()):

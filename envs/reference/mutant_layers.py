@@ -1,4 +1,4 @@
-"""What can be left out of a layer: of products, normalisations, softmax, attention and losses.
+"""Mutations of a layer: of products, normalisations, softmax, attention and losses.
 
 With the table of all functions that have faults (mutant_calls.py has the others).
 """

@@ -1,4 +1,5 @@
-"""Loops of a problem that do less: half of the turns, or memory that ends on the way.
+"""Mutations of a problem's loops: half of the iterations, or a carried state that is dropped
+midway.
 
 The functions keep their names and their module: while a mutant runs, they have other code.
 """

@@ -1,4 +1,4 @@
-"""Which cases a problem keeps: the fewest kinds of values on which all mutants of its module fail.
+"""Selects the fewest input distributions on which all mutants of a problem's module fail.
 
 Judged at the timed sizes alone: a kernel knows by its sizes that it is timed, and would do as the
 mutant there and nowhere else. Everything follows from stored seeds.
@@ -58,7 +58,7 @@ USUAL = (GIVEN, USUAL_RANGE)
 
 @dataclass(slots=True)
 class Judged:
-    """A case with what its draws expect."""
+    """A case with the expected outputs of its draws."""
 
     ready: Ready
     first: Drawn
@@ -84,7 +84,7 @@ class Judged:
 
 @dataclass(slots=True)
 class Fate:
-    """What came of a mutant."""
+    """The result of judging a mutant."""
 
     mutant: Mutant
     killed_by: str = ""

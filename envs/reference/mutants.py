@@ -1,4 +1,4 @@
-"""Mutants of a problem's module: what it computes with one thing left out, as a kernel leaves it.
+"""Mutants of a problem's module: its computation with one fault that a kernel may have.
 
 A problem whose cases do not tell a mutant from the module pays for kernels that do as the mutant.
 Trusted code: it runs the problem's own module, in float64, with one call (mutant_calls.py,
@@ -47,7 +47,7 @@ DEEPEST = 64
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One thing left out."""
+    """A variant of the module with one fault."""
 
     kind: str
     place: str
@@ -166,7 +166,7 @@ def _one_row(number: int) -> Way:
 
 
 TOO_LARGE = 1.02
-"""Of results in half precision: so much too large were some answers that passed."""
+"""Factor on results in half precision: some answers that passed were too large by it."""
 
 
 def _scaled(number: int) -> Way:

@@ -1,7 +1,7 @@
-"""What the last bits of values decide, decided the other way: an index, a comparison.
+"""Acceptable alternatives where rounding decides an argmax or a comparison.
 
-Of 768 sines the two largest are often one unit in the last place apart, and which of them is the
-largest is up to whose sine it is. Moving inputs does not show that: near its top a sine stays.
+Of 768 sines the two largest are often one unit in the last place apart, so the implementation of
+sine decides which is the largest. Moving inputs does not show that: a sine is flat at its maximum.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ COMPARES = frozenset(("ge", "gt", "le", "lt"))
 
 ALL = 1 << 30
 PICKS = (1, 2, ALL)
-"""Which of those that are near: the first, the second, the last. Four are hardly ever as near."""
+"""Which of the near values: the first, the second, the last. Four are hardly ever this near."""
 
 
 class NearTies(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Within it, of those that are largest but for `relative`, the one of this number is the
-    largest; and what is compared is so much smaller for the first, and larger for others."""
+    """Within it the `pick`-th of the values within `relative` of the largest counts as the largest.
+    Compared values are reduced by `relative` for the first pick, and increased for the others."""
 
     def __init__(self, relative: float, pick: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

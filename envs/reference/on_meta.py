@@ -1,4 +1,4 @@
-"""What the cases of a problem take, found by running its module without any data.
+"""Computes the memory that each case of a problem takes, by running its module without data.
 
 PyTorch's `meta` tensors have shapes and no values, so a case of many gigabytes costs milliseconds.
 """
@@ -16,7 +16,7 @@ from kernelwright.envs.types import Case, Problem, content_hash
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnMeta:
-    """One case: bytes of its inputs, weights and outputs, and a hash of what the module is.
+    """Facts about one case: bytes of its inputs, weights and outputs, and a hash of its module.
 
     `failed` says why it cannot be run this way; then the others are unknown.
     """

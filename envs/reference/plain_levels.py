@@ -1,4 +1,4 @@
-"""How far off honest kernels of a case are, all errors together: measured of its own module.
+"""Aggregate errors of honest kernels on a case, measured on its own module.
 
 Its operators lose what plain loops lose (`plain_loops.py`); what comes out is held against the
 tolerance of the case, as an answer is (`envs/referee/bulk.py`).

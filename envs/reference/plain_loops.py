@@ -1,4 +1,4 @@
-"""What plain loops lose to rounding in a problem's module: measured, not counted.
+"""Rounding errors that plain loops would cause in a problem's module: measured, not counted.
 
 A kernel may add up in any order, one term after another included, which PyTorch does not. So the
 module is run in float64, and the result of each operator is moved as such a loop would move it: by
@@ -62,10 +62,10 @@ BENDING = frozenset(_CHOOSING.split()) | (ELEMENTWISE - STEPS)
 
 
 class PlainLoops:
-    """Makes results of operators as far off as plain loops make them, whose type has this unit in
-    the last place (0: they stay exact), and notes how many terms were added up.
+    """Gives results of operators the rounding errors of plain loops in a type with this unit in the
+    last place (0: results stay exact), and counts the terms of sums.
 
-    `most`: so many numbers are given to the module, and a loop over sums has no more terms."""
+    `most` is the number of values given to the module, and the most terms of a loop over sums."""
 
     def __init__(self, most: int, unit: float = 0.0) -> None:
         self.most, self.unit = most, unit

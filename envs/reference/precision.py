@@ -1,4 +1,5 @@
-"""How PyTorch multiplies float32 on a GPU: as the judge says, whatever a problem's module sets.
+"""Sets how PyTorch multiplies float32 on a GPU, as the judge says, over the setting of a problem's
+module.
 
 By itself it takes TF32 for convolutions and recurrent layers, and IEEE float32 for matrix products.
 """

@@ -1,4 +1,4 @@
-"""A case made ready to judge on: its module loaded, its arguments named, its tolerances derived.
+"""Prepares a case for judging: loads its module, names its arguments, derives its tolerances.
 
 Trusted code. Where a module cannot bear the values of a case, the case has gentler ones, down to
 those that the problem draws; where it cannot bear drawn parameters either, those that it cannot
@@ -57,7 +57,7 @@ MOST_TRIED = 64
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A case that can be judged on."""
+    """A case that is prepared for judging."""
 
     reference: Reference
     spec: CaseSpec
@@ -71,7 +71,7 @@ class Ready:
 
 @dataclass(slots=True)
 class Known:
-    """What cases of a problem share that have the same sizes."""
+    """Facts that the cases of a problem with the same sizes share."""
 
     loaded: dict[Any, tuple[Reference, CaseSpec]] = field(default_factory=dict)
     """By sizes, as `_loaded` gives them."""

@@ -1,4 +1,4 @@
-"""The trusted process that runs problems: draws inputs, computes what is expected, is the baseline.
+"""The trusted process that runs problems: draws inputs, computes expected outputs, is the baseline.
 
 No candidate ever enters it, and it decides nothing. It answers on one socket, in order: requests in
 JSON (a method of `ReferenceServer` each), and timed rounds in the very protocol that candidates

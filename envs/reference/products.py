@@ -1,4 +1,5 @@
-"""Which matrix products and convolutions of a forward pass have to be computed, and how large.
+"""Finds the matrix products and convolutions that any kernel for a forward pass must compute, with
+their sizes.
 
 Followed through PyTorch's dispatcher: a product of two inputs of the problem, as long as only
 elementwise steps come after it. Products of computed operands, sums of two products and whatever is

@@ -1,4 +1,4 @@
-"""Which outputs of a module are indices, and of what: followed through PyTorch's dispatcher.
+"""Finds a module's index outputs and the values that they rank, through PyTorch's dispatcher.
 
 An index that is an output as it was made, or reshaped, or in another type, can be judged by what it
 points at (`envs/referee/ties.py`). What is computed from an index further cannot. A stable sort has
@@ -37,7 +37,7 @@ TIMES = 4.0
 
 @dataclass(slots=True)
 class Ranked:
-    """What an operator ranked, and found."""
+    """The values that an operator ranked, and its resulting indices."""
 
     ranks: Ranks
     dim: int
@@ -49,7 +49,7 @@ class Ranked:
 
 
 class Watch:
-    """Runs operators and notes those that rank."""
+    """Runs operators and records those that rank values."""
 
     def __init__(self) -> None:
         self.found: list[Ranked] = []

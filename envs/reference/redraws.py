@@ -1,4 +1,4 @@
-"""Redraws: other values for an argument that mean the same kind of thing, by their names.
+"""Redraws: other values for an argument that keep its meaning, by their names.
 
 Each keeps the dtype, the shape, the range and what a kernel may rely on (that no index comes twice,
 that offsets ascend and end where they did, that every row of a mask lets something through), and
@@ -20,16 +20,16 @@ from kernelwright.envs.reference.distributions import (
 SHARES = (0.1, 0.9)
 """Between these lies the share of a row of a mask that is set."""
 SHORT_SHARE = 0.1
-"""So many steps of offsets are as short as they may be, and as many are one."""
+"""Share of offset steps that are as short as allowed, and share that are one."""
 MOSTLY_KEPT, KEPT_SHARE = 0.75, 0.9
-"""In so many draws so many lengths are as given."""
+"""Share of draws in which most lengths are as given, and the share of these lengths."""
 LARGEST_TABLE = 1 << 24
 """Values up to which a table of other names for them is made."""
 
 SORTED = 1 << 18
 """A constant table of more values is not sorted in each draw."""
 NOISE_BITS, MIXER = 16, -0x61C8864680B583EB
-"""Its values are moved by so many numbers, as a power of two; which, says a product with this."""
+"""Bits of the number of noise values; a product with the mixer selects one for each value."""
 
 Redraw = Callable[[Any], Any]
 

@@ -1,4 +1,4 @@
-"""Whether a module gives the same outputs twice; one that does not cannot be judged on."""
+"""Refuses a module that gives different outputs for the same inputs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Does every region of every input matter? And which states make those matter that do not?
+"""Finds input regions that do not affect the output, and parameter states under which they do.
 
 Each region (a quarter along an axis) is replaced by that of another draw. Where no output changes
-by more than a kernel may be off, the region is dead: who leaves it out is right.
+beyond its tolerance, the region is dead: a kernel may leave it out.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from kernelwright.envs.types import Problem, Tolerance
 
 QUARTERS, EIGHTH = 4, 8
 DEEP = 16
-"""From so many weights on, a module's output may hardly depend on its input."""
+"""Number of weights from which on a module's output may hardly depend on its input."""
 FOR_MEMORY = (
     (OPEN_GATES,),
     (RANDOM_GATES,),

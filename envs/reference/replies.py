@@ -1,4 +1,4 @@
-"""What the reference process says of a problem, read back: specs, levels, acceptable values."""
+"""Decodes the reference process's replies about a problem: specs, levels, acceptable values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a case's module gives for its own draws: each is run once, as several questions need it."""
+"""Caches a module's outputs on the draws of its case, because several checks need the same runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEW_NUMBERS = 1 << 16
 
 
 class Run:
-    """A module on one draw."""
+    """Outputs of a module on one draw, computed when they are first needed."""
 
     def __init__(self, drawn: Drawn) -> None:
         import torch
@@ -51,7 +51,7 @@ class Run:
 
 
 class Runs:
-    """Of one case."""
+    """The runs of one case."""
 
     def __init__(self, reference: Reference) -> None:
         self.reference = reference

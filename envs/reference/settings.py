@@ -1,4 +1,4 @@
-"""What the lines of a problem's module set, by the names that cases may set otherwise."""
+"""Reads and replaces the module-level constants of a problem's code, by name."""
 
 from __future__ import annotations
 

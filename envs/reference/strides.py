@@ -1,4 +1,5 @@
-"""Inputs that are views: their values are drawn without gaps, and then laid out as they were.
+"""Draws non-contiguous inputs: values are drawn without gaps, then laid out with the original
+strides.
 
 Trusted code. Functions import torch themselves, so that importing this module costs nothing.
 """

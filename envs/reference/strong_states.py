@@ -1,4 +1,5 @@
-"""States under which a module shows what it is given: its early steps, and each input of a batch.
+"""Parameter states under which a module's output depends on early steps and on each input of a
+batch.
 
 A recurrent module as it is made forgets within tens of steps, and a deep stack of batch norms with
 fresh running statistics gives nearly the same for every input. A kernel that leaves out most of the

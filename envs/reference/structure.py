@@ -1,4 +1,4 @@
-"""What an argument of `forward` means, found by its values, and how it may be redrawn.
+"""Infers the meaning of an argument of `forward` from its values, and how it may be redrawn.
 
 Positions, masks, permutations, offsets and lengths are often the same in every draw of
 `get_inputs`: an answer that knows them need not read them.
@@ -16,7 +16,7 @@ from kernelwright.envs.reference.redraws import REDRAWS, ascends, lines_of
 SMALL_NUMBER = 4
 """A number up to this may be the name of a way to compute, or of a dimension."""
 FEW_LINES = 4
-"""Coordinates of so many dimensions at most, one row or column for each."""
+"""Most dimensions of coordinates, with a row or column for each."""
 
 OURS = 0x5EED
 """Makes another seed of a draw's own, where a problem has seeded PyTorch's generator itself."""
@@ -26,8 +26,8 @@ Number = int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Redrawn:
-    """Which arguments of a case are redrawn, by their numbers: tensors in each draw, by these names
-    of `REDRAWS`; others have these values, as a case's numbers are a part of it."""
+    """The redrawn arguments of a case, by their numbers: tensors in each draw, by their names in
+    `REDRAWS`; numbers with fixed values, which are part of the case."""
 
     tensors: tuple[tuple[int, str], ...] = ()
     numbers: tuple[tuple[int, Number], ...] = ()

@@ -1,4 +1,5 @@
-"""What TF32 may make of a problem's output: its own module, with the operands of products rounded.
+"""Error that TF32 may cause in a problem's output: its own module, with the operands of products
+rounded.
 
 Matrix products and convolutions of float32 are those that a GPU can do in TF32, by 10 bits of
 mantissa and with float32 sums. A kernel's instructions may cut the other bits off, or round.

@@ -1,4 +1,4 @@
-"""torch.compile in the reference process: what makes a module the second baseline.
+"""Compiles a module with torch.compile in the reference process, as the second baseline.
 
 All compiling is done here, before a timed round. A round that would need more of it (a branch that
 no draw took) runs that part as eager PyTorch does.
@@ -17,7 +17,7 @@ from kernelwright.envs.reference.module import ProblemError, flatten, forward
 from kernelwright.envs.system.paths import cache_folder
 
 DRAWS = 3
-"""So many draws are run while compiling: a module may take another branch for other values."""
+"""Draws that are run while compiling: a module may take another branch for other values."""
 
 GROSS = 0.01
 """A mean difference that rounding does not explain, as a share of the output's mean size."""

@@ -1,4 +1,5 @@
-"""How fast the first GPU copies and multiplies at best, by PyTorch's own kernels, as JSON.
+"""Measures the highest copy and product rates of the first GPU by PyTorch's own kernels; prints
+JSON.
 
 Trusted, and nobody's code but PyTorch's is run. It takes a GB of the device's memory.
 
@@ -24,7 +25,7 @@ FACTOR_SIZES = (1024, 2048, 4096, 8192)
 TYPES = (torch.float32, torch.bfloat16, torch.float16)
 """What tensor cores multiply; float32 in TF32."""
 RUNS, TRIES = 20, 5
-"""The best of so many tries counts; each has so many runs one after the other."""
+"""Runs in a row of each try, and tries, of which the best counts."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Arguments and buffers whose values never change: an answer need not read them.
+"""Finds arguments and buffers whose values never change, so that an answer need not read them.
 
 Trusted code. Found by drawing, as an answer would meet them, at the timed sizes: what varies at
 others only can be skipped where it counts.
@@ -29,7 +29,7 @@ from kernelwright.envs.reference.structure import (
 from kernelwright.envs.types import Problem
 
 DRAWS = 6
-"""So many draws show that a value changes: a flag drawn by chance may be as before in some."""
+"""Draws that show whether a value changes: a random flag may repeat in some of them."""
 
 
 def never_changing(

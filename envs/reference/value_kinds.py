@@ -1,8 +1,8 @@
-"""Kinds of values that show what a kernel leaves out: places and sizes are drawn, the rest is as
+"""Input distributions that reveal omitted operations. Places and sizes are random; the rest is as
 the problem draws it.
 
-A sum that is sampled, a recurrence cut to its last steps, an epsilon or an iteration left out show
-on few inputs only. Each kind changes a small share of a tensor, so that no small sample of it tells
+A sampled sum, a recurrence cut to its last steps, and an omitted epsilon or iteration are wrong on
+few inputs only. Each kind changes a small share of a tensor, so that no small sample of it tells
 that it was changed; each draw has every change of its kind, so that one draw's tolerance holds for
 all.
 """
@@ -33,11 +33,11 @@ and have no digits left beside a huge value; `near_degenerate, all` for sums ove
 which has no other rows."""
 
 BLOCK_SHARE, FLAT_BLOCK_SHARE = 32, 256
-"""One in so many places along an axis is in a block; in a tensor with a single axis."""
+"""One place in this many along an axis is in a block; in a tensor with a single axis."""
 PLACES = ("first", "last", "any", "any")
 """Where blocks lie along each axis."""
 VECTORS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
-"""Kernels take so many elements at a time; what is left over lies at the end."""
+"""Elements that kernels process at a time; the remainder lies at the end."""
 
 SMALL = (2.0**-8, 2.0**-10, 2.0**-13, 2.0**-20, 2.0**-44)
 """Of these sizes the variance of a row is near 1e-5, 1e-6, 1e-8, 1e-12, and its norm near 1e-12."""
@@ -46,13 +46,13 @@ SMALLEST_OF_HALF = 2.0**-10
 
 LARGEST_OF_HALF = 2.0**14
 EARLY_SHARE = 16
-"""One in so many places along an axis is early."""
+"""One place in this many along an axis is early."""
 LEAST_BLOCK, BLOCK = 16, 256
-"""Where a block of so many ends, one of 16, 32, 64 or 128 does, too."""
+"""Block lengths; where a block of the larger ends, one of 16, 32, 64 or 128 ends, too."""
 BEFORE = (0, 1, 3, 8, 17, 26)
-"""So many places before the last of a block: kernels that begin anew in each may go back a few."""
+"""Places before the last of a block: kernels that restart in each block may go back a few."""
 FAR, FARTHEST = 16, 1024
-"""Of a tensor's values one in so many is far from the others; at the very ends of their range."""
+"""One value in this many is far from the others; one at the very ends of their range."""
 MOST_SORTED = 1 << 20
 """Of more values some are looked at."""
 LEAST_SQUARE = 4

@@ -1,0 +1,1 @@
+"""The judge on a Ray cluster."""

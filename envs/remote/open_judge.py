@@ -1,4 +1,4 @@
-"""The one door to a judge: of this machine, or of every machine of a cluster."""
+"""Opens a judge: of this machine, or of every machine of a Ray cluster."""
 
 from __future__ import annotations
 

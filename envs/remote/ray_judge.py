@@ -1,4 +1,4 @@
-"""The judge on a Ray cluster: the machines of the cluster judge for one trainer.
+"""The judge on a Ray cluster: all its machines judge for one trainer.
 
 One actor on each node holds a local `Judge`. Candidates travel to it as JSON and evaluations come
 back as JSON. Who loses a candidate (an actor, a node, the network) only delays it: it is tried once
@@ -28,14 +28,14 @@ from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.envs.workers.pool import JudgeError, uses_gpu
 
 LOOK_S = 1.0
-"""So often deadlines are looked at."""
+"""Seconds between looks at deadlines."""
 SLACK_S = 120.0
-"""So much longer than its own limits a node may be silent about a candidate."""
+"""Seconds beyond its own limits that a node may be silent about a candidate."""
 
 
 @dataclass(eq=False, slots=True)
 class Errand:
-    """One candidate on its way."""
+    """One candidate of a batch: its node, its deadline, and the losses on the way."""
 
     problem: Problem
     candidate: Candidate
@@ -46,7 +46,7 @@ class Errand:
 
 @dataclass(slots=True, kw_only=True)
 class Batch:
-    """What a batch shares, and what came of it so far."""
+    """Settings and results of one batch of candidates."""
 
     timed: bool
     seed: int

@@ -1,4 +1,5 @@
-"""The nodes of a Ray cluster that judge: an actor on each, started, met, refused, replaced."""
+"""The nodes of a Ray cluster that judge: starts an actor on each, checks, refuses or replaces
+it."""
 
 from __future__ import annotations
 
@@ -15,17 +16,17 @@ from kernelwright.envs.types import Candidate, Problem, content_hash
 from kernelwright.envs.workers.pool import JudgeError
 
 STARTS = 3
-"""So many actors in a row a node gets before it is let go."""
+"""Actors that are started on a node in a row before it is dropped."""
 START_LIMIT_S = 300.0
 END_LIMIT_S = 20.0
 RESOURCE = "judge"
 """`ray start --resources='{"judge": 1}'` keeps judging to such nodes, away from the trainer's."""
 CALLS = 1000
-"""So many candidates an actor may hold at a time; far more than a node has workers."""
+"""Most candidates of an actor at a time; far more than a node has workers."""
 
 
 class NodeJudge:
-    """What runs on a node: a local judge that takes and gives JSON."""
+    """The actor on a node: a local judge that takes and gives JSON."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.judge = Judge(**settings)
@@ -56,7 +57,7 @@ class NodeJudge:
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A node as the trainer knows it. It is `up` once its actor has said what it is."""
+    """The trainer's state of a node. It is `up` once its actor has described itself."""
 
     id: str
     share: tuple[int, int]

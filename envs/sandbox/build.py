@@ -1,4 +1,4 @@
-"""Runs compilers in the sandbox and remembers what they made: equal work is done once."""
+"""Runs compilers in the sandbox and caches their output, so that equal builds run once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BUILD_LIMIT_S = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildResult:
-    """What came of a compiler: its exit status (None: the time was up), its artefact, its log."""
+    """The result of a compiler run: exit status (None: timed out), artefact, log."""
 
     status: int | None
     artefact: bytes

@@ -1,4 +1,4 @@
-"""What this machine lacks for a sandbox, found by trying each step, and what would give it that.
+"""Finds out why no sandbox starts on this machine, by trying each step, and names the remedy.
 
 Holds: a cause is named only where the kernel's answer or a file of /proc says so. Does not hold:
 several causes can hide one another; the next one is named once the first is gone.
@@ -45,7 +45,7 @@ LANDLOCK, ABI_VERSION = 444, 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What was seen of this process and its machine."""
+    """Observed facts of this process and its machine."""
 
     way: Namespaces
     missing: frozenset[str] = frozenset()

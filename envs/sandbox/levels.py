@@ -1,4 +1,5 @@
-"""How well this machine holds untrusted code, found by trying; refused where that is too little.
+"""Measures by trying how well this machine isolates untrusted code, and refuses levels that are too
+weak.
 
 Holds: no level is claimed that a job did not just reach here. Does not hold: it tries the layers,
 not the kernel's own faults, and once a process: a limit that is taken away later is not seen.

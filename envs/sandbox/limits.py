@@ -19,7 +19,7 @@ CGROUP_PROCESSES = 256
 
 
 class Starts(Enum):
-    """What a job may spawn: compilers need processes, answers threads."""
+    """Kinds of tasks that a job may start: compilers need processes, answers threads."""
 
     THREADS = 1
     PROCESSES = 2

@@ -1,4 +1,4 @@
-"""How much longer than on a quick, idle core everything takes here and now: limits wait so long.
+"""Scales time limits by how much slower this core runs now than a fast, idle one.
 
 Running out of *our* time is not the candidate's fault. Where a limit ran out, the core is looked at
 again, once nothing of the candidate is left; if it is slower than was thought, the candidate gets
@@ -13,7 +13,7 @@ NOMINAL_NS = 4_000_000
 """What `_work` takes on a core of 3 to 4 GHz that does nothing else (measured: 3.2 to 4.5 ms)."""
 MOST = 4.0
 GREW = 1.5
-"""Limits that are at least so many times as long are worth another try."""
+"""Growth of limits that is worth another try."""
 
 _factor = 1.0
 

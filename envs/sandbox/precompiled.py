@@ -1,5 +1,5 @@
-"""Our tensor's header for `inline` answers, precompiled: what it reads of C++'s library takes a
-compiler a second for each answer, more than the answer itself.
+"""Precompiles our tensor header for `inline` answers: parsing its C++ library headers takes a
+second, longer than the answer itself.
 
 g++ takes such a header only with the flags that it was made with, and reads the plain one
 otherwise; so there is one for each way to compile, made when it is first needed. It holds nothing

@@ -1,5 +1,5 @@
-"""What jobs at level `process` find: links and copies at the paths that bubblewrap would bind, and
-the rules by which they open no more than that.
+"""Files of jobs at level `process`: links and copies at the paths that bubblewrap would bind, and
+Landlock rules against all others.
 
 Holds: what bubblewrap would hide cannot be opened, what a link leads to only where that may be
 opened itself, and nothing can be written. Does not hold: names in folders with something hidden

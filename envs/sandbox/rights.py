@@ -1,4 +1,5 @@
-"""What this process may do: its capabilities, the users it may become, the namespaces it can make.
+"""Privileges of this process: its capabilities, the users it may become, the namespaces it can
+make.
 
 Holds: what the kernel says of this process in /proc, not its name: in a container root often lacks
 CAP_SYS_ADMIN, and some users do not exist there. Does not hold: what a seccomp filter or a security

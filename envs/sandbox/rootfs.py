@@ -1,4 +1,4 @@
-"""What untrusted code sees of this machine: an almost empty root, and the program that starts jobs.
+"""The root file system of the sandbox, almost empty, and the program that starts jobs in it.
 
 Every folder is read-only. A job's own /scratch is mounted later, by the jail (native/harden.h).
 
@@ -54,8 +54,8 @@ RIGHTS = ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inside:
-    """A root for one kind of job: `shown` are (path here, path there), `readable` is what a job may
-    open besides the system's folders."""
+    """A root for one kind of job: `shown` are (path here, path there), `readable` the paths that a
+    job may open besides the system's folders."""
 
     command: tuple[str, ...]
     shown: tuple[tuple[str, str], ...]

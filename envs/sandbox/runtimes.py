@@ -9,7 +9,7 @@ from kernelwright.envs.sandbox.zygote import Zygote
 
 
 class Runtime(StrEnum):
-    """What builds, traces or plays an answer."""
+    """A kind of sandbox in which answers are built, traced or run."""
 
     NATIVE = "native"
     ALONE = "alone"

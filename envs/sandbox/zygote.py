@@ -30,8 +30,8 @@ from kernelwright.envs.system.memfd import readable
 START_LIMIT_S = 20.0
 KILL_LIMIT_S = 20.0
 REMOVING_TAKES = 4
-"""So many times as long as a job has written files may it take to remove them, where it has no
-disk in memory of its own; as long as that it takes at most, as seen."""
+"""Time limit for removing a job's files where it has no disk in memory, as a multiple of the time
+in which it wrote them; at most once that time was seen."""
 MESSAGE_BYTES = 1 << 17
 """Longest description of a job (native/zygote.h); its words end in NUL."""
 MOST_DESCRIPTORS = 64

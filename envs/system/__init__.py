@@ -1,1 +1,1 @@
-"""What this machine is to us: hardware, files, locks, processes."""
+"""Access to this machine: hardware, files, locks, processes."""

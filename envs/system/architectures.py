@@ -60,7 +60,7 @@ HOPPER = Architecture(
 BLACKWELL = Architecture(number=100, name="Blackwell", shared_bytes=228 << 10)
 
 ARCHITECTURES: dict[int, Architecture] = {one.number: one for one in (AMPERE, HOPPER, BLACKWELL)}
-"""By number, rising. Answers are compiled for the first one or a later one (not T4 or V100)."""
+"""By number. Answers are compiled for the oldest one or a later one (not T4 or V100)."""
 EMULATED = AMPERE
 """Its code runs on a CPU (envs/ptx): that of later ones may ask for clusters, wgmma, bulk copies.
 """
@@ -71,7 +71,7 @@ def pretended(here: Iterable[int]) -> Architecture:
     pretended and is not newer than the oldest of them; else the emulated one."""
     oldest = min(here, default=0)
     fit = [one for one in ARCHITECTURES.values() if one.device and one.number <= oldest]
-    return fit[-1] if fit else EMULATED
+    return max(fit, key=lambda one: one.number, default=EMULATED)
 
 
 def properties(architecture: Architecture) -> dict[str, str | int]:

@@ -1,4 +1,4 @@
-"""What this machine has: its NVIDIA GPUs, as the driver's own tool lists them, and its memory.
+"""Detects this machine's NVIDIA GPUs, as nvidia-smi lists them, and its memory.
 
 No GPU is touched.
 """
@@ -53,7 +53,7 @@ STATE = (
 WORKERS_A_GPU = 4
 """Workers that keep a GPU busy; kernels run on it one candidate at a time."""
 MEMORY_WAIT_S = 300.0
-"""So long the judge waits for a GPU's memory that others hold."""
+"""Longest wait of the judge for GPU memory that other processes hold."""
 OLDEST_JUDGED = min(ARCHITECTURES)
 """Answers are compiled for this architecture or a later one."""
 SLICED = (
@@ -64,7 +64,7 @@ SLICED = (
 
 
 class GpuError(RuntimeError):
-    """A GPU is here, or may be, and cannot be used; the message says what to do. No verdict."""
+    """A GPU is here, or may be, and cannot be used; the message tells the remedy. No verdict."""
 
 
 class DeviceLostError(RuntimeError):

@@ -1,4 +1,4 @@
-"""Unnamed files in memory: what untrusted processes are given, and what they give back.
+"""Unnamed files in memory, which carry data to untrusted processes and back.
 
 To map 16 MB in pages of 4 KB takes 2 ms and to unmap them another half: more than many a kernel
 needs for its work, and all of it would count on both sides of a speedup and press it towards 1. So
@@ -104,7 +104,7 @@ def has_huge_pages() -> bool:
 
 
 def huge_file(size_bytes: int) -> int:
-    """A descriptor of an unnamed file of at least so many zeros, in huge pages where there are any.
+    """A descriptor of an unnamed file of at least `size_bytes` zeros, in huge pages if possible.
 
     Files that are filled afterwards need no copy: this is as quick as filling small pages is.
     """
@@ -148,7 +148,7 @@ def _map(address: int | None, size: int, protection: int, how: int, descriptor: 
 
 
 def readable(channel: socket.socket, seconds: float) -> bool:
-    """Whether there is something to read, or the end, before so many seconds have passed.
+    """Whether data or the end can be read within `seconds`.
 
     Kept draws are descriptors, of which a process may have more than the 1024 that `select` knows.
     """

@@ -1,4 +1,4 @@
-"""Where things of ours are, and how a file is written whole or not at all."""
+"""Paths of the package and its cache, and atomic writes of files."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 
 def prune(folder: Path, most_bytes: int) -> None:
-    """Removes what was used longest ago, until what is left in the folder has at most so much."""
+    """Removes the least recently used entries of a folder until at most `most_bytes` are left."""
     known = []
     for path in folder.rglob("*"):
         with suppress(FileNotFoundError):  # another judge prunes, too

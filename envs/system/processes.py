@@ -1,4 +1,4 @@
-"""Descendants of a process, and whether they end."""
+"""Lists the descendants of a process, and waits until they end."""
 
 from __future__ import annotations
 

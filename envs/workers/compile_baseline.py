@@ -1,4 +1,4 @@
-"""The second baseline: how fast torch.compile makes a problem, timed as candidates are.
+"""Times the second baseline: torch.compile of a problem, measured as candidates are.
 
 Where a GPU runs the candidates, it runs both modules too. A problem is measured once for each kind
 of core and GPU, compiler and torch, and then read from the cache. Measuring is done by a process of
@@ -69,7 +69,8 @@ EmptyStep = Callable[[], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledBaseline:
-    """What torch.compile made of a problem: its rounds beside eager ones, or why there are none.
+    """The measurement of torch.compile on a problem: its rounds beside eager ones, or the reason
+    for none.
 
     In `timing` eager PyTorch is the baseline, and the compiled module the candidate. `environment`
     is where they were timed, as an evaluation names it; older files have none, and were timed on a
@@ -98,7 +99,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a process that measures is told."""
+    """A request to the process that measures."""
 
     problem: Problem
     gpu: Gpu | None

@@ -1,4 +1,4 @@
-"""What a GPU can do at best, measured once and kept in the cache folder: `peaks.py` for a device.
+"""Measures the peak rates of a GPU, once, and caches them: `peaks.py` for a device.
 
 A peak is an upper bound, as on a core: the best of many runs of PyTorch's own copies and products
 (envs/reference/torch_peaks.py), times `HEADROOM`. Arithmetic is counted by the fastest product of

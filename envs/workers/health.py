@@ -1,4 +1,4 @@
-"""Whether a worker still judges as it should: tiny kernels whose verdicts are known.
+"""Tests whether a worker still judges correctly, by tiny kernels whose verdicts are known.
 
 Where there is a GPU and a compiler for it, the same two run there as well: a device that lost its
 mind answers, and answers wrong.

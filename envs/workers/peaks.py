@@ -1,4 +1,4 @@
-"""What one core of this machine can do at best, measured once and kept in the cache folder.
+"""Measures the peak rates of one core of this machine, once, and caches them.
 
 A peak is an upper bound: the best of many short runs of `native/probe.cpp`, times `HEADROOM`,
 because other programs may have slowed every one of them down. Arithmetic is counted in float32 and

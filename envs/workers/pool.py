@@ -1,5 +1,5 @@
-"""The judge's workers: lent to one candidate at a time, replaced when they fail, let go for good
-when their replacements fail too.
+"""The pool of workers: each judges one candidate at a time, and is replaced when it fails, or
+dropped when its replacements fail too.
 
 A worker has a place of its own, which is one core. While it judges it holds that place's lock
 (envs/system/locks.py): nothing else is measured there meanwhile, whoever's judge it is. A GPU has
@@ -32,7 +32,7 @@ from kernelwright.envs.workers.health import PROBLEM, fresh_seed, known_jobs
 ANSWER_LIMIT_BYTES = 16 << 20
 HEALTH_LIMIT_S = 120.0
 STARTS = 3
-"""So many new workers a place gets before it is let go, with pauses in between."""
+"""New workers that a place gets before it is dropped, with pauses in between."""
 START_PAUSE_S = 1.0
 END_LIMIT_S = 10.0
 
@@ -72,7 +72,7 @@ class Worker:
 
     PROGRAM: tuple[str, ...] = ("-m", "kernelwright.envs.workers.worker")
     SILENCE_LIMIT_S = 40.0
-    """One that says nothing for so long is lost; it beats every few seconds (worker.py)."""
+    """A worker that is silent for longer is lost; it sends a line every few seconds (worker.py)."""
 
     def __init__(
         self, core: int, gpu: Gpu | None = None, precision: Precision = Precision.IEEE

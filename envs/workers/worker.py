@@ -31,7 +31,7 @@ from kernelwright.envs.workers.peaks import peaks
 
 BEAT_S = 5.0
 GRACE_S = 5.0
-"""So long a worker whose judge is gone may finish; then it ends, with all that it started."""
+"""Time in which a worker whose judge is gone may finish; then all its processes end."""
 
 
 @contextmanager

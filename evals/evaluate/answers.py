@@ -1,4 +1,5 @@
-"""Stored answers in, records out: completions in KernelBench's layout, judged like a model's.
+"""Judges stored answers in KernelBench's layout like a model's completions, and gives their
+records.
 
 The layout is `FOLDER/level_1_problem_2_sample_0_kernel.py`; each file is one whole answer.
 """
@@ -34,8 +35,8 @@ class AnswersError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A folder of answers. Without a dialect each file's is told by what it says; PyTorch may
-    compute a part of them where `torch_allowed`. `precision` is the judge's."""
+    """A folder of answers. Without a dialect each file's is detected from its text. PyTorch may
+    compute a part where `torch_allowed`. `precision` is the judge's."""
 
     folder: Path
     dialect: Dialect | None = None
@@ -121,7 +122,7 @@ def judge_answers(
 
 
 def in_batches(rows: Sequence[T], judge: AnyJudge) -> Iterator[Sequence[T]]:
-    """The rows, so many at a time that each worker has its share."""
+    """The rows in batches of a size that gives each worker its share."""
     size = A_WORKER * judge.workers
     for start in range(0, len(rows), size):
         yield rows[start : start + size]

@@ -1,4 +1,4 @@
-"""Records in, KernelBench's `eval_results.json` out, which its own scripts read.
+"""Writes records as KernelBench's `eval_results.json`, which its own scripts read.
 
 One file is of one level there, so records of several levels get a file each, in a folder each.
 A sample that was not judged is left out, as it leaves out one that timed out on its side.

@@ -1,4 +1,5 @@
-"""What KernelBench's own rule says of kernels that our judge has judged: a second opinion.
+"""Applies KernelBench's own correctness rule to kernels that our judge has judged: a second
+opinion.
 
 Its rule, as of v0.2.0.dev0 (423217d, March 2026): five trials of the sizes as written on inputs as
 `get_inputs` gives them, the module in training mode, and torch.allclose with atol = rtol = 1e-4 in

@@ -24,7 +24,7 @@ Keep = Callable[[Sequence[Record]], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalSettings:
-    """How a policy is asked, and under which stage its answers are kept.
+    """Sampling parameters of an evaluation, and the stage of its records.
 
     `temperature` 0 is greedy; `batch` is how many completions are sampled before they are judged
     and kept: a kill loses at most so many; `timed` says whether correct ones are timed; `versions`
@@ -51,7 +51,7 @@ class EvalSettings:
 
 
 class Watcher(Protocol):
-    """Who hears how an evaluation goes on, from any thread."""
+    """Is called on the progress of an evaluation, from any thread."""
 
     def one_written(self) -> None:
         """One more answer is written."""

@@ -1,4 +1,4 @@
-"""`kernelwright eval` of what is stored: answers judged, levels counted, a second opinion asked."""
+"""`kernelwright eval` of stored answers: judges them, counts levels, and gives a second opinion."""
 
 from __future__ import annotations
 

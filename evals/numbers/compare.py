@@ -1,4 +1,4 @@
-"""Two sides, measured by one run or by two: what changed from the first to the second.
+"""Compares two sides, of one run or of two, problem by problem.
 
 A side is what one model answered to a suite in one way, as `after` of a training run (`SIDES` of
 evals/numbers/summary.py). Only problems that both were asked have a say, and every change is paired
@@ -45,7 +45,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """What both sides made of one problem."""
+    """The results of both sides on one problem."""
 
     problem: str
     first: list[Evaluation]
@@ -168,7 +168,7 @@ def _precisions(records: Sequence[Record]) -> set[bool]:
 
 
 def _pass_at_k(pairs: Sequence[Pair]) -> dict[int, tuple[float | None, float | None]]:
-    """Over the problems that both sides have so many judged samples of."""
+    """k → pass@k of both sides, over problems with at least k judged samples on each."""
     found = {}
     for k in (1, 2, 4, 8, 16, 32):
         both = [one for one in pairs if min(len(judged(one.first)), len(judged(one.second))) >= k]

@@ -22,7 +22,7 @@ BASELINES_FILE = "baselines.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A problem, and what torch.compile made of it."""
+    """A problem and the measurement of its torch.compile baseline."""
 
     problem: str
     problem_key: str

@@ -21,7 +21,7 @@ Z_95 = 1.959963984540054
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
-    """How one set of samples did. `n` counts the judged ones; `verdicts` only what occurred."""
+    """Metrics of one set of samples. `n` counts the judged ones; `verdicts` only what occurred."""
 
     n: int
     correct: int

@@ -55,7 +55,7 @@ EXAMPLES = "triples"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What a run knows about itself and its records do not say.
+    """Facts of a run that its records do not contain.
 
     `date` is the ISO day of the measurement; `seconds` are per stage, in the order in which they
     ran; `categories` by problem name; `precision` the judge's.

@@ -1,4 +1,4 @@
-"""What can be said of a run at any time: while it goes on, after a kill, with damaged files.
+"""Computes a run's numbers at any time: during it, after a kill, with damaged files.
 
 A finished run has a `summary.json`; of any other the same numbers are taken from the records that
 are there, and the page says that they are of an unfinished run.
@@ -25,7 +25,7 @@ from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, su
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A run's numbers and records, and in sentences what is missing or damaged."""
+    """A run's numbers and records, and sentences on missing or damaged files."""
 
     summary: Mapping[str, Any]
     records: Sequence[Record]

@@ -24,7 +24,7 @@ GROUPS = ("live", "dead")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """A figure that a stage logs at each step, and what it is called."""
+    """A metric that a stage logs at each step, and its title."""
 
     stage: str
     key: str

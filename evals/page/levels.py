@@ -28,7 +28,7 @@ REASONS = {"built_only": "built_only (they build; nothing on this machine can ru
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondOpinion:
-    """What KernelBench's own rule says of the same samples, where it has an opinion on them.
+    """Verdicts of KernelBench's own rule on the same samples, where it has one.
 
     `only_theirs` are samples that it accepts and our judge does not; `only_ours` the other way.
     """
@@ -41,7 +41,7 @@ class SecondOpinion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelScores:
-    """How the samples of one level did; `n` counts the judged ones."""
+    """Metrics of the samples of one level; `n` counts the judged ones."""
 
     level: int
     problems: int

@@ -23,7 +23,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """A choice of rows: the kind that they are of, what a reader calls it, how many there are."""
+    """A choice of rows: their kind, its label, and their number."""
 
     kind: str
     label: str

@@ -30,13 +30,13 @@ from kernelwright.evals.page.showcase import held_out_pairs, training_pairs
 
 HELD_OUT_KERNELS = 640
 TRAINING_KERNELS = 40
-"""At most so many kernels stand in one page."""
+"""Most kernels in one page."""
 
 LONGEST = 12_000
 """Characters of one text (source, log, completion, prompt); what is cut is said."""
 
 FAILED_ROUNDS = 4
-"""At most so many failed rounds of a kernel are shown, each of another case."""
+"""Most failed rounds that are shown of a kernel, each of another case."""
 
 STAGE_NAMES = {name: row.title for name, row in STAGES.items() if row.title}
 

@@ -1,4 +1,4 @@
-"""Records in, the few that a person should look at out: the best and the worst of each group."""
+"""Selects the records that a report shows: the best and the worst of each group."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A few records of one problem, each under the name of what it is there for."""
+    """A few records of one problem, each with its label."""
 
     title: str
     prompt: str

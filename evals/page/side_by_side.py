@@ -1,4 +1,4 @@
-"""Two sources in, their lines side by side out: what is alike, what changed, what was left out."""
+"""Aligns the lines of two sources side by side: equal, changed, left out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Line:
     before: str | None
     after: str | None
     left_out: int = 0
-    """So many lines that are alike stand in its place."""
+    """Number of equal lines that this row stands for."""
 
     @property
     def changed(self) -> bool:

@@ -1,0 +1,1 @@
+"""The commands of `kernelwright`: what each does and prints."""

@@ -23,7 +23,7 @@ from kernelwright.rl.policies.providers.find import provider_and_model
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestOf:
-    """How many answers a model is asked for, and how; `temperature` 0 is greedy."""
+    """Number of answers and sampling parameters; `temperature` 0 is greedy."""
 
     samples: int = 8
     temperature: float = 0.8

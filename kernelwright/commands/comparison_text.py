@@ -1,4 +1,4 @@
-"""What `kernelwright compare` shows: two sides in columns, and what changed, with intervals."""
+"""Prints `kernelwright compare`: two sides in columns, and their differences with intervals."""
 
 from __future__ import annotations
 

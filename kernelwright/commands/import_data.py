@@ -23,11 +23,6 @@ data = typer.Typer(help="Bring in problems and answers.", no_args_is_help=True)
 app.add_typer(data, name="data")
 
 
-@data.callback()
-def _data() -> None:
-    """Bring in problems and answers."""
-
-
 @data.command("import")
 def import_data(  # noqa: PLR0913  one parameter for each option
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A folder, or NAME:WHERE.")],

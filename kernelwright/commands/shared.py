@@ -1,4 +1,4 @@
-"""What commands have in common: exit codes, and errors in one line."""
+"""Helpers of all commands: exit codes, and errors in one line."""
 
 from __future__ import annotations
 

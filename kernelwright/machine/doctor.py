@@ -32,7 +32,7 @@ EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One item; `ok` is None for plain information, `judging` says that the judge needs it."""
+    """One item; `ok` is None for plain information, `judging` marks items that the judge needs."""
 
     name: str
     found: str

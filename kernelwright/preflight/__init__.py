@@ -1,1 +1,1 @@
-"""What a recipe will cost here, and why it cannot run."""
+"""Estimates a recipe's cost on this machine, and finds reasons why it cannot run."""

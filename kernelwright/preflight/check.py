@@ -99,7 +99,7 @@ def _unloadable(recipe: Recipe) -> str | None:
     except ModelError as error:
         return f"model.adapter: {error}"
     try:
-        adapter = find_adapter(recipe.model.name) if recipe.stages == ("eval",) else None
+        adapter = find_adapter(recipe.model.name) if not training(recipe.stages) else None
         if adapter and not is_whole_safetensors(adapter.folder / ADAPTER):
             return f"model.name: {adapter.folder / ADAPTER} is damaged"
         check_loadable(adapter.base if adapter else recipe.model.name)
@@ -114,7 +114,7 @@ def _first_line(error: Exception) -> str:
 
 def _model(recipe: Recipe) -> str | None:
     name = recipe.model.name
-    if recipe.stages == ("eval",) and Path(name).is_dir():
+    if not training(recipe.stages) and Path(name).is_dir():
         return None  # an adapter, or a run
     try:
         check_name(name)

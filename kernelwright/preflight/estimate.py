@@ -6,14 +6,14 @@ import math
 import re
 
 from kernelwright.data.runs.process import this_process
-from kernelwright.data.runs.stages import training
+from kernelwright.data.runs.stages import STAGES, Stage
 from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.data.triples.templates import triples_of
 from kernelwright.envs.device.memory import CONTEXT_BYTES
 from kernelwright.envs.system.hardware import gpus
-from kernelwright.envs.types import Baseline
 from kernelwright.envs.workers.pool import default_workers, uses_gpu
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.recipe.stage_names import stage_names
 
 BYTES_PER_WEIGHT = {"bfloat16": 2.0, "float32": 4.0}
 NF4_BYTES_PER_WEIGHT = 0.55
@@ -60,33 +60,21 @@ def judge_device_bytes(recipe: Recipe) -> int:
     return (math.ceil(workers / len(gpus())) + 1) * CONTEXT_BYTES
 
 
-def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:
-    """Estimated quantity → a figure with its unit, in the order of the stages."""
-    lines: dict[str, str] = {}
-    if "sft" in recipe.stages:
-        steps = sft_steps(recipe)
-        lines["sft"] = "unknown" if steps is None else f"at most {steps} optimiser steps"
-    if "grpo" in recipe.stages:
-        rollouts = sampled_answers(recipe)
-        tokens = rollouts * recipe.grpo.max_completion_length
-        lines["grpo"] = f"{recipe.grpo.steps} steps, {rollouts} rollouts, at most {tokens} tokens"
-    if "eval" in recipe.stages:
-        answers = evaluated_answers(recipe)
-        lines["eval"] = "unknown" if answers is None else f"{answers} answers"
-        if recipe.eval.baseline is Baseline.COMPILE:
-            count = evaluated_problems(recipe)
-            known = "unknown" if count is None else f"at most {count} problems compiled and timed"
-            lines["torch.compile"] = known
+def judge_estimate(recipe: Recipe) -> str:
+    """Calls of the judge in all stages, in words."""
     calls = judged_answers(recipe)
-    lines["judge"] = "unknown" if calls is None else f"at most {calls} answers judged"
+    return "unknown" if calls is None else f"at most {calls} answers judged"
+
+
+def memory_estimate(recipe: Recipe, *, on_gpu: bool) -> str:
+    """Memory of the weights, and where they lie, in words."""
     weights = weight_bytes(recipe, on_gpu=on_gpu)
-    lines["memory"] = (
-        f"unknown: the name {recipe.model.name!r} gives no size"
-        if weights is None
-        else f"at least {weights / 1e9:.1f} GB of weights (by the model's name); "
+    if weights is None:
+        return f"unknown: the name {recipe.model.name!r} gives no size"
+    return (
+        f"at least {weights / 1e9:.1f} GB of weights (by the model's name); "
         f"{_beside(recipe) if on_gpu else 'without a GPU'}; activations come on top"
     )
-    return lines
 
 
 def _beside(recipe: Recipe) -> str:
@@ -94,11 +82,32 @@ def _beside(recipe: Recipe) -> str:
     return f"on the GPU, of which the judge takes {judge / 1e9:.1f} GB" if judge else "on the GPU"
 
 
-def measurements(recipe: Recipe) -> int:
-    """How often the held-out suite is measured."""
-    trained = training(recipe.stages)
-    between = recipe.eval.after_sft and len(trained) == 2
-    return (1 + recipe.eval.before + between) if trained else 1
+def sft_estimate(recipe: Recipe) -> str:
+    steps = sft_steps(recipe)
+    return "unknown" if steps is None else f"at most {steps} optimiser steps"
+
+
+def grpo_estimate(recipe: Recipe) -> str:
+    rollouts = sampled_answers(recipe)
+    tokens = rollouts * recipe.grpo.max_completion_length
+    return f"{recipe.grpo.steps} steps, {rollouts} rollouts, at most {tokens} tokens"
+
+
+def eval_estimate(recipe: Recipe) -> str:
+    """Answers of all measurements, in words."""
+    answers = evaluated_answers(recipe)
+    return "unknown" if answers is None else f"{answers} answers"
+
+
+def baselines_estimate(recipe: Recipe) -> str:
+    count = evaluated_problems(recipe)
+    return "unknown" if count is None else f"torch.compile of at most {count} problems, timed"
+
+
+def measurements(recipe: Recipe) -> list[Stage]:
+    """The stages that measure the held-out suite; greedy repetitions are stages of their own."""
+    rows = (STAGES[name] for name in stage_names(recipe))
+    return [row for row in rows if row.side]
 
 
 def sft_steps(recipe: Recipe) -> int | None:
@@ -155,6 +164,8 @@ def evaluated_answers(recipe: Recipe) -> int | None:
     asked, section = evaluated_problems(recipe), recipe.eval
     if asked is None:
         return None
-    trained = measurements(recipe) - section.before
-    before = min(asked, section.before_problems or asked) * section.samples * section.before
-    return before + asked * trained * (section.samples + section.also_greedy)
+    before = min(asked, section.before_problems or asked)
+    return sum(
+        (asked if row.measured else before) * (1 if row.greedy_of else section.samples)
+        for row in measurements(recipe)
+    )

@@ -1,4 +1,4 @@
-"""How long the judge takes for an answer on this machine: measured on a few of its own examples."""
+"""Measures the judge's seconds for each answer on this machine, with a few of its own examples."""
 
 from __future__ import annotations
 

@@ -43,7 +43,8 @@ class NotEmptyError(RunError):
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Reads and writes those three files. Every process may read; only the first writes."""
+    """Reads and writes the recipe, environment and stages files. Every process reads; only the
+    first writes."""
 
     path: Path
 

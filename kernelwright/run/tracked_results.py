@@ -7,38 +7,13 @@ from typing import Any
 
 from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.records import read_records
-from kernelwright.data.runs.stages import STAGES, Stage, axis, training
-from kernelwright.envs.types import Baseline
+from kernelwright.data.runs.stages import axis, training
 from kernelwright.evals.numbers.metrics import record_scores
 from kernelwright.evals.numbers.summary import SIDES, mean_reward
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.tracking.run_tracker import finite, samples, tracker_of
 
 FIGURES = ("correct_rate", "fast_1", "geomean_speedup", "mean_reward")
-
-
-def stage_names(recipe: Recipe) -> list[str]:
-    """Every stage of a run of this recipe, in order."""
-    return [name for name, row in STAGES.items() if not row.also_shown and _wanted(recipe, row)]
-
-
-def _wanted(recipe: Recipe, row: Stage) -> bool:
-    section, trained = recipe.eval, training(recipe.stages)
-    if row.trains:
-        return row.name in trained
-    if row.name == "triples":
-        return recipe.judges_triples
-    if row.name == "final":
-        return bool(trained)
-    if "eval" not in recipe.stages or (row.greedy_of and not section.also_greedy):
-        return False
-    if row.name == "baselines":
-        return section.baseline is Baseline.COMPILE
-    if row.measured == "final":
-        return bool(trained)
-    if row.measured:  # a stage before the last one that trains
-        return section.after_sft and row.measured in trained[:-1]
-    return section.before
 
 
 def send_stage(recipe: Recipe, stage: str) -> None:

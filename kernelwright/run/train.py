@@ -12,6 +12,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
@@ -38,19 +39,22 @@ from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, write_summary
 from kernelwright.evals.page.report import write_report
 from kernelwright.machine.facts import cores, versions
+from kernelwright.preflight.estimate import baselines_estimate, grpo_estimate, sft_estimate
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.recipe.schema import JudgeSection, Recipe
+from kernelwright.rl.recipe.stage_names import stage_names
 from kernelwright.rl.tracking.run_tracker import tracking
 from kernelwright.rl.train.start_adapter import start_adapter
 from kernelwright.rl.train.trainer_options import TIMEOUT_S
 from kernelwright.run.run_folder import RunError, RunFolder
-from kernelwright.run.tracked_results import send_stage, send_summary, stage_names
+from kernelwright.run.tracked_results import send_stage, send_summary
 
 OTHER_EXAMPLES = (
     "{}: its examples are others than those that were judged there; go on with the version of "
     "kernelwright that began it, or begin a new run"
 )
+NO_ADAPTER = "stage {stage} trains, and {adapter}, the adapter that it should have left, is missing"
 
 
 def train(recipe: Recipe, *, resume: bool, fitted: Recipe) -> None:
@@ -120,6 +124,15 @@ def _cut_unfinished(run_dir: Path) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a stage does, and what `--dry-run` says of it: a figure with its unit, from the recipe's
+    text alone. A stage that a recipe names has such an estimate."""
+
+    do: Callable[[Run], None]
+    estimate: Callable[[Recipe], str] | None = None
+
+
 class Run:
     """One run of one recipe, in this process."""
 
@@ -145,7 +158,7 @@ class Run:
         """Every stage of the recipe that is not done yet, in order."""
         for name in stage_names(self.recipe):
             row = STAGES[name]
-            work = partial(self.measure, row) if row.side else partial(WORKS[name], self)
+            work = partial(self.measure, row) if row.side else partial(WORKS[name].do, self)
             self.stage(name, work, alone=not row.trains)
 
     def stage(self, name: str, work: Callable[[], None], *, alone: bool = False) -> None:
@@ -157,6 +170,8 @@ class Run:
                 work()
             self.wait()
             if self.process.leads:
+                if name in self.adapters:
+                    self.left(name)
                 send_stage(self.recipe, name)
                 self.folder.note(name, time.monotonic() - started)
         gc.collect()
@@ -226,9 +241,16 @@ class Run:
         before = trained[: trained.index(stage)]
         return self.adapters[before[-1]] if before else start_adapter(self.recipe)
 
+    def left(self, stage: str) -> Path:
+        """The adapter that a stage left. Raises RunError where there is none."""
+        adapter = self.adapters[stage]
+        if not adapter.exists():
+            raise RunError(NO_ADAPTER.format(stage=stage, adapter=adapter))
+        return adapter
+
     def link(self) -> None:
         """Names the adapter of the last stage that trains `final`."""
-        _link(self.adapters[training(self.recipe.stages)[-1]])
+        _link(self.left(training(self.recipe.stages)[-1]))
 
     def measure(self, row: Stage) -> None:
         """The held-out suite with the base model or an adapter; greedily as a stage of its own."""
@@ -306,14 +328,14 @@ def _pattern(one: JudgedTriple) -> str:
     return one.triple.pattern
 
 
-WORKS: dict[str, Callable[[Run], None]] = {
-    "triples": lambda run: run.judge_triples(),
-    "sft": lambda run: run.sft(),
-    "grpo": lambda run: run.grpo(),
-    "final": lambda run: run.link(),
-    "baselines": lambda run: run.measure_baselines(),
+WORKS: dict[str, Work] = {
+    "triples": Work(do=Run.judge_triples),
+    "sft": Work(do=Run.sft, estimate=sft_estimate),
+    "grpo": Work(do=Run.grpo, estimate=grpo_estimate),
+    "final": Work(do=Run.link),
+    "baselines": Work(do=Run.measure_baselines, estimate=baselines_estimate),
 }
-"""What each stage does; a stage with a side (`data/runs/stages.py`) measures."""
+"""By the name of the stage; a stage with a side (`data/runs/stages.py`) measures."""
 
 
 def _spread(suite: Suite, count: int | None) -> Suite:

@@ -1,1 +1,1 @@
-"""A run in a child process; how it ended, and how to go on."""
+"""Runs training in a child process, and reports how it ended and how to resume it."""

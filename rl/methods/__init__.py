@@ -1,0 +1,1 @@
+"""Methods of GRPO: how each prompts, samples and credits."""

@@ -1,4 +1,4 @@
-"""What a method is: one file with its options, how it asks, and how it credits what came back.
+"""Interface of a method: its options, its prompts, its rollout and its credit rule, in one file.
 
 A module of this folder (or any importable one, named with its dots) holds `Options`, whose keys
 stand under `grpo.method` in a recipe, and `Method`, made from them. GRPO's own is `grpo.py`; a
@@ -60,7 +60,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """One answer that is wanted: `turn` of a task's `trajectory`, to improve on `parent`."""
+    """A request for one answer: `turn` of a task's `trajectory`, to improve on `parent`."""
 
     task: Task
     prompt: Prompt
@@ -89,7 +89,7 @@ class Row:
 
 
 class Player(Protocol):
-    """What a rollout is given: the policy and the judge, at one optimiser step."""
+    """The policy and the judge of a rollout, at one optimiser step."""
 
     step: int
     group_size: int
@@ -101,14 +101,14 @@ class Player(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """What a method may know of its run: its seed, and everything that was judged so far."""
+    """A method's view of its run: its seed, and all records so far."""
 
     seed: int
     store: RecordStore
 
 
 class Method:
-    """GRPO's own ways, for methods to change one at a time."""
+    """The defaults of GRPO; methods override prompt, rollout or credit."""
 
     def __init__(self, options: Any, run: RunView) -> None:
         self.options, self.run = options, run

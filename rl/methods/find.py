@@ -1,4 +1,4 @@
-"""A method's name in, its module out."""
+"""Finds a method's module by its name."""
 
 from __future__ import annotations
 

@@ -10,6 +10,6 @@ __all__ = ["Method", "Options"]
 
 
 class Options(MethodOptions):
-    """Nothing to choose."""
+    """No options."""
 
     name: Literal["grpo"] = "grpo"

@@ -1,1 +1,1 @@
-"""Models on disk and in memory: loaded, quantized, merged, found damaged."""
+"""Models on disk and in memory: loading, quantization, merging, detection of damage."""

@@ -1,4 +1,4 @@
-"""An adapter on disk: where it is, and which model it was trained over."""
+"""An adapter on disk: its folder, and the base model that it was trained over."""
 
 from __future__ import annotations
 

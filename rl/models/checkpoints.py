@@ -1,4 +1,4 @@
-"""Whether files that a trainer reads are whole, found without loading them.
+"""Detects damaged checkpoint files without loading them.
 
 A kill, a full disk or a bad copy leaves files that end early. They are found before anything is
 resumed from them, so that an older checkpoint can be taken.

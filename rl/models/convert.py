@@ -1,4 +1,4 @@
-"""A GGUF file in, a folder that transformers loads out: Llama and Qwen2, embeddings tied.
+"""Converts a GGUF file to a folder that transformers loads: Llama and Qwen2, embeddings tied.
 
 transformers can load GGUF itself, but takes the coarser of Qwen's two copies of the embedding for
 the input, unties the model (630 M parameters for 494 M), and parses the tokenizer at every start.

@@ -1,4 +1,4 @@
-"""Freed memory goes back to the machine and its GPU: glibc and PyTorch keep it.
+"""Returns memory that glibc and PyTorch have freed but keep to the machine and its GPU.
 
 The judge's processes and the next stage need it more.
 """
@@ -22,7 +22,7 @@ def give_back() -> None:
 
 
 def memory_callback(*, every_steps: int) -> Any:
-    """A trainer's callback that gives freed memory back every so many steps, and at the end.
+    """A trainer's callback that returns freed memory every `every_steps` steps, and at the end.
 
     What was given back has to be cleared by the system before it is used again: after each step of
     SFT that took a quarter of its time; never, and 180 steps grew from 2 GB to 5.5 GB.

@@ -1,4 +1,4 @@
-"""A model's name in, the model and its tokenizer out.
+"""Loads a model and its tokenizer by the model's name.
 
 A name is that of an embedded model (`rl/models/weights.py`), a local folder, or a Hub id.
 """
@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kernelwright.envs.policy import Prompt, messages_of
 from kernelwright.envs.system.hardware import GpuError, visible_gpus
 from kernelwright.rl.models.checkpoints import is_whole_safetensors
 from kernelwright.rl.models.weights import EMBEDDED, ModelError, ensure, is_cached
@@ -188,22 +187,6 @@ def load_tokenizer(name: str) -> Any:
         spare = (one for one in PAD_TOKENS if one in known and one != tokenizer.eos_token)
         tokenizer.pad_token = next(spare, tokenizer.eos_token)
     return tokenizer
-
-
-def chat_ids(tokenizer: Any, prompt: Prompt) -> list[int]:
-    """A prompt as the policy reads it: in the model's own chat format, as tokens."""
-    text = tokenizer.apply_chat_template(
-        messages_of(prompt), tokenize=False, add_generation_prompt=True
-    )
-    ids: list[int] = tokenizer(text, add_special_tokens=False).input_ids
-    return ids
-
-
-def end_token_ids(model: Any, tokenizer: Any) -> set[int]:
-    """Tokens that end an answer: those of the model's generation config, else the tokenizer's."""
-    given = model.generation_config.eos_token_id
-    ends = tokenizer.eos_token_id if given is None else given
-    return set(ends) if isinstance(ends, list) else {ends}
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""An adapter in, whole weights out: the base it was trained over, with the adapter's product added.
+"""Merges an adapter into the weights of its base model.
 
 An adapter over NF4 was trained over what those 4 bits stand for, so that is what it is added to.
 Whatever is written is read again by transformers alone and held against base and adapter, both
@@ -28,12 +28,12 @@ LONGEST_TOKENS = 1024
 
 
 class MergeError(ValueError):
-    """The merged weights do not do what the adapter does; nothing of them is kept."""
+    """The merged weights do not compute what the adapter does; none of them is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """What was written, and how far its logits are from the adapter's.
+    """The merged weights: their dtype, and the difference of their logits from the adapter's.
 
     `difference` is the root mean square of the differences over that of the logits, each centred
     over the vocabulary; `agreement` the share of positions with the same likeliest token.

@@ -30,7 +30,7 @@ SECONDS_BETWEEN_LOOKS = 0.2
 
 
 class ModelError(Exception):
-    """A model that cannot be had; the message is one line that says what to do."""
+    """A model that is not available; the message is one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""What completes prompts, for training and evaluation."""
+"""Policies: they complete prompts, for training and evaluation."""

@@ -1,4 +1,4 @@
-"""Attention of our own in a model of transformers, for as long as a block runs."""
+"""Replaces the attention of a transformers model within a `with` block."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 ROWS = 48
 PREFILL_TOKENS = 4096
-"""Prompts are read in batches of about so many tokens, which bounds the memory."""
+"""Tokens in a batch of prompts that are read at once, which bounds the memory."""
 BLOCK = 256
-"""Probabilities are summed by blocks of so many tokens before one is drawn."""
+"""Tokens in a block of the vocabulary, whose probabilities are summed before one is drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

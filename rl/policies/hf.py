@@ -7,12 +7,11 @@ from typing import Any
 
 from kernelwright.envs.policy import Completion, Finish, OnFinished, Policy, Prompt, Sampling
 from kernelwright.rl.models.adapter_folder import find_adapter
+from kernelwright.rl.models.chat import chat_ids, end_token_ids
 from kernelwright.rl.models.free_memory import give_back
 from kernelwright.rl.models.load import (
     Dtype,
     Quantization,
-    chat_ids,
-    end_token_ids,
     errors_in_one_line,
     load_base,
     load_tokenizer,

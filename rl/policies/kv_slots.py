@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import torch
 
 ROOM = 64
-"""There is room for a multiple of so many tokens, the longest row's and no more.
+"""Room is a multiple of this number of tokens, as the longest row needs.
 
 All of it takes part in each product, because oneDNN first copies what is not contiguous: slices of
 a larger room took two thirds of an evaluation's time.

@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from kernelwright.data.runs.stages import chosen
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.sandbox.levels import LEVELS
 from kernelwright.envs.types import Baseline, Precision
@@ -280,7 +281,16 @@ class EvalSection(Section):
         return self
 
 
-Stage = Literal["sft", "grpo", "eval"]
+def known_stage(name: str) -> str:
+    """The name, if a recipe may choose that stage. Raises ValueError, with those that it may."""
+    if name not in (names := chosen()):
+        raise ValueError(
+            f"no stage {name!r}{did_you_mean(name, names)} (there are: {', '.join(names)})"
+        )
+    return name
+
+
+Stage = Annotated[str, AfterValidator(known_stage)]
 
 
 class Recipe(Section):
@@ -292,8 +302,8 @@ class Recipe(Section):
     """Folder that everything is written to; `runs/<name>` unless said otherwise."""
     seed: int = Field(default=0, ge=0)
     """Of sampling, shuffling and initialisation."""
-    stages: tuple[Stage, ...] = Field(default=("sft", "grpo", "eval"), min_length=1)
-    """What is run, always in the order sft, grpo, eval."""
+    stages: tuple[Stage, ...] = ("sft", "grpo", "eval")
+    """What is run, always in this order: that of the table in `data/runs/stages.py`."""
     model: ModelSection = ModelSection()
     """The policy."""
     data: DataSection = DataSection()
@@ -332,6 +342,8 @@ class Recipe(Section):
     @field_validator("stages")
     @classmethod
     def _stages_are_distinct(cls, stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
+        if not stages:
+            raise ValueError(f"no stage is named (there are: {', '.join(chosen())})")
         if len(set(stages)) < len(stages):
             raise ValueError(f"a stage is named twice: {', '.join(stages)}")
         return stages

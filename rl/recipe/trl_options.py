@@ -1,4 +1,4 @@
-"""Which of TRL's options a recipe may pass through, and what to set in place of the others."""
+"""The TRL options that a recipe may pass through, and the replacement for each of the others."""
 
 from __future__ import annotations
 

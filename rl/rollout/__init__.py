@@ -1,1 +1,1 @@
-"""A step's tasks to judged rows."""
+"""Turns a step's tasks into judged rows."""

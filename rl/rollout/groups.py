@@ -1,4 +1,4 @@
-"""Which groups teach something, which of them are trained on, and where their advantage is from.
+"""Selects the groups that a step trains on, and computes their advantages.
 
 A group whose credits are all alike has no gradient: it is dead. Sampling more groups than are
 trained on and leaving out the dead ones is the dynamic sampling of DAPO (arXiv 2503.14476).

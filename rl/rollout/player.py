@@ -1,4 +1,4 @@
-"""Samples and judges: what a method's rollout is played with.
+"""Samples and judges the answers of a method's rollout.
 
 Building and checking answers overlaps with sampling the rest. Timing waits until nothing is sampled
 any more: beside a decoder on the same cores, or the same GPU, no speed can be measured.

@@ -1,1 +1,1 @@
-"""What a run logs, shows and sends to a tracker."""
+"""Logging of a run: metrics, progress display, trackers."""

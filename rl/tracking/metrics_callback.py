@@ -1,4 +1,4 @@
-"""What a trainer logs, on its way to `metrics.jsonl`, the tracker and the terminal."""
+"""Sends a trainer's logs to `metrics.jsonl`, the tracker and the terminal."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def metrics_callback(recipe: Recipe, stage: str, first_step: int) -> Any:
 
 
 class Samples:
-    """Sends what was sampled for the step that has just ended; SFT samples nothing."""
+    """Sends the samples of the step that has just ended; SFT has none."""
 
     def __init__(self, recipe: Recipe, stage: str) -> None:
         self.recipe, self.stage = recipe, stage

@@ -18,9 +18,9 @@ from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.tracking.trackers import READY, Attempts, Table, Tracker, open_tracker
 
 SAMPLE_STEPS = 8
-"""At most so many steps of a stage send their samples."""
+"""Most steps of a stage that send their samples."""
 SAMPLES = 32
-"""At most so many samples stand in one table."""
+"""Most samples in one table."""
 COLUMNS = ("row", "problem", "prompt", "completion", "verdict", "reason", "reward", "speedup")
 
 

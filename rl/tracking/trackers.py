@@ -1,4 +1,4 @@
-"""What a tracker is, and the trackers: one class each, and what each of them needs to work."""
+"""Interface of a tracker, and one class for each: wandb, trackio, TensorBoard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kernelwright.rl.recipe.schema import Recipe
 
 FILE = "tracker.json"
 FLUSH_S = 1.0
-"""A killed run loses at most so many seconds of its offline file; wandb's own default is 15."""
+"""Most seconds of its offline file that a killed run loses; wandb's own default is 15."""
 
 
 class TrackerError(RuntimeError):
@@ -34,7 +34,7 @@ class Table:
 
 
 class Tracker(Protocol):
-    """Where numbers of a run are sent besides its folder."""
+    """Receives the numbers of a run, besides its folder."""
 
     def log(self, stage: str, step: int, values: Mapping[str, float]) -> None:
         """Sends `stage/key` for every value, at `stage/step`."""

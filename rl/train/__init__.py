@@ -1,1 +1,1 @@
-"""SFT, GRPO, and what surrounds their steps."""
+"""Training stages: SFT and GRPO, with their probes, callbacks and validation."""

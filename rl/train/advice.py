@@ -1,4 +1,4 @@
-"""A step's metrics in, a warning out where training cannot work: what is wrong, and what helps."""
+"""Turns a step's metrics into warnings where training cannot work, each with a remedy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 FEW_LIVE, FEW_DISTINCT, LOW_ENTROPY, MUCH_TRUNCATED = 0.2, 0.3, 0.01, 0.5
 """Shares of a step's groups, of a group's answers, nats a token, and a share of all answers."""
 STEPS = 3
-"""So many steps in a row make a warning; dead groups only make one in the first step too."""
+"""Steps in a row that make a warning; dead groups alone make one in the first step too."""
 
 
 def complaints(metrics: Mapping[str, float]) -> dict[str, str]:

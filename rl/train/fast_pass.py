@@ -1,4 +1,4 @@
-"""GRPO's training pass on a CPU: the gradient of Dr. GRPO's loss, without needless work.
+"""GRPO's training pass on a CPU: the gradient of Dr. GRPO's loss, without redundant computation.
 
 Rows without credit are left out. Each prompt is read once, with gradients through its keys and
 values; equal answers to it are learned once, with the sum of their credit; a chunk of answers is as
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import torch
 
 CHUNK_TOKENS = 768
-"""Answers are learned in chunks of at most so many positions, padding included."""
+"""Most positions in a chunk of answers, padding included."""
 MOST_IMPORTANCE = 2.0
-"""A token that training finds likelier than sampling did counts up to so many times."""
+"""Largest importance weight of a token that training finds likelier than sampling did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What happens around a step of GRPO: warnings, and the validation curve."""
+"""Callbacks of GRPO's trainer: warnings, and the validation curve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The LM head on the positions that are learned only, in pieces: no tensor of all the logits."""
+"""Applies the LM head to learned positions only, in chunks, without a tensor of all logits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import torch
 
 POSITIONS = 256
-"""Logits of so many positions are alive at once: 50 MB for 49,152 words."""
+"""Positions whose logits exist at a time: 50 MB for 49,152 words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _function() -> type[Any]:
 
 @dataclass(frozen=True, slots=True)
 class LearnedScores:
-    """What TRL's trainers read from a forward pass with `fused_lm_head=True`."""
+    """The output of a forward pass with `fused_lm_head=True`, as TRL's trainers read it."""
 
     log_probs: torch.Tensor
     entropy: torch.Tensor

@@ -1,4 +1,4 @@
-"""What training costs on this machine: measured before minutes are spent, in a process of its own.
+"""Measures the cost of training on this machine, in a process of its own, before a run begins.
 
 Seconds and peak memory of the recipe's steps (`rl/train/probe_steps.py`) come out; the memory goes
 back with the process. What was measured is kept, for the dry run and the start ask the same.

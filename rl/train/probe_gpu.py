@@ -1,4 +1,4 @@
-"""What training costs on a GPU: steps of the trainers themselves at the longest answers.
+"""Measures the cost of training on a GPU: steps of the trainers themselves at the longest answers.
 
 Sampling with keys for whole answers, then an optimiser step of GRPO and one of SFT, each with the
 most memory that it took. Whatever TRL does there (its own loss, recomputed activations, Adam) is
@@ -32,7 +32,7 @@ from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
 
 LONGEST = 8
-"""Prompts of so many of the problems with most code are read, to find the longest."""
+"""Number of problems with the most code whose prompts are tokenized, to find the longest."""
 
 
 @dataclass(slots=True)
@@ -139,7 +139,7 @@ def _small(recipe: Recipe, folder: Path) -> Recipe:
 
 def _longest(recipe: Recipe, tokenizer: Any) -> tuple[list[Task], list[int]]:
     """(as many tasks as a step has groups, the longest prompt that was found, as tokens)."""
-    from kernelwright.rl.models.load import chat_ids
+    from kernelwright.rl.models.chat import chat_ids
 
     problems = sorted(load_suite(recipe.data.train_suite).problems, key=lambda one: -len(one.code))[
         : max(LONGEST, recipe.grpo.groups_per_step)
@@ -188,7 +188,7 @@ def _sampled(meter: Meter, recipe: Recipe, prompt_ids: Sequence[int]) -> tuple[f
 
 
 def _batches(recipe: Recipe, most: int) -> Iterator[tuple[int, int]]:
-    """(rows, tokens of an answer) of what the stages sample at a time, at most so many rows."""
+    """(rows, tokens of an answer) of each batch that the stages sample, of at most `most` rows."""
     grpo, section = recipe.grpo, recipe.eval
     if "grpo" in recipe.stages:
         groups = grpo.groups_per_step + grpo.oversampled_groups
@@ -265,7 +265,7 @@ def _sft_step_s(meter: Meter, recipe: Recipe, small: Recipe, tokenizer: Any) -> 
 
 
 def longest_example(tokenizer: Any, max_length: int) -> Example:
-    """An example of at most so many tokens, and hardly fewer; a third of it is the question."""
+    """An example of at most `max_length` tokens, and hardly fewer; a third is the question."""
 
     def example(words: int) -> Example:
         return Example(prompt=" x" * (words // 3), completion=" x" * (words - words // 3))

@@ -1,4 +1,4 @@
-"""The process that measures what training costs: steps of a recipe with its own model.
+"""The process that measures the cost of training: it runs steps of a recipe with its own model.
 
 A few decoding steps and one training pass at the longest answer, and one SFT step at the longest
 example, as far as the recipe has these stages. On a GPU: `rl/train/probe_gpu.py`.

@@ -1,4 +1,4 @@
-"""The policy in training as something to be asked: what every step of GRPO is played with."""
+"""Makes each GRPO step's sampler and judge from the trainer's current weights."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from kernelwright.rl.rollout.rows import PlayerAt
 def players(
     recipe: Recipe, judge: AnyJudge, tokenizer: Any, rank: int, *, same_each_step: bool = False
 ) -> PlayerAt:
-    """What plays a step of one process; its sampling is a function of seed, step and process, or
-    where steps are to be compared, of the other two."""
+    """Makes the player of each step of one process.
+
+    Its sampling seed is a function of the recipe's seed, the step and the process; with
+    `same_each_step`, by which steps are compared, of the other two.
+    """
     section, source = recipe.grpo, provider(recipe.grpo.generation)
 
     def at(trainer: Any, step: int) -> JudgedPlayer:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kernelwright.data.runs.process import this_process
 from kernelwright.rl.methods.base import Example
+from kernelwright.rl.models.chat import plain
 from kernelwright.rl.models.free_memory import memory_callback
 from kernelwright.rl.models.load import hush_libraries, load_tokenizer
 from kernelwright.rl.models.weights import ModelError
@@ -79,8 +80,8 @@ def _rows(
     """
     rows = [
         {
-            "prompt": [{"role": "user", "content": one.prompt}],
-            "completion": [{"role": "assistant", "content": one.completion}],
+            "prompt": plain(tokenizer, [{"role": "user", "content": one.prompt}]),
+            "completion": plain(tokenizer, [{"role": "assistant", "content": one.completion}]),
         }
         for one in examples
     ]

@@ -1,4 +1,4 @@
-"""What both trainers are told alike: files, precision, logging."""
+"""TRL options that SFT and GRPO share: files, precision, logging."""
 
 from __future__ import annotations
 

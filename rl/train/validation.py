@@ -1,4 +1,4 @@
-"""A curve while GRPO runs: problems that are never trained on, asked every few steps.
+"""Validation curve of GRPO: problems left out of training, sampled every few steps.
 
 They are taken from the training suite and left out of training, so that choosing a checkpoint by
 them says nothing about the held-out suite that is reported. Every point is asked with the same

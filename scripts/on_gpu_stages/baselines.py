@@ -1,5 +1,5 @@
-"""What `--baseline compile` finds for the problems of the stage `compiled`: each a line of JSON on
-the standard output as soon as it is known, its ratio to eager PyTorch or why there is none.
+"""Measures `--baseline compile` for the problems of the stage `compiled`: prints a line of JSON for
+each, with its ratio to eager PyTorch or the reason for none.
 
     python -m scripts.on_gpu_stages.baselines SCALE DIALECT [rehearsal]
 """

@@ -1,4 +1,4 @@
-"""What a stage is given: where its rows go, how long it may take, whether this is a rehearsal."""
+"""Context of a stage: the file for its rows, its time limit, whether this is a rehearsal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a worker's seconds go: each span counts what its own code took, without spans inside it.
+"""Attributes a worker's seconds to spans of its code; nested spans count by themselves.
 
 A line of JSON for each answer, in the folder that `ON_GPU_SPANS` names.
 """

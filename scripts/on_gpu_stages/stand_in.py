@@ -1,4 +1,4 @@
-"""What differs between a machine with a GPU and a rehearsal on a CPU: all of it is here.
+"""All differences between a machine with a GPU and a rehearsal on a CPU.
 
 In a rehearsal `nvidia-smi` is a program of ours, the driver works on ordinary memory, PTX is
 translated to C++, and torch's clocks are this process's.

@@ -1,4 +1,4 @@
-// One step of a plan (plan.h): a launch of translated device code.
+// One step of a plan (native/plan/plan.h): a launch of translated device code.
 //
 // Regions of variables are the program's: `globals`, `global_count` (envs/ptx/program.py).
 #pragma once

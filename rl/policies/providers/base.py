@@ -1,4 +1,4 @@
-"""What a file of `rl/policies/providers/` has: a class `Provider`, which makes policies of one
+"""Interface of a file in `rl/policies/providers/`: a class `Provider`, which makes policies of one
 kind."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Provider:
     holds_gpu_memory: bool = False
     """Whether it takes a GPU's memory by itself, so that nothing is probed or set for it."""
     answers_all_processes: bool = False
-    """Whether it answers the processes of a launch together or not at all."""
+    """Whether all processes of a launch have to sample together (a collective call)."""
     refuses_nf4: str | None = None
     """Why it cannot sample from a model in nf4 while that is trained; None where it can."""
     trainer_options: ClassVar[Mapping[str, Any]] = {}

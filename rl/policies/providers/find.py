@@ -1,4 +1,4 @@
-"""A provider's name in, the provider out."""
+"""Finds a provider by its name."""
 
 from __future__ import annotations
 

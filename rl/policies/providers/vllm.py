@@ -27,7 +27,7 @@ class TrlVllm:
         self, prompts: Sequence[Prompt], sampling: Sampling, on_finished: OnFinished | None = None
     ) -> list[Completion]:
         """All at once: vLLM tells of none before the last is finished."""
-        from kernelwright.rl.models.load import end_token_ids
+        from kernelwright.rl.models.chat import end_token_ids
         from kernelwright.rl.policies.hf import as_completion, prompt_token_ids
         from kernelwright.rl.policies.trl_vllm import vllm_sample
 

@@ -1,4 +1,4 @@
-"""What `--dry-run` prints: the whole recipe, where each value is from, and what it will cost."""
+"""Prints `--dry-run`: the whole recipe, the origin of each value, and the estimated cost."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import yaml
 
 from kernelwright.envs.system.hardware import visible_gpus
 from kernelwright.preflight.budget import Budget
-from kernelwright.preflight.estimate import estimates
+from kernelwright.preflight.estimate import eval_estimate, judge_estimate, memory_estimate
 from kernelwright.recipe.resolve import Resolved
 from kernelwright.recipe.yaml_tree import KeyPath
+from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.recipe.stage_names import stage_names
+from kernelwright.run.train import WORKS
 
 COMMENT_COLUMN = 48
 
@@ -27,6 +30,17 @@ def dry_run_text(resolved: Resolved, found: Budget, reasons: Sequence[str]) -> s
     lines += [f"#   in all: {found.line() or unknown}", *(f"#   {note}" for note in found.notes)]
     lines += ["# This machine can run it." if not reasons else "# This machine cannot run it:"]
     return "\n".join(lines + [f"#   {reason}" for reason in reasons])
+
+
+def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:
+    """Stage, `judge` or `memory` → a figure with its unit, as far as the recipe's text tells."""
+    works = {name: WORKS[name] for name in stage_names(recipe) if name in WORKS}
+    lines = {name: work.estimate(recipe) for name, work in works.items() if work.estimate}
+    if "eval" in recipe.stages:
+        lines["eval"] = eval_estimate(recipe)
+    lines["judge"] = judge_estimate(recipe)
+    lines["memory"] = memory_estimate(recipe, on_gpu=on_gpu)
+    return lines
 
 
 def _lines(
