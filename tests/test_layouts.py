@@ -78,8 +78,8 @@ def test_a_layout_of_a_row_is_loaded_with_its_options_and_notes(rows: str) -> No
 def test_options_that_name_files_are_never_published(
     rows: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(LAYOUTS, "rows", replace(LAYOUTS["rows"], is_path=False))
-    assert public_spec("rows:some/one?name=/home/me/b") == "rows:some/one"
+    monkeypatch.setitem(LAYOUTS, "toy", replace(LAYOUTS["toy"], is_path=False))
+    assert public_spec("toy:some/one?name=/home/me/b") == "toy:some/one"
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

@@ -159,8 +159,6 @@ LAYOUTS: dict[str, Layout] = {
         local_options=("admission",),
         is_path=True,
     ),
-    "rows": Layout(
-        forms=("rows:FILE|FOLDER",), load=load_rows, triples=row_triples, is_folder=True
-    ),
+    "rows": Layout(forms=("rows:FILE|FOLDER",), load=load_rows, triples=row_triples, is_path=True),
 }
 """By the name that a spec begins with. A layout is a file of `data/suites/` and a row here."""
