@@ -152,6 +152,12 @@ def test_a_row_that_is_not_as_the_others_is_lost_alone() -> None:
     assert isinstance(item, Item)
 
 
+def test_rows_of_one_id_are_different_items(tmp_path: Path) -> None:
+    row = ROWS["kernelbook"]
+    found = read(stored(tmp_path, "kernelbook", row, {**row, "uuid": 8}, row))
+    assert [one.id for one in found] == ["7", "8", "7#2"]
+
+
 def test_a_torn_file_is_told_in_a_line(tmp_path: Path) -> None:
     whole = Path(stored(tmp_path, "kernelbook", ROWS["kernelbook"]).partition(":")[2])
     torn = tmp_path / "torn.parquet"

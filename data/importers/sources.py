@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -31,13 +32,14 @@ class Source:
     items: Iterator[Found]
 
     def first(self, limit: int | None) -> list[Found]:
-        """The first items, each id once. Raises ValueError and OSError."""
-        found: dict[str, Found] = {}
+        """The first items. Those of one id get a number. Raises ValueError and OSError."""
+        seen: Counter[str] = Counter()
+        found = []
         for item in islice(self.items, limit):
-            if item.id in found:
-                raise ValueError(f"{self.name}: two items are called {item.id}")
-            found[item.id] = item
-        return list(found.values())
+            seen[item.id] += 1
+            again = seen[item.id] > 1
+            found.append(replace(item, id=f"{item.id}#{seen[item.id]}") if again else item)
+        return found
 
 
 def open_source(spec: str) -> Source:
