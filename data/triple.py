@@ -36,7 +36,7 @@ class Triple:
 
     def completion(self) -> str:
         """What the model is to answer: the reasoning, then one code block, and nothing after it."""
-        return f"{self.reasoning}\n\n{self.block()}"
+        return "\n\n".join(filter(None, [self.reasoning, self.block()]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,7 +79,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "data": (
         ("factory", "runs", "triple"),
         ("suites",),
-        ("triples",),
+        ("importers", "triples"),
         ("gallery",),
     ),
     "rl": (

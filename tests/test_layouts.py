@@ -53,18 +53,18 @@ def triples(file: str, dialect: Dialect, name: str = "") -> list[Triple]:
 def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A spec of a layout that this file adds, whose problems lie with their examples."""
     toy = Layout(
-        forms=("rows:FILE",),
+        forms=("toy:FILE",),
         load=problems,
         triples=triples,
         options=("name",),
         local_options=("name",),
         is_path=True,
     )
-    monkeypatch.setitem(LAYOUTS, "rows", toy)
+    monkeypatch.setitem(LAYOUTS, "toy", toy)
     file = tmp_path / "some.jsonl"
     every = [{"name": name, "why": f"It is {name}.", "kernel": "int x;\n"} for name in "ab"]
     file.write_text("\n".join(map(json.dumps, every)), encoding="utf-8")
-    return f"rows:{file}"
+    return f"toy:{file}"
 
 
 def test_a_layout_of_a_row_is_loaded_with_its_options_and_notes(rows: str) -> None:
@@ -72,14 +72,14 @@ def test_a_layout_of_a_row_is_loaded_with_its_options_and_notes(rows: str) -> No
     only = load_suite(f"{rows}?name=b")
     assert [one.name for one in only.problems] == ["b"]
     assert only.notes == ("read by a toy",)
-    assert public_spec(f"{rows}?name=b") == "rows:some.jsonl"
+    assert public_spec(f"{rows}?name=b") == "toy:some.jsonl"
 
 
 def test_options_that_name_files_are_never_published(
     rows: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(LAYOUTS, "rows", replace(LAYOUTS["rows"], is_path=False))
-    assert public_spec("rows:some/one?name=/home/me/b") == "rows:some/one"
+    monkeypatch.setitem(LAYOUTS, "toy", replace(LAYOUTS["toy"], is_path=False))
+    assert public_spec("toy:some/one?name=/home/me/b") == "toy:some/one"
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -110,8 +110,8 @@ def test_what_a_layout_refuses_is_told_with_the_spec(rows: str) -> None:
     for wrong, why in (
         (f"{rows}?size=2", "no option size; name"),
         (f"{rows}?name=c", "has no problems"),
-        ("rows:/nowhere", "No such file"),
-        ("rows:", "rows:FILE"),
+        ("toy:/nowhere", "No such file"),
+        ("toy:", "toy:FILE"),
     ):
         with pytest.raises(SuiteError, match=why) as told:
             load_suite(wrong)
@@ -127,7 +127,7 @@ def test_examples_that_lie_with_problems_are_what_sft_learns_from(rows: str) -> 
     assert taught_triples(recipe) == 2
     assert not [one for one in contradictions(recipe, 1) if "triples" in one]
     with pytest.raises(SuiteError, match="No such file"):
-        triples_of("rows:/nowhere", "cpp")
+        triples_of("toy:/nowhere", "cpp")
 
 
 def test_a_suite_without_examples_of_its_own_has_those_of_the_templates() -> None:

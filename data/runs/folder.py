@@ -57,6 +57,27 @@ class Folder:
         """What `kernelwright eval` was asked (`question`), and the seconds that it took."""
         return _mapping(self.path / EVALUATION_FILE, json.loads)
 
+    def suites(self) -> dict[str, str]:
+        """The suites that a run's recipe, or an evaluation's question, names; by their keys there.
+
+        Raises ValueError where one of them names none.
+        """
+        found: dict[str, str] = {}
+        try:
+            if (recipe := self.recipe()) is not None:
+                data = recipe["data"]
+                keys = ("train_suite", "held_out_suite")
+                found |= {key: data[key] for key in keys}
+                found |= {key: data[key] for key in ("sft_suite",) if data.get(key)}
+            if (evaluation := self.evaluation()) is not None:
+                found["suite"] = evaluation["question"]["suite"]
+        except (ValueError, KeyError, TypeError) as error:
+            why = " ".join(str(error).split())
+            raise ValueError(
+                f"{self.path}: its recipe or question names no suite ({why})"
+            ) from None
+        return found
+
 
 def _mapping(path: Path, parse: Callable[[str], Any]) -> Document | None:
     try:

@@ -12,6 +12,7 @@ from kernelwright.data.suites.check import Job, as_admitted, read_admissions
 from kernelwright.data.suites.kernelbench import Choice, load_folder
 from kernelwright.data.suites.layout import Layout, Loaded
 from kernelwright.data.suites.memory_filter import fit, parse_bytes
+from kernelwright.data.suites.rows import load_rows, row_triples
 from kernelwright.data.suites.starter import SPLITS, dropped_operations, load_starter
 from kernelwright.data.triple import Triple
 from kernelwright.envs.reference.admitted import without_kept
@@ -47,7 +48,7 @@ def load_suite(spec: str) -> Suite:
     `kernelbench:FOLDER`, a folder in the official layout (`level1/1_Name.py`, …), with
     `?levels=1,2&ids=1,3-5&scale=0.1` to choose and to shrink, `memory=2GB` to leave out what takes
     more to judge (else more than this machine has), and `admission=FILE` to leave out what
-    `kernelwright suite check` refused.
+    `kernelwright suite check` refused; or `rows:FILE|FOLDER`, problems with their answers.
     """
     layout, rest, query = read_spec(spec)
     with _told_of(spec):
@@ -132,7 +133,7 @@ def _starter(split: str, **options: str) -> Loaded:
 
 def _kernelbench(folder: str, admission: str = "", memory: str = "", **options: str) -> Loaded:
     choice = Choice.of(**options)
-    limit_bytes = parse_bytes(memory) if memory else memory_bytes()
+    limit_bytes = parse_bytes("memory", memory) if memory else memory_bytes()
     fitted = fit(load_folder(folder, choice), load_folder(folder, choice.unscaled()), limit_bytes)
     if not fitted.problems:
         raise ValueError(fitted.notes[0])
@@ -158,5 +159,6 @@ LAYOUTS: dict[str, Layout] = {
         local_options=("admission",),
         is_path=True,
     ),
+    "rows": Layout(forms=("rows:FILE|FOLDER",), load=load_rows, triples=row_triples, is_path=True),
 }
 """By the name that a spec begins with. A layout is a file of `data/suites/` and a row here."""

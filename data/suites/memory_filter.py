@@ -55,11 +55,11 @@ def fit(scaled: Sequence[Problem], written: Sequence[Problem], limit_bytes: floa
     return Fitted(problems=tuple(kept), notes=tuple(notes))
 
 
-def parse_bytes(written: str) -> float:
-    """2e9 of '2GB'. Raises ValueError."""
+def parse_bytes(name: str, written: str) -> float:
+    """2e9 of '2GB'. Raises ValueError, which names the option."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kKMGT]B)", written)
     if not found or not float(found[1]):
-        raise ValueError(f"memory={written} is no size such as 2GB or 500MB")
+        raise ValueError(f"{name}={written} is no size such as 2GB or 500MB")
     return float(found[1]) * UNITS[found[2]]
 
 

@@ -109,7 +109,11 @@ def find_problem(run: Path, record: Record) -> Problem:
 
     One that was judged before its admission kept cases is judged without them.
     """
-    specs = list(dict.fromkeys((*_suites(run), *ALWAYS_LOOKED_IN)))
+    try:
+        named = Folder(run).suites()
+    except ValueError as error:
+        raise ReplayError(str(error)) from None
+    specs = list(dict.fromkeys((*named.values(), *ALWAYS_LOOKED_IN)))
     unread = []
     for spec in specs:
         try:
@@ -146,22 +150,6 @@ def _lines(replayed: Replay) -> Iterator[tuple[str, str]]:
     environment = _said(told["same_environment"])
     yield "environment", "; ".join([environment, *told["changed_versions"]])
     yield "binary", _said(told["same_binary"])
-
-
-def _suites(run: Path) -> list[str]:
-    """The suites that a run names: in its recipe, or in its evaluation's question."""
-    specs: list[str] = []
-    try:
-        if (recipe := Folder(run).recipe()) is not None:
-            data = recipe["data"]
-            specs += [data["train_suite"], data["held_out_suite"]]
-            specs += filter(None, [data.get("sft_suite")])
-        if (evaluation := Folder(run).evaluation()) is not None:
-            specs.append(evaluation["question"]["suite"])
-    except (ValueError, KeyError, TypeError) as error:
-        why = " ".join(str(error).split())
-        raise ReplayError(f"{run}: its recipe or question names no suite ({why})") from None
-    return specs
 
 
 def _rounds(evaluation: Evaluation) -> list[tuple[str, bool, float | None]]:

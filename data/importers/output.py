@@ -1,0 +1,113 @@
+"""The folder that an import writes: rows, wrong answers, and a line for each item of the source.
+
+An item's line in the funnel is written last: an item without one is done again, and what a broken
+call left of it is removed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelwright.data.importers.item import Lost
+from kernelwright.data.suites.rows import FILE, Row, objects, read_rows, row_line
+from kernelwright.envs.system.paths import write_whole
+
+WRONG, FUNNEL, ASKED = "wrong.jsonl", "funnel.jsonl", "import.json"
+KEPT = "kept"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What came of an item: its rows and wrong answers, or why it was left out."""
+
+    id: str
+    rows: tuple[Row, ...] = ()
+    wrong: tuple[Row, ...] = ()
+    lost: Lost | None = None
+
+
+class Output:
+    """`Output.open` first. Rows know their item by `source`, which is NAME:ID."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.done: set[str] = set()
+
+    def open(self, asked: Mapping[str, Any]) -> None:
+        """Goes on where an earlier call ended. Raises ValueError where that asked for another
+        thing, and RowError for a file that is none of ours."""
+        question = self.folder / ASKED
+        if question.is_file():
+            before = json.loads(question.read_text(encoding="utf-8"))
+            if changed := sorted(name for name in asked if before.get(name) != asked[name]):
+                said = ", ".join(f"{name} {before.get(name)}" for name in changed)
+                raise ValueError(f"{self.folder} was begun with {said}: give another folder")
+        elif (self.folder / FILE).exists():
+            raise ValueError(f"{self.folder} has a {FILE} that no import wrote")
+        else:
+            write_whole(question, json.dumps(asked) + "\n")
+        for name in (FUNNEL, FILE, WRONG):
+            _cut_unfinished(self.folder / name)
+        self.done = {line["id"] for line in self.funnel()}
+        for name in (FILE, WRONG):
+            self._keep_done(self.folder / name)
+
+    def add(self, found: Sequence[Done]) -> None:
+        """Writes what came of these items."""
+        rows = [row for one in found for row in one.rows]
+        wrong = [row for one in found for row in one.wrong]
+        _append(self.folder / FILE, "".join(map(row_line, rows)))
+        _append(self.folder / WRONG, "".join(map(row_line, wrong)))
+        _append(self.folder / FUNNEL, "".join(map(_line, found)))
+        self.done |= {one.id for one in found}
+
+    def funnel(self) -> list[dict[str, Any]]:
+        """What came of each item so far."""
+        path = self.folder / FUNNEL
+        return [line for _, line in objects(path)] if path.exists() else []
+
+    def rows(self) -> list[Row]:
+        return self._read(FILE)
+
+    def wrong(self) -> list[Row]:
+        return self._read(WRONG)
+
+    def _read(self, name: str) -> list[Row]:
+        path = self.folder / name
+        return read_rows(path) if path.exists() else []
+
+    def _keep_done(self, path: Path) -> None:
+        """Removes rows of items that an ended call had not finished."""
+        if not path.exists():
+            return
+        rows = read_rows(path)
+        kept = [row for row in rows if item_of(row) in self.done]
+        if len(kept) < len(rows):
+            write_whole(path, "".join(map(row_line, kept)))
+
+
+def item_of(row: Row) -> str:
+    """The id of the item that a row was made of."""
+    return row.source.partition(":")[2]
+
+
+def _line(done: Done) -> str:
+    lost = done.lost
+    plain: dict[str, Any] = {"id": done.id, "result": lost.reason if lost else KEPT}
+    plain |= {"why": lost.why} if lost else {"rows": len(done.rows), "wrong": len(done.wrong)}
+    return json.dumps(plain) + "\n"
+
+
+def _append(path: Path, text: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _cut_unfinished(path: Path) -> None:
+    """Removes a last line that a kill left without its end."""
+    if path.exists() and (content := path.read_bytes()) and not content.endswith(b"\n"):
+        write_whole(path, content[: content.rfind(b"\n") + 1])

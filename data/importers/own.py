@@ -1,0 +1,50 @@
+"""Rows in the format of this project, from JSON lines or Parquet, as items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kernelwright.data.importers.item import Answer, Found, Item, Lost
+from kernelwright.data.importers.tables import table_rows
+from kernelwright.data.suites.rows import FILE, row_of
+
+REQUIRED = ("name", "code")
+
+
+def own_items(path: Path) -> Iterator[Found]:
+    """The rows of a file, or of a folder's `rows.jsonl`: verdicts are left behind."""
+    return items_of(table_rows(path / FILE if path.is_dir() else path, REQUIRED))
+
+
+def items_of(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Found]:
+    """An item of each row."""
+    for number, (place, plain) in enumerate(rows, 1):
+        try:
+            yield _item(plain, number)
+        except ValueError as error:
+            yield Lost(f"row {number}", "malformed", f"{place}: {error}")
+
+
+def _item(plain: Mapping[str, Any], number: int) -> Item:
+    row = row_of(_unpacked(plain))
+    answers: tuple[Answer, ...] = ()
+    if row.dialect and row.kernel:
+        answers = (Answer(dialect=row.dialect, kernel=row.kernel, reasoning=row.reasoning),)
+    return Item(
+        id=f"{row.source or 'row'}#{number}",
+        name=row.name,
+        code=row.code,
+        cases=row.cases,
+        licence=row.licence,
+        origin=row.source,
+        answers=answers,
+    )
+
+
+def _unpacked(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of Parquet has its cases as JSON text: a case's sizes are names with numbers."""
+    cases = plain.get("cases")
+    return {**plain, "cases": json.loads(cases)} if isinstance(cases, str) else dict(plain)
