@@ -93,7 +93,7 @@ def load_problem(path: Path, *, scale: float = 1.0, level: str = "") -> Problem:
     return Problem(
         name=f"{level}/{path.stem}" if level else path.stem,
         code=code,
-        cases=_cases(sizes, scale),
+        cases=cases_of(sizes, scale),
         category=level or "other",
         family=path.stem,
         source=path.name,
@@ -151,7 +151,7 @@ def _files(level_folder: Path) -> dict[int, Path]:
     return found
 
 
-def _cases(sizes: Sizes, scale: float) -> tuple[Case, ...]:
+def cases_of(sizes: Sizes, scale: float = 1.0) -> tuple[Case, ...]:
     """Each on values of its own; every free size is larger than the timed one in some case."""
 
     def sized(change: Callable[[int, int], int]) -> tuple[tuple[str, int], ...]:
