@@ -33,8 +33,12 @@ def library(graphs: Sequence[Graph], folder: Path) -> ctypes.CDLL:
 
 def smaller(graph: Graph, code: str) -> str:
     """The module's code with other sizes of its inputs: odd ones, and few elements."""
-    fixed = {one.constant for node in graph.nodes for one in node.attributes.values()
-             if hasattr(one, "constant")}
+    fixed = {
+        one.constant
+        for node in graph.nodes
+        for one in node.attributes.values()
+        if hasattr(one, "constant")
+    }
     for name, size in graph.constants:
         if name not in fixed:
             code = code.replace(f"\n{name} = {size}\n", f"\n{name} = {min(size, 37)}\n")
@@ -45,17 +49,21 @@ def outputs(graph: Graph, number: int, kernels: ctypes.CDLL) -> tuple[Any, Any]:
     """(what PyTorch computes in float64, what the kernel does)."""
     space: dict[str, Any] = {}
     torch.manual_seed(number)
-    exec(smaller(graph, module(graph, str(number))), space)  # noqa: S102
+    exec(smaller(graph, module(graph, str(number))), space)
     model = space["Model"](*space["get_init_inputs"]()).eval()
     for one in model.state_dict().values():
         if one.is_floating_point():
             one.copy_(torch.rand_like(one) + 0.25)
     given = space["get_inputs"]()
     with torch.no_grad():
-        expected = model.double()(*(one.double() if one.is_floating_point() else one for one in given))
+        expected = model.double()(
+            *(one.double() if one.is_floating_point() else one for one in given)
+        )
         model.float()
     tensors = [*given, *model.state_dict().values()]
-    out = torch.empty(expected.shape, dtype=torch.int64 if expected.dtype == torch.int64 else torch.float32)
+    out = torch.empty(
+        expected.shape, dtype=torch.int64 if expected.dtype == torch.int64 else torch.float32
+    )
     every = [one.contiguous() for one in (*tensors, out)]
     sizes = [ctypes.c_int64(size) for one in every for size in one.shape]
     getattr(kernels, f"kernel{number}")(*(ctypes.c_void_p(one.data_ptr()) for one in every), *sizes)

@@ -78,7 +78,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "data": (
         ("factory", "runs", "triple"),
         ("suites",),
-        ("triples",),
+        ("graphs", "triples"),
         ("gallery",),
     ),
     "rl": (

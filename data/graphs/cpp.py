@@ -116,7 +116,7 @@ def _elements(lines: Lines, nest: Elements, read: str, target: str) -> None:
 
 
 def _scan(lines: Lines, nest: Scan, read: str, target: str) -> None:
-    size = nest.shape[nest.along].text
+    size = lines.size("size", nest.shape[nest.along : nest.along + 1])
     inner = nest.shape[nest.along + 1 :]
     outer = lines.size("outer", nest.shape[: nest.along])
     many = lines.size("inner", inner)

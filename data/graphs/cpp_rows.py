@@ -104,7 +104,7 @@ class Emitted:
             self._load()
             self._value(one)
             for each in one.sums:
-                lines.add(_taken(each.name, base(each.kind), self._text(each.term)))
+                lines.add(taken(each.name, base(each.kind), self._text(each.term)))
             writes = self._writes(one)
             lines.add(f"{self._kept()} = v;" if writes else "")
         self._written(writes)
@@ -152,7 +152,7 @@ class Emitted:
                 if self.index:
                     sign = ">" if each.kind == "argmax" else "<"
                     lines.add(f"{out} = v {sign} {each.name}[q] ? j : {out};")
-                lines.add(_taken(f"{each.name}[q]", base(each.kind), self._text(each.term)))
+                lines.add(taken(f"{each.name}[q]", base(each.kind), self._text(each.term)))
             lines.add(f"{self._kept()} = v;" if writes else "")
         self._written(writes)
         folded = last and self.nest.keep is None
@@ -205,7 +205,7 @@ class Emitted:
                 lines.add(f"{self.target}[{self.flat}] = v;")
 
 
-def _taken(found: str, kind: str, term: str) -> str:
+def taken(found: str, kind: str, term: str) -> str:
     """The line that takes in one more term."""
     if kind in ("sum", "prod"):
         return f"{found} {SIGNS[kind]}= {term};"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kernelwright.data.graphs.cpp_text import Lines, is_plain
 from kernelwright.data.graphs.expr import FLAT
-from kernelwright.data.graphs.nests import Product, Window
+from kernelwright.data.graphs.nests import Product, Shape, Window
 
 TILE = 64
 
@@ -12,7 +14,8 @@ TILE = 64
 def window(lines: Lines, nest: Window, read: str, target: str) -> None:
     """Each row of the output takes in one place of the window after another."""
     n, c = nest.taken[0].text, nest.shape[1].text
-    names = _sizes(lines, nest)
+    names = _sizes(lines, nest.shape, "o")
+    taken_sizes = _sizes(lines, nest.taken, "i")
     flat = nest.spatial == 1
     row = f"(n * {c} + c)" if flat else f"((n * {c} + c) * {names[0]} + r)"
     width = names[-1]
@@ -24,17 +27,17 @@ def window(lines: Lines, nest: Window, read: str, target: str) -> None:
             lines.add(f"to[z] = {start};")
         channels, taken = _channels(nest)
         with lines.loop("p", channels, when=channels != "1"):
-            _taps(lines, nest, read, taken, width)
+            _taps(lines, nest, read, taken, [*taken_sizes, width])
         _last(lines, nest, f"{row} * {width} + z", width)
 
 
-def _sizes(lines: Lines, nest: Window) -> list[str]:
-    """Names of the output's height and width."""
+def _sizes(lines: Lines, shape: Shape, prefix: str) -> list[str]:
+    """Names of a height and a width."""
     found = []
-    for axis, one in enumerate(nest.shape[2:]):
+    for axis, one in enumerate(shape[2:]):
         if not is_plain(one.text):
-            lines.add(f"int64_t o{axis} = {one.text};")
-        found.append(one.text if is_plain(one.text) else f"o{axis}")
+            lines.add(f"int64_t {prefix}{axis} = {one.text};")
+        found.append(one.text if is_plain(one.text) else f"{prefix}{axis}")
     return found
 
 
@@ -45,22 +48,21 @@ def _channels(nest: Window) -> tuple[str, str]:
     return nest.taken[1].text, "p"
 
 
-def _taps(lines: Lines, nest: Window, read: str, taken: str, width: str) -> None:
+def _taps(lines: Lines, nest: Window, read: str, taken: str, sizes: Sequence[str]) -> None:
     stride, pad, k = nest.stride, nest.padding, str(nest.kernel)
     flat = nest.spatial == 1
+    height, wide, width = sizes[0], sizes[-2], sizes[-1]
     scaled = "" if stride == 1 else f" * {stride}"
     lower = f"n * {nest.taken[1].text} + {taken}"
     with lines.loop("ky", k, when=not flat):
         if not flat:
-            height = nest.taken[2].text
             lines.add(f"int64_t iy = r{scaled} + ky{f' - {pad}' if pad else ''};")
             lines.add(f"if (iy < 0 || iy >= {height}) continue;" if pad else "")
             lower = f"({lower}) * {height} + iy"
-        lines.add(f"const float* from = {read} + ({lower}) * {nest.taken[-1].text};")
+        lines.add(f"const float* from = {read} + ({lower}) * {wide};")
         with lines.loop("kx", k):
             first, end = "0", width
             if pad:
-                wide = nest.taken[-1].text
                 up = f"({pad} - kx{f' + {stride - 1}) / {stride}' if stride > 1 else ')'}"
                 down = f"({wide} - 1 + {pad} - kx)"
                 lines.add(f"int64_t z0 = kx < {pad} ? {up} : 0;")
