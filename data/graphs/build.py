@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,21 @@ from kernelwright.data.graphs.problem import DIALECTS, example_of, problem_of
 from kernelwright.data.graphs.sample import VERSION, draw
 from kernelwright.data.graphs.signature import signature, signatures
 from kernelwright.data.runs.progress import Counted
-from kernelwright.data.suites.built import FUNNEL, PROBLEMS, TRIPLES, Kept, lines, write_lines
+from kernelwright.data.suites.built import (
+    FUNNEL,
+    PROBLEMS,
+    SFT_ONLY,
+    TRIPLES,
+    Kept,
+    lines,
+    write_lines,
+)
 from kernelwright.data.suites.check import check_many
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.triple import Triple
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.judge import AnyJudge
-from kernelwright.envs.reference.admitted import with_kept
+from kernelwright.envs.reference.admitted import Admission, with_kept
 from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Dialect, Evaluation, Verdict
@@ -34,6 +42,8 @@ BATCH = 16
 DRAWS_PER_ROW = 20
 """A build ends where so many draws for each row that is wanted were not enough."""
 KEPT = "kept"
+NEARLY_RIGHT = ("bfloat16_inputs", "dead:", "alive:dropped_epsilon")
+"""What a problem may accept whose example is shown, and which earns no reward."""
 
 
 class BuildError(ValueError):
@@ -169,14 +179,13 @@ class Build:
             said = found.get(one.index)
             if said is None:
                 done.append(one)
-            elif not said.admitted:
+            elif not (said.admitted or can_teach(said)):
                 done.append(_dropped(one, f"refused: {said.failed or ', '.join(said.accepted)}"))
             else:
-                triple = one.triple
-                problem = with_kept(triple.problem, said.kept)
-                done.append(
-                    Row(index=one.index, graph=one.graph, triple=_of_problem(triple, problem))
-                )
+                problem = with_kept(one.triple.problem, said.kept)
+                problem = problem if said.admitted else replace(problem, tags=(SFT_ONLY,))
+                triple = replace(one.triple, problem=problem)
+                done.append(Row(index=one.index, graph=one.graph, triple=triple))
         return done
 
     def _write(self, rows: Sequence[Row], judged: dict[int, Evaluation]) -> None:
@@ -194,23 +203,19 @@ class Build:
         write_lines(self.folder / FUNNEL, told)
 
 
+def can_teach(said: Admission) -> bool:
+    """Whether all that a problem accepts are answers that are nearly right: a mean of many numbers
+    hardly tells rounded inputs from others. Its example is right; as a reward it would not do."""
+    return not said.failed and all(one.startswith(NEARLY_RIGHT) for one in said.accepted)
+
+
 def _dropped(row: Row, why: str) -> Row:
-    return Row(index=row.index, graph=row.graph, triple=row.triple, why=why)
-
-
-def _of_problem(triple: Triple, problem: Any) -> Triple:
-    return Triple(
-        problem=problem,
-        dialect=triple.dialect,
-        reasoning=triple.reasoning,
-        source=triple.source,
-        pattern=triple.pattern,
-    )
+    return replace(row, why=why)
 
 
 def _told(row: Row, fate: str, said: Evaluation | None) -> dict[str, Any]:
     """A line of the funnel."""
-    why = row.why
+    why = row.why or ", ".join(row.triple.problem.tags)
     if said is not None and fate != KEPT:
         why = f"{said.verdict}: {said.reason}"
     return {

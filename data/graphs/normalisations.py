@@ -110,9 +110,7 @@ ROW_NORMS = (
 
 
 def _site_dim(site: Site) -> int:
-    return site.rng.choice(
-        (site.rank - 1, 1 if site.rank > 1 else 0, site.rng.randrange(site.rank))
-    )
+    return site.rng.choice((site.long[-1], *site.long[1:2], site.rng.choice(site.long)))
 
 
 def _row_norm(one: RowNorm) -> Operator:
@@ -285,7 +283,8 @@ def _by_channel(kind: str) -> Operator:
         )
 
     def fits(site: Site) -> bool:
-        return site.rank in (3, 4) and site.shape[1].size % 2 == 0 and site.shape[1].size > 2
+        channels = site.shape[1].size if site.rank in (3, 4) else 1
+        return channels % 2 == 0 and channels > 2 and site.rank - 1 in site.long
 
     return Operator(name=kind, category="normalisation", draw=draw, fits=fits, weight=3)
 

@@ -77,6 +77,11 @@ class Site:
     def rank(self) -> int:
         return len(self.shape)
 
+    @property
+    def long(self) -> list[int]:
+        """The dimensions that have more than one element in all cases."""
+        return [d for d, one in enumerate(self.shape) if one.text != "1"]
+
     def pick(self, *choices: Number) -> Number:
         return self.rng.choice(choices)
 
@@ -129,7 +134,7 @@ class Operator:
     name: str
     category: str
     draw: Callable[[Site], Node]
-    fits: Callable[[Site], bool] = lambda site: site.rank > 0
+    fits: Callable[[Site], bool] = lambda site: bool(site.long)
     weight: float = 1.0
     ends: bool = False
     """Whether nothing can follow it: a loss, an index."""

@@ -126,9 +126,9 @@ def without(shape: Shape, first: int, last: int, keepdim: bool) -> Shape:
 def _dims(site: Site, several: bool) -> tuple[int, int, bool]:
     """(first, last, keepdim)."""
     last = site.rank - 1
-    pairs = [(d, d) for d in range(site.rank)]
-    pairs += [pairs[-1], (1, 1)] if site.rank > 1 else []
-    pairs += [(last - 1, last)] if several and site.rank > 2 else []
+    pairs = [(d, d) for d in site.long]
+    pairs += [pairs[-1], *((d, d) for d in site.long if d == 1)]
+    pairs += [(last - 1, last)] if several and {last - 1, last} <= set(site.long[1:]) else []
     first, last = site.rng.choice(pairs)
     return first, last, site.rng.random() < 0.4
 
@@ -214,7 +214,7 @@ def _scan(kind: str, *, reverse: bool = False) -> Operator:
     called = f"cum{kind}"
 
     def draw(site: Site) -> Node:
-        along = site.rng.choice((site.rank - 1, site.rng.randrange(site.rank)))
+        along = site.rng.choice((site.long[-1], site.rng.choice(site.long)))
         dim, given = spelled_dim(site, along, along)
         text = site.rng.choice((f"torch.{called}({{0}}, dim={dim})", f"{{0}}.{called}(dim={dim})"))
         if reverse:

@@ -24,6 +24,8 @@ SPLITS = ("train", "sft", "rl", "held_out")
 CHAIN = "chain"
 """The category of several statements: one operator alone is never held out."""
 HELD_OUT_SHARE = 0.2
+SFT_ONLY = "sft_only"
+"""The tag of a problem that shows an example and would be a poor judge of answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,8 @@ class Kept:
 
 def split_of(problem: Problem) -> tuple[str, ...]:
     """The splits that a problem is in, by the hash of its operators: one composition is in one."""
+    if SFT_ONLY in problem.tags:
+        return ("sft",)
     held_out = _fraction("held out", problem.family) < HELD_OUT_SHARE
     if held_out and problem.category == CHAIN:
         return ("held_out",)
