@@ -195,7 +195,9 @@ class Build:
             right = said is not None and said.verdict is Verdict.CORRECT and said.timing is not None
             if right and said is not None:
                 kept.append(Kept(triple=one.triple, evaluation=said))
-            fate = KEPT if right else one.why.partition(":")[0] or "not right"
+            untimed = said is not None and said.verdict is Verdict.CORRECT
+            other = "not timed" if untimed else "not right"
+            fate = KEPT if right else one.why.partition(":")[0] or other
             self.fates[fate] += 1
             told.append(_told(one, fate, said))
         write_lines(self.folder / PROBLEMS, [to_plain(one.triple.problem) for one in kept])

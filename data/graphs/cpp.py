@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kernelwright.data.graphs.cpp_convolution import convolution
 from kernelwright.data.graphs.cpp_rows import rows
 from kernelwright.data.graphs.cpp_text import Lines, product
 from kernelwright.data.graphs.cpp_windows import product_tiles, window
@@ -84,6 +85,8 @@ def _nest(lines: Lines, nest: Nest, read: str, target: str) -> None:
             rows(lines, nest, read, target)
         case Scan():
             _scan(lines, nest, read, target)
+        case Window(kind="sum", groups=1):
+            convolution(lines, nest, read, target)
         case Window():
             window(lines, nest, read, target)
         case Product():

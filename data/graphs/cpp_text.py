@@ -78,3 +78,13 @@ class Lines:
             self.lines[head] = self.lines[head].removesuffix(" {")
         else:
             self.add("}")
+
+
+def window_sizes(lines: Lines, shape: Shape, prefix: str) -> list[str]:
+    """Names of a height and a width."""
+    found = []
+    for axis, one in enumerate(shape[2:]):
+        if not is_plain(one.text):
+            lines.add(f"int64_t {prefix}{axis} = {one.text};")
+        found.append(one.text if is_plain(one.text) else f"{prefix}{axis}")
+    return found

@@ -1,12 +1,12 @@
-"""Windows and products in C++."""
+"""Windows of one channel and products in C++."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernelwright.data.graphs.cpp_text import Lines, is_plain
+from kernelwright.data.graphs.cpp_text import Lines, window_sizes
 from kernelwright.data.graphs.expr import FLAT
-from kernelwright.data.graphs.nests import Product, Shape, Window
+from kernelwright.data.graphs.nests import Product, Window
 
 TILE = 64
 
@@ -14,8 +14,8 @@ TILE = 64
 def window(lines: Lines, nest: Window, read: str, target: str) -> None:
     """Each row of the output takes in one place of the window after another."""
     n, c = nest.taken[0].text, nest.shape[1].text
-    names = _sizes(lines, nest.shape, "o")
-    taken_sizes = _sizes(lines, nest.taken, "i")
+    names = window_sizes(lines, nest.shape, "o")
+    taken_sizes = window_sizes(lines, nest.taken, "i")
     flat = nest.spatial == 1
     row = f"(n * {c} + c)" if flat else f"((n * {c} + c) * {names[0]} + r)"
     width = names[-1]
@@ -25,35 +25,16 @@ def window(lines: Lines, nest: Window, read: str, target: str) -> None:
         lines.add(f"float* to = {target} + {row} * {width};")
         with lines.loop("z", width):
             lines.add(f"to[z] = {start};")
-        channels, taken = _channels(nest)
-        with lines.loop("p", channels, when=channels != "1"):
-            _taps(lines, nest, read, taken, [*taken_sizes, width])
+        _taps(lines, nest, read, [*taken_sizes, width])
         _last(lines, nest, f"{row} * {width} + z", width)
 
 
-def _sizes(lines: Lines, shape: Shape, prefix: str) -> list[str]:
-    """Names of a height and a width."""
-    found = []
-    for axis, one in enumerate(shape[2:]):
-        if not is_plain(one.text):
-            lines.add(f"int64_t {prefix}{axis} = {one.text};")
-        found.append(one.text if is_plain(one.text) else f"{prefix}{axis}")
-    return found
-
-
-def _channels(nest: Window) -> tuple[str, str]:
-    """(how many channels an output sums over, the channel that it reads)."""
-    if not nest.weight or nest.groups > 1:
-        return "1", "c"
-    return nest.taken[1].text, "p"
-
-
-def _taps(lines: Lines, nest: Window, read: str, taken: str, sizes: Sequence[str]) -> None:
+def _taps(lines: Lines, nest: Window, read: str, sizes: Sequence[str]) -> None:
     stride, pad, k = nest.stride, nest.padding, str(nest.kernel)
     flat = nest.spatial == 1
     height, wide, width = sizes[0], sizes[-2], sizes[-1]
     scaled = "" if stride == 1 else f" * {stride}"
-    lower = f"n * {nest.taken[1].text} + {taken}"
+    lower = f"n * {nest.taken[1].text} + c"
     with lines.loop("ky", k, when=not flat):
         if not flat:
             lines.add(f"int64_t iy = r{scaled} + ky{f' - {pad}' if pad else ''};")
@@ -70,8 +51,7 @@ def _taps(lines: Lines, nest: Window, read: str, taken: str, sizes: Sequence[str
                 lines.add(f"int64_t z1 = std::min({width}, {over});")
                 first, end = "z0", "z1"
             if nest.weight:
-                place = f"(c * {nest.taken[1].text} + p)" if nest.groups == 1 else "c"
-                inside = f"({place} * {k} + ky)" if not flat else place
+                inside = f"(c * {k} + ky)" if not flat else "c"
                 lines.add(f"float tap = {nest.weight}[{inside} * {k} + kx];")
             here = f"from[z{scaled} + kx{f' - {pad}' if pad else ''}]"
             with lines.loop("z", end, start=first, simd=True):

@@ -204,7 +204,7 @@ def _cross_entropy(site: Site) -> Node:
         operator="cross_entropy",
         words="cross entropy",
         text=text.replace("{1}", target.name),
-        work=_of_rows(site, "cross_entropy", passes, call("log", S) + M - here),
+        work=_of_rows(site, "cross_entropy", passes, call("log", S) + (M - here)),
         shape=(),
         layer=layer,
     )

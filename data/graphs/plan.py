@@ -99,6 +99,9 @@ def _window(nest: Window, read: str) -> list[str]:
         "mean": f"to[z] += from; v = to[z] / {nest.kernel**nest.spatial}.0f;",
         "sum": "to[z] += tap * from;",
     }
+    if nest.kind == "sum" and nest.groups == 1:
+        tile = "p is an image with zeros around it; s keeps 4 channels and 32 columns:"
+        return [head, f"{tile} s[l][j] += tap * from[j];", *_steps(nest.after)]
     return [
         head,
         f"A row of outputs takes one tap after another: {taps[nest.kind]}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelwright.data.graphs.expr import Expr, V, call, name
 from kernelwright.data.graphs.nests import Dim, Pass, Rows, Scan, Shape, Sum
@@ -114,6 +114,9 @@ REDUCTIONS = (
         S,
     ),
 )
+PRODUCTS = ("prod", "cumprod")
+NEAR_ONE = "torch.rand({}) * 0.2 + 0.9"
+"""Inputs of which a product of hundreds is a number."""
 INDICES = ("argmax", "argmin")
 
 
@@ -121,6 +124,19 @@ def without(shape: Shape, first: int, last: int, keepdim: bool) -> Shape:
     """The shape that is left."""
     middle = (Dim("1", 1),) * (last - first + 1) if keepdim else ()
     return (*shape[:first], *middle, *shape[last + 1 :])
+
+
+def _is_long(site: Site) -> bool:
+    return bool(site.long)
+
+
+def _is_first(site: Site) -> bool:
+    """Whether it is an input that is read."""
+    return bool(site.long) and site.value == site.inputs[0].name
+
+
+def _near_one(site: Site) -> None:
+    site.inputs[0] = replace(site.inputs[0], drawn=NEAR_ONE)
 
 
 def _dims(site: Site, several: bool) -> tuple[int, int, bool]:
@@ -145,6 +161,8 @@ def spelled_dim(site: Site, first: int, last: int) -> tuple[str, dict[str, int]]
 
 def _reduction(one: Reduction) -> Operator:
     def draw(site: Site) -> Node:
+        if one.name in PRODUCTS:
+            _near_one(site)
         whole = bool(one.whole) and site.rng.random() < (0.5 if site.rank == 1 else 0.08)
         first, last, keepdim = _dims(site, one.several)
         if whole:
@@ -174,7 +192,8 @@ def _reduction(one: Reduction) -> Operator:
             key=f"dim{first}-{last}{'k' if keepdim else ''}",
         )
 
-    return Operator(name=one.name, category="reduction", draw=draw, weight=one.weight)
+    fits = _is_first if one.name in PRODUCTS else _is_long
+    return Operator(name=one.name, category="reduction", draw=draw, weight=one.weight, fits=fits)
 
 
 def said(first: int, last: int) -> str:
@@ -214,6 +233,8 @@ def _scan(kind: str, *, reverse: bool = False) -> Operator:
     called = f"cum{kind}"
 
     def draw(site: Site) -> Node:
+        if called in PRODUCTS:
+            _near_one(site)
         along = site.rng.choice((site.long[-1], site.rng.choice(site.long)))
         dim, given = spelled_dim(site, along, along)
         text = site.rng.choice((f"torch.{called}({{0}}, dim={dim})", f"{{0}}.{called}(dim={dim})"))
@@ -239,7 +260,8 @@ def _scan(kind: str, *, reverse: bool = False) -> Operator:
         )
 
     name_ = f"reverse_{called}" if reverse else called
-    return Operator(name=name_, category="scan", draw=draw)
+    fits = _is_first if called in PRODUCTS else _is_long
+    return Operator(name=name_, category="scan", draw=draw, fits=fits)
 
 
 OPERATORS = (
