@@ -46,8 +46,8 @@ class Emitted:
         if nest.total:
             lines.add("float total = 0.0f;")
         if self.inner:
-            for one in self._sums():
-                lines.add(f"std::vector<float> {one.name}({self.inner});")
+            for each in self._sums():
+                lines.add(f"std::vector<float> {each.name}({self.inner});")
         if self._caches() and nest.keep is None:
             lines.add(f"std::vector<float> row({self.size});")
         with lines.loop("i", self.outer, when=bool(self.outer)):

@@ -213,9 +213,10 @@ def _trailing(kind: str) -> Operator:
         eps = 1e-5
         passes, keep = _standard(eps), (V - S) / T * at(weight, "j")
         made = f"nn.LayerNorm({shape})"
-        state = (_vector(weight, *dims), _vector(bias, *dims))
+        state = [_vector(weight, *dims), _vector(bias, *dims)]
         if rms:
-            passes, keep, state = _rms(eps), V / S * at(weight, "j"), state[:1]
+            passes, keep = _rms(eps), V / S * at(weight, "j")
+            state.pop()
             made = f"nn.RMSNorm({shape}, eps=1e-5)"
         else:
             keep = keep + at(bias, "j")
@@ -227,7 +228,7 @@ def _trailing(kind: str) -> Operator:
             shape=site.shape,
             layer=(layer, made),
             attributes=given,
-            state=state,
+            state=tuple(state),
             key=f"dim{first}",
         )
 

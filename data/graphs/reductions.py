@@ -165,9 +165,10 @@ def _reduction(one: Reduction) -> Operator:
             _near_one(site)
         whole = bool(one.whole) and site.rng.random() < (0.5 if site.rank == 1 else 0.08)
         first, last, keepdim = _dims(site, one.several)
+        given: dict[str, int] = {}
         if whole:
             first, last, keepdim = 0, site.rank - 1, False
-            text, given = site.rng.choice(one.whole), {}
+            text = site.rng.choice(one.whole)
         else:
             dim, given = spelled_dim(site, first, last)
             text = site.rng.choice(one.spellings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 
@@ -50,6 +51,7 @@ NAMES = {
         ("batch", "in_channels", "h", "w"),
     ),
 }
+FEATURES = (64, 96, 128, 192, 256, 384, 512, 768, 1000, 1024, 2048, 4096)
 ONE_INPUT = ("x", "x", "x", "x", "input", "input_tensor", "inp", "data", "hidden_states", "logits")
 TWO_INPUTS = (
     ("x", "other"),
@@ -213,25 +215,23 @@ def _sizes(rng: random.Random, rank: int, elements: int, first: Operator) -> tup
     """Sizes of about so many elements together; the first one makes up for the others."""
     if rank == 1:
         return (max(1024, elements // 1024 * 1024 or elements),)
-    if rank == 2:
-        features = [
-            n
-            for n in (64, 100, 128, 192, 256, 384, 512, 768, 1000, 1024, 2048, 4096)
-            if n * 8 <= elements
-        ]
-        if first.name == "linear":
-            features = [64, 96, 128, 192, 256, 384, 512]
-        rest = (rng.choice(features or [64]),)
-    elif rank == 3:
-        channels = (4, 8, 16, 32) if first.category == "convolution" else (16, 32, 48, 64, 128)
-        rest = (rng.choice(channels), rng.choice((48, 64, 96, 128, 192, 256)))
-    else:
-        channels = (4, 8, 16) if first.category == "convolution" else (8, 16, 24, 32)
-        side = rng.choice((28, 32, 40, 48, 56))
-        rest = (rng.choice(channels), side, rng.choice((side, side, 32)))
-    count = 1
-    for one in rest:
-        count *= one
-    batch = max(2, elements // count)
+    rest = _inner_sizes(rng, rank, elements, first)
+    batch = max(2, elements // math.prod(rest))
     round_to = 8 if batch >= 16 else 1
     return (batch // round_to * round_to, *rest)
+
+
+def _inner_sizes(rng: random.Random, rank: int, elements: int, first: Operator) -> tuple[int, ...]:
+    """All but the first."""
+    if rank == 2:
+        features = [one for one in FEATURES if one * 8 <= elements] or [64]
+        short = [one for one in FEATURES if one <= 512]
+        return (rng.choice(short if first.name == "linear" else features),)
+    few = first.category == "convolution"
+    channels: tuple[int, ...]
+    if rank == 3:
+        channels = (4, 8, 16, 32) if few else (16, 32, 48, 64, 128)
+        return (rng.choice(channels), rng.choice((48, 64, 96, 128, 192, 256)))
+    side = rng.choice((28, 32, 40, 48, 56))
+    channels = (4, 8, 16) if few else (8, 16, 24, 32)
+    return (rng.choice(channels), side, rng.choice((side, side, 32)))

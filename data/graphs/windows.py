@@ -107,6 +107,18 @@ def _global_pool() -> Operator:
     )
 
 
+def _takes_convolution(site: Site, most_channels: int) -> bool:
+    few = site.rank in (3, 4) and site.shape[1].size <= most_channels
+    return _has_windows(site) and few and site.input_size(1) is not None
+
+
+def _weights(layer: str, sizes: tuple[int, ...], *, has_bias: bool) -> tuple[Tensor, ...]:
+    weight, bias = f"{layer}_weight", f"{layer}_bias"
+    made = Tensor(name=weight, shape=tuple(Dim(f"{weight}_{d}", n) for d, n in enumerate(sizes)))
+    own = Tensor(name=bias, shape=(Dim(f"{bias}_0", sizes[0]),))
+    return (made, own) if has_bias else (made,)
+
+
 def _convolution(*, depthwise: bool) -> Operator:
     name = "depthwise_conv" if depthwise else "conv"
 
@@ -137,10 +149,6 @@ def _convolution(*, depthwise: bool) -> Operator:
         made += [f"groups=<{wanted[0]}>"] if depthwise else []
         made += [] if has_bias else ["bias=False"]
         places = (count, 1 if depthwise else channels.size, *(kernel,) * dims)
-        state = [
-            Tensor(name=weight, shape=tuple(Dim(f"{weight}_{d}", n) for d, n in enumerate(places)))
-        ]
-        state += [Tensor(name=bias, shape=(Dim(f"{bias}_0", count),))] if has_bias else []
         shape = _shape(site, out, kernel, stride, padding)
         return Node(
             operator=f"{name}{dims}d",
@@ -162,13 +170,12 @@ def _convolution(*, depthwise: bool) -> Operator:
             shape=shape,
             layer=(layer, f"nn.Conv{dims}d({', '.join(made)})"),
             attributes=attributes,
-            state=tuple(state),
+            state=_weights(layer, places, has_bias=has_bias),
             key=f"{kernel},{stride},{padding}{'b' if has_bias else ''}",
         )
 
     def fits(site: Site) -> bool:
-        few = site.rank in (3, 4) and site.shape[1].size <= (512 if depthwise else 32)
-        return _has_windows(site) and few and site.input_size(1) is not None
+        return _takes_convolution(site, 512 if depthwise else 32)
 
     weight = 8 if depthwise else 50
     return Operator(name=name, category="convolution", draw=draw, fits=fits, weight=weight)
