@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +17,12 @@ from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.nests import Step
 from kernelwright.data.graphs.problem import example_of, problem_of
 from kernelwright.data.graphs.registry import OPERATORS
-from kernelwright.data.graphs.signature import operators
+from kernelwright.data.graphs.signature import operators, signatures
+from kernelwright.data.graphs.signature import signature as twin_signature
 from kernelwright.data.graphs.style import module
+from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.abi import C_ABI, CPP_WORDS, signature
+from kernelwright.envs.dialects.cpp import FLAGS
 from kernelwright.envs.reference.module_facts import ours, timed_shapes
 from tests.graph_kernels import library, outputs
 
@@ -71,6 +75,28 @@ def test_a_kernel_that_leaves_a_step_out_is_seen(tmp_path: Path) -> None:
         replace(one, nodes=(replace(one.nodes[0], work=Step("nothing", V)),)) for one in chosen
     ]
     assert wrong(nothing, tmp_path) == [one.signature for one in chosen]
+
+
+def test_loops_over_elements_have_vectors(tmp_path: Path) -> None:
+    """`std::max` of an element in memory has none."""
+    names = ("maximum", "max", "argmin", "softmax", "mish", "max_pool2d", "kl_div", "layer_norm")
+    for graph in (one for one in alone() if one.family in names):
+        text = source(graph.kernel())
+        file = tmp_path / "kernel.cpp"
+        file.write_text(text, encoding="utf-8")
+        tell = ("-fopt-info-vec-optimized", "-march=x86-64-v3", "-c", "-o", tmp_path / "kernel.o")
+        done = subprocess.run(
+            ["g++", *(one for one in FLAGS if not one.startswith("-Wl")), *tell, file],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        vectors = {int(line) for line in re.findall(r":(\d+):\d+: optimized: loop", done.stderr)}
+        lines = text.splitlines()
+        for number, line in enumerate(lines, 1):
+            changes = any(sign in "".join(lines[number : number + 3]) for sign in "?*+-/(")
+            if line.startswith("#pragma omp simd") and changes and "float v" in lines[number + 1]:
+                assert vectors & set(range(number, number + 4)), (graph.signature, lines[number])
 
 
 def test_the_same_seed_and_index_draw_the_same_problem_and_example() -> None:
@@ -152,3 +178,24 @@ def test_operators_are_read_off_a_module_however_it_spells_them(
     body: str, found: tuple[str, ...]
 ) -> None:
     assert operators(CODE.format(layer="SiLU", body=body)) == found
+
+
+def test_a_problem_of_an_excluded_suite_is_known_in_another_form(tmp_path: Path) -> None:
+    (tmp_path / "level1").mkdir()
+    file = tmp_path / "level1" / "1_Act.py"
+    sizes = "N, D = 64, 32\ndef get_inputs(): return [torch.randn(N, D)]\n"
+    head = "import torch\nimport torch.nn as nn\n"
+    file.write_text(
+        f"{head}class Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        f"        self.a = nn.SiLU()\n    def forward(self, t):\n        return self.a(t)\n{sizes}",
+        encoding="utf-8",
+    )
+    found = signatures(load_suite(f"kernelbench:{tmp_path}").problems)
+    assert found == {"2d:silu"}
+    silu = next(one for one in OPERATORS if one.name == "silu")
+    graphs = [one for n in range(40) if (one := sample.alone(silu, str(n))) is not None]
+    problems = [problem_of(one, 0, n) for n, one in enumerate(graphs)]
+    ours(problems)
+    for graph, problem in zip(graphs, problems, strict=True):
+        is_matrix = len(graph.inputs[0].shape) == 2
+        assert (twin_signature(problem) in found) == is_matrix, problem.code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kernelwright.data.graphs.expr import Expr
+from kernelwright.data.graphs.expr import Expr, where
 
 LEVELS = {"where": 0, ">": 1, "<": 1, "+": 2, "-": 2, "*": 3, "/": 3, "neg": 4}
 FUNCTIONS = {"abs": "std::fabs"}
@@ -20,6 +20,7 @@ def shown(expr: Expr, index: Index = str) -> str:
     >>> shown((V - 1.5) * call("exp", -V) + at("b", "dim1"), lambda access: "j")
     '(v - 1.5f) * std::exp(-v) + b[j]'
     """
+    expr = _chosen(expr)
     op, args = expr.op, expr.args
     if op == "number":
         return number(float(str(args[0])))
@@ -51,7 +52,23 @@ def number(value: float) -> str:
     return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
 
 
+def _chosen(expr: Expr) -> Expr:
+    """`std::max` takes references, and g++ has no vectors for one into memory: a choice instead.
+
+    >>> from kernelwright.data.graphs.expr import V, at, call
+    >>> shown(call("max", V, at("y", "i")))
+    'v < y[i] ? y[i] : v'
+    """
+    if expr.op not in ("max", "min"):
+        return expr
+    one, other = (arg for arg in expr.args if isinstance(arg, Expr))
+    if "at" not in (one.op, other.op):
+        return expr
+    return where(one < other if expr.op == "max" else one > other, other, one)
+
+
 def _wrapped(expr: Expr, level: int, index: Index) -> str:
     text = shown(expr, index)
+    expr = _chosen(expr)
     negative = expr.op == "number" and text.startswith("-") and level > 2
     return f"({text})" if negative or LEVELS.get(expr.op, 9) < level else text

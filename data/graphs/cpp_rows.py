@@ -209,4 +209,6 @@ def taken(found: str, kind: str, term: str) -> str:
     """The line that takes in one more term."""
     if kind in ("sum", "prod"):
         return f"{found} {SIGNS[kind]}= {term};"
+    if found.endswith("]") or term.endswith("]"):  # as in cpp_expr.py
+        return f"{found} = {found} {'<' if kind == 'max' else '>'} {term} ? {term} : {found};"
     return f"{found} = std::{kind}({found}, {term});"

@@ -58,7 +58,7 @@ def _taps(lines: Lines, nest: Window, read: str, sizes: Sequence[str]) -> None:
                 if nest.weight:
                     lines.add(f"to[z] += tap * {here};")
                 elif nest.kind == "max":
-                    lines.add(f"to[z] = std::max(to[z], {here});")
+                    lines.add(f"to[z] = to[z] < {here} ? {here} : to[z];")
                 else:
                     lines.add(f"to[z] += {here};")
 

@@ -95,7 +95,7 @@ def _window(nest: Window, read: str) -> list[str]:
     shape = " x ".join([str(nest.kernel)] * nest.spatial)
     head = f"{nest.says}: {shape} over {read}, stride {nest.stride}, padding {nest.padding}."
     taps = {
-        "max": "to[z] = std::max(to[z], from);",
+        "max": "to[z] = to[z] < from ? from : to[z];",
         "mean": f"to[z] += from; v = to[z] / {nest.kernel**nest.spatial}.0f;",
         "sum": "to[z] += tap * from;",
     }
