@@ -128,7 +128,7 @@ class Build:
                     raise BuildError(
                         f"{self.next} draws gave {self.fates[KEPT]} rows: {self.said()}"
                     )
-                self._batch(judge, twins, min(BATCH, 2 * (count - self.fates[KEPT]) + 2))
+                self._batch(judge, twins, min(BATCH, count - self.fates[KEPT]))
                 bar.reach(min(count, self.fates[KEPT]), {})
 
     def said(self) -> str:
