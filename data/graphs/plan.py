@@ -11,6 +11,9 @@ from kernelwright.data.graphs.cpp_text import product
 from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.nests import Elements, Nest, Product, Rows, Scan, Step, Window
 
+HERE = "here"
+"""How a plan calls an index that is long in code."""
+
 
 def reasoning(nests: Sequence[Nest]) -> str:
     """A sentence or two for each nest.
@@ -35,7 +38,8 @@ def reasoning(nests: Sequence[Nest]) -> str:
 def _said(nest: Nest, read: str) -> list[str]:
     match nest:
         case Elements():
-            return [f"Each element of {read} by itself.", *_steps(nest.after)]
+            flat = "i" if nest.split is None else HERE
+            return [f"Each element of {read} by itself.", *_steps(nest.after, flat)]
         case Rows():
             return _rows(nest, read)
         case Scan():
@@ -59,36 +63,43 @@ def _turned(nest: Product, read: str) -> tuple[tuple[str, bool], ...]:
     return ((read, nest.left_is_transposed), (nest.other, nest.right_is_transposed))
 
 
-def _steps(steps: Sequence[Step]) -> list[str]:
-    return [f"{one.says}: v = {shown(one.value, _index)};" for one in steps]
+def _steps(steps: Sequence[Step], flat: str = HERE, along: str = "j") -> list[str]:
+    """`flat` is the index of the element itself, `along` that in a dimension."""
 
+    def index(access: str) -> str:
+        return flat if access == FLAT else along if access.startswith("dim") else access
 
-def _index(access: str) -> str:
-    """Where a plan says that a tensor is read."""
-    return "here" if access == FLAT else access
+    return [f"{one.says}: v = {shown(one.value, index)};" for one in steps]
 
 
 def _rows(nest: Rows, read: str) -> list[str]:
     size = product(nest.size)
     side = f", {product(nest.inner)} side by side" if nest.inner else ""
     lines = [f"{nest.says}: {read} in {'columns' if nest.inner else 'rows'} of {size}{side}."]
-    lines += _steps(nest.before)
+    whole = not nest.outer and not nest.inner
+    flat = "j" if whole else HERE
+    lines[0] = lines[0].replace("rows of", "one row of") if whole else lines[0]
+    lines += _steps(nest.before, flat)
+
+    def index(access: str) -> str:
+        return flat if access == FLAT else access
+
     for number, one in enumerate(nest.passes):
-        found = [f"v = {shown(one.value, _index)};"] if one.value is not None else []
+        found = [f"v = {shown(one.value, index)};"] if one.value is not None else []
         for each in one.sums:
-            term = shown(each.term, _index)
+            term = shown(each.term, index)
             arg = f"the first place of {each.name}" if each.kind.startswith("arg") else ""
             found += [
                 taken(each.name, each.kind.removeprefix("arg"), term),
                 f"out = {arg};" if arg else "",
             ]
-        found += [f"{name} = {shown(expr, _index)};" for name, expr in one.ends]
+        found += [f"{name} = {shown(expr, index)};" for name, expr in one.ends]
         lines.append(f"Pass {number + 1}: {' '.join(filter(None, found))}")
     if nest.keep is not None:
-        lines.append(f"Last: v = {shown(nest.keep, _index)};")
+        lines.append(f"Last: v = {shown(nest.keep, index)};")
     elif nest.store is not None:
-        lines.append(f"v = {shown(nest.store, _index)};{' their mean.' if nest.total else ''}")
-    return [*lines, *_steps(nest.after)]
+        lines.append(f"v = {shown(nest.store, index)};{' their mean.' if nest.total else ''}")
+    return [*lines, *_steps(nest.after, flat)]
 
 
 def _window(nest: Window, read: str) -> list[str]:
@@ -101,9 +112,9 @@ def _window(nest: Window, read: str) -> list[str]:
     }
     if nest.kind == "sum" and nest.groups == 1:
         tile = "p is an image with zeros around it; s keeps 4 channels and 32 columns:"
-        return [head, f"{tile} s[l][j] += tap * from[j];", *_steps(nest.after)]
+        return [head, f"{tile} s[l][j] += tap * from[j];", *_steps(nest.after, "at + j", "c + l")]
     return [
         head,
         f"A row of outputs takes one tap after another: {taps[nest.kind]}",
-        *_steps(nest.after),
+        *_steps(nest.after, HERE, "c"),
     ]
