@@ -137,8 +137,9 @@ class Build:
 
     def _batch(self, judge: AnyJudge, twins: set[str], size: int) -> None:
         rows = [self._drawn(index) for index in range(self.next, self.next + size)]
-        learn_shapes(one.triple.problem for one in rows if not one.why)
-        rows = [self._excluded(one, twins) for one in rows]
+        if twins:
+            learn_shapes(one.triple.problem for one in rows if not one.why)
+            rows = [self._excluded(one, twins) for one in rows]
         rows = self._admitted(rows)
         asked = [one for one in rows if not one.why]
         jobs = [(one.triple.problem, one.triple.task.candidate(one.triple.source)) for one in asked]

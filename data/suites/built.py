@@ -51,12 +51,12 @@ class Kept:
 
 
 def split_of(problem: Problem) -> tuple[str, ...]:
-    """The splits that a problem is in, by the hash of its operators: one composition is in one."""
+    """The splits that a problem is in, by the hash of its operators: one composition is in one,
+    but that what is for SFT only is in no other."""
+    if problem.category == CHAIN and _fraction("held out", problem.family) < HELD_OUT_SHARE:
+        return () if SFT_ONLY in problem.tags else ("held_out",)
     if SFT_ONLY in problem.tags:
         return ("sft",)
-    held_out = _fraction("held out", problem.family) < HELD_OUT_SHARE
-    if held_out and problem.category == CHAIN:
-        return ("held_out",)
     return ("train", "sft" if _fraction("half", problem.family) < 0.5 else "rl")
 
 
