@@ -172,6 +172,10 @@ class Model(nn.Module):
         ("y = F.leaky_relu(x, 0.1)\n        return y @ x.T", ("leakyrelu", "transpose", "matmul")),
         ("return x / torch.sum(torch.abs(x), dim=1, keepdim=True)", ("l1norm",)),
         ("return nn.functional.max_pool2d(x, 2)", ("maxpool",)),
+        ("return torch.sigmoid(torch.abs(x)) * x", ("abs", "silu")),
+        ("return x * torch.tanh(torch.log(1 + torch.exp(x)))", ("mish",)),
+        ("return x / torch.sqrt(x.pow(2).mean(dim=1, keepdim=True) + 1e-5)", ("rmsnorm",)),
+        ("return torch.mean((torch.tanh(x) - x) ** 2)", ("tanh", "mseloss")),
     ],
 )
 def test_operators_are_read_off_a_module_however_it_spells_them(

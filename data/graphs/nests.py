@@ -149,10 +149,7 @@ class Rows(Nest):
 
 @dataclass(kw_only=True)
 class Scan(Nest):
-    """A running number along one dimension: `sum` or `prod`, from the end if `reverse`.
-
-    `own` leaves out the element itself.
-    """
+    """A running number along one dimension: `sum` or `prod`, from the end if `reverse`."""
 
     along: int
     kind: str

@@ -32,8 +32,9 @@ SAME = {
     "absolute": "abs",
     "vectornorm": "norm",
     "t": "transpose",
-    "mseloss": "mseloss",
     "clampmin": "clamp",
+    "square": "pow",
+    "normalize": "l2norm",
 }
 NO_OPERATORS = {"size", "dim", "float", "numel", "contiguous", "len", "to", "item", "detach"}
 SIGNS: dict[type[ast.AST], str] = {
@@ -45,6 +46,8 @@ SIGNS: dict[type[ast.AST], str] = {
     ast.MatMult: "matmul",
 }
 Operators = tuple[str, ...]
+RMS = (("pow", "mean", "add", "sqrt", "div"), ("pow", "mean", "add", "rsqrt", "mul"))
+"""RMS norm written out."""
 
 
 def signature(problem: Problem) -> str:
@@ -72,8 +75,8 @@ def operators(code: str) -> Operators:
 
     >>> operators('''class Model:
     ...     def __init__(self): self.act = nn.ReLU()
-    ...     def forward(self, x): return torch.sigmoid(self.act(x)) * x''')
-    ('relu', 'sigmoid', 'mul')
+    ...     def forward(self, x): return torch.sigmoid(self.act(x)) - x''')
+    ('relu', 'sigmoid', 'sub')
     """
     model = next(one for one in ast.parse(code).body if getattr(one, "name", "") == "Model")
     layers: dict[str, str] = {}
@@ -126,7 +129,7 @@ def _forms() -> dict[Operators, str]:
     """What several operators together are called, from the registry's own spellings."""
     rows = [(one.name, text) for one in (*ACTIVATIONS, *ARITHMETIC) for text in one.spellings]
     rows += [(one.name, text) for one in (*ROW_NORMS, *LOSSES) for text in one.spellings]
-    found = {}
+    found = dict.fromkeys(RMS, "rmsnorm")
     for name, text in rows:
         plain = re.sub(r"<\w+>", "c", text).replace("{0}", "x").replace("{1}", "y")
         parts = tuple(_of(ast.parse(plain.replace("{d}", "1")), {}))
@@ -136,11 +139,12 @@ def _forms() -> dict[Operators, str]:
 
 
 def _joined(found: Operators) -> Operators:
-    """Longest forms first, each under its name."""
+    """Longest forms first, each under its name; again where a name is part of another form."""
+    before = found
     for form, name in sorted(_forms().items(), key=lambda row: -len(row[0])):
         at = 0
         while at <= len(found) - len(form):
-            if found[at : at + len(form)] == form and len(found) == len(form):
-                found = (name,)
+            if found[at : at + len(form)] == form:
+                found = (*found[:at], name, *found[at + len(form) :])
             at += 1
-    return found
+    return found if found == before else _joined(found)
