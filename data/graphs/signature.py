@@ -46,7 +46,10 @@ SIGNS: dict[type[ast.AST], str] = {
     ast.MatMult: "matmul",
 }
 Operators = tuple[str, ...]
-RMS = (("pow", "mean", "add", "sqrt", "div"), ("pow", "mean", "add", "rsqrt", "mul"))
+RMS: tuple[Operators, ...] = (
+    ("pow", "mean", "add", "sqrt", "div"),
+    ("pow", "mean", "add", "rsqrt", "mul"),
+)
 """RMS norm written out."""
 
 
@@ -129,7 +132,7 @@ def _forms() -> dict[Operators, str]:
     """What several operators together are called, from the registry's own spellings."""
     rows = [(one.name, text) for one in (*ACTIVATIONS, *ARITHMETIC) for text in one.spellings]
     rows += [(one.name, text) for one in (*ROW_NORMS, *LOSSES) for text in one.spellings]
-    found = dict.fromkeys(RMS, "rmsnorm")
+    found: dict[Operators, str] = dict.fromkeys(RMS, "rmsnorm")
     for name, text in rows:
         plain = re.sub(r"<\w+>", "c", text).replace("{0}", "x").replace("{1}", "y")
         parts = tuple(_of(ast.parse(plain.replace("{d}", "1")), {}))
