@@ -99,6 +99,19 @@ def test_loops_over_elements_have_vectors(tmp_path: Path) -> None:
                 assert vectors & set(range(number, number + 4)), (graph.signature, lines[number])
 
 
+def test_rows_of_zeros_are_normalised_as_pytorch_does(tmp_path: Path) -> None:
+    zeros = [
+        replace(one, inputs=(replace(one.inputs[0], drawn="torch.zeros({})"),))
+        for one in alone()
+        if one.family in ("normalize", "l2_norm", "rms_norm", "layer_norm", "softmax")
+    ]
+    kernels = library(zeros, tmp_path)
+    for number, graph in enumerate(zeros):
+        expected, got = outputs(graph, number, kernels)
+        assert torch.allclose(expected, got.double(), equal_nan=True), graph.signature
+    assert len(zeros) == 10
+
+
 def test_the_same_seed_and_index_draw_the_same_problem_and_example() -> None:
     for index in (0, 5, 77):
         first, again = (sample.draw(3, index) for _ in range(2))

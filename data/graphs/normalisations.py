@@ -88,8 +88,18 @@ ROW_NORMS = (
     RowNorm(
         "l2_norm",
         "L2 normalization",
-        ("{0} / torch.norm({0}, p=2, dim={d}, keepdim=True)", "F.normalize({0}, p=2, dim={d})"),
+        (
+            "{0} / torch.norm({0}, p=2, dim={d}, keepdim=True)",
+            "{0} / {0}.norm(dim={d}, keepdim=True)",
+        ),
         (Pass((Sum("s", "sum", V * V),), (("s", call("sqrt", S)),)),),
+        V / S,
+    ),
+    RowNorm(
+        "normalize",
+        "L2 normalization, of no less than a small number",
+        ("F.normalize({0}, p=2, dim={d})", "F.normalize({0}, dim={d})"),
+        (Pass((Sum("s", "sum", V * V),), (("s", call("max", call("sqrt", S), 1e-12)),)),),
         V / S,
     ),
     RowNorm(
