@@ -79,12 +79,18 @@ def judged(folder: Path, answer: str = SLOW_KERNEL) -> subprocess.CompletedProce
     return kernelwright("judge", str(problem), str(kernel), "--dialect", "cpp", "--json")
 
 
+def registered_below(group: Any) -> list[Any]:
+    """The apps that are added to a group, or to one within it."""
+    found = [one.typer_instance for one in group.registered_groups]
+    return [*found, *(inner for one in found for inner in registered_below(one))]
+
+
 def test_each_file_of_commands_that_has_an_app_is_registered() -> None:
     """`kernelwright/cli.py` names them: the other files there take longer to import."""
     files = (ROOT / "kernelwright" / "commands").glob("*.py")
     with_app = [one for one in files if re.search(r"^app\b.*=", one.read_text(), re.MULTILINE)]
     apps = {one.stem: import_module(f"kernelwright.commands.{one.stem}").app for one in with_app}
-    registered = [one.typer_instance for one in app.registered_groups]
+    registered = registered_below(app)
     assert {name for name, one in apps.items() if one not in registered} == set()
     assert {"train", "compare", "suite check", "doctor"} <= set(COMMANDS)
 

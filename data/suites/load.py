@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl
 
+from kernelwright.data.suites.built import SPLITS as BUILT_SPLITS
+from kernelwright.data.suites.built import built_triples, load_built
 from kernelwright.data.suites.check import Job, as_admitted, read_admissions
 from kernelwright.data.suites.kernelbench import Choice, load_folder
 from kernelwright.data.suites.layout import Layout, Loaded
@@ -48,7 +50,9 @@ def load_suite(spec: str) -> Suite:
     `kernelbench:FOLDER`, a folder in the official layout (`level1/1_Name.py`, …), with
     `?levels=1,2&ids=1,3-5&scale=0.1` to choose and to shrink, `memory=2GB` to leave out what takes
     more to judge (else more than this machine has), and `admission=FILE` to leave out what
-    `kernelwright suite check` refused; or `rows:FILE|FOLDER`, problems with their answers.
+    `kernelwright suite check` refused; `rows:FILE|FOLDER`, problems with their answers; or
+    `data:FOLDER`, which `kernelwright data build` wrote, and its splits `data:FOLDER:sft`, `:rl`,
+    `:train` and `:held_out`.
     """
     layout, rest, query = read_spec(spec)
     with _told_of(spec):
@@ -160,5 +164,11 @@ LAYOUTS: dict[str, Layout] = {
         is_path=True,
     ),
     "rows": Layout(forms=("rows:FILE|FOLDER",), load=load_rows, triples=row_triples, is_path=True),
+    "data": Layout(
+        forms=("data:FOLDER", *(f"data:FOLDER:{split}" for split in BUILT_SPLITS)),
+        load=load_built,
+        triples=built_triples,
+        is_path=True,
+    ),
 }
 """By the name that a spec begins with. A layout is a file of `data/suites/` and a row here."""

@@ -19,11 +19,9 @@ Question = dict[str, Any]
 """The options that decide what a folder holds."""
 
 app = typer.Typer()
-data = typer.Typer(help="Bring in problems and answers.", no_args_is_help=True)
-app.add_typer(data, name="data")
 
 
-@data.command("import")
+@app.command("import")
 def import_data(  # noqa: PLR0913  one parameter for each option
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A folder, or NAME:WHERE.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the rows.")],

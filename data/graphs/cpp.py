@@ -1,0 +1,141 @@
+"""Kernels in C++: loop nests with the schedule that is fast on one core.
+
+Loops over the last dimension run under `omp simd` with named reductions; numbers of columns are
+kept side by side; products have tiles. What is between two nests lies in `out` where that is
+possible, else in a buffer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernelwright.data.graphs.cpp_convolution import convolution
+from kernelwright.data.graphs.cpp_rows import rows
+from kernelwright.data.graphs.cpp_text import Lines, product
+from kernelwright.data.graphs.cpp_windows import product_tiles, window
+from kernelwright.data.graphs.expr import FLAT, tensors
+from kernelwright.data.graphs.nests import Elements, Nest, Product, Rows, Scan, Window
+
+HEADERS = (
+    ("algorithm", r"std::(max|min|fill)\b"),
+    ("cmath", r"std::(?!max\b|min\b|fill\b|vector\b)\w+|INFINITY"),
+    ("cstdint", ""),
+    ("vector", r"std::vector"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel's arguments as (C type, name), and its nests; the last one writes `out`."""
+
+    arguments: tuple[tuple[str, str], ...]
+    nests: tuple[Nest, ...]
+
+    def signature(self) -> str:
+        """The same text as `signature` of envs/abi.py."""
+        given = ", ".join(f"{c_type} {name}" for c_type, name in self.arguments)
+        return f'extern "C" void kernel({given})'
+
+
+def source(kernel: Kernel) -> str:
+    """One complete C++ answer."""
+    body = "".join(f"{line}\n" for line in _body(kernel.nests))
+    wanted = [header for header, used in HEADERS if re.search(used, body)]
+    head = "".join(f"#include <{header}>\n" for header in wanted)
+    return f"{head}\n{kernel.signature()} {{\n{body}}}\n"
+
+
+def _body(nests: Sequence[Nest]) -> list[str]:
+    lines: list[str] = []
+    for number, nest in enumerate(nests):
+        target = target_of(nests, number)
+        if target != "out":
+            lines.append(f"  std::vector<float> buffer{number}({product(nest.shape)});")
+            lines.append(f"  float* {target} = buffer{number}.data();")
+        inside = Lines(4 if len(nests) > 1 else 2)
+        _nest(inside, nest, source_of(nests, number), target)
+        scope = (["  {"], ["  }"]) if len(nests) > 1 else ([], [])
+        lines += [*scope[0], *inside.lines, *scope[1]]
+    return lines
+
+
+def target_of(nests: Sequence[Nest], number: int) -> str:
+    """Where a nest writes: into `out` if all that follow work in place and keep the shape."""
+    after = nests[number + 1 :]
+    read_again = any(f"h{number}" in _read(one) for one in after)
+    same = all(one.in_place and one.c_type == "float" for one in after)
+    return "out" if same and not read_again else f"h{number}"
+
+
+def source_of(nests: Sequence[Nest], number: int) -> str:
+    return target_of(nests, number - 1) if number else nests[0].source
+
+
+def _read(nest: Nest) -> set[str]:
+    return {one for step in (*nest.before, *nest.after) for one in tensors(step.value)}
+
+
+def _nest(lines: Lines, nest: Nest, read: str, target: str) -> None:
+    match nest:
+        case Elements():
+            _elements(lines, nest, read, target)
+        case Rows():
+            rows(lines, nest, read, target)
+        case Scan():
+            _scan(lines, nest, read, target)
+        case Window(kind="sum", groups=1):
+            convolution(lines, nest, read, target)
+        case Window():
+            window(lines, nest, read, target)
+        case Product():
+            product_tiles(lines, nest, read, target)
+
+
+def _elements(lines: Lines, nest: Elements, read: str, target: str) -> None:
+    if nest.split is None:
+        count = lines.size("n", nest.shape)
+        with lines.loop("i", count, simd=True):
+            lines.add(f"float v = {read}[i];")
+            lines.steps(nest.after, lambda access: "i")
+            lines.add(f"{target}[i] = v;")
+        return
+    first = nest.split
+    inner = nest.shape[first + 1 :]
+    outer = lines.size("outer", nest.shape[:first])
+    size = nest.shape[first].text
+    many = lines.size("inner", inner)
+    place = f"i * {size} + j" if first else "j"
+    flat = (f"({place}) * {many} + q" if first else f"j * {many} + q") if inner else place
+    with (
+        lines.loop("i", outer, when=first > 0),
+        lines.loop("j", size, simd=not inner),
+        lines.loop("q", many, simd=True, when=bool(inner)),
+    ):
+        lines.add(f"float v = {read}[{flat}];")
+        lines.steps(nest.after, lambda access: flat if access == FLAT else "j")
+        lines.add(f"{target}[{flat}] = v;")
+
+
+def _scan(lines: Lines, nest: Scan, read: str, target: str) -> None:
+    size = lines.size("size", nest.shape[nest.along : nest.along + 1])
+    inner = nest.shape[nest.along + 1 :]
+    outer = lines.size("outer", nest.shape[: nest.along])
+    many = lines.size("inner", inner)
+    place = f"i * {size} + j" if nest.along else "j"
+    flat = (f"({place}) * {many} + q" if nest.along else f"j * {many} + q") if inner else place
+    one, sign = ("0.0f", "+=") if nest.kind == "sum" else ("1.0f", "*=")
+    running = "s[q]" if inner else "s"
+    with lines.loop("i", outer, when=nest.along > 0):
+        lines.add(f"std::vector<float> s({many}, {one});" if inner else f"float s = {one};")
+        with (
+            lines.loop("j", size, down=nest.reverse),
+            lines.loop("q", many, simd=True, when=bool(inner)),
+        ):
+            lines.add(f"float v = {read}[{flat}];")
+            lines.steps(nest.before, lambda access: flat if access == FLAT else "j")
+            lines.add(f"{running} {sign} v;")
+            lines.add(f"v = {running};" if nest.after else "")
+            lines.steps(nest.after, lambda access: flat if access == FLAT else "j")
+            lines.add(f"{target}[{flat}] = {'v' if nest.after else running};")

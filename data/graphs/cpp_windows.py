@@ -1,0 +1,105 @@
+"""Windows of one channel and products in C++."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernelwright.data.graphs.cpp_text import Lines, window_sizes
+from kernelwright.data.graphs.expr import FLAT
+from kernelwright.data.graphs.nests import Product, Window
+
+TILE = 64
+
+
+def window(lines: Lines, nest: Window, read: str, target: str) -> None:
+    """Each row of the output takes in one place of the window after another."""
+    n, c = nest.taken[0].text, nest.shape[1].text
+    names = window_sizes(lines, nest.shape, "o")
+    taken_sizes = window_sizes(lines, nest.taken, "i")
+    flat = nest.spatial == 1
+    row = f"(n * {c} + c)" if flat else f"((n * {c} + c) * {names[0]} + r)"
+    width = names[-1]
+    start = "-INFINITY" if nest.kind == "max" else "0.0f"
+    start = f"{nest.bias}[c]" if nest.bias else start
+    with lines.loop("n", n), lines.loop("c", c), lines.loop("r", names[0], when=not flat):
+        lines.add(f"float* to = {target} + {row} * {width};")
+        with lines.loop("z", width):
+            lines.add(f"to[z] = {start};")
+        _taps(lines, nest, read, [*taken_sizes, width])
+        _last(lines, nest, f"{row} * {width} + z", width)
+
+
+def _taps(lines: Lines, nest: Window, read: str, sizes: Sequence[str]) -> None:
+    stride, pad, k = nest.stride, nest.padding, str(nest.kernel)
+    flat = nest.spatial == 1
+    height, wide, width = sizes[0], sizes[-2], sizes[-1]
+    scaled = "" if stride == 1 else f" * {stride}"
+    lower = f"n * {nest.taken[1].text} + c"
+    with lines.loop("ky", k, when=not flat):
+        if not flat:
+            lines.add(f"int64_t iy = r{scaled} + ky{f' - {pad}' if pad else ''};")
+            lines.add(f"if (iy < 0 || iy >= {height}) continue;" if pad else "")
+            lower = f"({lower}) * {height} + iy"
+        lines.add(f"const float* from = {read} + ({lower}) * {wide};")
+        with lines.loop("kx", k):
+            first, end = "0", width
+            if pad:
+                up = f"({pad} - kx{f' + {stride - 1}) / {stride}' if stride > 1 else ')'}"
+                down = f"({wide} - 1 + {pad} - kx)"
+                lines.add(f"int64_t z0 = kx < {pad} ? {up} : 0;")
+                over = f"{down} / {stride} + 1" if stride > 1 else f"{wide} + {pad} - kx"
+                lines.add(f"int64_t z1 = std::min({width}, {over});")
+                first, end = "z0", "z1"
+            if nest.weight:
+                inside = f"(c * {k} + ky)" if not flat else "c"
+                lines.add(f"float tap = {nest.weight}[{inside} * {k} + kx];")
+            here = f"from[z{scaled} + kx{f' - {pad}' if pad else ''}]"
+            with lines.loop("z", end, start=first, simd=True):
+                if nest.weight:
+                    lines.add(f"to[z] += tap * {here};")
+                elif nest.kind == "max":
+                    lines.add(f"to[z] = to[z] < {here} ? {here} : to[z];")
+                else:
+                    lines.add(f"to[z] += {here};")
+
+
+def _last(lines: Lines, nest: Window, flat: str, width: str) -> None:
+    """What is done with a row of the output once it is there."""
+    if nest.kind != "mean" and not nest.after:
+        return
+    with lines.loop("z", width, simd=True):
+        count = nest.kernel**nest.spatial
+        lines.add(f"float v = to[z]{f' / {count}.0f' if nest.kind == 'mean' else ''};")
+        lines.steps(nest.after, lambda access: flat if access == FLAT else "c")
+        lines.add("to[z] = v;")
+
+
+def product_tiles(lines: Lines, nest: Product, read: str, target: str) -> None:
+    """Tiles of a row and 64 columns whose sums stay in registers; 64 columns of the right factor
+    are copied first."""
+    m, k, n = nest.m.text, nest.k.text, nest.n.text
+    left, right, out = read, nest.other, target
+    lines.add(f"std::vector<float> p({k} * {TILE});")
+    count = lines.size("batch", nest.batch) if nest.batch else ""
+    with lines.loop("t", count, when=bool(count)):
+        if count:
+            lines.add(f"const float* left = {read} + t * {m} * {k};")
+            lines.add("" if nest.shared else f"const float* right = {nest.other} + t * {k} * {n};")
+            lines.add(f"float* to = {target} + t * {m} * {n};")
+            left, right, out = "left", nest.other if nest.shared else "right", "to"
+        with lines.loop("c", n, step=TILE):
+            lines.add(f"int64_t wide = std::min<int64_t>({TILE}, {n} - c);")
+            place = f"(c + j) * {k} + k" if nest.right_is_transposed else f"k * {n} + c + j"
+            with lines.loop("k", k), lines.loop("j", "wide"):
+                lines.add(f"p[k * {TILE} + j] = {right}[{place}];")
+            with lines.loop("i", m):
+                lines.add(f"float s[{TILE}] = {{}};")
+                taken = f"k * {m} + i" if nest.left_is_transposed else f"i * {k} + k"
+                with lines.loop("k", k), lines.loop("j", str(TILE), simd=True):
+                    lines.add(f"s[j] += {left}[{taken}] * p[k * {TILE} + j];")
+                with lines.loop("j", "c + wide", start="c", simd=True):
+                    row = f"i * {n} + j"
+                    whole = f"t * {m} * {n} + {row}" if count else row
+                    lines.add("float v = s[j - c];" if nest.after else "")
+                    lines.steps(nest.after, lambda access: whole if access == FLAT else "j")
+                    lines.add(f"{out}[{row}] = {'v' if nest.after else 's[j - c]'};")

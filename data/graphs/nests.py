@@ -1,0 +1,202 @@
+"""Loop nests: what a kernel does in which order, before it is in any language.
+
+A kernel is a list of nests; each reads the tensor that the one before it wrote. In each, the value
+at hand is `v`. Steps before a nest's own work change what it reads, steps after it what it writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kernelwright.data.graphs.expr import FLAT, Expr, V, accesses
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """A size: how a kernel names it, and how large it is when it is timed."""
+
+    text: str
+    size: int
+
+
+Shape = tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`v = value`; `says` is the operator's name in the plan."""
+
+    says: str
+    value: Expr
+
+    def only(self, *allowed: str) -> bool:
+        """Whether it reads tensors in these ways alone."""
+        return accesses(self.value) <= set(allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A number of a row that takes in one `term` after another: `sum`, `prod`, `max`, `min`,
+    `argmax` or `argmin`."""
+
+    name: str
+    kind: str
+    term: Expr = V
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One read of a row: numbers that it gives, what is then done with them, and what `v` becomes
+    for the passes after it."""
+
+    sums: tuple[Sum, ...]
+    ends: tuple[tuple[str, Expr], ...] = ()
+    value: Expr | None = None
+
+
+@dataclass(kw_only=True)
+class Nest:
+    """Reads `source`; `shape` is that of what it writes."""
+
+    says: str
+    source: str
+    taken: Shape
+    shape: Shape
+    c_type: str = "float"
+    before: list[Step] = field(default_factory=list)
+    after: list[Step] = field(default_factory=list)
+
+    in_place = False
+    """Whether it may write where it reads."""
+
+    def takes_before(self, steps: Sequence[Step]) -> bool:
+        """Whether the steps can be done on what it reads."""
+        return not steps
+
+    def takes_after(self, step: Step) -> bool:
+        """Whether the step can be done on what it writes."""
+        return step.only(FLAT)
+
+
+@dataclass(kw_only=True)
+class Elements(Nest):
+    """Each element by itself."""
+
+    in_place = True
+
+    @property
+    def split(self) -> int | None:
+        """The dimension that a vector among the operands belongs to."""
+        found = {one for step in self.after for one in accesses(step.value)} - {FLAT}
+        return int(found.pop().removeprefix("dim")) if found else None
+
+    def takes_after(self, step: Step) -> bool:
+        used = accesses(step.value) - {FLAT}
+        return not used or self.split is None or used == {f"dim{self.split}"}
+
+
+@dataclass(kw_only=True)
+class Rows(Nest):
+    """Dimensions `first` to `last` of each row become numbers.
+
+    `keep` is what becomes of each `v` at the end; else `store` is the one number that is written.
+    `total`: these numbers are added up, and the sum is divided by how many rows there are.
+    """
+
+    first: int
+    last: int
+    passes: tuple[Pass, ...]
+    keep: Expr | None = None
+    store: Expr | None = None
+    total: bool = False
+    places: tuple[tuple[str, Expr], ...] = ()
+    """Numbers of a chunk of the row, which `keep` reads: weights of a channel."""
+    chunks: str = ""
+    """How many chunks a row has, each a channel."""
+    groups: str = ""
+    """How many rows make up all channels."""
+
+    @property
+    def in_place(self) -> bool:  # type: ignore[override]
+        return self.keep is not None
+
+    @property
+    def outer(self) -> Shape:
+        return self.taken[: self.first]
+
+    @property
+    def size(self) -> Shape:
+        return self.taken[self.first : self.last + 1]
+
+    @property
+    def inner(self) -> Shape:
+        return self.taken[self.last + 1 :]
+
+    def takes_before(self, steps: Sequence[Step]) -> bool:
+        return all(one.only(FLAT, *self._own()) for one in steps)
+
+    def takes_after(self, step: Step) -> bool:
+        if self.c_type != "float" or self.total:
+            return False
+        return step.only(FLAT, *self._own()) if self.keep is not None else step.only(FLAT)
+
+    def _own(self) -> tuple[str, ...]:
+        """A vector along the row can be read while a row is."""
+        one = self.first == self.last and not self.chunks
+        return (f"dim{self.first}",) if one else ()
+
+
+@dataclass(kw_only=True)
+class Scan(Nest):
+    """A running number along one dimension: `sum` or `prod`, from the end if `reverse`."""
+
+    along: int
+    kind: str
+    reverse: bool = False
+    in_place = True
+
+    def takes_before(self, steps: Sequence[Step]) -> bool:
+        return all(one.only(FLAT, f"dim{self.along}") for one in steps)
+
+    def takes_after(self, step: Step) -> bool:
+        return step.only(FLAT, f"dim{self.along}")
+
+
+@dataclass(kw_only=True)
+class Window(Nest):
+    """Windows over the last one or two dimensions: `max`, `mean`, or a sum with `weight`."""
+
+    kind: str
+    kernel: int
+    stride: int
+    padding: int
+    weight: str = ""
+    bias: str = ""
+    groups: int = 1
+    """Of a convolution; as many as channels means that each has a window of its own."""
+
+    @property
+    def spatial(self) -> int:
+        return len(self.shape) - 2
+
+    def takes_after(self, step: Step) -> bool:
+        return step.only(FLAT, "dim1")
+
+
+@dataclass(kw_only=True)
+class Product(Nest):
+    """A matrix product with `other`, which has `n` columns; either may be transposed."""
+
+    other: str
+    m: Dim
+    k: Dim
+    n: Dim
+    batch: Shape = ()
+    left_is_transposed: bool = False
+    right_is_transposed: bool = False
+    shared: bool = False
+    """Whether all of the batch have the same right factor."""
+
+    def takes_after(self, step: Step) -> bool:
+        return step.only(FLAT, f"dim{len(self.shape) - 1}")

@@ -1,0 +1,35 @@
+"""The operators that graphs are drawn from."""
+
+from __future__ import annotations
+
+from kernelwright.data.graphs import (
+    losses,
+    normalisations,
+    pointwise,
+    products,
+    reductions,
+    windows,
+)
+from kernelwright.data.graphs.operator import Operator
+
+OPERATORS: tuple[Operator, ...] = (
+    *pointwise.OPERATORS,
+    *reductions.OPERATORS,
+    *normalisations.OPERATORS,
+    *windows.OPERATORS,
+    *losses.OPERATORS,
+    *products.OPERATORS,
+)
+SHARES = {
+    "activation": 4,
+    "arithmetic": 2,
+    "binary": 2,
+    "reduction": 4,
+    "scan": 1,
+    "normalisation": 4,
+    "pooling": 2,
+    "convolution": 2,
+    "loss": 3,
+    "matmul": 4,
+}
+"""How often a category is drawn for the first statement of a module."""

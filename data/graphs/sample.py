@@ -1,0 +1,237 @@
+"""Graphs drawn at random: the same for the same version, seed and index."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+from kernelwright.data.graphs.graph import Graph
+from kernelwright.data.graphs.nests import Dim
+from kernelwright.data.graphs.operator import Node, Operator, Site, Tensor
+from kernelwright.data.graphs.registry import OPERATORS, SHARES
+from kernelwright.envs.types import content_hash
+
+VERSION = "1"
+"""Part of every draw: another version draws other graphs."""
+ALONE = 1 / 3
+"""How many graphs are one operator alone."""
+LENGTHS = (2, 2, 3, 3, 4, 5)
+RESIDUAL = 0.15
+ELEMENT_NS = 0.4
+"""What an operator of weight 1 takes for an element, about."""
+SHORTEST_NS, LONGEST_NS = 1e5, 1.5e6
+TRIES = 50
+AFTER = {"activation": 6, "arithmetic": 3, "binary": 2, "reduction": 2, "normalisation": 2}
+"""How often a category follows another statement."""
+AFTER |= {"scan": 0, "pooling": 2, "convolution": 1, "loss": 1, "matmul": 2}
+
+NAMES = {
+    1: (("size",), ("n",), ("length",), ("N",), ("num_elements",)),
+    2: (
+        ("batch_size", "dim"),
+        ("batch_size", "features"),
+        ("N", "D"),
+        ("rows", "cols"),
+        ("batch_size", "num_classes"),
+        ("batch", "hidden_size"),
+        ("M", "N"),
+    ),
+    3: (
+        ("batch_size", "seq_len", "hidden_dim"),
+        ("batch_size", "channels", "length"),
+        ("batch_size", "dim1", "dim2"),
+        ("B", "C", "L"),
+        ("batch", "in_channels", "sequence_length"),
+    ),
+    4: (
+        ("batch_size", "channels", "height", "width"),
+        ("batch_size", "features", "dim1", "dim2"),
+        ("N", "C", "H", "W"),
+        ("batch", "in_channels", "h", "w"),
+    ),
+}
+FEATURES = (64, 96, 128, 192, 256, 384, 512, 768, 1000, 1024, 2048, 4096)
+ONE_INPUT = ("x", "x", "x", "x", "input", "input_tensor", "inp", "data", "hidden_states", "logits")
+TWO_INPUTS = (
+    ("x", "other"),
+    ("x", "y"),
+    ("a", "b"),
+    ("A", "B"),
+    ("input", "mask_values"),
+    ("x", "residual"),
+    ("x1", "x2"),
+    ("left_input", "right_input"),
+    ("query", "key"),
+)
+OF_LOSSES = (
+    ("predictions", "targets"),
+    ("predictions", "targets"),
+    ("input", "target"),
+    ("pred", "label"),
+    ("outputs", "labels"),
+    ("logits", "targets"),
+    ("y_pred", "y_true"),
+)
+OF_TRIPLETS = (("anchor", "positive", "negative"), ("a", "pos", "neg"))
+
+
+def draw(seed: int, index: int) -> Graph:
+    """The graph with this index. Some draws come to nothing and are drawn again."""
+    for attempt in range(TRIES):
+        rng = random.Random(content_hash("graph", VERSION, str(seed), str(index), str(attempt)))
+        if (found := _draw(rng)) is not None:
+            return found
+    raise RuntimeError(f"no graph in {TRIES} draws: seed {seed}, index {index}")
+
+
+def _draw(rng: random.Random) -> Graph | None:
+    alone = rng.random() < ALONE
+    length = 1 if alone else rng.choice(LENGTHS)
+    category = rng.choices(list(SHARES), list(SHARES.values()))[0]
+    first = rng.choice([one for one in OPERATORS if one.category == category])
+    site = _site(rng, first, length, alone=alone)
+    if not first.fits(site):
+        return None
+    nodes = [first.draw(site)]
+    _moved(site, nodes[0])
+    last = first
+    for at in range(1, length):
+        if last.ends:
+            break
+        following = _next(rng, site, nodes, last=at == length - 1)
+        if following is None:
+            break
+        last = following
+        nodes.append(following.draw(site))
+        _moved(site, nodes[-1])
+    if len(nodes) == 1 and not alone and not first.ends:
+        return None
+    return Graph(
+        category=_category(nodes, category),
+        inputs=tuple(site.inputs),
+        nodes=tuple(nodes),
+        constants=tuple(site.constants.items()),
+    )
+
+
+def alone(operator: Operator, seed: str) -> Graph | None:
+    """The graph of one operator; None where it does not fit."""
+    site = _site(random.Random(seed), operator, 1, alone=True)
+    if not operator.fits(site):
+        return None
+    node = operator.draw(site)
+    return Graph(
+        category=operator.category,
+        inputs=tuple(site.inputs),
+        nodes=(node,),
+        constants=tuple(site.constants.items()),
+    )
+
+
+def _category(nodes: Sequence[Node], first: str) -> str:
+    return first if len(nodes) == 1 else "chain"
+
+
+def _moved(site: Site, node: Node) -> None:
+    site.shape = node.shape
+    site.value = "h"
+
+
+def _next(rng: random.Random, site: Site, nodes: Sequence[Node], *, last: bool) -> Operator | None:
+    used = {one.operator for one in nodes}
+    residual = [one for one in OPERATORS if one.name == "residual" and one.fits(site)]
+    if residual and "residual" not in used and rng.random() < RESIDUAL * len(nodes):
+        return residual[0]
+    for _ in range(8):
+        category = rng.choices(list(AFTER), list(AFTER.values()))[0]
+        fitting = [
+            one
+            for one in OPERATORS
+            if one.category == category and not one.starts and one.name not in used
+            if one.name != "residual" and (last or not one.ends) and one.fits(site)
+        ]
+        if fitting:
+            return rng.choice(fitting)
+    return None
+
+
+def _site(rng: random.Random, first: Operator, length: int, *, alone: bool) -> Site:
+    rank = _rank(rng, first)
+    weight = first.weight + 3.0 * (length - 1)
+    ns = SHORTEST_NS * (LONGEST_NS / SHORTEST_NS) ** rng.random()
+    most = 1 << (16 if first.category == "loss" else 21)
+    elements = min(most, max(1 << 12, int(ns / ELEMENT_NS / weight)))
+    sizes = _sizes(rng, rank, elements, first)
+    names = rng.choice(NAMES[rank])
+    called, *spare = _names(rng, first)
+    shape = tuple(Dim(f"{called}_{d}", size) for d, size in enumerate(sizes))
+    tensor = Tensor(name=called, shape=shape, constants=names)
+    return Site(
+        rng=rng,
+        shape=shape,
+        value=called,
+        inputs=[tensor],
+        constants=dict(zip(names, sizes, strict=True)),
+        taken=set(names),
+        saved=[(called, shape)],
+        spare=spare,
+        alone=alone,
+    )
+
+
+def _rank(rng: random.Random, first: Operator) -> int:
+    if first.starts:
+        return 2
+    if first.category in ("pooling", "convolution"):
+        return rng.choice((3, 4, 4))
+    if first.name == "linear":
+        return rng.choice((2, 2, 3))
+    if first.name in ("group_norm", "instance_norm"):
+        return rng.choice((3, 4, 4))
+    if first.category in ("normalisation", "scan", "binary"):
+        return rng.choice((2, 2, 3, 4))
+    if first.category == "reduction":
+        return rng.choice((2, 3, 3, 4))
+    return rng.choice((1, 2, 2, 2, 3, 4))
+
+
+def _names(rng: random.Random, first: Operator) -> tuple[str, ...]:
+    if first.name == "triplet_loss":
+        return rng.choice(OF_TRIPLETS)
+    if first.category == "loss":
+        return rng.choice(OF_LOSSES)
+    two = rng.choice(TWO_INPUTS)
+    if first.category == "matmul" and first.name != "linear":
+        return (
+            two if rng.random() < 0.4 else rng.choice((("A", "B"), ("x", "w_matrix"), ("a", "b")))
+        )
+    if (first.category == "binary" and first.name in ("add", "sub", "mul")) or rng.random() < 0.3:
+        return two
+    return (rng.choice(ONE_INPUT), "other", "targets")
+
+
+def _sizes(rng: random.Random, rank: int, elements: int, first: Operator) -> tuple[int, ...]:
+    """Sizes of about so many elements together; the first one makes up for the others."""
+    if rank == 1:
+        return (max(1024, elements // 1024 * 1024 or elements),)
+    rest = _inner_sizes(rng, rank, elements, first)
+    batch = max(2, elements // math.prod(rest))
+    round_to = 8 if batch >= 16 else 1
+    return (batch // round_to * round_to, *rest)
+
+
+def _inner_sizes(rng: random.Random, rank: int, elements: int, first: Operator) -> tuple[int, ...]:
+    """All but the first."""
+    if rank == 2:
+        features = [one for one in FEATURES if one * 8 <= elements] or [64]
+        short = [one for one in FEATURES if one <= 512]
+        return (rng.choice(short if first.name == "linear" else features),)
+    few = first.category == "convolution"
+    channels: tuple[int, ...]
+    if rank == 3:
+        channels = (4, 8, 16, 32) if few else (16, 32, 48, 64, 128)
+        return (rng.choice(channels), rng.choice((48, 64, 96, 128, 192, 256)))
+    side = rng.choice((28, 32, 40, 48, 56))
+    channels = (4, 8, 16) if few else (8, 16, 24, 32)
+    return (rng.choice(channels), side, rng.choice((side, side, 32)))
