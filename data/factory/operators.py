@@ -69,8 +69,8 @@ UNARY = (
 ADD = Binary(name="add", torch="{} + {}", c="v = v + {};")
 SUB = Binary(name="sub", torch="{} - {}", c="v = v - {};")
 MUL = Binary(name="mul", torch="{} * {}", c="v = v * {};")
-MINIMUM = Binary(name="minimum", torch="torch.minimum({}, {})", c="v = std::min(v, {});")
-MAXIMUM = Binary(name="maximum", torch="torch.maximum({}, {})", c="v = std::max(v, {});")
+MINIMUM = Binary(name="minimum", torch="torch.minimum({}, {})", c="v = {0} < v ? {0} : v;")
+MAXIMUM = Binary(name="maximum", torch="torch.maximum({}, {})", c="v = v < {0} ? {0} : v;")
 BINARY = (ADD, SUB, MUL, MINIMUM, MAXIMUM)
 
 
