@@ -24,6 +24,7 @@ from kernelwright.data.suites.built import (
     TRIPLES,
     Kept,
     lines,
+    rewrite_lines,
     write_lines,
 )
 from kernelwright.data.suites.check import check_many
@@ -112,10 +113,8 @@ class Build:
         known = {row["problem"] for row in told}
         for name, key in ((PROBLEMS, "name"), (TRIPLES, "problem")):
             rows = [row for row in lines(self.folder / name) if row[key] in known]
-            (self.folder / name).write_text("", encoding="utf-8")
-            write_lines(self.folder / name, rows)
-        (self.folder / FUNNEL).write_text("", encoding="utf-8")
-        write_lines(self.folder / FUNNEL, told)
+            rewrite_lines(self.folder / name, rows)
+        rewrite_lines(self.folder / FUNNEL, told)
 
     def run(self, count: int, judge: AnyJudge) -> None:
         """Until so many rows are kept. Raises BuildError where too few draws are."""

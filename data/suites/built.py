@@ -16,6 +16,7 @@ from typing import Any
 from kernelwright.data.suites.layout import Loaded
 from kernelwright.data.triple import Triple
 from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Dialect, Evaluation, Problem, content_hash
 
 PROBLEMS, TRIPLES, FUNNEL = "problems.jsonl", "triples.jsonl", "funnel.jsonl"
@@ -110,4 +111,13 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Adds rows to a file."""
     with path.open("a", encoding="utf-8") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows)
+        file.write(_text(rows))
+
+
+def rewrite_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """A file of these rows alone, whole or not at all."""
+    write_whole(path, _text(rows))
+
+
+def _text(rows: Sequence[dict[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
