@@ -18,6 +18,11 @@ To change one is to change the exam: adapters trained before have seen what is t
 """
 
 
+def hash_fraction(*parts: str) -> float:
+    """A number in [0, 1) that these texts alone decide."""
+    return int(content_hash(*parts), 16) / 16**16
+
+
 def is_kept(blueprint: Blueprint, share: float) -> bool:
     """Whether the family is one of this share of all that could be made."""
     return blueprint.plain or _fraction(blueprint, KEPT_SALT, "kept") < share
@@ -36,5 +41,4 @@ def half_of(blueprint: Blueprint) -> str:
 
 def _fraction(blueprint: Blueprint, salt: str, what: str) -> float:
     """A number in [0, 1) that the family alone decides."""
-    name = content_hash(salt, what, blueprint.category, blueprint.family)
-    return int(name, 16) / 16**16
+    return hash_fraction(salt, what, blueprint.category, blueprint.family)

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernelwright.data.factory.split import hash_fraction
 from kernelwright.data.suites.layout import Loaded
 from kernelwright.data.triple import Triple
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.system.paths import write_whole
-from kernelwright.envs.types import Dialect, Evaluation, Problem, content_hash
+from kernelwright.envs.types import Dialect, Evaluation, Problem
 
 PROBLEMS, TRIPLES, FUNNEL = "problems.jsonl", "triples.jsonl", "funnel.jsonl"
 SPLITS = ("train", "sft", "rl", "held_out")
@@ -54,15 +55,11 @@ class Kept:
 def split_of(problem: Problem) -> tuple[str, ...]:
     """The splits that a problem is in, by the hash of its operators: one composition is in one,
     but that what is for SFT only is in no other."""
-    if problem.category == CHAIN and _fraction("held out", problem.family) < HELD_OUT_SHARE:
+    if problem.category == CHAIN and hash_fraction("held out", problem.family) < HELD_OUT_SHARE:
         return () if SFT_ONLY in problem.tags else ("held_out",)
     if SFT_ONLY in problem.tags:
         return ("sft",)
-    return ("train", "sft" if _fraction("half", problem.family) < 0.5 else "rl")
-
-
-def _fraction(what: str, family: str) -> float:
-    return int(content_hash(what, family), 16) / 16**16
+    return ("train", "sft" if hash_fraction("half", problem.family) < 0.5 else "rl")
 
 
 def folder_and_split(rest: str) -> tuple[Path, str]:

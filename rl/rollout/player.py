@@ -30,6 +30,11 @@ TRUNCATED = Evaluation(verdict=Verdict.NO_KERNEL, reason="truncated")
 NOT_TRAINABLE = "this policy tells no {}: it can be measured, but cannot be trained"
 
 
+def hash_seed(*parts: str) -> int:
+    """A seed of 62 bits that these texts alone decide."""
+    return int(content_hash(*parts), 16) % (1 << 62)
+
+
 class EarlyCheck:
     """Builds and checks answers, untimed, while others are still sampled. One batch, one thread."""
 
@@ -131,7 +136,7 @@ class JudgedPlayer:
         if not number:
             return self.sampling
         words = (str(self.sampling.seed), "play", str(number))
-        return replace(self.sampling, seed=int(content_hash(*words), 16) % (1 << 62))
+        return replace(self.sampling, seed=hash_seed(*words))
 
     def _row(
         self, ask: Ask, one: Completion, source: str | None, known: dict[str, Evaluation]

@@ -13,6 +13,7 @@ from kernelwright.rl.methods.base import Example
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.recipe.supervised import RftSection
+from kernelwright.rl.rollout.player import hash_seed
 
 STAGE = "rft"
 NOTHING_KEPT = (
@@ -34,7 +35,7 @@ def round_problems(
 
 def round_seed(seed: int, number: int) -> int:
     """The seed of a round's sampling."""
-    return int(content_hash(STAGE, "sampling", str(seed), str(number)), 16) % (1 << 62)
+    return hash_seed(STAGE, "sampling", str(seed), str(number))
 
 
 def kept(records: Iterable[Record], each: int) -> list[Record]:

@@ -6,10 +6,9 @@ from typing import Any
 
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.policy import Sampling
-from kernelwright.envs.types import content_hash
 from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.rollout.player import JudgedPlayer
+from kernelwright.rl.rollout.player import JudgedPlayer, hash_seed
 from kernelwright.rl.rollout.rows import PlayerAt
 
 
@@ -33,7 +32,7 @@ def players(
             sampling=Sampling(
                 max_new_tokens=section.max_completion_length,
                 temperature=section.temperature,
-                seed=int(content_hash(*words), 16) % (1 << 62),
+                seed=hash_seed(*words),
             ),
             preset=recipe.reward,
             timed=recipe.judge.timed,

@@ -32,7 +32,6 @@ def run_sft(
 ) -> Path:
     """Trains `start`, the recipe's adapter, or a new one on the examples; saves it to `out`."""
     checkpoint = last_checkpoint(recipe, stage) if resume else None
-    start = start or start_adapter(recipe)
     trainer = sft_trainer(recipe, examples, checkpoint[1] if checkpoint else 0, start, stage)
     trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
     if this_process().leads:
@@ -53,7 +52,7 @@ def sft_trainer(
     from trl import SFTConfig, SFTTrainer
 
     tokenizer = load_tokenizer(recipe.model.name)
-    model = policy_model(recipe, start)
+    model = policy_model(recipe, start or start_adapter(recipe))
     with float32_kept(model):
         trainer = SFTTrainer(
             model=model,
