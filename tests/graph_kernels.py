@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from kernelwright.data.graphs.cpp import source
+from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.style import module
 from kernelwright.envs.dialects.cpp import FLAGS, LIBRARIES

@@ -11,12 +11,12 @@ import pytest
 import torch
 
 from kernelwright.data.graphs import sample
-from kernelwright.data.graphs.cpp import source
+from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import V
 from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.nests import Step
+from kernelwright.data.graphs.operators.registry import OPERATORS
 from kernelwright.data.graphs.problem import example_of, problem_of
-from kernelwright.data.graphs.registry import OPERATORS
 from kernelwright.data.graphs.signature import operators, signatures
 from kernelwright.data.graphs.signature import signature as twin_signature
 from kernelwright.data.graphs.style import module

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from kernelwright.data.graphs.cpp import Kernel
-from kernelwright.data.graphs.cpp_text import is_plain
-from kernelwright.data.graphs.nests import Dim, Elements, Nest, Shape, Step
+from kernelwright.data.graphs.kernel import Kernel
+from kernelwright.data.graphs.nests import Dim, Elements, Nest, Shape, Step, is_plain
 from kernelwright.data.graphs.operator import Node, Tensor
 
 
@@ -46,13 +45,7 @@ class Graph:
             c_type=nests[-1].c_type,
         )
         _name_after_output(nests, last)
-        given = (*self.inputs, *self.state)
-        arguments = [(f"const {one.c_type}*", one.name) for one in given]
-        arguments += [(f"{out.c_type}*", "out")]
-        arguments += [
-            ("int64_t", f"{one.name}_{d}") for one in (*given, out) for d in range(len(one.shape))
-        ]
-        return Kernel(arguments=tuple(arguments), nests=tuple(nests))
+        return Kernel(inputs=self.inputs, state=self.state, out=out, nests=tuple(nests))
 
 
 def _is_own(node: Node) -> bool:

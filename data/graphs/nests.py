@@ -6,6 +6,7 @@ at hand is `v`. Steps before a nest's own work change what it reads, steps after
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -21,6 +22,21 @@ class Dim:
 
 
 Shape = tuple[Dim, ...]
+
+
+def product(shape: Shape) -> str:
+    """The number of elements, as an expression of C and of Python.
+
+    >>> product((Dim("x_0", 2), Dim("x_1 - 2", 3)))
+    'x_0 * (x_1 - 2)'
+    """
+    texts = [one.text for one in shape if one.text != "1"]
+    wrapped = [one if is_plain(one) else f"({one})" for one in texts]
+    return " * ".join(wrapped if len(texts) > 1 else texts) or "1"
+
+
+def is_plain(text: str) -> bool:
+    return re.fullmatch(r"\w+", text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kernelwright.data.graphs.cpp import source
+from kernelwright.data.graphs.cpp.kernel import source
+from kernelwright.data.graphs.cpp.plan import reasoning
 from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.nests import Rows, Scan
-from kernelwright.data.graphs.plan import reasoning
 from kernelwright.data.graphs.sample import VERSION
 from kernelwright.data.graphs.style import module
 from kernelwright.data.suites.kernelbench import cases_of

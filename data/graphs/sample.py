@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.nests import Dim
 from kernelwright.data.graphs.operator import Node, Operator, Site, Tensor
-from kernelwright.data.graphs.registry import OPERATORS, SHARES
+from kernelwright.data.graphs.operators.registry import OPERATORS, SHARES
 from kernelwright.envs.types import content_hash
 
 VERSION = "1"

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from kernelwright.data.graphs.activations import ACTIVATIONS, ARITHMETIC
-from kernelwright.data.graphs.losses import LOSSES
-from kernelwright.data.graphs.normalisations import ROW_NORMS
+from kernelwright.data.graphs.operators.activations import ACTIVATIONS, ARITHMETIC
+from kernelwright.data.graphs.operators.losses import LOSSES
+from kernelwright.data.graphs.operators.normalisations import ROW_NORMS
 from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.reference.module_facts import learn_shapes, timed_shapes
 from kernelwright.envs.types import Problem

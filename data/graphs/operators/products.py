@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernelwright.data.graphs.cpp_text import product
 from kernelwright.data.graphs.expr import V, at, dim
-from kernelwright.data.graphs.nests import Dim, Pass, Product, Rows, Step, Sum
+from kernelwright.data.graphs.nests import Dim, Pass, Product, Rows, Step, Sum, product
 from kernelwright.data.graphs.operator import Node, Operator, Site, SizeOf, Tensor
-from kernelwright.data.graphs.reductions import S
+from kernelwright.data.graphs.operators.reductions import S
 
 
 @dataclass(frozen=True, slots=True)

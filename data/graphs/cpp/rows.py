@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernelwright.data.graphs.cpp_expr import shown
-from kernelwright.data.graphs.cpp_text import Lines
+from kernelwright.data.graphs.cpp.text import Lines
+from kernelwright.data.graphs.cpp.words import shown
 from kernelwright.data.graphs.expr import FLAT, Expr, name, renamed
 from kernelwright.data.graphs.nests import Pass, Rows, Step, Sum
 

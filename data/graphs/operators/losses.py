@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kernelwright.data.graphs.expr import Expr, V, at, call, name, where
 from kernelwright.data.graphs.nests import Dim, Pass, Rows, Step, Sum
 from kernelwright.data.graphs.operator import Node, Number, Operator, Site, Tensor
-from kernelwright.data.graphs.reductions import SIZE, M, S
+from kernelwright.data.graphs.operators.reductions import SIZE, M, S
 
 SIGNS = "torch.randint(0, 2, ({},)).float() * 2 - 1"
 LOG2 = 0.69314718

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelwright.data.graphs.cpp_text import Lines, window_sizes
+from kernelwright.data.graphs.cpp.text import Lines, window_sizes
 from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.nests import Window
 

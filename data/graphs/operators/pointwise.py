@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kernelwright.data.graphs.activations import ACTIVATIONS, ARITHMETIC, Unary
 from kernelwright.data.graphs.expr import Expr, V, at, call, dim, sigmoid
 from kernelwright.data.graphs.nests import Dim, Step
 from kernelwright.data.graphs.operator import Node, Operator, Site, Tensor
+from kernelwright.data.graphs.operators.activations import ACTIVATIONS, ARITHMETIC, Unary
 
 
 def _unary(one: Unary, category: str) -> Operator:

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from kernelwright.data.graphs.expr import Expr, V, at, call, dim, name
 from kernelwright.data.graphs.nests import Dim, Pass, Rows, Step, Sum
 from kernelwright.data.graphs.operator import Node, Operator, Site, SizeOf, Tensor
-from kernelwright.data.graphs.reductions import LARGEST, MEAN, SIZE, M, S, said, spelled_dim
+from kernelwright.data.graphs.operators.reductions import (
+    LARGEST,
+    MEAN,
+    SIZE,
+    M,
+    S,
+    said,
+    spelled_dim,
+)
 
 T = name("t")
 EPS = (1e-5, 1e-6, 1e-8)

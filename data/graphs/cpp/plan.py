@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernelwright.data.graphs.cpp import source_of, target_of
-from kernelwright.data.graphs.cpp_expr import shown
-from kernelwright.data.graphs.cpp_rows import taken
-from kernelwright.data.graphs.cpp_text import product
+from kernelwright.data.graphs.cpp.rows import taken
+from kernelwright.data.graphs.cpp.words import shown
 from kernelwright.data.graphs.expr import FLAT
-from kernelwright.data.graphs.nests import Elements, Nest, Product, Rows, Scan, Step, Window
+from kernelwright.data.graphs.kernel import source_of, target_of
+from kernelwright.data.graphs.nests import (
+    Elements,
+    Nest,
+    Product,
+    Rows,
+    Scan,
+    Step,
+    Window,
+    product,
+)
 
 HERE = "here"
 """How a plan calls an index that is long in code."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kernelwright.data.graphs import (
+from kernelwright.data.graphs.operator import Operator
+from kernelwright.data.graphs.operators import (
     losses,
     normalisations,
     pointwise,
@@ -10,7 +11,6 @@ from kernelwright.data.graphs import (
     reductions,
     windows,
 )
-from kernelwright.data.graphs.operator import Operator
 
 OPERATORS: tuple[Operator, ...] = (
     *pointwise.OPERATORS,

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from kernelwright.data.graphs.cpp_convolution import convolution
-from kernelwright.data.graphs.cpp_rows import rows
-from kernelwright.data.graphs.cpp_text import Lines, product
-from kernelwright.data.graphs.cpp_windows import product_tiles, window
-from kernelwright.data.graphs.expr import FLAT, tensors
-from kernelwright.data.graphs.nests import Elements, Nest, Product, Rows, Scan, Window
+from kernelwright.data.graphs.cpp.convolution import convolution
+from kernelwright.data.graphs.cpp.rows import rows
+from kernelwright.data.graphs.cpp.text import Lines
+from kernelwright.data.graphs.cpp.windows import product_tiles, window
+from kernelwright.data.graphs.expr import FLAT
+from kernelwright.data.graphs.kernel import Kernel, source_of, target_of
+from kernelwright.data.graphs.nests import Elements, Nest, Product, Rows, Scan, Window, product
 
 HEADERS = (
     ("algorithm", r"std::(max|min|fill)\b"),
@@ -24,19 +24,6 @@ HEADERS = (
     ("cstdint", ""),
     ("vector", r"std::vector"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """A kernel's arguments as (C type, name), and its nests; the last one writes `out`."""
-
-    arguments: tuple[tuple[str, str], ...]
-    nests: tuple[Nest, ...]
-
-    def signature(self) -> str:
-        """The same text as `signature` of envs/abi.py."""
-        given = ", ".join(f"{c_type} {name}" for c_type, name in self.arguments)
-        return f'extern "C" void kernel({given})'
 
 
 def source(kernel: Kernel) -> str:
@@ -59,22 +46,6 @@ def _body(nests: Sequence[Nest]) -> list[str]:
         scope = (["  {"], ["  }"]) if len(nests) > 1 else ([], [])
         lines += [*scope[0], *inside.lines, *scope[1]]
     return lines
-
-
-def target_of(nests: Sequence[Nest], number: int) -> str:
-    """Where a nest writes: into `out` if all that follow work in place and keep the shape."""
-    after = nests[number + 1 :]
-    read_again = any(f"h{number}" in _read(one) for one in after)
-    same = all(one.in_place and one.c_type == "float" for one in after)
-    return "out" if same and not read_again else f"h{number}"
-
-
-def source_of(nests: Sequence[Nest], number: int) -> str:
-    return target_of(nests, number - 1) if number else nests[0].source
-
-
-def _read(nest: Nest) -> set[str]:
-    return {one for step in (*nest.before, *nest.after) for one in tensors(step.value)}
 
 
 def _nest(lines: Lines, nest: Nest, read: str, target: str) -> None:

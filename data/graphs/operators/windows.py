@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from kernelwright.data.graphs.cpp_text import is_plain
-from kernelwright.data.graphs.nests import Dim, Pass, Rows, Shape, Sum, Window
+from kernelwright.data.graphs.nests import Dim, Pass, Rows, Shape, Sum, Window, is_plain
 from kernelwright.data.graphs.operator import Node, Number, Operator, Site, SizeOf, Tensor
-from kernelwright.data.graphs.reductions import SIZE, S
+from kernelwright.data.graphs.operators.reductions import SIZE, S
 
 
 def _has_windows(site: Site) -> bool:

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from kernelwright.data.graphs.cpp_expr import Index, shown
-from kernelwright.data.graphs.nests import Shape, Step
-
-
-def product(shape: Shape) -> str:
-    """The number of elements.
-
-    >>> from kernelwright.data.graphs.nests import Dim
-    >>> product((Dim("x_0", 2), Dim("x_1 - 2", 3)))
-    'x_0 * (x_1 - 2)'
-    """
-    texts = [one.text for one in shape if one.text != "1"]
-    wrapped = [one if is_plain(one) else f"({one})" for one in texts]
-    return " * ".join(wrapped if len(texts) > 1 else texts) or "1"
-
-
-def is_plain(text: str) -> bool:
-    return re.fullmatch(r"\w+", text) is not None
+from kernelwright.data.graphs.cpp.words import Index, shown
+from kernelwright.data.graphs.nests import Shape, Step, is_plain, product
 
 
 class Lines:

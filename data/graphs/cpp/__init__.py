@@ -1,0 +1,1 @@
+"""Loop nests as C++, with the schedule that is fast on one core."""

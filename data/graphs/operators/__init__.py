@@ -1,0 +1,1 @@
+"""The operators that graphs are drawn from, by what they are like."""
