@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.types import Dialect, Evaluation, Problem, Task
+from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,11 @@ class Triple:
     def task(self) -> Task:
         """What it is an answer to."""
         return Task(problem=self.problem, dialect=self.dialect)
+
+    @property
+    def candidate(self) -> Candidate:
+        """The kernel as the judge takes it."""
+        return self.task.candidate(self.source)
 
     def block(self) -> str:
         """The kernel as an answer shows it: in a fence, with the dialect's mark."""

@@ -9,24 +9,16 @@ from pathlib import Path
 import pytest
 
 from kernelwright.data.graphs import build as building
-from kernelwright.data.graphs.build import Build, BuildError, Recipe
+from kernelwright.data.graphs.build import Build, BuildError, Draw, Recipe
 from kernelwright.data.graphs.problem import example_of, problem_of
 from kernelwright.data.graphs.sample import draw
-from kernelwright.data.suites.built import (
-    PROBLEMS,
-    SFT_ONLY,
-    SPLITS,
-    TRIPLES,
-    Kept,
-    lines,
-    split_of,
-    write_lines,
-)
+from kernelwright.data.suites.built import SFT_ONLY, SPLITS, split_of
 from kernelwright.data.suites.load import SuiteError, brings_triples, load_suite, public_spec
+from kernelwright.data.suites.row_folder import FUNNEL, Done, FolderError, RowFolder
+from kernelwright.data.suites.rows import FILE, objects
 from kernelwright.data.triples.templates import triples_of
-from kernelwright.envs.codec import to_plain
 from kernelwright.envs.reference.admitted import Admission
-from kernelwright.envs.types import CaseCheck, Check, Evaluation, Speedup, Timing, Verdict
+from kernelwright.envs.types import CaseCheck, Check, Evaluation, Timing, Verdict
 from tests.command import kernelwright
 
 RIGHT = Evaluation(
@@ -40,12 +32,12 @@ RIGHT = Evaluation(
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Forty rows, as a build writes them."""
+    out = RowFolder(tmp_path)
+    out.open({"seed": 0})
     for index in range(40):
         graph = draw(0, index)
-        problem = problem_of(graph, 0, index)
-        kept = Kept(triple=example_of(graph, problem, "cpp"), evaluation=RIGHT)
-        write_lines(tmp_path / PROBLEMS, [to_plain(problem)])
-        write_lines(tmp_path / TRIPLES, [kept.plain()])
+        one = Draw(id=f"{index:05d}", graph=graph, problem=problem_of(graph, 0, index))
+        out.add([Done(id=one.id, rows=(one.row("cpp").judged(RIGHT),))])
     return tmp_path
 
 
@@ -58,11 +50,18 @@ def test_a_folder_is_read_as_it_was_written(folder: Path) -> None:
     assert triples_of(f"data:{folder}", "triton") == []
     assert brings_triples(f"data:{folder}:sft")
     assert public_spec(f"data:{folder}:sft") == f"data:{folder.name}:sft"
-    row = lines(folder / TRIPLES)[0]
-    assert row["verdict"] == "correct"
-    assert row["speedup"] == to_plain(Speedup(median=2.0, low=2.0, high=2.0)) | {
-        name: pytest.approx(2.0) for name in ("median", "low", "high")
-    }
+    row = RowFolder(folder).rows()[0]
+    assert row.verdict is Verdict.CORRECT
+    assert row.speedup == pytest.approx(2.0)
+    assert row.speedup_interval == pytest.approx((2.0, 2.0))
+
+
+def test_slower_examples_are_left_out_where_that_is_said(folder: Path) -> None:
+    assert len(triples_of(f"data:{folder}?speedup=1.5", "cpp")) == 40
+    assert triples_of(f"data:{folder}?speedup=2.5", "cpp") == []
+    assert len(load_suite(f"data:{folder}?speedup=2.5").problems) == 40
+    with pytest.raises(SuiteError, match="expects a number"):
+        load_suite(f"data:{folder}?speedup=fast")
 
 
 def test_splits_part_a_folder_by_composition(folder: Path) -> None:
@@ -93,24 +92,24 @@ def test_a_problem_that_tells_little_is_shown_and_earns_no_reward(folder: Path) 
 
 
 def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match="No such file"):
+    with pytest.raises(SuiteError, match="No such folder"):
         load_suite(f"data:{tmp_path}/nothing")
-    (tmp_path / PROBLEMS).write_text("{\n", encoding="utf-8")
+    (tmp_path / FILE).write_text("{\n", encoding="utf-8")
     with pytest.raises(SuiteError, match="not JSON"):
         load_suite(f"data:{tmp_path}")
 
 
 def test_another_recipe_does_not_go_on_in_a_folder(tmp_path: Path) -> None:
     Build.begin(tmp_path / "rows", Recipe(seed=1))
-    assert Build.begin(tmp_path / "rows", Recipe(seed=1)).next == 0
-    with pytest.raises(BuildError, match="otherwise"):
+    assert Build.begin(tmp_path / "rows", Recipe(seed=1)).fates.total() == 0
+    with pytest.raises(FolderError, match="begun with seed 1"):
         Build.begin(tmp_path / "rows", Recipe(seed=2))
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "file").touch()
-    with pytest.raises(BuildError, match="other files"):
+    (tmp_path / "other" / FILE).touch()
+    with pytest.raises(FolderError, match="did not write"):
         Build.begin(tmp_path / "other", Recipe(seed=1))
-    with pytest.raises(BuildError, match="not to triton"):
-        Recipe(seed=1, dialect="triton")
+    with pytest.raises(BuildError, match="not to inline"):
+        Recipe(seed=1, dialects=("cpp", "inline"))
 
 
 @pytest.mark.sandbox
@@ -119,16 +118,15 @@ def test_a_build_keeps_right_rows_tells_of_the_others_and_goes_on(tmp_path: Path
     said = kernelwright("data", "build", str(out), "--count", "3", "--seed", "1").stdout
     assert "3 kept" in said
     assert f"data:{out}" in said
-    first = (out / TRIPLES).read_text(encoding="utf-8")
-    (out / TRIPLES).write_text(first + '{"cut', encoding="utf-8")
+    first = (out / FILE).read_text(encoding="utf-8")
+    (out / FILE).write_text(first + '{"cut', encoding="utf-8")
     kernelwright("data", "build", str(out), "--count", "6", "--seed", "1")
-    rows, told = lines(out / TRIPLES), lines(out / "funnel.jsonl")
-    assert (out / TRIPLES).read_text(encoding="utf-8").startswith(first)
+    rows, told = RowFolder(out).rows(), [line for _, line in objects(out / FUNNEL)]
+    assert (out / FILE).read_text(encoding="utf-8").startswith(first)
     assert len(rows) == len(load_suite(f"data:{out}").problems) == 6
-    assert all(row["verdict"] == "correct" and row["speedup"]["median"] > 0 for row in rows)
-    assert [row["index"] for row in told] == list(range(len(told)))
-    assert sum(row["fate"] == "kept" for row in told) == 6
-    assert all(row["why"] or row["fate"] in ("kept", "duplicate") for row in told)
-    kept = [row["graph"] for row in told if row["fate"] == "kept"]
-    assert len(set(kept)) == len(kept)
-    assert json.loads((out / "recipe.json").read_text(encoding="utf-8"))["seed"] == 1
+    assert all(row.verdict is Verdict.CORRECT and row.speedup for row in rows)
+    assert [line["id"] for line in told] == [f"{index:05d}" for index in range(len(told))]
+    kept = [line["graph"] for line in told if line["result"] == "kept"]
+    assert len(set(kept)) == len(kept) == 6
+    assert all(line["why"] for line in told if line["result"] != "kept")
+    assert json.loads((out / "made.json").read_text(encoding="utf-8"))["seed"] == 1

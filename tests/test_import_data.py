@@ -13,11 +13,11 @@ import pytest
 from kernelwright.data.importers.exams import Exams
 from kernelwright.data.importers.import_rows import Import, import_items
 from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
-from kernelwright.data.importers.output import Output
 from kernelwright.data.importers.run import run_items
 from kernelwright.data.importers.summary import summary
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suites.load import load_suite
+from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.suites.rows import Row, row_line
 from kernelwright.data.triples.templates import triples_of
 from kernelwright.envs.judge import Judge
@@ -40,9 +40,9 @@ def item(name: str, code: str = RELU_MODULE, *answers: Answer, **more: Any) -> I
 
 def imported(
     folder: Path, found: Sequence[Found], asked: Import | None = None
-) -> tuple[Output, dict[str, str]]:
+) -> tuple[RowFolder, dict[str, str]]:
     """The output, and what came of each item."""
-    output = Output(folder)
+    output = RowFolder(folder)
     output.open({"source": "test"})
     done: list[None] = []
     import_items(asked or Import(source="test"), found, output, lambda: done.append(None))
@@ -77,12 +77,12 @@ def test_what_is_unlicensed_or_an_exam_is_left_out_by_name_with_a_count(tmp_path
 def test_a_folder_that_was_begun_otherwise_is_refused(tmp_path: Path) -> None:
     imported(tmp_path, [item("a", licence="")])
     with pytest.raises(ValueError, match="was begun with source test: give another folder"):
-        Output(tmp_path).open({"source": "another"})
+        RowFolder(tmp_path).open({"source": "another"})
     own = tmp_path / "own"
     own.mkdir()
     (own / "rows.jsonl").write_text("", "utf-8")
-    with pytest.raises(ValueError, match=r"has a rows.jsonl that no import wrote"):
-        Output(own).open({"source": "test"})
+    with pytest.raises(ValueError, match=r"has a rows.jsonl that this command did not write"):
+        RowFolder(own).open({"source": "test"})
 
 
 def test_what_a_killed_call_left_of_an_item_is_removed(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_an_exams_problem_too_large_for_this_machine_is_refused_too(tmp_path: Pa
 @pytest.mark.sandbox
 def test_an_answer_that_we_could_not_judge_is_tried_again(tmp_path: Path) -> None:
     asked = Import(source="test", judge=TellsNothing())
-    output = Output(tmp_path)
+    output = RowFolder(tmp_path)
     output.open({"source": "test"})
     assert import_items(asked, [item("a", RELU_MODULE, RIGHT)], output, lambda: None) == 1
     assert not output.funnel()
@@ -220,7 +220,7 @@ def test_the_command_judges_answers_and_sft_reads_what_is_right(tmp_path: Path, 
     assert done.returncode == 0, done.stderr
     assert "2 of 3 items kept: 1 correct answers, 1 problems without an answer" in done.stdout
     assert "left out, module_fails: 1 (raises: " in done.stdout
-    output = Output(out)
+    output = RowFolder(out)
     (wrong,) = output.wrong()
     assert wrong.kernel == FIXED.kernel
     assert wrong.verdict is Verdict.WRONG

@@ -15,13 +15,14 @@ import pytest
 from pyarrow import parquet
 
 from kernelwright.data.importers.exams import Exams, normalised
-from kernelwright.data.importers.item import Found, Item, Lost, NotTakenError
+from kernelwright.data.importers.item import Found, Item, NotTakenError
 from kernelwright.data.importers.module import as_problem
 from kernelwright.data.importers.sets.all_sets import NAMES, public_set, set_items
 from kernelwright.data.importers.sets.refused import REFUSED
 from kernelwright.data.importers.sized import ONE_SIZE, sized
 from kernelwright.data.importers.sources import open_source
 from kernelwright.data.importers.tables import hub_rows
+from kernelwright.data.suites.row_folder import Lost
 from kernelwright.data.suites.rows import Row, row_line
 from kernelwright.envs.reference.on_meta import try_on_meta
 from kernelwright.envs.types import Case, Problem

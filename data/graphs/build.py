@@ -1,4 +1,4 @@
-"""Draws problems, and keeps those that are admitted and whose example is right and timed.
+"""Draws problems, and keeps those that are admitted and have a right example in some dialect.
 
 Every draw has a line in `funnel.jsonl` that says what became of it, so that a build that was
 stopped goes on with the next draw.
@@ -6,203 +6,178 @@ stopped goes on with the next draw.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.problem import DIALECTS, example_of, problem_of
 from kernelwright.data.graphs.sample import VERSION, draw
 from kernelwright.data.graphs.signature import signature, signatures
 from kernelwright.data.runs.progress import Counted
-from kernelwright.data.suites.built import (
-    FUNNEL,
-    PROBLEMS,
-    SFT_ONLY,
-    TRIPLES,
-    Kept,
-    lines,
-    rewrite_lines,
-    write_lines,
-)
+from kernelwright.data.suites.built import SFT_ONLY
 from kernelwright.data.suites.check import check_many
 from kernelwright.data.suites.load import load_suite
-from kernelwright.data.triple import Triple
+from kernelwright.data.suites.row_folder import KEPT, Done, Lost, RowFolder
+from kernelwright.data.suites.rows import Row
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.reference.admitted import Admission, with_kept
 from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.reference.module_facts import learn_shapes
-from kernelwright.envs.types import Dialect, Evaluation, Verdict
+from kernelwright.envs.types import Dialect, Problem, Verdict
 
-RECIPE = "recipe.json"
 BATCH = 16
 """So many draws are checked and judged together, and written down."""
 DRAWS_PER_ROW = 20
-"""A build ends where so many draws for each row that is wanted were not enough."""
-KEPT = "kept"
+"""A build ends where so many draws for each problem that is wanted were not enough."""
 NEARLY_RIGHT = ("bfloat16_inputs", "dead:", "alive:dropped_epsilon")
 """What a problem may accept whose example is shown, and which earns no reward."""
 
 
 class BuildError(ValueError):
-    """A folder that another build wrote, or a recipe that cannot be built."""
+    """A build that cannot be made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What decides the draws of a folder."""
+    """What decides the draws of a folder, and what is written of them."""
 
     seed: int
-    dialect: Dialect = "cpp"
+    dialects: tuple[Dialect, ...] = ("cpp",)
     exclude: tuple[str, ...] = ()
     version: str = VERSION
 
     def __post_init__(self) -> None:
-        if self.dialect not in DIALECTS:
-            raise BuildError(f"graphs are lowered to {', '.join(DIALECTS)}, not to {self.dialect}")
+        if unknown := sorted(set(self.dialects) - set(DIALECTS)):
+            raise BuildError(f"graphs are lowered to {', '.join(DIALECTS)}, not to {unknown[0]}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A draw: its place, its graph's signature, and the triple that it may become."""
+class Draw:
+    """A graph as a problem. `id` is its place; `why` says why it is dropped, after a code."""
 
-    index: int
-    graph: str
-    triple: Triple
+    id: str
+    graph: Graph
+    problem: Problem
     why: str = ""
-    """Why it was dropped before it was judged."""
+
+    def row(self, dialect: Dialect) -> Row:
+        """The problem with its example."""
+        one = example_of(self.graph, self.problem, dialect)
+        return Row(
+            name=one.problem.name,
+            code=one.problem.code,
+            cases=one.problem.cases,
+            dialect=dialect,
+            reasoning=one.reasoning,
+            kernel=one.source,
+            source=one.problem.source,
+            licence=one.problem.licence,
+            category=one.problem.category,
+            family=one.problem.family,
+            tags=one.problem.tags,
+            pattern=one.pattern,
+        )
 
 
 @dataclass
 class Build:
     """A folder in the making; `fates` counts what became of draws."""
 
-    folder: Path
+    out: RowFolder
     recipe: Recipe
     seen: set[str] = field(default_factory=set)
     fates: Counter[str] = field(default_factory=Counter)
-    next: int = 0
+    examples: Counter[str] = field(default_factory=Counter)
+    """Right examples by dialect."""
 
     @classmethod
     def begin(cls, folder: Path, recipe: Recipe) -> Build:
-        """A new folder, or what is there of one. Raises BuildError, OSError and ValueError."""
+        """A new folder, or what is there of one. Raises FolderError, OSError and ValueError."""
         folder.mkdir(parents=True, exist_ok=True)
-        file = folder / RECIPE
-        plain = to_plain(recipe)
-        if not file.exists():
-            if any(folder.iterdir()):
-                raise BuildError(f"{folder} has other files in it: expects a new folder")
-            file.write_text(json.dumps(plain) + "\n", encoding="utf-8")
-        elif (found := json.loads(file.read_text(encoding="utf-8"))) != plain:
-            raise BuildError(f"{folder} was built otherwise: {found}")
-        build = cls(folder, recipe)
-        build._resume()
+        out = RowFolder(folder)
+        out.open({"command": "data build", **to_plain(recipe)})
+        build = cls(out, recipe)
+        for line in out.funnel():
+            build.fates[line["result"]] += 1
+            build.seen.add(line["graph"])
+        build.examples.update(str(one.dialect) for one in out.rows())
         return build
 
-    def _resume(self) -> None:
-        """Goes on after the last batch that has its lines in the funnel."""
-        for name in (FUNNEL, PROBLEMS, TRIPLES):
-            (self.folder / name).touch()
-        told = lines(self.folder / FUNNEL)
-        self.next = len(told)
-        self.fates.update(row["fate"] for row in told)
-        self.seen.update(row["graph"] for row in told)
-        known = {row["problem"] for row in told}
-        for name, key in ((PROBLEMS, "name"), (TRIPLES, "problem")):
-            rows = [row for row in lines(self.folder / name) if row[key] in known]
-            rewrite_lines(self.folder / name, rows)
-        rewrite_lines(self.folder / FUNNEL, told)
-
     def run(self, count: int, judge: AnyJudge) -> None:
-        """Until so many rows are kept. Raises BuildError where too few draws are."""
+        """Until so many problems are kept. Raises BuildError where too few draws are."""
         twins = signatures(
             problem for spec in self.recipe.exclude for problem in load_suite(spec).problems
         )
-        with Counted("rows", count, done=self.fates[KEPT]) as bar:
+        with Counted("problems", count, done=self.fates[KEPT]) as bar:
             while self.fates[KEPT] < count:
-                if self.next > DRAWS_PER_ROW * count:
-                    raise BuildError(
-                        f"{self.next} draws gave {self.fates[KEPT]} rows: {self.said()}"
-                    )
+                if self.fates.total() > DRAWS_PER_ROW * count:
+                    raise BuildError(f"too few draws are kept: {self.said()}")
                 self._batch(judge, twins, min(BATCH, count - self.fates[KEPT]))
                 bar.reach(min(count, self.fates[KEPT]), {})
 
     def said(self) -> str:
-        """What became of the draws, the commonest first."""
-        return ", ".join(f"{many} {fate}" for fate, many in self.fates.most_common())
+        """What became of the draws, the commonest first, and the examples by dialect."""
+        fates = ", ".join(f"{many} {fate}" for fate, many in self.fates.most_common())
+        examples = ", ".join(f"{many} in {name}" for name, many in self.examples.items())
+        return f"{fates}; right examples: {examples or 'none'}"
 
     def _batch(self, judge: AnyJudge, twins: set[str], size: int) -> None:
-        rows = [self._drawn(index) for index in range(self.next, self.next + size)]
+        start = self.fates.total()
+        draws = [self._drawn(index) for index in range(start, start + size)]
         if twins:
-            learn_shapes(one.triple.problem for one in rows if not one.why)
-            rows = [self._excluded(one, twins) for one in rows]
-        rows = self._admitted(rows)
-        asked = [one for one in rows if not one.why]
-        jobs = [(one.triple.problem, one.triple.task.candidate(one.triple.source)) for one in asked]
-        found = judge.evaluate_many(jobs, timed=True)
-        judged = {one.index: said for one, said in zip(asked, found, strict=True)}
-        self._write(rows, judged)
-        self.next += size
+            learn_shapes(one.problem for one in draws if not one.why)
+            draws = [_excluded(one, twins) for one in draws]
+        draws = _admitted(draws)
+        rows = [
+            one.row(dialect) for one in draws if not one.why for dialect in self.recipe.dialects
+        ]
+        jobs = [(row.problem, row.triple(row.problem).candidate) for row in rows]
+        judged: dict[str, list[Row]] = {}
+        for row, said in zip(rows, judge.evaluate_many(jobs, timed=True), strict=True):
+            judged.setdefault(row.name, []).append(row.judged(said))
+        self._write([_done(one, judged.get(one.problem.name, [])) for one in draws])
 
-    def _drawn(self, index: int) -> Row:
+    def _write(self, done: Sequence[Done]) -> None:
+        self.out.add(done)
+        for one in done:
+            self.fates[one.lost.reason if one.lost else KEPT] += 1
+            self.examples.update(str(row.dialect) for row in one.rows)
+
+    def _drawn(self, index: int) -> Draw:
         graph = draw(self.recipe.seed, index)
-        problem = problem_of(graph, self.recipe.seed, index)
-        triple = example_of(graph, problem, self.recipe.dialect)
-        why = "duplicate" if graph.signature in self.seen else ""
+        why = "duplicate: an earlier draw has the same operators" * (graph.signature in self.seen)
         self.seen.add(graph.signature)
-        return Row(index=index, graph=graph.signature, triple=triple, why=why)
+        problem = problem_of(graph, self.recipe.seed, index)
+        return Draw(id=f"{index:05d}", graph=graph, problem=problem, why=why)
 
-    def _excluded(self, row: Row, twins: set[str]) -> Row:
-        if row.why:
-            return row
-        try:
-            is_twin = signature(row.triple.problem) in twins
-        except ProblemError as error:
-            return _dropped(row, f"does not run: {' '.join(str(error).split())[:200]}")
-        return _dropped(row, "excluded") if is_twin else row
 
-    def _admitted(self, rows: Sequence[Row]) -> list[Row]:
-        """Each with the cases that its admission keeps, or why it was refused."""
-        asked = [one for one in rows if not one.why]
-        found = dict(
-            zip(
-                [one.index for one in asked],
-                check_many([(one.triple.problem, ()) for one in asked]),
-                strict=True,
-            )
-        )
-        done = []
-        for one in rows:
-            said = found.get(one.index)
-            if said is None:
-                done.append(one)
-            elif not (said.admitted or can_teach(said)):
-                done.append(_dropped(one, f"refused: {said.failed or ', '.join(said.accepted)}"))
-            else:
-                problem = with_kept(one.triple.problem, said.kept)
-                problem = problem if said.admitted else replace(problem, tags=(SFT_ONLY,))
-                triple = replace(one.triple, problem=problem)
-                done.append(Row(index=one.index, graph=one.graph, triple=triple))
-        return done
+def _excluded(one: Draw, twins: set[str]) -> Draw:
+    if one.why:
+        return one
+    try:
+        is_twin = signature(one.problem) in twins
+    except ProblemError as error:
+        return replace(one, why=f"does not run: {' '.join(str(error).split())[:200]}")
+    return replace(one, why="excluded: the same as a problem of that suite") if is_twin else one
 
-    def _write(self, rows: Sequence[Row], judged: dict[int, Evaluation]) -> None:
-        kept, told = [], []
-        for one in rows:
-            said = judged.get(one.index)
-            right = said is not None and said.verdict is Verdict.CORRECT and said.timing is not None
-            if right and said is not None:
-                kept.append(Kept(triple=one.triple, evaluation=said))
-            untimed = said is not None and said.verdict is Verdict.CORRECT
-            other = "not timed" if untimed else "not right"
-            fate = KEPT if right else one.why.partition(":")[0] or other
-            self.fates[fate] += 1
-            told.append(_told(one, fate, said))
-        write_lines(self.folder / PROBLEMS, [to_plain(one.triple.problem) for one in kept])
-        write_lines(self.folder / TRIPLES, [one.plain() for one in kept])
-        write_lines(self.folder / FUNNEL, told)
+
+def _admitted(draws: Sequence[Draw]) -> list[Draw]:
+    """Each with the cases that its admission keeps, or why it was refused."""
+    asked = [one for one in draws if not one.why]
+    checked = check_many([(one.problem, ()) for one in asked])
+    found = {one.id: said for one, said in zip(asked, checked, strict=True)}
+    return [_with(one, found[one.id]) if one.id in found else one for one in draws]
+
+
+def _with(one: Draw, said: Admission) -> Draw:
+    if not (said.admitted or can_teach(said)):
+        return replace(one, why=f"refused: {said.failed or ', '.join(said.accepted)}")
+    problem = with_kept(one.problem, said.kept)
+    return replace(one, problem=problem if said.admitted else replace(problem, tags=(SFT_ONLY,)))
 
 
 def can_teach(said: Admission) -> bool:
@@ -211,19 +186,14 @@ def can_teach(said: Admission) -> bool:
     return not said.failed and all(one.startswith(NEARLY_RIGHT) for one in said.accepted)
 
 
-def _dropped(row: Row, why: str) -> Row:
-    return replace(row, why=why)
-
-
-def _told(row: Row, fate: str, said: Evaluation | None) -> dict[str, Any]:
-    """A line of the funnel."""
-    why = row.why or ", ".join(row.triple.problem.tags)
-    if said is not None and fate != KEPT:
-        why = f"{said.verdict}: {said.reason}"
-    return {
-        "index": row.index,
-        "problem": row.triple.problem.name,
-        "graph": row.graph,
-        "fate": fate,
-        "why": why,
-    }
+def _done(one: Draw, rows: Sequence[Row]) -> Done:
+    """What came of a draw: its right examples, the wrong ones, or why there is neither."""
+    facts: dict[str, Any] = {"problem": one.problem.name, "graph": one.graph.signature}
+    right = tuple(row for row in rows if row.verdict is Verdict.CORRECT)
+    wrong = tuple(row for row in rows if row.verdict not in (Verdict.CORRECT, Verdict.UNJUDGED))
+    reason, _, why = one.why.partition(": ")
+    if not one.why and not right:
+        reason = "not right" if wrong else "unjudged"
+        why = "; ".join(f"{row.verdict}: {row.reason}" for row in rows)
+    lost = None if right else Lost(one.id, reason, why)
+    return Done(id=one.id, rows=right, wrong=wrong, lost=lost, facts=facts)

@@ -28,7 +28,7 @@ def problem_of(graph: Graph, seed: int, index: int) -> Problem:
         cases=cases_of(sizes_of(code)),
         category=graph.category,
         family=graph.family,
-        source=f"kernelwright data build, version {VERSION}, seed {seed}, index {index}",
+        source=f"kernelwright data build, version {VERSION}, seed {seed}:{index:05d}",
         licence="Apache-2.0",
     )
 

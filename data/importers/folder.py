@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernelwright.data.importers.item import Answer, Found, Item, Lost
+from kernelwright.data.importers.item import Answer, Found, Item
+from kernelwright.data.suites.row_folder import Lost
 
 ENDINGS = {".triton.py": "triton", ".inline.py": "inline", ".cpp": "cpp", ".cu": "cuda"}
 """How an answer's file ends → its dialect."""

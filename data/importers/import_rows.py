@@ -6,21 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kernelwright.data.importers.exams import Exams
-from kernelwright.data.importers.item import Answer, Found, Item, Lost, NotTakenError
+from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
 from kernelwright.data.importers.module import as_problem
 from kernelwright.data.importers.modules import MODULE_LIMIT_S, Modules
-from kernelwright.data.importers.output import Done, Output
 from kernelwright.data.importers.sized import sized
+from kernelwright.data.suites.row_folder import Done, Lost, RowFolder
 from kernelwright.data.suites.rows import Row
 from kernelwright.envs.answer import extract
 from kernelwright.envs.judge import AnyJudge
-from kernelwright.envs.referee.reasons import fault
 from kernelwright.envs.types import Evaluation, Problem, Task, Verdict, content_hash
 
 LEAST_BATCH = 8
 """Items between two writes, at least: what a call that is killed loses."""
-LOG_CHARACTERS = 2000
-"""Of the log of a wrong answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +75,7 @@ def _hash(row: Row) -> str:
 
 
 def import_items(
-    asked: Import, found: Sequence[Found], output: Output, on_done: Callable[[], None]
+    asked: Import, found: Sequence[Found], output: RowFolder, on_done: Callable[[], None]
 ) -> int:
     """Brings all items in that are not there yet; returns how many could not be judged, which the
     next call tries again. Raises JudgeError, and OSError where nothing can be written."""
@@ -187,15 +184,7 @@ def _done(ready: _Ready, evaluations: Sequence[Evaluation | None]) -> Done | Non
         elif found.verdict is Verdict.UNJUDGED:
             return None
         elif found.verdict is Verdict.CORRECT:
-            speedup = found.timing.speedup.median if found.timing else None
-            rows.append(replace(row, verdict=found.verdict, reason=found.reason, speedup=speedup))
+            rows.append(row.judged(found))
         else:
-            wrong.append(_wrong(row, found))
+            wrong.append(row.judged(found))
     return Done(id=item.id, rows=tuple(rows or [ready.row] * ready.is_new), wrong=tuple(wrong))
-
-
-def _wrong(row: Row, found: Evaluation) -> Row:
-    rounds = found.check.rounds if found.check else ()
-    failed = [f"case {one.case}: {one.note or one.error}" for one in rounds if not one.passed]
-    said = "\n".join(filter(None, [fault(found), *failed, found.log.strip()]))
-    return replace(row, verdict=found.verdict, reason=found.reason, error=said[:LOG_CHARACTERS])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from kernelwright.data.suites.row_folder import Lost
 from kernelwright.envs.types import Case, Dialect
 
 _TAG = re.compile(r"</?(?:think|thinking|thought|reasoning)>|\[/?THINK\]", re.IGNORECASE)
@@ -38,15 +39,6 @@ class Item:
     origin: str = ""
     """What the source says it was made from: exams are known by it."""
     answers: tuple[Answer, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """An item that does not become a row: a short code, and a sentence."""
-
-    id: str
-    reason: str
-    why: str
 
 
 class NotTakenError(ValueError):

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.importers.item import Answer, Found, Item, Lost
+from kernelwright.data.importers.item import Answer, Found, Item
 from kernelwright.data.importers.tables import table_rows
+from kernelwright.data.suites.row_folder import Lost
 from kernelwright.data.suites.rows import FILE, row_of
 
 REQUIRED = ("name", "code")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernelwright.data.importers.item import Answer, Found, Item, Lost, reasoning_before
+from kernelwright.data.importers.item import Answer, Found, Item, reasoning_before
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.records import FILE, read_records
 from kernelwright.data.suites.load import load_suite
+from kernelwright.data.suites.row_folder import Lost
 from kernelwright.envs.types import Problem, Record, Verdict
 
 MEASURED = ("held_out_suite", "suite")

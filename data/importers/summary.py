@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kernelwright.data.importers.output import FUNNEL, KEPT, WRONG, Output
 from kernelwright.data.importers.sized import ONE_SIZE
+from kernelwright.data.suites.row_folder import FUNNEL, KEPT, WRONG, RowFolder
 from kernelwright.envs.types import Verdict
 
 
-def summary(output: Output) -> str:
+def summary(output: RowFolder) -> str:
     """Counts of rows, of items that were left out by reason, and of wrong answers."""
     funnel, rows, wrong = output.funnel(), output.rows(), output.wrong()
     kept = sum(line["result"] == KEPT for line in funnel)

@@ -9,7 +9,7 @@ import ast
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,12 @@ from kernelwright.data.suites.sizes import sizes_of
 from kernelwright.data.triple import Triple
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.dialects import known_dialect
-from kernelwright.envs.types import Case, Dialect, Problem, Verdict
+from kernelwright.envs.referee.reasons import fault
+from kernelwright.envs.types import Case, Dialect, Evaluation, Problem, Verdict
 
 FILE = "rows.jsonl"
+LOG_CHARACTERS = 2000
+"""Of the log of a wrong answer."""
 DEFINED = ("Model", "get_inputs", "get_init_inputs")
 
 
@@ -53,8 +56,16 @@ class Row:
     error: str = ""
     """What the judge's log says of a wrong answer."""
     speedup: float | None = None
+    speedup_interval: tuple[float, float] | None = None
+    """Of 95 %."""
     note: str = ""
     """What to know about the problem, as that it has one size."""
+    category: str = ""
+    family: str = ""
+    """Splits keep problems of one family together; none: the problem is its own."""
+    tags: tuple[str, ...] = ()
+    pattern: str = ""
+    """What the kernel's loops are like: `data.balance` evens these out."""
 
     def __post_init__(self) -> None:
         if (self.kernel is None) != (self.dialect is None):
@@ -71,7 +82,9 @@ class Row:
             name=self.name,
             code=self.code,
             cases=self.cases or _derived(self.code),
-            family=self.name,
+            category=self.category or "other",
+            family=self.family or self.name,
+            tags=self.tags,
             source=self.source,
             licence=self.licence,
         )
@@ -81,6 +94,16 @@ class Row:
         """Whether the answer may be right: it is, or nobody has judged it."""
         return self.kernel is not None and self.verdict in (None, Verdict.CORRECT)
 
+    def judged(self, found: Evaluation) -> Row:
+        """The row with what the judge found: its speed if it is right, else what is wrong."""
+        row = replace(self, verdict=found.verdict, reason=found.reason)
+        if found.verdict is not Verdict.CORRECT:
+            return replace(row, error=_what_is_wrong(found))
+        if found.timing is None:
+            return row
+        speed = found.timing.speedup
+        return replace(row, speedup=speed.median, speedup_interval=(speed.low, speed.high))
+
     def triple(self, problem: Problem, variant: int = 0) -> Triple:
         """The row as an example. It has an answer, and `problem` is its own."""
         return Triple(
@@ -89,8 +112,15 @@ class Row:
             reasoning=self.reasoning,
             source=self.kernel or "",
             variant=variant,
-            pattern=self.name,
+            pattern=self.pattern or self.name,
         )
+
+
+def _what_is_wrong(found: Evaluation) -> str:
+    rounds = found.check.rounds if found.check else ()
+    failed = [f"case {one.case}: {one.note or one.error}" for one in rounds if not one.passed]
+    said = "\n".join(filter(None, [fault(found), *failed, found.log.strip()]))
+    return said[:LOG_CHARACTERS]
 
 
 NAMES = tuple(one.name for one in fields(Row))
@@ -174,10 +204,11 @@ def load_rows(where: str) -> Loaded:
     return tuple(problems.values()), notes
 
 
-def row_triples(where: str, dialect: Dialect) -> list[Triple]:
+def row_triples(where: str, dialect: Dialect, least_speedup: float = 0.0) -> list[Triple]:
     """The answers in a dialect that are right, or that nobody has judged; the fastest of a problem
-    comes first."""
+    comes first. `least_speedup` leaves out those that are slower, and those without a speed."""
     rows = [one for one in read_rows(Path(where)) if one.dialect == dialect and one.is_right]
+    rows = [one for one in rows if not least_speedup or (one.speedup or 0.0) >= least_speedup]
     rows.sort(key=lambda one: -(one.speedup or 0.0))
     seen: Counter[str] = Counter()
     found = []

@@ -13,7 +13,7 @@ from kernelwright.commands.shared import FAILED, judging, told
 if TYPE_CHECKING:
     from kernelwright.data.importers.import_rows import Import
     from kernelwright.data.importers.item import Found
-    from kernelwright.data.importers.output import Output
+    from kernelwright.data.suites.row_folder import RowFolder
 
 Question = dict[str, Any]
 """The options that decide what a folder holds."""
@@ -43,6 +43,7 @@ def import_data(  # noqa: PLR0913  one parameter for each option
     from kernelwright.data.runs.folder import InUseError
 
     question: Question = {
+        "command": "data import",
         "source": source,
         "licence": licence,
         "allow_unlicensed": allow_unlicensed,
@@ -62,11 +63,11 @@ def _brought_in(question: Question, out: Path, limit: int | None) -> tuple[int, 
     """(items that could not be judged, whether there is no row), after the summary is printed."""
     from kernelwright.data.importers.exams import Exams
     from kernelwright.data.importers.import_rows import Import
-    from kernelwright.data.importers.output import Output
     from kernelwright.data.importers.sources import open_source
     from kernelwright.data.importers.summary import summary
     from kernelwright.data.runs.folder import held
     from kernelwright.data.suites.memory_filter import parse_bytes
+    from kernelwright.data.suites.row_folder import RowFolder
     from kernelwright.envs.remote.open_judge import open_judge
 
     grow_to = question["grow_to"]
@@ -77,7 +78,7 @@ def _brought_in(question: Question, out: Path, limit: int | None) -> tuple[int, 
         _refuse_unjudged(items)
     exams = Exams.of(question["exclude"])
     with held(out), ExitStack() as stack:
-        output = Output(out)
+        output = RowFolder(out)
         output.open(question)
         asked = Import(
             source=source.name,
@@ -103,7 +104,7 @@ def _refuse_unjudged(items: list[Found]) -> None:
         raise ValueError(f"{why}; or keep answers unjudged: --no-judge")
 
 
-def _imported(asked: Import, items: list[Found], output: Output) -> int:
+def _imported(asked: Import, items: list[Found], output: RowFolder) -> int:
     from kernelwright.data.importers.import_rows import import_items
     from kernelwright.data.runs.progress import Counted
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
-from kernelwright.data.importers.item import Found, Lost
+from kernelwright.data.importers.item import Found
 from kernelwright.data.importers.sets.public_set import Columns, PublicSet
+from kernelwright.data.suites.row_folder import Lost
 
 NAMES = {
     "kernelbook": "kernelbook",

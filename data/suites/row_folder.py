@@ -1,4 +1,4 @@
-"""The folder that an import writes: rows, wrong answers, and a line for each item of the source.
+"""A folder of rows: right answers, wrong answers, and a line for each item that came in.
 
 An item's line in the funnel is written last: an item without one is done again, and what a broken
 call left of it is removed.
@@ -8,16 +8,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.importers.item import Lost
 from kernelwright.data.suites.rows import FILE, Row, objects, read_rows, row_line
 from kernelwright.envs.system.paths import write_whole
 
-WRONG, FUNNEL, ASKED = "wrong.jsonl", "funnel.jsonl", "import.json"
+WRONG, FUNNEL, ASKED = "wrong.jsonl", "funnel.jsonl", "made.json"
 KEPT = "kept"
+
+
+class FolderError(ValueError):
+    """A folder that holds something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """An item that does not become a row: a short code, and a sentence."""
+
+    id: str
+    reason: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,26 +40,28 @@ class Done:
     rows: tuple[Row, ...] = ()
     wrong: tuple[Row, ...] = ()
     lost: Lost | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """More of its line in the funnel."""
 
 
-class Output:
-    """`Output.open` first. Rows know their item by `source`, which is NAME:ID."""
+class RowFolder:
+    """`RowFolder.open` first. Rows know their item by `source`, which is NAME:ID."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.done: set[str] = set()
 
     def open(self, asked: Mapping[str, Any]) -> None:
-        """Goes on where an earlier call ended. Raises ValueError where that asked for another
+        """Goes on where an earlier call ended. Raises FolderError where that asked for another
         thing, and RowError for a file that is none of ours."""
         question = self.folder / ASKED
         if question.is_file():
             before = json.loads(question.read_text(encoding="utf-8"))
             if changed := sorted(name for name in asked if before.get(name) != asked[name]):
                 said = ", ".join(f"{name} {before.get(name)}" for name in changed)
-                raise ValueError(f"{self.folder} was begun with {said}: give another folder")
+                raise FolderError(f"{self.folder} was begun with {said}: give another folder")
         elif (self.folder / FILE).exists():
-            raise ValueError(f"{self.folder} has a {FILE} that no import wrote")
+            raise FolderError(f"{self.folder} has a {FILE} that this command did not write")
         else:
             write_whole(question, json.dumps(asked) + "\n")
         for name in (FUNNEL, FILE, WRONG):
@@ -99,7 +113,7 @@ def _line(done: Done) -> str:
     lost = done.lost
     plain: dict[str, Any] = {"id": done.id, "result": lost.reason if lost else KEPT}
     plain |= {"why": lost.why} if lost else {"rows": len(done.rows), "wrong": len(done.wrong)}
-    return json.dumps(plain) + "\n"
+    return json.dumps(plain | dict(done.facts)) + "\n"
 
 
 def _append(path: Path, text: str) -> None:
