@@ -79,6 +79,14 @@ class RowFolder:
         _append(self.folder / FUNNEL, "".join(map(_line, found)))
         self.done |= {one.id for one in found}
 
+    def made(self) -> dict[str, Any]:
+        """What the folder was begun with; nothing where nobody wrote that down."""
+        path = self.folder / ASKED
+        found: dict[str, Any] = (
+            json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        )
+        return found
+
     def funnel(self) -> list[dict[str, Any]]:
         """What came of each item so far."""
         path = self.folder / FUNNEL

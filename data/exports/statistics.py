@@ -1,0 +1,80 @@
+"""Counts and speeds of a folder of rows, for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import geometric_mean
+
+from kernelwright.data.exports.contents import Contents, Entry
+from kernelwright.data.suites.rows import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speeds:
+    """Of the fastest right answer of each problem: how many, how many have a speed, their geometric
+    mean over eager PyTorch (None where none has one), and the share that is faster."""
+
+    answers: int
+    timed: int
+    mean: float | None
+    faster: float | None
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Speeds:
+        known = [one.speedup for one in rows if one.speedup]
+        return cls(
+            answers=len(rows),
+            timed=len(known),
+            mean=geometric_mean(known) if known else None,
+            faster=sum(one > 1 for one in known) / len(known) if known else None,
+        )
+
+    def __str__(self) -> str:
+        """As in `12 (2.10x, 83 % faster)`."""
+        if self.mean is None or self.faster is None:
+            return str(self.answers)
+        return f"{self.answers} ({self.mean:.2f}x, {self.faster:.0%} faster)".replace("%", " %")
+
+
+def fates(contents: Contents) -> Counter[str]:
+    """What became of the items that the folder was made of."""
+    return Counter(str(line["result"]) for line in contents.funnel)
+
+
+def by_category(contents: Contents) -> list[tuple[str, int, dict[str, Speeds]]]:
+    """(category, problems, what there is in each dialect), the largest first; then all together."""
+    names = Counter(one.problem.category for one in contents.entries)
+    found = [
+        _line(name, [one for one in contents.entries if one.problem.category == name], contents)
+        for name, _ in names.most_common()
+    ]
+    return [*found, _line("all", contents.entries, contents)]
+
+
+def _line(
+    name: str, entries: Sequence[Entry], contents: Contents
+) -> tuple[str, int, dict[str, Speeds]]:
+    firsts = {
+        dialect: [row for one in entries for row in one.in_dialect(dialect)[:1]]
+        for dialect in contents.dialects
+    }
+    return name, len(entries), {name: Speeds.of(rows) for name, rows in firsts.items()}
+
+
+def by_split(contents: Contents) -> Counter[str]:
+    return Counter(split for one in contents.entries for split in one.splits)
+
+
+def by_statements(contents: Contents) -> list[tuple[int, int]]:
+    """(operators in a module, problems), rising."""
+    return sorted(Counter(one.statements for one in contents.entries).items())
+
+
+def licences(contents: Contents) -> Counter[str]:
+    return Counter(one.problem.licence or "none" for one in contents.entries)
+
+
+def wrong_reasons(contents: Contents) -> Counter[str]:
+    return Counter(f"{row.verdict}: {row.reason}" for one in contents.entries for row in one.wrong)

@@ -1,0 +1,164 @@
+"""The tables of a data set: `problems`, `samples`, `sft`, `rl` and `prefs`, with the same ids."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kernelwright.data.exports.contents import PREFERENCES, Contents, Entry, answer_id
+from kernelwright.data.suites.rows import Row, objects
+from kernelwright.envs.codec import to_plain
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.types import Task
+
+Cells = dict[str, Any]
+Chat = list[dict[str, str]]
+
+
+def problems(contents: Contents) -> Iterator[Cells]:
+    """Each problem: its module, its cases as JSON, its category and splits."""
+    for one in contents.entries:
+        problem = one.problem
+        yield {
+            "problem": problem.key,
+            "name": problem.name,
+            "code": problem.code,
+            "cases": json.dumps(to_plain(problem.cases)),
+            "category": problem.category,
+            "family": problem.family,
+            "statements": one.statements,
+            "splits": list(one.splits),
+            "tags": list(problem.tags),
+            "source": problem.source,
+            "licence": problem.licence,
+        }
+
+
+def samples(contents: Contents) -> Iterator[Cells]:
+    """Each judged answer, right or wrong, with its verdict, its error and its speed."""
+    for one in contents.entries:
+        for row in (*one.right, *one.wrong):
+            low, high = row.speedup_interval or (None, None)
+            yield {
+                "sample": answer_id(row),
+                "problem": one.problem.key,
+                "name": one.problem.name,
+                "dialect": row.dialect,
+                "reasoning": row.reasoning,
+                "kernel": row.kernel,
+                "verdict": row.verdict,
+                "reason": row.reason,
+                "error": row.error,
+                "speedup": row.speedup,
+                "speedup_low": low,
+                "speedup_high": high,
+            }
+
+
+def sft(contents: Contents) -> Iterator[Cells]:
+    """The examples of the half for SFT, the fastest of each problem and dialect alone, as chats."""
+    for one in contents.of_split("sft"):
+        for dialect in contents.dialects:
+            for row in one.in_dialect(dialect)[:1]:
+                yield {
+                    "sample": answer_id(row),
+                    "problem": one.problem.key,
+                    "dialect": dialect,
+                    "prompt": _prompt(one.task(row)),
+                    "completion": _answer(one, row),
+                    "speedup": row.speedup,
+                }
+
+
+def rl(contents: Contents) -> Iterator[Cells]:
+    """What a policy is asked in the half for RL, without an answer."""
+    return _tasks(contents, "rl")
+
+
+def held_out(contents: Contents) -> Iterator[Cells]:
+    """What a policy is asked in an evaluation."""
+    return _tasks(contents, "held_out")
+
+
+def prefs(contents: Contents) -> Iterator[Cells]:
+    """Pairs of answers to problems that are trained on: right over wrong, and faster over slower
+    where their intervals are apart; then those that the folder brings."""
+    for one in contents.of_split("train", "sft"):
+        for dialect in contents.dialects:
+            right = one.in_dialect(dialect)
+            for wrong in (row for row in one.wrong if right and row.dialect == dialect):
+                yield _pair(one, right[0], wrong, wrong.reason)
+            for slower in right[1:]:
+                if _is_faster(right[0], slower):
+                    yield _pair(one, right[0], slower, "slower")
+    yield from _brought(contents)
+
+
+TABLES: dict[str, Callable[[Contents], Iterator[Cells]]] = {
+    "problems": problems,
+    "samples": samples,
+    "sft": sft,
+    "rl": rl,
+    "held_out": held_out,
+    "prefs": prefs,
+}
+
+
+def _tasks(contents: Contents, split: str) -> Iterator[Cells]:
+    for one in contents.of_split(split):
+        for dialect in contents.dialects:
+            task = Task(problem=one.problem, dialect=dialect)
+            yield {
+                "problem": one.problem.key,
+                "name": one.problem.name,
+                "dialect": dialect,
+                "category": one.problem.category,
+                "prompt": _prompt(task),
+            }
+
+
+def _pair(one: Entry, chosen: Row, rejected: Row, reason: str) -> Cells:
+    return {
+        "problem": one.problem.key,
+        "dialect": chosen.dialect,
+        "prompt": _prompt(one.task(chosen)),
+        "chosen": _answer(one, chosen),
+        "rejected": _answer(one, rejected),
+        "reason": reason,
+        "chosen_speedup": chosen.speedup,
+        "rejected_speedup": rejected.speedup,
+    }
+
+
+def _brought(contents: Contents) -> Iterator[Cells]:
+    path = contents.folder / PREFERENCES
+    entries = {one.problem.key: one for one in contents.of_split("train", "sft")}
+    for _, plain in objects(path) if path.exists() else ():
+        entry = entries.get(plain["problem_key"])
+        rows = [] if entry is None else entry.in_dialect(plain["dialect"])
+        if entry is not None and rows:
+            rejected = Row(
+                name=entry.problem.name,
+                code=entry.problem.code,
+                cases=entry.problem.cases,
+                dialect=plain["dialect"],
+                kernel=plain["rejected"],
+                reasoning=rows[0].reasoning,
+                speedup=plain.get("rejected_speedup"),
+            )
+            yield _pair(entry, rows[0], rejected, plain["reason"])
+
+
+def _is_faster(one: Row, other: Row) -> bool:
+    if one.speedup_interval is None or other.speedup_interval is None:
+        return False
+    return one.speedup_interval[0] > other.speedup_interval[1]
+
+
+def _prompt(task: Task) -> Chat:
+    return [{"role": "user", "content": task_prompt(task)}]
+
+
+def _answer(one: Entry, row: Row) -> Chat:
+    return [{"role": "assistant", "content": row.triple(one.problem).completion()}]

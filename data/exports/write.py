@@ -1,0 +1,95 @@
+"""Writes a data set: a Parquet file a table, and the card that `load_dataset` reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from kernelwright.data.exports import statistics
+from kernelwright.data.exports.contents import Contents
+from kernelwright.data.exports.tables import TABLES, Cells
+from kernelwright.data.exports.views import kernelbench_files, verl_rows
+from kernelwright.envs.reference.module_facts import learn_shapes
+from kernelwright.envs.system.paths import write_whole
+
+VIEWS = ("trl", "verl", "kernelbench")
+"""Whose layout is written: `trl` is that of `datasets` and TRL."""
+
+
+class ExportError(ValueError):
+    """A data set that cannot be written."""
+
+
+def export(contents: Contents, out: Path, view: str = "trl") -> list[str]:
+    """Writes into a new folder; returns a line for each file. The same rows give the same bytes.
+
+    Raises ExportError where the folder is not empty, and OSError.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ExportError(f"{out} is there already: expects a new folder")
+    learn_shapes(one.problem for one in contents.entries)
+    out.mkdir(parents=True, exist_ok=True)
+    if view == "kernelbench":
+        return list(_written(out, kernelbench_files(contents)))
+    if view == "verl":
+        return [_parquet(out / f"{name}.parquet", rows) for name, rows in verl_rows(contents)]
+    tables = {name: list(rows(contents)) for name, rows in TABLES.items()}
+    lines = [_parquet(out / f"{name}.parquet", rows) for name, rows in tables.items() if rows]
+    counts = {name: len(rows) for name, rows in tables.items() if rows}
+    write_whole(out / "README.md", card(contents, counts))
+    return lines
+
+
+def card(contents: Contents, counts: dict[str, int]) -> str:
+    """The page of a data set on the Hub: its tables, how rows were made and judged, and figures."""
+    found = set(statistics.licences(contents))
+    configs = [
+        {"config_name": name, "data_files": [{"split": "train", "path": f"{name}.parquet"}]}
+        for name in counts
+    ]
+    head: dict[str, Any] = {
+        "license": found.pop().lower() if len(found) == 1 else "other",
+        "tags": ["kernelwright", "kernels", *contents.dialects],
+        "configs": configs,
+    }
+    page: str = _template().render(
+        front_matter=yaml.safe_dump(head, sort_keys=False),
+        counts=counts,
+        contents=contents,
+        made=json.dumps(contents.made, sort_keys=True),
+        statistics=statistics,
+    )
+    return page
+
+
+def _parquet(path: Path, rows: list[Cells]) -> str:
+    from datasets import Dataset, disable_progress_bars
+
+    disable_progress_bars()
+    Dataset.from_list(rows).to_parquet(path)
+    return f"{path.name}: {len(rows)} rows"
+
+
+def _written(out: Path, files: Iterator[tuple[str, str]]) -> Iterator[str]:
+    for name, text in files:
+        path = out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        yield name
+
+
+def _template() -> Any:
+    environment = Environment(  # Markdown, of our own words and numbers
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=False,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("card.md.j2")

@@ -1,0 +1,122 @@
+"""Commands about a folder of rows: `data stats`, `data show`, `data check`, `data export`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelwright.commands.shared import FAILED, judging, told
+
+if TYPE_CHECKING:
+    from kernelwright.data.exports.contents import Contents
+
+Folder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="What `data build` or `data import` wrote.")
+]
+
+app = typer.Typer()
+
+
+class View(StrEnum):
+    """Whose layout a data set has."""
+
+    TRL = "trl"
+    VERL = "verl"
+    KERNELBENCH = "kernelbench"
+
+
+@app.command()
+def stats(folder: Folder) -> None:
+    """Count problems and examples by category, language, depth and split, with their speeds."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from kernelwright.data.exports import statistics
+
+    contents = _read(folder)
+    table = Table("category", "problems", *contents.dialects)
+    for name, many, speeds in statistics.by_category(contents):
+        table.add_row(name, str(many), *(str(speeds[one]) for one in contents.dialects))
+    Console().print(table)
+    _count("items", statistics.fates(contents).most_common())
+    _count("splits", statistics.by_split(contents).most_common())
+    _count("operators in a module", statistics.by_statements(contents))
+    _count("wrong answers", statistics.wrong_reasons(contents).most_common())
+    _count("licences", statistics.licences(contents).most_common())
+
+
+def _count(title: str, counts: Sequence[tuple[object, int]]) -> None:
+    said = (f"{what}: {many}" for what, many in counts)
+    typer.echo(f"{title} · {', '.join(said) or 'none'}")
+
+
+@app.command()
+def show(
+    folder: Folder,
+    name: Annotated[str, typer.Argument(help="A problem, or the start of its name.")] = "",
+) -> None:
+    """Print a problem with its answers and what the judge found; without a name, list all."""
+    contents = _read(folder)
+    found = [one for one in contents.entries if one.problem.name.startswith(name)]
+    if not found:
+        typer.echo(f"{folder} has no problem {name!r}", err=True)
+        raise typer.Exit(FAILED)
+    if len(found) > 1 and found[0].problem.name != name:
+        for one in found:
+            typer.echo(f"{one.problem.name}  {one.problem.category}  {len(one.right)} right")
+        return
+    problem = found[0].problem
+    typer.echo(f"# {problem.name} · {problem.category} · {', '.join(found[0].splits)}\n")
+    typer.echo(problem.code)
+    for row in (*found[0].right, *found[0].wrong):
+        speed = f" · {row.speedup:.2f} times eager" if row.speedup else ""
+        typer.echo(f"\n# {row.dialect} · {row.verdict}: {row.reason}{speed}\n")
+        typer.echo(row.triple(problem).completion())
+        typer.echo(row.error)
+
+
+@app.command()
+def check(
+    folder: Folder,
+    count: Annotated[int, typer.Option(min=1, help="Answers to judge again.")] = 20,
+    seed: Annotated[int, typer.Option(help="Which ones.")] = 0,
+) -> None:
+    """Judge some answers again, right and wrong ones: each must have the verdict it had."""
+    from kernelwright.data.exports.again import judged_again
+    from kernelwright.envs.remote.open_judge import open_judge
+
+    contents = _read(folder)
+    with judging(), told(OSError, ValueError), open_judge() as judge:
+        again = judged_again(contents, judge, count, seed)
+    for line in again.changed:
+        typer.echo(line, err=True)
+    typer.echo(f"{again.same} of {again.asked} answers have the verdict they had")
+    raise typer.Exit(FAILED if again.changed else 0)
+
+
+@app.command()
+def export(
+    folder: Folder,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A new folder.")],
+    view: Annotated[View, typer.Option(help="Whose layout.")] = View.TRL,
+) -> None:
+    """Write a data set: Parquet tables with a card, or the layout of verl or KernelBench."""
+    from kernelwright.data.exports.write import export as write
+
+    contents = _read(folder)
+    with told(OSError, ValueError):
+        lines = write(contents, out, view.value)
+    for line in lines[:20]:
+        typer.echo(line)
+    typer.echo(f"{out}: {len(lines)} files")
+
+
+def _read(folder: Path) -> Contents:
+    from kernelwright.data.exports.contents import read_contents
+
+    with told(OSError, ValueError):
+        return read_contents(folder)

@@ -1,0 +1,199 @@
+"""`kernelwright data stats|show|check|export`: rows as tables, counted, judged again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelwright.data.exports import statistics
+from kernelwright.data.exports.contents import Contents, read_contents
+from kernelwright.data.exports.tables import TABLES, Cells
+from kernelwright.data.exports.write import ExportError, export
+from kernelwright.data.graphs.build import Draw
+from kernelwright.data.graphs.problem import problem_of
+from kernelwright.data.graphs.sample import draw
+from kernelwright.data.suites.load import load_suite
+from kernelwright.data.suites.row_folder import Done, Lost, RowFolder
+from kernelwright.data.suites.rows import Row, RowError
+from kernelwright.envs.reference.module_facts import learn_shapes
+from kernelwright.envs.types import Verdict
+from tests.command import kernelwright
+
+DRAWS = 24
+
+
+def right(index: int) -> Row:
+    """A drawn row with a verdict and a speed."""
+    graph = draw(0, index)
+    one = Draw(id=f"{index:05d}", graph=graph, problem=problem_of(graph, 0, index))
+    speed = 0.5 + index / 10
+    return replace(
+        one.row("cpp"),
+        verdict=Verdict.CORRECT,
+        reason="ok",
+        speedup=speed,
+        speedup_interval=(speed - 0.01, speed + 0.01),
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows of drawn problems; each third one has a slower answer and a wrong one more."""
+    where = tmp_path_factory.mktemp("rows")
+    out = RowFolder(where)
+    out.open({"command": "data build", "seed": 0})
+    for index in range(DRAWS):
+        row = right(index)
+        more = {"speedup": 0.1, "speedup_interval": (0.09, 0.11), "kernel": "// slow\n"}
+        wrong = replace(row, kernel="// no\n", verdict=Verdict.WRONG, reason="wrong_values")
+        slow = replace(row, **more)  # type: ignore[arg-type]
+        third = index % 3 == 0
+        out.add([Done(id=f"{index:05d}", rows=(slow, row)[not third :], wrong=(wrong,) * third)])
+    out.add([Done(id="x", lost=Lost("x", "refused", "accepts zeros"))])
+    return where
+
+
+@pytest.fixture(scope="module")
+def contents(folder: Path) -> Contents:
+    return read_contents(folder)
+
+
+@pytest.fixture(scope="module")
+def tables(contents: Contents) -> dict[str, list[Cells]]:
+    learn_shapes(one.problem for one in contents.entries)
+    return {name: list(rows(contents)) for name, rows in TABLES.items()}
+
+
+def test_every_answer_and_problem_stands_in_the_tables_under_one_id(
+    tables: dict[str, list[Cells]],
+) -> None:
+    problems = {one["problem"] for one in tables["problems"]}
+    samples = {one["sample"]: one for one in tables["samples"]}
+    assert len(problems) == DRAWS
+    assert len(samples) == DRAWS + 2 * len(range(0, DRAWS, 3))
+    assert {one["problem"] for one in tables["samples"]} == problems
+    assert all(samples[one["sample"]]["verdict"] == "correct" for one in tables["sft"])
+    assert all(
+        samples[one["sample"]]["kernel"].strip() in one["completion"][0]["content"]
+        for one in tables["sft"]
+    )
+
+
+def test_the_fastest_answer_of_a_problem_is_the_example(tables: dict[str, list[Cells]]) -> None:
+    assert tables["sft"]
+    assert all(one["speedup"] > 0.1 for one in tables["sft"])
+
+
+def test_no_problem_of_an_evaluation_is_in_a_table_for_training(
+    tables: dict[str, list[Cells]],
+) -> None:
+    splits = {one["problem"]: one["splits"] for one in tables["problems"]}
+    assert tables["held_out"]
+    for name in ("sft", "rl", "prefs"):
+        assert tables[name], name
+        assert not [one for one in tables[name] if "held_out" in splits[one["problem"]]]
+    assert {one["problem"] for one in tables["sft"]}.isdisjoint(
+        one["problem"] for one in tables["rl"]
+    )
+
+
+def test_pairs_prefer_right_over_wrong_and_faster_over_slower(
+    tables: dict[str, list[Cells]],
+) -> None:
+    reasons = {one["reason"] for one in tables["prefs"]}
+    assert reasons == {"wrong_values", "slower"}
+    for one in tables["prefs"]:
+        assert one["chosen"] != one["rejected"]
+        if one["reason"] == "slower":
+            assert one["chosen_speedup"] > one["rejected_speedup"]
+
+
+def test_a_wrong_answer_that_the_folder_brings_is_rejected(folder: Path, tmp_path: Path) -> None:
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    before = read_contents(tmp_path)
+    entry = next(one for one in before.of_split("train") if one.right)
+    pair = {"problem_key": entry.problem.key, "dialect": "cpp", "rejected": "// mutant\n"}
+    (tmp_path / "prefs.jsonl").write_text(
+        json.dumps(pair | {"reason": "dropped step"}) + "\n", encoding="utf-8"
+    )
+    found = list(TABLES["prefs"](read_contents(tmp_path)))[-1]
+    assert found["reason"] == "dropped step"
+    assert "// mutant" in found["rejected"][0]["content"]
+
+
+def test_an_export_is_read_by_datasets_and_is_the_same_bytes_again(
+    contents: Contents, tables: dict[str, list[Cells]], tmp_path: Path
+) -> None:
+    from datasets import load_dataset
+
+    export(contents, tmp_path / "one")
+    export(contents, tmp_path / "two")
+    for file in (tmp_path / "one").iterdir():
+        assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes(), file.name
+    for name, rows in tables.items():
+        read: Any = load_dataset(
+            str(tmp_path / "one"), name, split="train", cache_dir=str(tmp_path / "cache")
+        )
+        assert read.to_list() == rows, name
+    with pytest.raises(ExportError, match="there already"):
+        export(contents, tmp_path / "one")
+
+
+def test_kernelbenchs_layout_has_the_same_problems(contents: Contents, tmp_path: Path) -> None:
+    export(contents, tmp_path / "bench", "kernelbench")
+    found = load_suite(f"kernelbench:{tmp_path / 'bench'}").problems
+    assert sorted(one.code for one in found) == sorted(one.problem.code for one in contents.entries)
+
+
+def test_verls_rows_hold_what_a_judge_needs(contents: Contents, tmp_path: Path) -> None:
+    from datasets import Dataset
+
+    assert export(contents, tmp_path / "verl", "verl") == [
+        f"{name}.parquet: {len(list(TABLES[table](contents)))} rows"
+        for name, table in (("train", "rl"), ("test", "held_out"))
+    ]
+    first = Dataset.from_parquet(str(tmp_path / "verl" / "train.parquet"))[0]
+    truth = json.loads(first["reward_model"]["ground_truth"])
+    assert "class Model" in truth["code"]
+    assert first["prompt"][0]["role"] == "user"
+
+
+def test_statistics_count_each_problem_once_by_its_fastest_answer(contents: Contents) -> None:
+    name, many, speeds = statistics.by_category(contents)[-1]
+    assert (name, many) == ("all", DRAWS)
+    assert speeds["cpp"].answers == speeds["cpp"].timed == DRAWS
+    assert speeds["cpp"].faster == pytest.approx(18 / DRAWS)
+    assert statistics.fates(contents) == {"kept": DRAWS, "refused": 1}
+    assert statistics.wrong_reasons(contents) == {"wrong: wrong_values": 8}
+    assert str(statistics.Speeds.of([])) == "0"
+
+
+def test_the_commands_count_and_show(folder: Path, contents: Contents, tmp_path: Path) -> None:
+    said = kernelwright("data", "stats", str(folder)).stdout
+    assert "refused: 1" in said
+    assert "all  " in said.replace("│ ", "")
+    name = contents.entries[0].problem.name
+    shown = kernelwright("data", "show", str(folder), name).stdout
+    assert contents.entries[0].problem.code in shown
+    assert "wrong: wrong_values" in shown
+    assert len(kernelwright("data", "show", str(folder)).stdout.splitlines()) == DRAWS
+    none = kernelwright("data", "show", str(folder), "nothing")
+    assert "has no problem 'nothing'" in none.stderr
+    with pytest.raises(RowError, match="has no rows"):
+        read_contents(tmp_path)
+
+
+@pytest.mark.sandbox
+def test_a_verdict_that_no_longer_holds_is_named(folder: Path, tmp_path: Path) -> None:
+    rows = [right(0), replace(right(1), kernel='extern "C" void kernel() {}\n')]
+    out = RowFolder(tmp_path)
+    out.open({})
+    out.add([Done(id=str(at), rows=(row,)) for at, row in enumerate(rows)])
+    said = kernelwright("data", "check", str(tmp_path), "--count", "5")
+    assert "1 of 2 answers have the verdict they had" in said.stdout
+    assert f"{rows[1].name} in cpp: was correct (ok), is " in said.stderr
