@@ -24,7 +24,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("dialects", nargs="+", choices=sorted(ANSWERS))
     parser.add_argument("--share", type=float, default=1.0, help="of each dialect's, spread evenly")
-    parser.add_argument("--timed", type=int, metavar="N", help="time N of them, drawn by chance")
+    parser.add_argument(
+        "--timed",
+        type=int,
+        metavar="N",
+        help="time N of those that problems teach first, by chance",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of that draw")
     options = parser.parse_args()
     wrong = 0
@@ -32,7 +37,8 @@ def main() -> None:
         for dialect in options.dialects:
             triples = spread(template_triples(dialect=dialect), options.share)
             if options.timed:
-                triples = Random(options.seed).sample(triples, options.timed)
+                first = [one for one in triples if one.variant == 0]
+                triples = Random(options.seed).sample(first, options.timed)
             with Counted(dialect, len(triples), every=50) as on_done:
                 jobs = [job(one) for one in triples]
                 timed = options.timed is not None
