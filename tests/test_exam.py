@@ -16,7 +16,7 @@ from kernelwright.envs.reference.module_facts import learn_shapes, timed_shapes
 from kernelwright.envs.types import Problem
 
 PROBLEMS = load_suite("exam").problems
-CLEAR_OUTPUTS = 1 << 24
+LARGEST_OUTPUT = 1 << 20
 
 
 def test_the_exam_is_large_enough_to_tell_models_apart() -> None:
@@ -50,7 +50,7 @@ def test_no_category_by_another_name() -> None:
 def test_every_case_gives_one_tensor_of_numbers(problem: Problem) -> None:
     for case in problem.cases:
         (output,) = flatten(forward(*load_reference(problem, case).draw(1)))
-        assert 0 < output.numel() < CLEAR_OUTPUTS
+        assert 0 < output.numel() < LARGEST_OUTPUT
         assert torch.isfinite(output).all(), case.name
 
 

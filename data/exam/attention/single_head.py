@@ -5,6 +5,7 @@ import torch.nn as nn
 
 class Model(nn.Module):
     def forward(self, q, k, v):
+        # (batch, q_len, k_len)
         scores = torch.matmul(q, k.transpose(-2, -1)) / math.sqrt(q.size(-1))
         weights = torch.softmax(scores, dim=-1)
         return torch.matmul(weights, v)

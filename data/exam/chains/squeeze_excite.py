@@ -9,9 +9,11 @@ class Model(nn.Module):
         self.up = nn.Linear(reduced, channels)
 
     def forward(self, x):
+        # squeeze
         s = x.mean((2, 3))
         s = torch.relu(self.down(s))
         s = torch.sigmoid(self.up(s))
+        # excite
         return x * s[:, :, None, None]
 
 

@@ -5,7 +5,7 @@ import torch.nn as nn
 class Model(nn.Module):
     def __init__(self, c_in: int, c_out: int):
         super().__init__()
-        self.stem = nn.Conv2d(c_in, c_out, kernel_size=3, stride=2, padding=1)
+        self.stem = nn.Conv2d(c_in, c_out, kernel_size=3, stride=2, padding=1)  # halves both sides
 
     def forward(self, rgb: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.hardswish(self.stem(rgb))

@@ -10,6 +10,7 @@ class Model(nn.Module):
     def forward(self, x):
         mu = x.mean(dim=-1)
         sigma = x.std(dim=-1, unbiased=True)
+        # coefficient of variation, guarded
         return sigma / (mu.abs() + self.eps)
 
 

@@ -5,6 +5,7 @@ import torch.nn.functional as F
 
 class Model(nn.Module):
     def forward(self, hazard_logits):
+        # chance to get through each interval
         stay = 1 - torch.sigmoid(hazard_logits - 2.0)
         return torch.cumprod(stay, dim=1)
 
