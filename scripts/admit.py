@@ -1,34 +1,62 @@
-"""Checks all starter problems by trivial answers and mutants: writes
-data/suites/starter_admission.json.
+"""Checks the problems of shipped suites by trivial answers and mutants: writes
+data/suites/starter_admission.json and data/suites/exam_admission.json.
 
-python -m scripts.admit
+python -m scripts.admit [starter] [exam]
 """
 
 from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from rich.progress import track
 
 from kernelwright.data.factory.families import blueprints
 from kernelwright.data.factory.split import is_held_out
-from kernelwright.data.suites.check import check_many, read_admissions, write_admissions
-from kernelwright.data.suites.starter import ADMISSION_FILE, job
+from kernelwright.data.suites import exam, starter
+from kernelwright.data.suites.check import Job, check_many, read_admissions, write_admissions
 
 
 def main() -> None:
-    # Of two equal problems the later one goes: what was admitted before stays, then training first.
-    before = read_admissions(ADMISSION_FILE)
-    known = {name for name, one in before.items() if one.admitted}
-    order = sorted(blueprints(), key=lambda one: (one.family not in known, is_held_out(one)))
-    jobs = [job(one) for one in order]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("suites", nargs="*", help="all of them, if none is named")
+    names = parser.parse_args().suites or list(SUITES)
+    if unknown := sorted(set(names) - set(SUITES)):
+        parser.error(f"no suite {', '.join(unknown)}; there are {', '.join(SUITES)}")
+    for name in names:
+        jobs, file = SUITES[name]
+        admit(name, jobs(), file)
+
+
+def admit(name: str, jobs: Sequence[Job], file: Path) -> None:
     found = []
-    for admission in track(check_many(jobs), "admission", total=len(jobs)):
+    for admission in track(check_many(jobs), f"admission, {name}", total=len(jobs)):
         found.append(admission)
         if not admission.admitted:
             why = admission.failed or f"accepts {', '.join(admission.accepted)}"
             print(f"{admission.problem} {why}: not admitted")
-    write_admissions(ADMISSION_FILE, found)
+    write_admissions(file, found)
     print(f"{sum(one.admitted for one in found)} of {len(found)} admitted")
 
+
+def starter_jobs() -> list[Job]:
+    """Of two equal problems the later one goes: what was admitted before stays, then training
+    first."""
+    before = read_admissions(starter.ADMISSION_FILE)
+    known = {name for name, one in before.items() if one.admitted}
+    order = sorted(blueprints(), key=lambda one: (one.family not in known, is_held_out(one)))
+    return [starter.job(one) for one in order]
+
+
+def exam_jobs() -> list[Job]:
+    return [(problem, ()) for problem in exam.written()]
+
+
+SUITES: dict[str, tuple[Callable[[], list[Job]], Path]] = {
+    "starter": (starter_jobs, starter.ADMISSION_FILE),
+    "exam": (exam_jobs, exam.ADMISSION_FILE),
+}
 
 if __name__ == "__main__":
     main()

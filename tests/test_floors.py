@@ -102,10 +102,10 @@ FILE_LINES, FUNCTION_LINES, ARGUMENTS = 400, 60, 7
 
 
 def sources(package: str) -> list[Path]:
-    """The modules of a folder; exhibits and answers are written as a model writes them."""
+    """The modules of a folder, less exhibits, answers and the exam's problems, which are data."""
     files = sorted((ROOT / package).rglob("*.py"))
-    answers = (ROOT / "data" / "exhibits", ROOT / "data" / "answers")
-    return [path for path in files if not any(map(path.is_relative_to, answers))]
+    written = tuple(ROOT / "data" / name for name in ("exhibits", "answers", "exam"))
+    return [path for path in files if not any(map(path.is_relative_to, written))]
 
 
 def module_name(path: Path) -> str:

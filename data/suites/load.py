@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 from kernelwright.data.suites.built import SPLITS as BUILT_SPLITS
 from kernelwright.data.suites.built import built_triples, load_built
 from kernelwright.data.suites.check import Job, as_admitted, read_admissions
+from kernelwright.data.suites.exam import CATEGORIES, load_exam
 from kernelwright.data.suites.kernelbench import Choice, load_folder
 from kernelwright.data.suites.layout import Layout, Loaded
 from kernelwright.data.suites.memory_filter import fit, parse_bytes
@@ -46,7 +47,8 @@ def load_suite(spec: str) -> Suite:
     """The suite a spec names.
 
     `starter`, `starter:train` and its halves `starter:sft` and `starter:rl`, `starter:held_out`,
-    each with `?sizes=gpu` to time on sizes that are worth it on a GPU; or
+    each with `?sizes=gpu` to time on sizes that are worth it on a GPU; `exam`, modules written by
+    hand, and its categories, as `exam:losses`; or
     `kernelbench:FOLDER`, a folder in the official layout (`level1/1_Name.py`, …), with
     `?levels=1,2&ids=1,3-5&scale=0.1` to choose and to shrink, `memory=2GB` to leave out what takes
     more to judge (else more than this machine has), and `admission=FILE` to leave out what
@@ -135,6 +137,10 @@ def _starter(split: str, **options: str) -> Loaded:
     return load_starter(split, **options), ()
 
 
+def _exam(category: str) -> Loaded:
+    return load_exam(category), ()
+
+
 def _kernelbench(folder: str, admission: str = "", memory: str = "", **options: str) -> Loaded:
     choice = Choice.of(**options)
     limit_bytes = parse_bytes("memory", memory) if memory else memory_bytes()
@@ -154,6 +160,12 @@ LAYOUTS: dict[str, Layout] = {
         load=_starter,
         accepts=("", *SPLITS).__contains__,
         options=("sizes",),
+        is_path=False,
+    ),
+    "exam": Layout(
+        forms=("exam", "exam:CATEGORY"),
+        load=_exam,
+        accepts=("", *CATEGORIES).__contains__,
         is_path=False,
     ),
     "kernelbench": Layout(
