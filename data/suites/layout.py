@@ -32,3 +32,5 @@ class Layout:
     is_path: bool
     """Whether REST is a file or folder of this machine, of which only the last name is published.
     It has no default: a private path is published by nobody's oversight."""
+    for_evaluation: bool = False
+    """Whether nothing is to be trained on its problems."""

@@ -167,6 +167,7 @@ LAYOUTS: dict[str, Layout] = {
         load=_exam,
         accepts=("", *CATEGORIES).__contains__,
         is_path=False,
+        for_evaluation=True,
     ),
     "kernelbench": Layout(
         forms=("kernelbench:FOLDER[?levels=1,2&ids=1,3-5&scale=0.1&memory=2GB&admission=FILE]",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from kernelwright.data.suites.load import SuiteError, brings_triples, load_suite
+from kernelwright.data.suites.load import SuiteError, brings_triples, load_suite, read_spec
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
 from kernelwright.preflight.estimate import taught_triples
@@ -45,10 +45,13 @@ def _trained_on_held_out(recipe: Recipe, found: Mapping[str, Problems]) -> Itera
     """What is measured on problems that were trained on says nothing about others."""
     if "eval" not in recipe.stages or recipe.data.train_on_held_out:
         return
-    taught = "sft_suite" if "sft_suite" in found else "train_suite"
-    keys = {"sft": taught, "grpo": "train_suite"}
     held_out = found["held_out_suite"]
-    for key in dict.fromkeys(keys[stage] for stage in recipe.stages if stage in keys):
+    for key in _trained_on(recipe, found):
+        if read_spec(spec := getattr(recipe.data, key))[0].for_evaluation:
+            yield (
+                f"data.{key}: {spec} is for evaluation: choose another suite, or ask for it with "
+                "data.train_on_held_out=true"
+            )
         trained = {one.code for one in found[key].values()}  # the same at whatever sizes
         if both := {name for name, one in held_out.items() if one.code in trained}:
             yield (
@@ -56,6 +59,13 @@ def _trained_on_held_out(recipe: Recipe, found: Mapping[str, Problems]) -> Itera
                 f"are trained on ({held_out[min(both)].name}, …): choose suites that share none, "
                 "or ask for it with data.train_on_held_out=true"
             )
+
+
+def _trained_on(recipe: Recipe, found: Mapping[str, Problems]) -> list[str]:
+    """The keys of the suites that the recipe's stages learn from."""
+    taught = "sft_suite" if "sft_suite" in found else "train_suite"
+    keys = {"sft": taught, "rft": "train_suite", "grpo": "train_suite"}
+    return list(dict.fromkeys(keys[stage] for stage in recipe.stages if stage in keys))
 
 
 def _untaught(recipe: Recipe) -> Iterator[str]:
