@@ -123,8 +123,9 @@ def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
     from kernelwright.preflight.check import fooled, unprepared
     from kernelwright.rl.models.weights import ModelError
     from kernelwright.rl.tracking.trackers import TrackerError
+    from kernelwright.run.processes import join
     from kernelwright.run.run_folder import NotEmptyError, RunError, RunFolder
-    from kernelwright.run.train import join, train
+    from kernelwright.run.train import train
 
     folder, process = RunFolder(recipe.run_dir), this_process()
     try:

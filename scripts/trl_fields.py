@@ -15,7 +15,7 @@ TARGET = Path(__file__).parents[1] / "rl" / "recipe" / "trl_fields.json"
 
 def installed_fields() -> dict[str, dict[str, str]]:
     """Config class → option → its type, as `int | None`, of the TRL that is installed."""
-    from trl import GRPOConfig, SFTConfig
+    from trl import DPOConfig, GRPOConfig, SFTConfig
 
     return {
         config.__name__: {
@@ -23,7 +23,7 @@ def installed_fields() -> dict[str, dict[str, str]]:
             for one in sorted(fields(config), key=lambda one: one.name)
             if one.init
         }
-        for config in (SFTConfig, GRPOConfig)
+        for config in (SFTConfig, DPOConfig, GRPOConfig)
     }
 
 

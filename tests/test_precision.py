@@ -37,7 +37,7 @@ from kernelwright.envs.types import (
 )
 from kernelwright.envs.workers.pool import JudgeError, Worker
 from kernelwright.rl.recipe.schema import JudgeSection, Recipe
-from kernelwright.run.train import judge_of
+from kernelwright.run.processes import judge_of
 from tests import device_reference, ptx_device
 from tests.test_device import built
 

@@ -141,7 +141,7 @@ def test_a_recipe_says_who_judges(cluster: Any, problem: Problem) -> None:
     from kernelwright.data.runs.process import Process
     from kernelwright.envs.remote.ray_judge import RayJudge
     from kernelwright.rl.recipe.schema import JudgeSection
-    from kernelwright.run.train import judge_of
+    from kernelwright.run.processes import judge_of
 
     second = Process(rank=1, world=2)
     with judge_of(JudgeSection(workers=1, batch_limit_s=60.0), second) as judge:

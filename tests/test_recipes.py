@@ -25,7 +25,7 @@ from kernelwright.recipe.yaml_tree import Tree, merge, parse_value
 from kernelwright.rewards.price import PRESETS
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.recipe.stage_names import stage_names
-from kernelwright.rl.recipe.trl_options import GRPO_KEYS, RUN_KEYS, SFT_KEYS, trl_fields
+from kernelwright.rl.recipe.trl_options import DPO_KEYS, GRPO_KEYS, RUN_KEYS, SFT_KEYS, trl_fields
 from kernelwright.run.dry_run import dry_run_text, estimates
 
 ROOT = Path(__file__).parents[1]
@@ -283,8 +283,8 @@ def test_trl_options_pass_through() -> None:
 
 
 def test_keys_that_the_recipe_owns_exist_on_both_sides() -> None:
-    for section, keys in (("sft", SFT_KEYS), ("grpo", GRPO_KEYS)):
-        trl_class = {"sft": "SFTConfig", "grpo": "GRPOConfig"}[section]
+    for section, keys in (("sft", SFT_KEYS), ("dpo", DPO_KEYS), ("grpo", GRPO_KEYS)):
+        trl_class = {"sft": "SFTConfig", "dpo": "DPOConfig", "grpo": "GRPOConfig"}[section]
         assert set(keys) | set(RUN_KEYS) <= set(trl_fields(trl_class))
         fields = set(Recipe.model_fields[section].annotation.model_fields)  # type: ignore[union-attr]
         assert set(keys.values()) <= fields

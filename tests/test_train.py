@@ -286,7 +286,7 @@ def test_processes_wait_for_each_other_longer_than_an_evaluation_takes(tmp_path:
     program.write_text(
         "from pathlib import Path\n"
         "import torch\n"
-        "from kernelwright.run.train import join\n"
+        "from kernelwright.run.processes import join\n"
         "from kernelwright.data.runs.process import this_process\n"
         "join(this_process())()\n"
         "group = torch.distributed.group.WORLD\n"

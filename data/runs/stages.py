@@ -64,6 +64,7 @@ _ROWS = (
         greedy_of="eval_sft",
     ),
     Stage(name="rft", title="rejection sampling", chosen=True, trains=True),
+    Stage(name="dpo", title="preferences", chosen=True, trains=True),
     Stage(name="grpo", title="GRPO", chosen=True, trains=True),
     Stage(name="validation", title="validation, during GRPO", also_shown=True),
     Stage(name="final"),

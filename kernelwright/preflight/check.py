@@ -73,8 +73,9 @@ def _options(recipe: Recipe) -> list[str]:
     from kernelwright.rl.models.load import hush_libraries
 
     hush_libraries()  # first: importing TRL has bitsandbytes speak already
-    from trl import GRPOConfig, SFTConfig
+    from trl import DPOConfig, GRPOConfig, SFTConfig
 
+    from kernelwright.rl.train.dpo import dpo_options
     from kernelwright.rl.train.grpo import grpo_options
     from kernelwright.rl.train.rft import as_sft
     from kernelwright.rl.train.sft import sft_options
@@ -82,6 +83,7 @@ def _options(recipe: Recipe) -> list[str]:
     makers: dict[str, tuple[Any, Callable[[Recipe], dict[str, Any]]]] = {
         "sft": (SFTConfig, sft_options),
         "rft": (SFTConfig, lambda one: sft_options(as_sft(one))),
+        "dpo": (DPOConfig, dpo_options),
         "grpo": (GRPOConfig, grpo_options),
     }
     reasons = []

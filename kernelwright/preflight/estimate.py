@@ -92,6 +92,11 @@ def rft_estimate(recipe: Recipe) -> str:
     return "unknown" if sampled is None else f"{recipe.rft.rounds} rounds, {sampled} answers"
 
 
+def dpo_estimate(recipe: Recipe) -> str:
+    from_where = recipe.dpo.pairs or "the answers of this run"
+    return f"at most {recipe.dpo.pairs_per_prompt} pairs a prompt, from {from_where}"
+
+
 def rft_answers(recipe: Recipe) -> int | None:
     """Answers of all rounds of rejection sampling; None where there is no such suite."""
     try:

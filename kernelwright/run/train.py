@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -27,13 +27,10 @@ from kernelwright.data.runs.stages import STAGES, Stage, training
 from kernelwright.data.suites.load import Suite, load_suite
 from kernelwright.data.triple import JudgedTriple, Triple
 from kernelwright.data.triples.templates import balanced, triples_of
-from kernelwright.envs.judge import AnyJudge, BatchJudge
+from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.prompt import task_prompt
-from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.system.hardware import visible_gpus
-from kernelwright.envs.types import Dialect, Problem
-from kernelwright.envs.workers.pool import default_workers
+from kernelwright.envs.types import Problem
 from kernelwright.evals.evaluate.run import EvalSettings, evaluate
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, write_summary
@@ -41,6 +38,7 @@ from kernelwright.evals.page.report import write_report
 from kernelwright.machine.facts import cores, versions
 from kernelwright.preflight.estimate import (
     baselines_estimate,
+    dpo_estimate,
     grpo_estimate,
     rft_estimate,
     sft_estimate,
@@ -48,12 +46,12 @@ from kernelwright.preflight.estimate import (
 from kernelwright.rl.methods.base import Example, RunView
 from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.models.adapter_folder import SIDECAR
-from kernelwright.rl.recipe.schema import JudgeSection, Recipe
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.recipe.stage_names import stage_names
 from kernelwright.rl.tracking.run_tracker import tracking
 from kernelwright.rl.train.rft import as_sft, examples_of, round_problems, round_seed
 from kernelwright.rl.train.start_adapter import start_adapter
-from kernelwright.rl.train.trainer_options import TIMEOUT_S
+from kernelwright.run.processes import join, judge_of
 from kernelwright.run.run_folder import RunError, RunFolder
 from kernelwright.run.tracked_results import send_stage, send_summary
 
@@ -82,42 +80,6 @@ def train(recipe: Recipe, *, resume: bool, fitted: Recipe) -> None:
         run.all_stages()
         if process.leads:
             print(f"report: {run.report(devices)}", file=sys.stderr)
-
-
-def judge_of(section: JudgeSection, process: Process, dialect: Dialect | None = None) -> BatchJudge:
-    """The judge of this process: its share of this machine, or of every machine of a cluster.
-
-    `dialect`: that of all its answers; None for any.
-    """
-    workers = section.workers
-    if workers is None and section.ray_address is None:
-        workers = default_workers(dialect, process.here)
-    return open_judge(
-        workers,
-        section.minimum_sandbox,
-        ray_address=section.ray_address,
-        batch_limit_s=section.batch_limit_s,
-        here=process.here,
-        everywhere=(process.rank, process.world),
-        precision=section.precision,
-    )
-
-
-def join(process: Process) -> Callable[[], None]:
-    """Joins the run's processes; returns a function that waits for all of them.
-
-    Each gets an equal share of the cores: accelerate and torchrun leave a process with one. The
-    first to join sets the time limit, so it has to be here.
-    """
-    import torch
-
-    torch.set_num_threads(max(1, cores() // process.here[1]))
-    if process.world == 1:
-        return lambda: None
-    from accelerate import PartialState
-
-    state = PartialState(cpu=not visible_gpus(), timeout=timedelta(seconds=TIMEOUT_S))
-    return state.wait_for_everyone  # type: ignore[no-any-return]
 
 
 def _cut_unfinished(run_dir: Path) -> None:
@@ -260,6 +222,14 @@ class Run:
         seed = round_seed(self.recipe.seed, number)
         return replace(settings, step=number, seed=seed, max_new_tokens=section.max_new_tokens)
 
+    def dpo(self) -> None:
+        """Learns from pairs of answers that this run, or a folder of rows, has."""
+        from kernelwright.rl.train.dpo import run_dpo
+        from kernelwright.rl.train.pairs import pairs_for
+
+        pairs = pairs_for(self.recipe, self.store.read())
+        run_dpo(self.recipe, pairs, self.adapters["dpo"], self.began_with("dpo"), self.resume)
+
     def grpo(self) -> None:
         from kernelwright.rl.train.grpo import run_grpo
 
@@ -370,6 +340,7 @@ WORKS: dict[str, Work] = {
     "triples": Work(do=Run.judge_triples),
     "sft": Work(do=Run.sft, estimate=sft_estimate),
     "rft": Work(do=Run.rft, estimate=rft_estimate),
+    "dpo": Work(do=Run.dpo, estimate=dpo_estimate),
     "grpo": Work(do=Run.grpo, estimate=grpo_estimate),
     "final": Work(do=Run.link),
     "baselines": Work(do=Run.measure_baselines, estimate=baselines_estimate),

@@ -28,7 +28,7 @@ from kernelwright.rl.methods.base import MethodOptions
 from kernelwright.rl.methods.find import method_options
 from kernelwright.rl.methods.grpo import Options as GrpoOptions
 from kernelwright.rl.policies.providers.find import known_provider, provider
-from kernelwright.rl.recipe.supervised import RftSection, SftSection
+from kernelwright.rl.recipe.supervised import DpoSection, RftSection, SftSection
 from kernelwright.rl.recipe.trl_options import did_you_mean, grpo_option, typed
 from kernelwright.rl.section import Section
 
@@ -280,6 +280,8 @@ class Recipe(Section):
     """The cold start."""
     rft: RftSection = RftSection()
     """Rejection sampling."""
+    dpo: DpoSection = DpoSection()
+    """Preferences."""
     grpo: GrpoSection = GrpoSection()
     """Reinforcement learning."""
     reward: str = "default"
@@ -302,8 +304,8 @@ class Recipe(Section):
 
     @property
     def learns_examples(self) -> bool:
-        """Whether a stage trains on examples, as SFT does."""
-        return not {"sft", "rft"}.isdisjoint(self.stages)
+        """Whether a stage trains on given answers, as SFT does."""
+        return not {"sft", "rft", "dpo"}.isdisjoint(self.stages)
 
     @field_validator("reward")
     @classmethod

@@ -1,4 +1,4 @@
-"""Sections of the stages that learn from examples: `sft` and `rft`."""
+"""Sections of the stages that learn from given answers: `sft`, `rft` and `dpo`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from kernelwright.rl.recipe.trl_options import sft_option, typed
+from kernelwright.rl.recipe.trl_options import dpo_option, sft_option, typed
 from kernelwright.rl.section import Section
 
 
@@ -64,3 +64,32 @@ class RftSection(Section):
     """Passes over a round's rows. Batches and lengths are those of `sft`."""
     learning_rate: float = Field(default=5e-4, gt=0, lt=1)
     """Peak learning rate of a round."""
+
+
+class DpoSection(Section):
+    """Preferences (DPO): of two answers to a prompt the better one becomes likelier."""
+
+    pairs: str | None = None
+    """`data:FOLDER` or `rows:FOLDER`, whose right and wrong answers are paired; null pairs those
+    that this run has sampled."""
+    pairs_per_prompt: int = Field(default=2, ge=1)
+    """Pairs of one prompt at most."""
+    beta: float = Field(default=0.1, gt=0)
+    """How strongly the policy is held to what it was before."""
+    epochs: float = Field(default=1.0, gt=0)
+    """Passes over the pairs."""
+    learning_rate: float = Field(default=5e-5, gt=0, lt=1)
+    """Peak learning rate."""
+    batch_size: int = Field(default=4, ge=1)
+    """Pairs in an optimiser step, over all processes."""
+    micro_batch_size: int = Field(default=1, ge=1)
+    """Pairs in one forward pass of one process."""
+    max_length: int = Field(default=1024, ge=16)
+    """Tokens of a prompt and an answer; pairs with a longer one are left out."""
+    trainer: dict[Annotated[str, AfterValidator(dpo_option)], Any] = Field(default={})
+    """Any other option of TRL's DPOConfig."""
+
+    @field_validator("trainer")
+    @classmethod
+    def _options_have_types(cls, trainer: dict[str, Any]) -> dict[str, Any]:
+        return typed(trainer, "DPOConfig")

@@ -32,6 +32,7 @@ SFT_KEYS = {
     "gradient_accumulation_steps": "batch_size",
     "max_length": "max_length",
 }
+DPO_KEYS = {**SFT_KEYS, "beta": "beta"}
 GRPO_KEYS = {
     **SHARED_WITH_TRL,
     "num_generations": "group_size",
@@ -87,6 +88,11 @@ def typed(options: dict[str, Any], config_class: str) -> dict[str, Any]:
 def sft_option(key: str) -> str:
     """The option, if `sft.trainer` may hold it. Raises ValueError with what to set instead."""
     return _trl_option(key, "SFTConfig", "sft", SFT_KEYS)
+
+
+def dpo_option(key: str) -> str:
+    """The same for `dpo.trainer`."""
+    return _trl_option(key, "DPOConfig", "dpo", DPO_KEYS)
 
 
 def grpo_option(key: str) -> str:

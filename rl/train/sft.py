@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from kernelwright.data.runs.process import this_process
 from kernelwright.rl.methods.base import Example
-from kernelwright.rl.models.chat import plain
 from kernelwright.rl.models.free_memory import memory_callback
 from kernelwright.rl.models.load import hush_libraries, load_tokenizer
-from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.tracking.metrics_callback import metrics_callback
 from kernelwright.rl.train.adapter import float32_kept, policy_model, save_adapter
+from kernelwright.rl.train.chat_rows import Chat, short_enough
 from kernelwright.rl.train.lm_head import score_learned_positions
 from kernelwright.rl.train.start_adapter import start_adapter
 from kernelwright.rl.train.trainer_options import common_options, drop_printer, last_checkpoint
@@ -52,12 +50,13 @@ def sft_trainer(
     from trl import SFTConfig, SFTTrainer
 
     tokenizer = load_tokenizer(recipe.model.name)
+    rows = short_enough("sft", [_row(one) for one in examples], tokenizer, recipe.sft.max_length)
     model = policy_model(recipe, start or start_adapter(recipe))
     with float32_kept(model):
         trainer = SFTTrainer(
             model=model,
             args=SFTConfig(**sft_options(recipe, stage)),
-            train_dataset=Dataset.from_list(_rows(examples, tokenizer, recipe.sft.max_length)),
+            train_dataset=Dataset.from_list(rows),
             processing_class=tokenizer,
             callbacks=[
                 metrics_callback(recipe, stage, first_step),
@@ -85,32 +84,9 @@ def sft_options(recipe: Recipe, stage: str = "sft") -> dict[str, Any]:
     }
 
 
-def _rows(
-    examples: Sequence[Example], tokenizer: Any, max_length: int
-) -> list[dict[str, list[dict[str, str]]]]:
-    """Conversations of which only the answer is learned; what is too long is left out, and said.
-
-    Cut to length it would teach answers without an end.
-    """
-    rows = [
-        {
-            "prompt": plain(tokenizer, [{"role": "user", "content": one.prompt}]),
-            "completion": plain(tokenizer, [{"role": "assistant", "content": one.completion}]),
-        }
-        for one in examples
-    ]
-    texts = [
-        tokenizer.apply_chat_template(row["prompt"] + row["completion"], tokenize=False)
-        for row in rows
-    ]
-    lengths = [len(ids) for ids in tokenizer(texts, add_special_tokens=False).input_ids]
-    kept = [row for row, length in zip(rows, lengths, strict=True) if length <= max_length]
-    if len(kept) < len(rows):
-        print(
-            f"sft: {len(rows) - len(kept)} of {len(rows)} examples are longer than sft.max_length "
-            f"({max_length} tokens) and are left out; the longest has {max(lengths)}",
-            file=sys.stderr,
-        )
-    if not kept:
-        raise ModelError("sft: no example is left to learn from; raise sft.max_length")
-    return kept
+def _row(example: Example) -> dict[str, Chat]:
+    """A conversation of which only the answer is learned."""
+    return {
+        "prompt": [{"role": "user", "content": example.prompt}],
+        "completion": [{"role": "assistant", "content": example.completion}],
+    }
