@@ -30,6 +30,7 @@ from kernelwright.data.triples.templates import balanced, triples_of
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Problem
 from kernelwright.evals.evaluate.run import EvalSettings, evaluate
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
@@ -151,6 +152,7 @@ class Run:
         triples = self.triples()
         timed = self.recipe.grpo.method.needs_speeds
         self.store.rewind("triples", 0)
+        learn_shapes(one.problem for one in triples)
         responses = [
             Response.of_completion(one.task, row, task_prompt(one.task), one.completion())
             for row, one in enumerate(triples)
