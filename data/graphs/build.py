@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from kernelwright.data.graphs.mutants.rows import Right, add_mutants, keep_rows_of
 from kernelwright.data.graphs.problem import DIALECTS, example_of, problem_of
 from kernelwright.data.graphs.sample import VERSION, draw
 from kernelwright.data.graphs.signature import signature, signatures
@@ -85,6 +86,8 @@ class Build:
     seen: set[str] = field(default_factory=set)
     fates: Counter[str] = field(default_factory=Counter)
     next: int = 0
+    mutants: int = 0
+    """How many wrong kernels of each row are judged, to teach repair and preference."""
 
     @classmethod
     def begin(cls, folder: Path, recipe: Recipe) -> Build:
@@ -115,6 +118,7 @@ class Build:
             rows = [row for row in lines(self.folder / name) if row[key] in known]
             rewrite_lines(self.folder / name, rows)
         rewrite_lines(self.folder / FUNNEL, told)
+        keep_rows_of(self.folder, known)
 
     def run(self, count: int, judge: AnyJudge) -> None:
         """Until so many rows are kept. Raises BuildError where too few draws are."""
@@ -144,8 +148,14 @@ class Build:
         jobs = [(one.triple.problem, one.triple.task.candidate(one.triple.source)) for one in asked]
         found = judge.evaluate_many(jobs, timed=True)
         judged = {one.index: said for one, said in zip(asked, found, strict=True)}
+        if self.mutants:
+            right = [one for one in rows if one.index in judged and _is_right(judged[one.index])]
+            add_mutants(self.folder, [self._with_nests(one) for one in right], judge, self.mutants)
         self._write(rows, judged)
         self.next += size
+
+    def _with_nests(self, row: Row) -> Right:
+        return Right(triple=row.triple, kernel=draw(self.recipe.seed, row.index).kernel())
 
     def _drawn(self, index: int) -> Row:
         graph = draw(self.recipe.seed, index)
@@ -192,7 +202,7 @@ class Build:
         kept, told = [], []
         for one in rows:
             said = judged.get(one.index)
-            right = said is not None and said.verdict is Verdict.CORRECT and said.timing is not None
+            right = said is not None and _is_right(said)
             if right and said is not None:
                 kept.append(Kept(triple=one.triple, evaluation=said))
             untimed = said is not None and said.verdict is Verdict.CORRECT
@@ -203,6 +213,10 @@ class Build:
         write_lines(self.folder / PROBLEMS, [to_plain(one.triple.problem) for one in kept])
         write_lines(self.folder / TRIPLES, [one.plain() for one in kept])
         write_lines(self.folder / FUNNEL, told)
+
+
+def _is_right(said: Evaluation) -> bool:
+    return said.verdict is Verdict.CORRECT and said.timing is not None
 
 
 def can_teach(said: Admission) -> bool:
