@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.data.graphs.build import Build, Recipe
 from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import Expr, V, at, call, where
 from kernelwright.data.graphs.mutants.mutant import HIDDEN, chosen, mutants_of
@@ -17,19 +18,15 @@ from kernelwright.data.graphs.mutants.rows import (
     MUTANTS,
     PREFERENCES,
     REPAIRS,
-    Right,
-    add_mutants,
     diagnosis,
     feedback,
-    keep_rows_of,
     kill_score,
 )
 from kernelwright.data.graphs.mutants.slow import slow_source
-from kernelwright.data.graphs.problem import example_of, problem_of
 from kernelwright.data.graphs.sample import draw
-from kernelwright.data.suites.built import lines
-from kernelwright.envs.judge import Judge
+from kernelwright.data.suites.built import SFT_ONLY, built_triples, lines, write_lines
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Verdict
+from tests.command import kernelwright
 
 KINDS = {
     *("wrong_start", "wrong_accumulator", "wrong_term", "dropped_step", "wrong_index"),
@@ -129,34 +126,43 @@ def test_feedback_says_the_verdict_the_failed_case_and_the_log() -> None:
 
 def test_the_kill_score_is_a_share_of_what_was_judged() -> None:
     told = [("a", "wrong"), ("a", "correct"), ("b", "crashed"), ("b", "unjudged")]
-    found = kill_score({"kind": kind, "verdict": verdict} for kind, verdict in told)
+    rows = [{"kind": kind, "verdict": verdict, "tags": []} for kind, verdict in told]
+    poor = {"kind": "a", "verdict": "correct", "tags": [SFT_ONLY]}
+    found = kill_score([*rows, poor])
     assert found["kinds"]["a"] == {"judged": 2, "killed": 1, "share": 0.5}
     assert found["kinds"]["b"] == {"judged": 1, "killed": 1, "share": 1.0}
     assert (found["judged"], found["killed"]) == (3, 2)
+    assert found["sft_only"] == {"judged": 1, "killed": 0, "share": 0.0}
+
+
+def test_a_slow_form_has_loops_for_each_step_and_no_vectors() -> None:
+    kernel = draw(3, 12).kernel()
+    slow = slow_source(kernel, source)
+    assert slow is not None
+    assert "omp simd" in source(kernel)
+    assert "omp simd" not in slow
+    assert slow.count("for (") == 4 == len(kernel.nests[0].after)
 
 
 @pytest.mark.sandbox
-def test_the_judge_refuses_mutants_which_become_repairs_and_preferences(tmp_path: Path) -> None:
-    """And it accepts the slow form: only what is wrong is refused."""
-    graph = draw(3, 7)
-    problem = problem_of(graph, 3, 7)
-    right = Right(triple=example_of(graph, problem, "cpp"), kernel=graph.kernel())
-    with Judge() as judge:
-        add_mutants(tmp_path, [right], judge, 4)
-        slow = slow_source(right.kernel, right.lower)
-        assert slow is not None
-        said = judge.evaluate(problem, right.triple.task.candidate(slow), timed=False)
-    assert said.verdict is Verdict.CORRECT
-    repairs, preferences = lines(tmp_path / REPAIRS), lines(tmp_path / PREFERENCES)
-    assert len(repairs) == len(lines(tmp_path / MUTANTS)) == 4
+def test_a_build_makes_repairs_and_preferences_of_mutants_that_the_judge_refuses(
+    tmp_path: Path,
+) -> None:
+    """And one that goes on drops those of a batch that it did not write down."""
+    out = tmp_path / "rows"
+    options = ("--count", "1", "--seed", "39", "--mutants", "4")
+    said = kernelwright("data", "build", str(out), *options).stdout
+    assert "4 of 4 mutants refused" in said
+    (right,) = built_triples(str(out), "cpp")
+    repairs, preferences = lines(out / REPAIRS), lines(out / PREFERENCES)
+    assert len(repairs) == len(lines(out / MUTANTS)) == 4
     for row in repairs:
         assert row["broken"] in row["prompt"]
         assert row["feedback"] in row["prompt"]
-        assert row["completion"].endswith(right.triple.block())
+        assert row["completion"].endswith(right.block())
     assert {row["why"] for row in preferences} >= {row["kind"] for row in repairs}
-    assert all(row["chosen"] == right.triple.completion() for row in preferences)
-    assert json.loads((tmp_path / KILL).read_text(encoding="utf-8"))["share"] == 1.0
-    keep_rows_of(tmp_path, {problem.name})
-    assert len(lines(tmp_path / REPAIRS)) == 4
-    keep_rows_of(tmp_path, set())
-    assert not lines(tmp_path / REPAIRS)
+    assert all(row["chosen"] == right.completion() for row in preferences)
+    assert json.loads((out / KILL).read_text(encoding="utf-8"))["share"] == 1.0
+    write_lines(out / REPAIRS, [repairs[0] | {"problem": "of a batch that was cut off"}])
+    Build.begin(out, Recipe(seed=39))
+    assert lines(out / REPAIRS) == repairs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kernelwright.data.graphs.expr import Expr, V, accesses, renamed
@@ -161,28 +161,25 @@ def _of_pass(one: Pass, before: Known) -> Iterator[tuple[str, Pass, str]]:
 
 def _of_loops(nest: Nest) -> Iterator[Fault]:
     """Windows, factors and directions."""
-    found: list[tuple[str, str, Callable[[], Nest]]] = []
     match nest:
         case Window():
-            stride = nest.stride - 1 or 2
-            found.append(("wrong_index", "stride", lambda: replace(nest, stride=stride)))
-            found.append(("off_by_one", "taps", lambda: replace(nest, kernel=nest.kernel - 1)))
-            if nest.padding:
-                less = nest.padding - 1
-                found.append(("wrong_index", "padding", lambda: replace(nest, padding=less)))
-            if nest.bias:
-                found.append(("missing_bias", "sum", lambda: replace(nest, bias="")))
-            if nest.kind != "sum":
-                kind = {"max": "mean", "mean": "max"}[nest.kind]
-                found.append(("wrong_accumulator", "taps", lambda: replace(nest, kind=kind)))
+            yield from _of_windows(nest)
         case Product():
-            turned = not nest.right_is_transposed
-            wrong = replace(nest, right_is_transposed=turned)
-            found.append(("wrong_index", "right factor", lambda: wrong))
+            turned = replace(nest, right_is_transposed=not nest.right_is_transposed)
+            yield Fault("wrong_index", "right factor", turned)
         case Scan():
             kind = {"sum": "prod", "prod": "sum"}[nest.kind]
-            found.append(("wrong_accumulator", "running", lambda: replace(nest, kind=kind)))
-            way = not nest.reverse
-            found.append(("wrong_index", "direction", lambda: replace(nest, reverse=way)))
-    for kind, place, made in found:
-        yield Fault(kind, place, made())
+            yield Fault("wrong_accumulator", "running", replace(nest, kind=kind))
+            yield Fault("wrong_index", "direction", replace(nest, reverse=not nest.reverse))
+
+
+def _of_windows(nest: Window) -> Iterator[Fault]:
+    yield Fault("wrong_index", "stride", replace(nest, stride=nest.stride - 1 or 2))
+    yield Fault("off_by_one", "taps", replace(nest, kernel=nest.kernel - 1))
+    if nest.padding:
+        yield Fault("wrong_index", "padding", replace(nest, padding=nest.padding - 1))
+    if nest.bias:
+        yield Fault("missing_bias", "sum", replace(nest, bias=""))
+    if nest.kind != "sum":
+        kind = {"max": "mean", "mean": "max"}[nest.kind]
+        yield Fault("wrong_accumulator", "taps", replace(nest, kind=kind))

@@ -55,7 +55,7 @@ SHIFT_LOOP = re.compile(
     r"[\s\S]*exp\([^;]*\b(?P=of)\b"
 )
 """The loop that looks for it."""
-_ZEROS = rf"float\* to = h\d+ [^\v]*{NEXT}\s*to\[z\] = 0\.0f;|{NEXT}\s*\w+\[[^=;]*\] = 0;"
+_ZEROS = rf"float\* to = h\d+ [^\n]*\n[^\n]*{NEXT}\s*to\[z\] = 0\.0f;|{NEXT}\s*\w+\[[^=;]*\] = 0;"
 _ARE_ZEROS = "a buffer is made of zeros, and an index is set by the first finite value"
 _FIRST = (
     r"(?:float (?P<name>\w+) = |std::fill\((?P<array>\w+)[^;]*, |to\[z\] = "

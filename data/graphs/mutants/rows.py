@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -15,7 +14,7 @@ from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants.mutant import Lower, chosen, mutants_of
 from kernelwright.data.graphs.mutants.of_text import Mutant
 from kernelwright.data.graphs.mutants.slow import slow_source
-from kernelwright.data.suites.built import lines, rewrite_lines, write_lines
+from kernelwright.data.suites.built import SFT_ONLY, lines, rewrite_lines, write_lines
 from kernelwright.data.triple import Triple
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
@@ -88,17 +87,22 @@ def is_killed(said: Evaluation) -> bool:
 
 
 def kill_score(told: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Of each kind how many mutants were judged, and which share of them was refused."""
+    """Of each kind how many mutants were judged, and which share of them was refused; those of
+    problems that are poor judges by themselves."""
     judged = [one for one in told if one["verdict"] != Verdict.UNJUDGED]
-    every = Counter(one["kind"] for one in judged)
-    killed = Counter(one["kind"] for one in judged if one["verdict"] != Verdict.CORRECT)
-    kinds = {
-        kind: {"judged": many, "killed": killed[kind], "share": round(killed[kind] / many, 4)}
-        for kind, many in sorted(every.items())
+    fair = [one for one in judged if SFT_ONLY not in one["tags"]]
+    kinds = sorted({one["kind"] for one in fair})
+    return {
+        **_share(fair),
+        "kinds": {kind: _share([one for one in fair if one["kind"] == kind]) for kind in kinds},
+        SFT_ONLY: _share([one for one in judged if SFT_ONLY in one["tags"]]),
     }
-    many = max(1, every.total())
-    share = round(killed.total() / many, 4)
-    return {"judged": every.total(), "killed": killed.total(), "share": share, "kinds": kinds}
+
+
+def _share(judged: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    killed = sum(one["verdict"] != Verdict.CORRECT for one in judged)
+    share = round(killed / len(judged), 4) if judged else None
+    return {"judged": len(judged), "killed": killed, "share": share}
 
 
 def said_of_mutants(folder: Path) -> str:
