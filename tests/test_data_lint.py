@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kernelwright.data.graphs.build import Build, Recipe
 from kernelwright.data.graphs.lint.formulas import FormulaError, formula, is_same_size
 from kernelwright.data.graphs.lint.labels import alike, meanings
 from kernelwright.data.graphs.lint.lint import findings
@@ -76,6 +80,21 @@ def test_the_code_is_read_not_the_graph() -> None:
     other = one.source.replace("s += v;", "s += v * v;")
     assert findings(one.reasoning, other, one.problem)
     assert "not understood" in findings(one.reasoning, "int x;", one.problem)[0]
+
+
+def test_a_build_drops_a_row_whose_plan_is_false(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = Build(tmp_path, Recipe(seed=3))
+    assert not build._drawn(4).why
+
+    def false(*given: Any) -> Triple:
+        one = example_of(*given)
+        return replace(one, reasoning=one.reasoning.replace("0.5f", "0.7f"))
+
+    monkeypatch.setattr("kernelwright.data.graphs.build.example_of", false)
+    build.seen.clear()
+    assert build._drawn(4).why.startswith("false plan: part 1: the code has no `v = ")
 
 
 def test_formulas_are_equal_where_languages_differ() -> None:

@@ -11,6 +11,7 @@ from kernelwright.data.graphs.build import Build, Recipe
 from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import Expr, V, at, call, where
 from kernelwright.data.graphs.mutants.mutant import HIDDEN, chosen, mutants_of
+from kernelwright.data.graphs.mutants.of_nests import nest_faults
 from kernelwright.data.graphs.mutants.of_text import RULES, Mutant
 from kernelwright.data.graphs.mutants.ranges import ANY, POSITIVE, range_of, simplified
 from kernelwright.data.graphs.mutants.rows import (
@@ -23,6 +24,7 @@ from kernelwright.data.graphs.mutants.rows import (
     kill_score,
 )
 from kernelwright.data.graphs.mutants.slow import slow_source
+from kernelwright.data.graphs.nests import Scan, Window
 from kernelwright.data.graphs.sample import draw
 from kernelwright.data.suites.built import SFT_ONLY, built_triples, lines, write_lines
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Verdict
@@ -49,6 +51,15 @@ def test_every_kind_of_fault_is_made_and_changes_the_source() -> None:
             kinds.add(one.kind)
     assert kinds == KINDS
     assert {rule.kind for rule in RULES["cpp"]} < KINDS
+
+
+def test_wrong_windows_and_scans_are_of_kinds_that_there_are() -> None:
+    kinds = {Window: ("max", "mean", "sum"), Scan: ("sum", "prod")}
+    for index in range(99):
+        for _, wrong in nest_faults(draw(3, index).kernel()):
+            for nest in wrong.nests:
+                if isinstance(nest, Window | Scan):
+                    assert nest.kind in kinds[type(nest)]
 
 
 def test_mutants_are_chosen_kind_by_kind_and_never_those_that_compute_the_same() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from kernelwright.data.graphs.lint.lint import LINTED, findings
 from kernelwright.data.graphs.mutants.rows import Right, add_mutants, keep_rows_of
 from kernelwright.data.graphs.problem import DIALECTS, example_of, problem_of
 from kernelwright.data.graphs.sample import VERSION, draw
@@ -161,7 +162,7 @@ class Build:
         graph = draw(self.recipe.seed, index)
         problem = problem_of(graph, self.recipe.seed, index)
         triple = example_of(graph, problem, self.recipe.dialect)
-        why = "duplicate" if graph.signature in self.seen else ""
+        why = "duplicate" if graph.signature in self.seen else _false_plan(triple)
         self.seen.add(graph.signature)
         return Row(index=index, graph=graph.signature, triple=triple, why=why)
 
@@ -213,6 +214,14 @@ class Build:
         write_lines(self.folder / PROBLEMS, [to_plain(one.triple.problem) for one in kept])
         write_lines(self.folder / TRIPLES, [one.plain() for one in kept])
         write_lines(self.folder / FUNNEL, told)
+
+
+def _false_plan(triple: Triple) -> str:
+    """What is false in an example's reasoning; empty where nothing is, or where nobody can tell."""
+    if triple.dialect not in LINTED:
+        return ""
+    found = findings(triple.reasoning, triple.source, triple.problem)
+    return f"false plan: {'; '.join(found)}" if found else ""
 
 
 def _is_right(said: Evaluation) -> bool:

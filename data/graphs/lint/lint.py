@@ -10,8 +10,10 @@ from kernelwright.data.graphs.lint.code import blocks_of
 from kernelwright.data.graphs.lint.formulas import FormulaError, formula
 from kernelwright.data.graphs.lint.labels import denied
 from kernelwright.data.graphs.lint.part import Part
-from kernelwright.envs.types import Problem
+from kernelwright.envs.types import Dialect, Problem
 
+LINTED: tuple[Dialect, ...] = ("cpp",)
+"""Dialects whose code is understood."""
 START = "Plan: "
 STATEMENT = re.compile(
     r"(?:[A-Za-z_]\w*(?: \w+)?: )?"
