@@ -117,12 +117,11 @@ def test_a_wrong_answer_that_the_folder_brings_is_rejected(folder: Path, tmp_pat
         (tmp_path / file.name).write_bytes(file.read_bytes())
     before = read_contents(tmp_path)
     entry = next(one for one in before.of_split("train") if one.right)
-    pair = {"problem_key": entry.problem.key, "dialect": "cpp", "rejected": "// mutant\n"}
-    (tmp_path / "prefs.jsonl").write_text(
-        json.dumps(pair | {"reason": "dropped step"}) + "\n", encoding="utf-8"
-    )
+    texts = {"prompt": "p", "chosen": "// right\n", "rejected": "// mutant\n"}
+    pair = {"problem_key": entry.problem.key, "dialect": "cpp", "why": "dropped_step", **texts}
+    (tmp_path / "prefs.jsonl").write_text(json.dumps(pair) + "\n", encoding="utf-8")
     found = list(TABLES["prefs"](read_contents(tmp_path)))[-1]
-    assert found["reason"] == "dropped step"
+    assert found["reason"] == "dropped_step"
     assert "// mutant" in found["rejected"][0]["content"]
 
 

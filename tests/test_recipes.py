@@ -145,9 +145,8 @@ def test_every_mistake_is_reported_at_once_with_its_place_and_the_likely_key() -
     path = FIXTURES / "mistakes.yaml"
     found = {line.removeprefix(f"{path}:") for line in mistakes(path)}
     assert found == {
-        "3:1: learning_rate: unknown key; "
-        "did you mean 'sft.learning_rate' or 'rft.learning_rate' or 'dpo.learning_rate' or "
-        "'grpo.learning_rate'?",
+        "3:1: learning_rate: unknown key; did you mean 'sft.learning_rate' or "
+        "'rft.learning_rate' or 'dpo.learning_rate' or 'grpo.learning_rate'?",
         "4:1: reward: no reward preset is named 'defalt'; did you mean 'default'? "
         f"(there are: {', '.join(sorted(PRESETS))})",
         "6:3: model.dtype: input should be 'auto', 'bfloat16' or 'float32', not 'bfloat'; "

@@ -13,8 +13,6 @@ from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.suites.rows import Row, RowError
 from kernelwright.envs.types import Problem, Task, Verdict, content_hash
 
-PREFERENCES = "prefs.jsonl"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:

@@ -6,8 +6,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kernelwright.data.exports.contents import PREFERENCES, Contents, Entry, answer_id
-from kernelwright.data.suites.rows import Row, objects
+from kernelwright.data.exports.contents import Contents, Entry, answer_id
+from kernelwright.data.graphs.mutants.rows import PREFERENCES
+from kernelwright.data.suites.row_folder import lines
+from kernelwright.data.suites.rows import Row
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Task
@@ -132,22 +134,21 @@ def _pair(one: Entry, chosen: Row, rejected: Row, reason: str) -> Cells:
 
 
 def _brought(contents: Contents) -> Iterator[Cells]:
+    """The pairs that `data build --mutants` wrote."""
     path = contents.folder / PREFERENCES
-    entries = {one.problem.key: one for one in contents.of_split("train", "sft")}
-    for _, plain in objects(path) if path.exists() else ():
-        entry = entries.get(plain["problem_key"])
-        rows = [] if entry is None else entry.in_dialect(plain["dialect"])
-        if entry is not None and rows:
-            rejected = Row(
-                name=entry.problem.name,
-                code=entry.problem.code,
-                cases=entry.problem.cases,
-                dialect=plain["dialect"],
-                kernel=plain["rejected"],
-                reasoning=rows[0].reasoning,
-                speedup=plain.get("rejected_speedup"),
-            )
-            yield _pair(entry, rows[0], rejected, plain["reason"])
+    trained = {one.problem.key for one in contents.of_split("train", "sft")}
+    for row in lines(path) if path.exists() else ():
+        if row["problem_key"] in trained:
+            yield {
+                "problem": row["problem_key"],
+                "dialect": row["dialect"],
+                "prompt": [{"role": "user", "content": row["prompt"]}],
+                "chosen": [{"role": "assistant", "content": row["chosen"]}],
+                "rejected": [{"role": "assistant", "content": row["rejected"]}],
+                "reason": row["why"],
+                "chosen_speedup": row.get("chosen_speedup"),
+                "rejected_speedup": row.get("rejected_speedup"),
+            }
 
 
 def _is_faster(one: Row, other: Row) -> bool:

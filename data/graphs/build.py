@@ -7,12 +7,14 @@ stopped goes on with the next draw.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from kernelwright.data.graphs.graph import Graph
+from kernelwright.data.graphs.lint.lint import LINTED, findings
+from kernelwright.data.graphs.mutants.rows import Right, add_mutants, keep_rows_of
 from kernelwright.data.graphs.problem import DIALECTS, example_of, problem_of
 from kernelwright.data.graphs.sample import VERSION, draw
 from kernelwright.data.graphs.signature import signature, signatures
@@ -48,6 +50,8 @@ class Recipe:
     seed: int
     dialects: tuple[Dialect, ...] = ("cpp",)
     exclude: tuple[str, ...] = ()
+    mutants: int = 0
+    """How many kernels with a fault are judged of each example, for repairs and preferences."""
     version: str = VERSION
 
     def __post_init__(self) -> None:
@@ -105,6 +109,7 @@ class Build:
             build.fates[line["result"]] += 1
             build.seen.add(line["graph"])
         build.examples.update(str(one.dialect) for one in out.rows())
+        keep_rows_of(folder, {line["problem"] for line in out.funnel()})
         return build
 
     def run(self, count: int, judge: AnyJudge) -> None:
@@ -132,14 +137,37 @@ class Build:
             learn_shapes(one.problem for one in draws if not one.why)
             draws = [_excluded(one, twins) for one in draws]
         draws = _admitted(draws)
-        rows = [
-            one.row(dialect) for one in draws if not one.why for dialect in self.recipe.dialects
-        ]
+        draws = [self._linted(one) for one in draws]
+        rows = [row for one in draws if not one.why for row in self._rows(one)]
         jobs = [(row.problem, row.triple(row.problem).candidate) for row in rows]
         judged: dict[str, list[Row]] = {}
         for row, said in zip(rows, judge.evaluate_many(jobs, timed=True), strict=True):
             judged.setdefault(row.name, []).append(row.judged(said))
+        if self.recipe.mutants:
+            self._add_mutants(judge, draws, judged)
         self._write([_done(one, judged.get(one.problem.name, [])) for one in draws])
+
+    def _rows(self, one: Draw) -> list[Row]:
+        return [one.row(dialect) for dialect in self.recipe.dialects]
+
+    def _linted(self, one: Draw) -> Draw:
+        """A draw whose example says what its code does not do is dropped: a fault of ours."""
+        rows = [] if one.why else [row for row in self._rows(one) if row.dialect in LINTED]
+        for row in rows:
+            if found := findings(row.reasoning, row.kernel or "", one.problem):
+                return replace(one, why=f"false plan: {'; '.join(found)}")
+        return one
+
+    def _add_mutants(
+        self, judge: AnyJudge, draws: Sequence[Draw], judged: Mapping[str, Sequence[Row]]
+    ) -> None:
+        rights = [
+            Right(triple=row.triple(one.problem), kernel=one.graph.kernel())
+            for one in draws
+            for row in judged.get(one.problem.name, ())
+            if row.verdict is Verdict.CORRECT
+        ]
+        add_mutants(self.out.folder, rights, judge, self.recipe.mutants)
 
     def _write(self, done: Sequence[Done]) -> None:
         self.out.add(done)

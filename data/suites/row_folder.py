@@ -7,7 +7,7 @@ call left of it is removed.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ class RowFolder:
     def funnel(self) -> list[dict[str, Any]]:
         """What came of each item so far."""
         path = self.folder / FUNNEL
-        return [line for _, line in objects(path)] if path.exists() else []
+        return lines(path) if path.exists() else []
 
     def rows(self) -> list[Row]:
         return self._read(FILE)
@@ -127,6 +127,24 @@ def _line(done: Done) -> str:
 def _append(path: Path, text: str) -> None:
     with path.open("a", encoding="utf-8") as file:
         file.write(text)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file. Raises RowError and OSError."""
+    return [line for _, line in objects(path)]
+
+
+def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Adds objects to a file."""
+    _append(path, "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def keep_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
+    """Keeps these objects of a file alone, and no line that a kill cut off."""
+    _cut_unfinished(path)
+    if path.exists():
+        kept = [json.dumps(row) + "\n" for row in lines(path) if wanted(row)]
+        write_whole(path, "".join(kept))
 
 
 def _cut_unfinished(path: Path) -> None:

@@ -25,9 +25,13 @@ def build(
         list[str] | None,
         typer.Option(metavar="SUITE", help="Draw no problem of this suite; may be given again."),
     ] = None,
+    mutants: Annotated[
+        int, typer.Option(min=0, help="Kernels with a fault, of each example, to judge.")
+    ] = 0,
 ) -> None:
     """Draw problems, admit them, judge and time an example of each; only right ones are kept."""
     from kernelwright.data.graphs.build import Build, BuildError, Recipe
+    from kernelwright.data.graphs.mutants.rows import said_of_mutants
     from kernelwright.data.runs.folder import InUseError, held
     from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.preflight.check import not_judged_here
@@ -36,10 +40,12 @@ def build(
     with judging(), told(OSError, ValueError, InUseError):
         if why := next(filter(None, map(not_judged_here, dialects)), None):
             raise BuildError(why)
-        recipe = Recipe(seed=seed, dialects=dialects, exclude=tuple(exclude or ()))
+        recipe = Recipe(seed=seed, dialects=dialects, exclude=tuple(exclude or ()), mutants=mutants)
         with held(out):
             making = Build.begin(out, recipe)
             with told(BuildError, code=FAILED), open_judge() as judge:
                 making.run(count, judge)
     typer.echo(f"{making.fates.total()} draws: {making.said()}")
+    if mutants:
+        typer.echo(said_of_mutants(out))
     typer.echo(f"data.sft_suite: data:{out}:sft")

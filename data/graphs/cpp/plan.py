@@ -120,7 +120,9 @@ def _window(nest: Window, read: str) -> list[str]:
     }
     if nest.kind == "sum" and nest.groups == 1:
         tile = "p is an image with zeros around it; s keeps 4 channels and 32 columns:"
-        return [head, f"{tile} s[l][j] += tap * from[j];", *_steps(nest.after, "at + j", "c + l")]
+        column = f"j * {nest.stride}" if nest.stride > 1 else "j"
+        tap = f"{tile} s[l][j] += tap * from[{column}];"
+        return [head, tap, *_steps(nest.after, "at + j", "c + l")]
     return [
         head,
         f"A row of outputs takes one tap after another: {taps[nest.kind]}",

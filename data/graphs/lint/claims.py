@@ -1,0 +1,283 @@
+"""What a reasoning may say of C++ loops, and how the code shows that it is so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from kernelwright.data.graphs.expr import Expr, of
+from kernelwright.data.graphs.lint.code import Loop, Statement
+from kernelwright.data.graphs.lint.formulas import (
+    FormulaError,
+    base_of,
+    formula,
+    grows_by,
+    named,
+    parts,
+    value,
+)
+from kernelwright.data.graphs.lint.part import Part, elements, is_total
+
+Claim = Callable[[Part, re.Match[str]], None]
+ONE = of(1.0)
+
+
+def target(part: Part, said: re.Match[str]) -> None:
+    stores = part.stores()
+    found = part.block.origin(stores[-1].base) if stores else ""
+    part.expect(found == said[1], f"it writes {found}, not {said[1]}")
+
+
+def by_itself(part: Part, said: re.Match[str]) -> None:
+    """No value is taken into another, and each is written where it was read."""
+    part.expect(not part.accumulations(), "elements are added up")
+    part.expect(part.block.statements[-1].loops, "there is no loop over elements")
+    read = [index for _, array, index in part.loads() if array == said[1]]
+    written = [part.block.full(parts(one.left)[1]) for one in part.stores()]
+    part.expect(read[:1] == written[:1] != [], f"no element of {said[1]} is written where it was")
+    _reads_first(part, said[1])
+
+
+def _reads_first(part: Part, tensor: str) -> None:
+    first = next((array for _, array, _ in part.loads()), "")
+    part.expect(first == tensor, f"it reads {first} first, not {tensor}")
+
+
+def rows(part: Part, said: re.Match[str]) -> None:
+    part.size = _size(part, said["size"])
+    _reads_first(part, said["read"])
+    loops = part.pass_loops()
+    if not loops:
+        return part.deny(f"no loop over {said['size']} values adds them up")
+    index, outside = _first_read(part, loops[0], said["read"])
+    if index is None:
+        return part.deny(f"its row is not {said['read']}")
+    if said["way"] == "columns":
+        return _columns(part, said, loops[0], index)
+    part.expect(said["inner"] is None, "rows do not lie side by side")
+    part.expect(bool(outside) == (said["way"] == "rows"), "there is one row, or there are several")
+    part.expect(grows_by(index, loops[0].index, ONE), "values of a row are not next to each other")
+    if outside:
+        full = part.block.full(part.size)
+        part.expect(grows_by(index, outside[-1].index, full), "rows are not one after the other")
+    return None
+
+
+def _size(part: Part, text: str) -> Expr:
+    try:
+        return formula(text)
+    except FormulaError:
+        part.deny(f"{text} is no size")
+        return ONE
+
+
+def _first_read(part: Part, loop: Loop, tensor: str) -> tuple[Expr | None, tuple[Loop, ...]]:
+    """(the index at which a loop reads a tensor, the loops around it)."""
+    for one, array, index in part.loads():
+        if array == tensor and loop in one.loops:
+            return index, one.loops[: one.loops.index(loop)]
+    return None, ()
+
+
+def _columns(part: Part, said: re.Match[str], loop: Loop, index: Expr) -> None:
+    if said["inner"] is None:
+        return part.deny("it does not say how many columns lie side by side")
+    inner = _size(part, said["inner"])
+    full = part.block.full(inner)
+    part.expect(grows_by(index, loop.index, full), f"no {said['inner']} columns lie side by side")
+    inside = [one for one in part.block.loops() if part.is_size(inner, one.bound)]
+    part.expect(
+        any(grows_by(index, one.index, ONE) for one in inside), "columns are not side by side"
+    )
+    return None
+
+
+def in_order(part: Part, said: re.Match[str]) -> None:
+    part.size = _size(part, said["size"])
+    _reads_first(part, said["read"])
+    loops = part.pass_loops()
+    if not loops:
+        return part.deny(f"nothing runs along {said['size']}")
+    part.expect(loops[0].down == bool(said["down"]), "it runs the other way")
+    return None
+
+
+def window(part: Part, said: re.Match[str]) -> None:
+    shape = [int(one) for one in said["shape"].split(" x ")]
+    bounds = {one.index: one.bound for one in part.block.loops() if one.index in ("kx", "ky")}
+    found = [int(value(one, {})) for one in bounds.values()]
+    part.expect(found == shape, f"its window is {found}, not {shape}")
+    strides, padding = _moves(part)
+    part.expect(strides == {int(said["stride"])}, f"its stride is {strides}, not {said['stride']}")
+    part.expect(padding == {int(said["padding"])}, f"its padding is {padding}")
+    image = [one for one in part.block.statements if one.base == "p" and one.op == "="]
+    read = part.block.origin(base_of(image[0].right) if image else "from")
+    part.expect(read == said["read"], f"it reads {read}, not {said['read']}")
+
+
+def _moves(part: Part) -> tuple[set[int], set[int]]:
+    """(strides, paddings) by which a window moves over rows and columns."""
+    strides, padding = set(), set()
+    copied = [one.left for one in part.block.statements if one.base == "p" and one.op == "="]
+    indices = [parts(one)[1] for one in copied if one.op == "at"]
+    for index in indices:
+        # an image with zeros around it: what is read lies further by the padding
+        padding.add(value(index, {"c": 0, "r": 0, "z": 0, "wide": 0}))
+        if "high" in named(index):
+            padding.add(value(index, {"c": 0, "r": 0, "z": 0, "wide": 1, "high": 0}) // 2)
+    tapped = [
+        index
+        for one in part.block.statements
+        for _, index in elements(one.right)
+        if {"kx"} <= named(index)
+    ]
+    for index in tapped:
+        if {"z", "kx"} <= named(index):
+            strides.add(_step(index, "z", "wide"))
+            if not indices:
+                padding.add(-value(index, {"z": 0, "kx": 0}))
+        if indices and {"r", "ky"} <= named(index):
+            strides.add(_step(index, "r", "wide", wide=1))
+    if not indices and (row := part.block.sizes.get("iy")) is not None:
+        strides.add(_step(row, "r", "wide"))
+        padding.add(-value(row, {"r": 0, "ky": 0}))
+    return strides, padding
+
+
+def _step(index: Expr, name: str, width: str, wide: int = 0) -> int:
+    given = {"q": 0, "high": 0, "kx": 0, "ky": 0, "z": 0, "r": 0, width: wide}
+    return value(index, given | {name: 1}) - value(index, given | {name: 0})
+
+
+def taps(part: Part, said: re.Match[str]) -> None:
+    """Loops over places of a window stand outside the loop over a row of outputs."""
+    found = [one for one in part.accumulations() if one.base == "to"]
+    order = [loop.index for one in found for loop in one.loops]
+    held = "kx" in order and "z" in order and order.index("kx") < order.index("z")
+    part.expect(held, "a row of outputs does not take in tap after tap")
+
+
+def image(part: Part, said: re.Match[str]) -> None:
+    part.expect("p" in part.block.arrays, "there is no image p")
+    kept = part.block.arrays.get("s", ())
+    wanted = (int(said["channels"]), int(said["columns"]))
+    part.expect(kept == wanted, f"s keeps {kept}, not {wanted}")
+    steps = {one.index: one.step for one in part.block.loops() if one.step > 1 or one.index == "c"}
+    part.expect(wanted[1] == steps.get("z"), "z does not go by tiles")
+    part.expect(wanted[0] in (steps.get("c"), *_steps_of(part, "c")), "c does not go by tiles")
+
+
+def _steps_of(part: Part, index: str) -> list[int]:
+    return [one.step for one in part.block.loops() if one.index == index]
+
+
+def product(part: Part, said: re.Match[str]) -> None:
+    taken = [one for one in part.accumulations() if one.base == "s" and one.right.op == "*"]
+    if not taken:
+        return part.deny("it is no product")
+    one = taken[0]
+    left, right = (part.block.origin(base_of(each)) for each in parts(one.right))
+    copied = [each for each in part.block.statements if each.base == right and each.op == "="]
+    source = part.block.origin(base_of(copied[0].right)) if copied else right
+    for wanted, real in ((said["left"], left), (said["right"], source)):
+        part.expect(wanted == real, f"a factor is {real}, not {wanted}")
+    size = _size(part, said["size"])
+    depth = [loop for loop in one.loops if part.is_size(size, loop.bound)]
+    inner = [loop for loop in depth if loop.index in named(parts(one.right)[0])]
+    part.expect(inner, f"it does not sum over {said['size']}")
+    tile = int(said["columns"])
+    part.expect(part.block.arrays.get("s") == (tile,), f"a tile has no {tile} columns")
+    part.expect(tile in {loop.step for loop in part.block.loops()}, f"no loop goes by {tile}")
+    part.transposed = _turned(part, one, copied, (left, source)) if inner else set()
+    return None
+
+
+def _turned(
+    part: Part, one: Statement, copied: list[Statement], names: tuple[str, str]
+) -> set[str]:
+    """The factors whose values are read across their rows."""
+    found = set()
+    left = part.block.full(parts(parts(one.right)[0])[1])
+    if not grows_by(left, "k", ONE):
+        found.add(names[0])
+    if copied and grows_by(part.block.full(parts(copied[0].right)[1]), "k", ONE):
+        found.add(names[1])
+    return found
+
+
+def transposed(part: Part, said: re.Match[str]) -> None:
+    part.expect(said[1] in part.transposed, f"{said[1]} is not read transposed")
+    part.transposed.discard(said[1])
+
+
+def numbered_pass(part: Part, said: re.Match[str]) -> None:
+    number = int(said[1])
+    before = part.now if isinstance(part.now, int) else 0
+    part.expect(number == before + 1, f"pass {number} comes after pass {before}")
+    part.expect(number <= len(part.pass_loops()), f"there is no pass {number}")
+    part.now = number
+
+
+def last(part: Part, said: re.Match[str]) -> None:
+    many = len(part.pass_loops())
+    part.expect(0 < many == part.now, f"there are {many} passes before the last loop")
+    part.now = "last"
+
+
+def mean_of_rows(part: Part, said: re.Match[str]) -> None:
+    totals = [one for one in part.block.statements if is_total(one)]
+    divided = [one.right for one in part.block.statements if base_of_divided(one.right) == "total"]
+    held = totals and divided and part.is_size(totals[0].loops[0].bound, parts(divided[0])[1])
+    part.expect(held, "there is no mean of all rows")
+
+
+def base_of_divided(expr: Expr) -> str:
+    return base_of(parts(expr)[0]) if expr.op == "/" else ""
+
+
+def first_place(part: Part, said: re.Match[str]) -> None:
+    """The index of the largest or smallest value: of equal ones the first."""
+    part.expect(part.now, "it does not say in which pass")
+    row = [one for one in part.block.statements if one.op == "while" and one.right.op in "<>"]
+    columns = [one for one in part.stores() if one.right.op == "where"]
+    columns = [one for one in columns if parts(one.right)[0].op in "<>"]
+    of_row = any(base_of(each) == said[1] for one in row for each in parts(one.right))
+    of_column = any(said[1] in named(parts(one.right)[0]) for one in columns)
+    is_found = said[1] in {one.base for one in part.accumulations()}
+    part.expect(
+        is_found and (of_row or of_column), f"nothing looks for the first place of {said[1]}"
+    )
+
+
+SIZE = r"[\w *+/()-]+?"
+CLAIMS: tuple[tuple[str, Claim], ...] = (
+    (r"-> (\w+)\.", target),
+    (r"Each element of (\w+) by itself\.", by_itself),
+    (
+        rf"(?P<label>\w+): (?P<read>\w+) in (?:(?P<way>rows|columns) of|one row of) "
+        rf"(?P<size>{SIZE})(?:, (?P<inner>{SIZE}) side by side)?\.",
+        rows,
+    ),
+    (rf"(?P<read>\w+) in order along (?P<size>{SIZE})(?P<down> from the end)?\.", in_order),
+    (
+        r"(?P<label>\w+): (?P<shape>\d+(?: x \d+)*) over (?P<read>\w+), "
+        r"stride (?P<stride>\d+), padding (?P<padding>\d+)\.",
+        window,
+    ),
+    (r"A row of outputs takes one tap after another:", taps),
+    (
+        r"p is an image with zeros around it; "
+        r"s keeps (?P<channels>\d+) channels and (?P<columns>\d+) columns:",
+        image,
+    ),
+    (
+        rf"(?P<left>\w+) times (?P<right>\w+), summed over (?P<size>{SIZE}): "
+        r"tiles of a row, (?P<columns>\d+) columns\.",
+        product,
+    ),
+    (r"(\w+) is read transposed\.", transposed),
+    (r"Pass (\d+):", numbered_pass),
+    (r"Last:", last),
+    (r"their mean\.", mean_of_rows),
+    (r"out = the first place of (\w+);", first_place),
+)

@@ -1,0 +1,216 @@
+"""Repairs and preferences from mutants that the judge refuses, and the share that it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+from kernelwright.data.graphs.cpp.kernel import source
+from kernelwright.data.graphs.kernel import Kernel
+from kernelwright.data.graphs.mutants.mutant import Lower, chosen, mutants_of
+from kernelwright.data.graphs.mutants.of_text import Mutant
+from kernelwright.data.graphs.mutants.slow import slow_source
+from kernelwright.data.suites.built import SFT_ONLY
+from kernelwright.data.suites.row_folder import keep_lines, lines, write_lines
+from kernelwright.data.triple import Triple
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.judge import AnyJudge
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.referee.reasons import fault
+from kernelwright.envs.reference.module_facts import learn_shapes
+from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Timing, Verdict
+
+REPAIRS, PREFERENCES, MUTANTS = "repairs.jsonl", "prefs.jsonl", "mutants.jsonl"
+KILL = "kill.json"
+FILES = (REPAIRS, PREFERENCES, MUTANTS)
+FAILED_CASES, LOG_CHARACTERS, LINES = 3, 600, 4
+REQUEST = "Say which line is wrong. Then give the whole kernel again: one complete {answer}."
+SLOWER = "slower"
+
+
+LOWERED: dict[Dialect, Lower] = {"cpp": source}
+"""How loop nests become an answer in a dialect; where there is no way, there are no mutants."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Right:
+    """A kernel that the judge found right: its example, and its loop nests."""
+
+    triple: Triple
+    kernel: Kernel
+
+    def lower(self, kernel: Kernel) -> str:
+        return LOWERED[self.triple.dialect](kernel)
+
+    def mutants(self, most: int) -> list[Mutant]:
+        """At most so many that compute something else."""
+        every = mutants_of(self.kernel, self.triple.dialect, self.lower)
+        return chosen(every, most, self.triple.problem.key)
+
+
+def add_mutants(folder: Path, rows: Sequence[Right], judge: AnyJudge, most: int) -> None:
+    """Judges at most so many mutants of each row and a slower form, and writes down what came."""
+    rows = [one for one in rows if one.triple.dialect in LOWERED]
+    learn_shapes(one.triple.problem for one in rows)
+    made = [(one, mutant) for one in rows for mutant in one.mutants(most)]
+    found = judge.evaluate_many([_job(one.triple, it.source) for one, it in made], timed=False)
+    repairs, preferences, told = [], [], []
+    for (one, mutant), said in zip(made, found, strict=True):
+        told.append(_told(one.triple, mutant, said))
+        if is_killed(said):
+            repairs.append(repair(one.triple, mutant, said))
+            preferences.append(preference(one.triple, mutant.source, mutant.kind))
+    preferences += slower_rows(rows, judge)
+    for name, its in zip(FILES, (repairs, preferences, told), strict=True):
+        write_lines(folder / name, its)
+    summary = kill_score(lines(folder / MUTANTS))
+    (folder / KILL).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+
+
+def keep_rows_of(folder: Path, problems: set[str]) -> None:
+    """Drops rows of problems that a build which was stopped has not written down."""
+    for name in FILES:
+        keep_lines(folder / name, lambda row: row["problem"] in problems)
+
+
+def _job(triple: Triple, answer: str) -> tuple[Problem, Candidate]:
+    return triple.problem, triple.task.candidate(answer)
+
+
+def is_killed(said: Evaluation) -> bool:
+    return said.verdict not in (Verdict.CORRECT, Verdict.UNJUDGED)
+
+
+def kill_score(told: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Of each kind how many mutants were judged, and which share of them was refused; those of
+    problems that are poor judges by themselves."""
+    judged = [one for one in told if one["verdict"] != Verdict.UNJUDGED]
+    fair = [one for one in judged if SFT_ONLY not in one["tags"]]
+    kinds = sorted({one["kind"] for one in fair})
+    return {
+        **_share(fair),
+        "kinds": {kind: _share([one for one in fair if one["kind"] == kind]) for kind in kinds},
+        SFT_ONLY: _share([one for one in judged if SFT_ONLY in one["tags"]]),
+    }
+
+
+def _share(judged: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    killed = sum(one["verdict"] != Verdict.CORRECT for one in judged)
+    share = round(killed / len(judged), 4) if judged else None
+    return {"judged": len(judged), "killed": killed, "share": share}
+
+
+def said_of_mutants(folder: Path) -> str:
+    """How many mutants of a folder the judge refuses, and of which kinds it accepts some."""
+    found = kill_score(lines(folder / MUTANTS)) if (folder / MUTANTS).exists() else kill_score([])
+    alive = [f"{one['judged'] - one['killed']} {kind}" for kind, one in found["kinds"].items()]
+    alive = [one for one in alive if not one.startswith("0 ")]
+    accepted = f"; accepted: {', '.join(alive)}" if alive else ""
+    return f"{found['killed']} of {found['judged']} mutants refused{accepted}"
+
+
+def _head(triple: Triple) -> dict[str, Any]:
+    one = triple.problem
+    return {"problem": one.name, "problem_key": one.key, "dialect": triple.dialect}
+
+
+def _told(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
+    """A line of `mutants.jsonl`; of one that the judge accepts with its source."""
+    row = _head(triple) | {"kind": mutant.kind, "place": mutant.place}
+    row |= {"verdict": said.verdict.value, "reason": said.reason}
+    row |= {"tags": list(triple.problem.tags)}
+    return row | ({} if is_killed(said) else {"kernel": mutant.source})
+
+
+def repair(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
+    """A broken kernel with what the judge says of it, and the right one."""
+    spec, told = DIALECTS[triple.dialect], feedback(said)
+    shown = f"This kernel is not right:\n```{spec.mark}\n{mutant.source}```\n{told}"
+    request = REQUEST.format(answer=spec.another)
+    why = diagnosis(mutant.source, triple.source)
+    return _head(triple) | {
+        "kind": mutant.kind,
+        "place": mutant.place,
+        "prompt": f"{task_prompt(triple.task)}\n{shown}\n{request}",
+        "broken": mutant.source,
+        "verdict": said.verdict.value,
+        "reason": said.reason,
+        "feedback": told,
+        "reasoning": why,
+        "kernel": triple.source,
+        "completion": f"{why}\n\n{triple.block()}",
+    }
+
+
+def feedback(said: Evaluation) -> str:
+    """What a model is told of its answer: verdict, why, failed cases, the end of the log."""
+    rounds = said.check.rounds if said.check else ()
+    failed = [one for one in rounds if not one.passed][:FAILED_CASES]
+    told = [f"{said.verdict} ({said.reason})", fault(said) or ""]
+    told += [f"case {one.case}: {one.note or f'{one.error:.3g} times'}" for one in failed]
+    return "\n".join(filter(None, [*told, said.log.strip()[-LOG_CHARACTERS:]]))
+
+
+def diagnosis(broken: str, right: str) -> str:
+    """The lines that differ, as the right kernel has them."""
+    old, new = _without_headers(broken), _without_headers(right)
+    found = []
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        was, now = (_quoted(one) for one in (old[a:b], new[c:d]))
+        if kind == "replace":
+            found.append(f"{was} has to be {now}.")
+        elif kind == "insert":
+            found.append(f"{now} is missing.")
+        elif kind == "delete":
+            found.append(f"{was} is too much.")
+    return " ".join(found)
+
+
+def _without_headers(source: str) -> list[str]:
+    return [one for one in source.splitlines() if not one.startswith("#include")]
+
+
+def _quoted(found: Sequence[str]) -> str:
+    kept = [one.strip() for one in found if one.strip() not in ("", "}")]
+    more = " and what follows" if len(kept) > LINES else ""
+    return " ".join(f"`{one}`" for one in kept[:LINES]) + more
+
+
+def preference(triple: Triple, other: str, why: str, **more: Any) -> dict[str, Any]:
+    """An answer that is better than another one: both with the same reasoning."""
+    worse = replace(triple, source=other)
+    return _head(triple) | {
+        "why": why,
+        "prompt": task_prompt(triple.task),
+        "chosen": triple.completion(),
+        "rejected": worse.completion(),
+        **more,
+    }
+
+
+def slower_rows(rows: Sequence[Right], judge: AnyJudge) -> list[dict[str, Any]]:
+    """A right kernel and a slow one, timed side by side, where intervals of speed are apart."""
+    found = [(one, slow_source(one.kernel, one.lower)) for one in rows]
+    made = [(one, slow) for one, slow in found if slow is not None]
+    jobs = [
+        job
+        for one, source in made
+        for job in (_job(one.triple, one.triple.source), _job(one.triple, source))
+    ]
+    said = iter(judge.evaluate_many(jobs, timed=True) if jobs else [])
+    pairs = zip(made, said, said, strict=True)
+    return [
+        preference(one.triple, slow, SLOWER, **speeds)
+        for (one, slow), fast, other in pairs
+        if (speeds := _apart(fast.timing, other.timing)) is not None
+    ]
+
+
+def _apart(fast: Timing | None, slow: Timing | None) -> dict[str, float] | None:
+    if fast is None or slow is None or fast.speedup.low <= slow.speedup.high:
+        return None
+    return {"chosen_speedup": fast.speedup.median, "rejected_speedup": slow.speedup.median}
