@@ -6,7 +6,7 @@ from kernelwright.data.graphs.cpp.text import Lines
 from kernelwright.data.graphs.cuda.launch import Launch, blocks, body
 from kernelwright.data.graphs.cuda.words import STARTS, joined
 from kernelwright.data.graphs.expr import FLAT
-from kernelwright.data.graphs.nests import Dim, Window, product
+from kernelwright.data.graphs.nests import Window, product
 
 
 def window(nest: Window, read: str, target: str) -> Launch:
@@ -52,8 +52,7 @@ def convolution(nest: Window, read: str, target: str) -> Launch:
         lines.add(f"float v = s[l]{f' + {nest.bias}[c + l]' if nest.bias else ''};")
         lines.steps(nest.after, lambda access: "at" if access == FLAT else "c + l")
         lines.add(f"{target}[at] = v;")
-    every = [nest.shape[0], Dim(groups, 0), *nest.shape[2:]]
-    threads = product(tuple(every)) if lanes == 1 else _times(every)
+    threads = f"{product((nest.shape[0], *nest.shape[2:]))} * {groups}"
     return Launch(
         lines=lines.lines, target=target, blocks=blocks(threads), sizes=_sizes(nest, threads)
     )
@@ -62,13 +61,6 @@ def convolution(nest: Window, read: str, target: str) -> Launch:
 def lanes_of(nest: Window) -> int:
     """How many channels a thread of a convolution sums."""
     return next(n for n in (4, 2, 1) if nest.shape[1].size % n == 0)
-
-
-def _times(dims: list[Dim]) -> str:
-    return " * ".join(
-        one.text if one.text.isidentifier() or one.text.startswith("(") else f"({one.text})"
-        for one in dims
-    )
 
 
 def _sizes(nest: Window, threads: str) -> dict[str, str]:
