@@ -125,4 +125,4 @@ class _Function:
     def call(self) -> str:
         given = ", ".join([*(one for one, _ in self.pointers), *self.sizes.values()])
         shape = f"{self.launch.blocks}, {self.launch.threads}"
-        return f"{self.name}<<<{shape}, 0, stream>>>({given});"
+        return f"{self.name}<<<{shape}, {self.launch.shared}, stream>>>({given});"

@@ -22,6 +22,8 @@ class Launch:
     target: str
     blocks: str
     threads: str = str(THREADS)
+    shared: str = "0"
+    """Bytes of shared memory whose size the host knows."""
     sizes: Mapping[str, str] = field(default_factory=dict)
     made: tuple[tuple[str, str], ...] = ()
 

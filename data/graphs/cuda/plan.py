@@ -98,9 +98,10 @@ def _scan(nest: Scan, read: str) -> list[str]:
 def _window(nest: Window) -> list[str]:
     if nest.kind == "sum" and nest.groups == 1:
         lanes = lanes_of(nest)
-        how = f"A thread sums {lanes} channels of an output: s[l] += tap * t;"
+        how = f"A block keeps the weights of {lanes} channels in w: s[l] += w[{HERE}] * v;"
         return [how, *_steps(nest.after, "at", "c + l")]
     mean = f" v /= {nest.kernel**nest.spatial}.0f;" if nest.kind == "mean" else ""
-    term = "tap * from" if nest.kind == "sum" else "from"
+    place = f"from[{HERE}]"
+    term = f"{nest.weight}[{HERE}] * {place}" if nest.kind == "sum" else place
     taken = _taken("v", "max" if nest.kind == "max" else "sum", term)
     return [f"A thread takes an output: {taken}{mean}", *_steps(nest.after, "i", "c")]

@@ -11,7 +11,7 @@ from kernelwright.data.graphs.nests import Product, product
 DEPTH = 16
 """Of a tile, along what is summed."""
 MANY_TILES = 64
-"""About half of a GPU's multiprocessors: where tiles of 64 are fewer, tiles of 32 keep more busy."""
+"""Half of a GPU's multiprocessors, about: with fewer tiles of 64, tiles of 32 keep more busy."""
 
 
 def each_of(nest: Product) -> int:

@@ -1,18 +1,20 @@
-"""Windows in CUDA: a thread an output, or an output of some channels, neighbours along a row."""
+"""Windows in CUDA: a thread an output, or an output of four channels, neighbours along a row."""
 
 from __future__ import annotations
 
 from kernelwright.data.graphs.cpp.text import Lines
 from kernelwright.data.graphs.cuda.launch import Launch, blocks, body
 from kernelwright.data.graphs.cuda.words import STARTS, joined
-from kernelwright.data.graphs.expr import FLAT
+from kernelwright.data.graphs.expr import FLAT, accesses
 from kernelwright.data.graphs.nests import Window, product
 
 
 def window(nest: Window, read: str, target: str) -> Launch:
     """Of one channel: each thread takes in one place of its window after another."""
     lines = body()
-    _head(lines, nest, _channel(nest))
+    _place(lines, nest, "plane")
+    reads_channel = nest.weight or any("dim1" in accesses(one.value) for one in nest.after)
+    lines.add(f"int c = plane % {nest.shape[1].text};" if reads_channel else "")
     lines.add(f"const float* from = {read} + plane * {_area('taken', nest)};")
     start = STARTS["max" if nest.kind == "max" else "sum"]
     lines.add(f"float v = {f'{nest.bias}[c]' if nest.bias else start};")
@@ -31,35 +33,42 @@ def window(nest: Window, read: str, target: str) -> Launch:
 
 
 def convolution(nest: Window, read: str, target: str) -> Launch:
-    """Each thread sums for some channels, so that it reads the input once for all of them."""
-    lines, channels = body(), nest.taken[1].text
-    lanes, count = lanes_of(nest), nest.shape[1].text
-    groups = count if lanes == 1 else f"({count} / {lanes})"
-    _head(lines, nest, f"plane % {groups}{f' * {lanes}' if lanes > 1 else ''}")
+    """A block sums some channels: their weights lie in shared memory, and each thread reads the
+    input once for all of them."""
+    lines, lanes, area = body(), lanes_of(nest), nest.kernel**nest.spatial
+    channels, count = nest.taken[1].text, nest.shape[1].text
+    lines.add("extern __shared__ float w[];")
+    lines.add(f"int c = blockIdx.y * {lanes};")
+    with lines.loop("t", f"channels * {lanes * area}", start="threadIdx.x", step="blockDim.x"):
+        lines.add(f"w[t] = {nest.weight}[(c + t % {lanes}) * channels * {area} + t / {lanes}];")
+    lines.add("__syncthreads();")
+    _place(lines, nest, "image")
     lines.add(f"float s[{lanes}] = {{}};")
-    with lines.loop("q", channels):
-        plane = f"plane / {groups} * {channels} + q"
-        lines.add(f"const float* from = {read} + ({plane}) * {_area('taken', nest)};")
+    with lines.loop("q", "channels"):
+        lines.add(f"const float* from = {read} + (image * channels + q) * {_area('taken', nest)};")
         with _Taps(lines, nest):
-            lines.add(f"float t = {_here(nest)};")
-            tap = _tap(nest, f"((c + l) * {channels} + q)")
+            lines.add(f"float v = {_here(nest)};")
             with lines.loop("l", str(lanes)):
-                lines.add(f"s[l] += {nest.weight}[{tap}] * t;")
+                lines.add(f"s[l] += w[({_tap(nest, 'q')}) * {lanes} + l] * v;")
     with lines.loop("l", str(lanes)):
-        row = f"plane / {groups} * {count} + c + l"
         place = "z" if nest.spatial == 1 else "r * out_wide + z"
-        lines.add(f"int at = ({row}) * {_area('shape', nest)} + {place};")
+        row = f"(image * {count} + c + l) * {_area('shape', nest)}"
+        lines.add(f"int at = {row} + {place};")
         lines.add(f"float v = s[l]{f' + {nest.bias}[c + l]' if nest.bias else ''};")
         lines.steps(nest.after, lambda access: "at" if access == FLAT else "c + l")
         lines.add(f"{target}[at] = v;")
-    threads = f"{product((nest.shape[0], *nest.shape[2:]))} * {groups}"
+    every = product((nest.shape[0], *nest.shape[2:]))
     return Launch(
-        lines=lines.lines, target=target, blocks=blocks(threads), sizes=_sizes(nest, threads)
+        lines=lines.lines,
+        target=target,
+        blocks=f"dim3({blocks(every)}, {count} / {lanes})",
+        shared=f"{channels} * {lanes * area} * sizeof(float)",
+        sizes={"channels": channels, **_sizes(nest, every)},
     )
 
 
 def lanes_of(nest: Window) -> int:
-    """How many channels a thread of a convolution sums."""
+    """How many channels a block of a convolution sums."""
     return next(n for n in (4, 2, 1) if nest.shape[1].size % n == 0)
 
 
@@ -75,20 +84,15 @@ def _area(which: str, nest: Window) -> str:
     return names[1] if nest.spatial == 1 else " * ".join(names)
 
 
-def _head(lines: Lines, nest: Window, channel: str) -> None:
+def _place(lines: Lines, nest: Window, rest: str) -> None:
+    """Which output a thread takes; `rest` is what remains of its index."""
     lines.add("int i = blockIdx.x * blockDim.x + threadIdx.x;")
     lines.add("if (i >= n) return;")
     if nest.spatial == 1:
-        lines.add("int z = i % out_wide, plane = i / out_wide;")
+        lines.add(f"int z = i % out_wide, {rest} = i / out_wide;")
     else:
         lines.add("int z = i % out_wide, r = i / out_wide % out_high;")
-        lines.add("int plane = i / (out_wide * out_high);")
-    uses_channel = nest.weight or any("dim1" in str(one) for one in nest.after)
-    lines.add(f"int c = {channel};" if uses_channel else "")
-
-
-def _channel(nest: Window) -> str:
-    return f"plane % {nest.shape[1].text}"
+        lines.add(f"int {rest} = i / (out_wide * out_high);")
 
 
 def _here(nest: Window) -> str:
