@@ -82,6 +82,9 @@ def test_no_name_in_a_kernel_hides_an_argument() -> None:
         kernel = sample.draw(5, index).kernel()
         own = re.findall(r"(?m)^  .*?\b(?:int|float|bool)\*? (\w+)", source(kernel))
         own += re.findall(r", (\w+) =", source(kernel))
+        for taken in re.findall(r"__global__ void \w+\((.*)\)", source(kernel)):
+            names = re.findall(r"(\w+)(?:,|$)", taken)
+            assert len(set(names)) == len(names)
         assert not {name for _, name in kernel.arguments} & set(own)
 
 

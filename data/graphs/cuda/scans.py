@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kernelwright.data.graphs.cpp.rows import STARTS
 from kernelwright.data.graphs.cuda.launch import THREADS, Launch, blocks, body, number
 from kernelwright.data.graphs.cuda.share import (
     LONG_ROW,
@@ -15,7 +16,7 @@ from kernelwright.data.graphs.cuda.share import (
     sizes_of,
     warp_head,
 )
-from kernelwright.data.graphs.cuda.words import STARTS, joined
+from kernelwright.data.graphs.cuda.words import joined
 from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.nests import Scan, product
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from kernelwright.data.graphs.cpp.rows import STARTS
 from kernelwright.data.graphs.cpp.text import Lines
 from kernelwright.data.graphs.cuda.launch import Launch, blocks, body
-from kernelwright.data.graphs.cuda.words import STARTS, joined
+from kernelwright.data.graphs.cuda.words import joined
 from kernelwright.data.graphs.expr import FLAT, accesses
 from kernelwright.data.graphs.nests import Window, product
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from kernelwright.data.graphs.cpp.rows import STARTS
 from kernelwright.data.graphs.cpp.words import Words
 
 NAMES = {"max": "fmaxf", "min": "fminf", "abs": "fabsf"}
 """Functions that are not called as in C with an `f` at the end."""
 CUDA = Words(lambda op: NAMES.get(op, f"{op}f"))
-STARTS = {"sum": "0.0f", "prod": "1.0f", "max": "-INFINITY", "min": "INFINITY"}
 
 _WARP = """\
 __device__ float warp_{kind}(float v) {{
