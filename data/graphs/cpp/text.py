@@ -58,7 +58,10 @@ class Lines:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """What belongs to a loop or a test; a single line needs no braces."""
+        """What belongs to a loop or a test; a single line needs no braces, no head nothing."""
+        if not head:
+            yield
+            return
         self.add(f"{head} {{")
         start = len(self.lines) - 1
         self.pad += 2

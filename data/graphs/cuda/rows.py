@@ -94,7 +94,8 @@ class Emitted:
             call = f"{share.join}_{each.kind}({each.name}"
             lines.add(f"{call}, best);" if place else f"{each.name} = {call});")
         if place:
-            lines.add(f"{share.one}{self.target}[{share.out}] = best;")
+            with lines.block(share.one):
+                lines.add(f"{self.target}[{share.out}] = best;")
 
     def _better(self, one: Sum) -> None:
         sign = ">" if one.kind == "argmax" else "<"
@@ -107,13 +108,14 @@ class Emitted:
 
     def store(self, store: Expr) -> None:
         """One thread writes the number of the row."""
-        lines, out, one = self.lines, self.share.out, self.share.one
-        if not self.nest.after:
-            lines.add(f"{one}{self.target}[{out}] = {self.text(store)};")
-            return
-        lines.add(f"float v = {self.text(store)};")
-        lines.steps(self.nest.after, lambda access: out)
-        lines.add(f"{one}{self.target}[{out}] = v;")
+        with self.lines.block(self.share.one):
+            place = f"{self.target}[{self.share.out}]"
+            if not self.nest.after:
+                self.lines.add(f"{place} = {self.text(store)};")
+                return
+            self.lines.add(f"float v = {self.text(store)};")
+            self.lines.steps(self.nest.after, lambda access: self.share.out)
+            self.lines.add(f"{place} = v;")
 
     def keep(self, keep: Expr) -> None:
         """Each thread writes what it reads."""
@@ -139,7 +141,8 @@ def _whole(nest: Rows, read: str, target: str, buffer: str) -> list[Launch]:
     (one,) = nest.passes
     first.taken(one)
     (found,) = one.sums
-    first.lines.add(f"{first.share.one}{buffer}[blockIdx.x] = {found.name};")
+    with first.lines.block(first.share.one):
+        first.lines.add(f"{buffer}[blockIdx.x] = {found.name};")
     second = Emitted(nest, read, target, whole(nest))
     joins = f"{first.share.join}_{found.kind}({buffer}[threadIdx.x])"
     second.lines.add(f"float {found.name} = {joins};")
@@ -166,8 +169,7 @@ def _total(nest: Rows, read: str, target: str, buffer: str) -> list[Launch]:
     with lines.loop("j", "outer", start="threadIdx.x", step="blockDim.x"):
         lines.add(f"s += {buffer}[j];")
     lines.add("s = block_sum(s);")
-    lines.add("float v = s / outer;")
-    lines.steps(nest.after, lambda access: "0")
-    lines.add(f"if (threadIdx.x == 0) {target}[0] = v;")
+    with lines.block("if (threadIdx.x == 0)"):
+        lines.add(f"{target}[0] = s / outer;")
     last = Launch(lines=lines.lines, target=target, blocks="1", sizes={"outer": many})
     return [replace(first.launch(), made=((buffer, many),)), last]

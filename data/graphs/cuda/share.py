@@ -74,7 +74,7 @@ def by_warp(nest: Rows) -> Share:
         out="i",
         blocks=blocks(product(nest.outer), THREADS // 32),
         join="warp",
-        one="if (lane == 0) ",
+        one="if (lane == 0)",
         sizes=sizes_of(nest),
     )
 
@@ -96,7 +96,7 @@ def by_block(nest: Rows) -> Share:
         blocks=product(nest.outer),
         threads=str(1024 if number(nest.size) >= VERY_LONG_ROW else THREADS),
         join="block",
-        one="if (threadIdx.x == 0) ",
+        one="if (threadIdx.x == 0)",
         sizes=sizes_of(nest),
     )
 
@@ -111,7 +111,7 @@ def whole(nest: Rows) -> Share:
         out="0",
         blocks=str(WHOLE_BLOCKS),
         join="block",
-        one="if (threadIdx.x == 0) ",
+        one="if (threadIdx.x == 0)",
         sizes=sizes_of(nest),
     )
 
@@ -152,6 +152,6 @@ def by_column_block(nest: Rows | Scan) -> Share:
         blocks=across if alone else f"dim3({sizes['outer']}, {across})",
         threads=f"dim3(32, {32 if number(parts_of(nest)[1]) >= TALL_COLUMN else 8})",
         join="column",
-        one="if (threadIdx.y == 0 && q < inner) ",
+        one="if (threadIdx.y == 0 && q < inner)",
         sizes=sizes,
     )
