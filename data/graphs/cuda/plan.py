@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kernelwright.data.graphs.cpp.plan import (
     HERE,
@@ -61,7 +62,9 @@ def _said(nest: Nest, read: str) -> list[str]:
         case Rows():
             share = share_of(nest)
             how = WHOLE if share is None else SHARED_OUT[share.join]
-            return [rows_head(nest, read), how, *rows_said(nest, CUDA, _taken)]
+            in_one_piece = share is None or share.join in ("warp", "block")
+            row = replace(nest, taken=nest.taken[: nest.last + 1]) if in_one_piece else nest
+            return [rows_head(row, read), how, *rows_said(row, CUDA, _taken)]
         case Scan():
             return _scan(nest, read)
         case Window():
