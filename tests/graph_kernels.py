@@ -18,9 +18,8 @@ from kernelwright.data.graphs.operators.registry import OPERATORS
 from kernelwright.data.graphs.style import module
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.cpp import FLAGS, LIBRARIES
-from kernelwright.envs.plan.plan import Kernel
 from kernelwright.envs.sandbox.toolchain import nvcc_path
-from tests.ptx_device import assembled
+from tests.ptx_device import translated
 
 QUICK = [one for one in FLAGS if one != "-O3"] + ["-O1"]
 """A hundred kernels are built in seconds."""
@@ -59,10 +58,8 @@ def cuda_library(graphs: Sequence[Graph], folder: Path) -> ctypes.CDLL:
     line += ["--keep", "-o", "kernels.so", "kernels.cu", str(RUNTIME), "-ldl"]
     subprocess.run(line, check=True, cwd=folder)
     ptx = (folder / "kernels.ptx").read_text(encoding="utf-8")
-    device = folder / "device.so"
-    device.write_bytes(assembled(Kernel(name="kernels", target="sm_80", ptx=ptx, info="")))
     found = ctypes.CDLL(str(folder / "kernels.so"))
-    found.use_device(str(device).encode())
+    found.use_device(str(translated(ptx, folder, "-O0")).encode())
     return found
 
 
