@@ -10,13 +10,20 @@ from typing import Any
 
 import torch
 
+from kernelwright.data.graphs import sample
 from kernelwright.data.graphs.cpp.kernel import source
+from kernelwright.data.graphs.cuda.kernel import source as cuda_source
 from kernelwright.data.graphs.graph import Graph
+from kernelwright.data.graphs.operators.registry import OPERATORS
 from kernelwright.data.graphs.style import module
+from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.cpp import FLAGS, LIBRARIES
+from kernelwright.envs.sandbox.toolchain import nvcc_path
+from tests.ptx_device import translated
 
 QUICK = [one for one in FLAGS if one != "-O3"] + ["-O1"]
 """A hundred kernels are built in seconds."""
+RUNTIME = Path(__file__).parent / "device" / "host_runtime.cpp"
 
 
 def library(graphs: Sequence[Graph], folder: Path) -> ctypes.CDLL:
@@ -29,6 +36,51 @@ def library(graphs: Sequence[Graph], folder: Path) -> ctypes.CDLL:
     file.write_text("\n".join(texts), encoding="utf-8")
     subprocess.run(["g++", *QUICK, "-o", built, file, *LIBRARIES], check=True)
     return ctypes.CDLL(str(built))
+
+
+def cuda_library(graphs: Sequence[Graph], folder: Path) -> ctypes.CDLL:
+    """The same in CUDA: host code beside a runtime that calls the translated device code."""
+    texts = [
+        f"namespace k{number} {{\n{cuda_source(one.kernel())}}}\n".replace(
+            "void kernel(", f"void kernel{number}("
+        )
+        for number, one in enumerate(graphs)
+    ]
+    text = "\n".join(texts).replace("#include <cstdint>\n", "")
+    (folder / "kernels.cu").write_text(f"#include <cstdint>\n{text}", encoding="utf-8")
+    line = [
+        nvcc_path() or "",
+        "-std=c++17",
+        *nvcc.FLAGS,
+        "-gencode",
+        "arch=compute_80,code=compute_80",
+    ]
+    line += ["--keep", "-o", "kernels.so", "kernels.cu", str(RUNTIME), "-ldl"]
+    subprocess.run(line, check=True, cwd=folder)
+    ptx = (folder / "kernels.ptx").read_text(encoding="utf-8")
+    found = ctypes.CDLL(str(folder / "kernels.so"))
+    found.use_device(str(translated(ptx, folder, "-O0")).encode())
+    return found
+
+
+def alone(each: int) -> list[Graph]:
+    """So many graphs of each operator that can stand alone."""
+    every = []
+    for one in OPERATORS:
+        found = (sample.alone(one, f"{one.name} {number}") for number in range(20))
+        every += [graph for graph in found if graph is not None][:each]
+    return every
+
+
+def wrong(graphs: Sequence[Graph], kernels: ctypes.CDLL) -> list[str]:
+    """The graphs whose kernels do not compute what PyTorch does."""
+    found = []
+    for number, graph in enumerate(graphs):
+        expected, got = outputs(graph, number, kernels)
+        spread = max(1.0, float(expected.double().abs().mean()))
+        if not torch.allclose(expected, got.to(expected.dtype), rtol=1e-3, atol=1e-4 * spread):
+            found.append(graph.signature)
+    return found
 
 
 def smaller(graph: Graph, code: str) -> str:

@@ -71,7 +71,12 @@ def assembled(kernel: Kernel, *_: Any) -> bytes:
 @cache
 def _built(ptx: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        return library("\n".join(_program(ptx)), Path(folder)).read_bytes()
+        return translated(ptx, Path(folder)).read_bytes()
+
+
+def translated(ptx: str, folder: Path, *flags: str) -> Path:
+    """The library, built there."""
+    return library("\n".join(_program(ptx)), folder, *flags)
 
 
 def _program(ptx: str) -> Iterable[str]:

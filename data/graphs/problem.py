@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from kernelwright.data.graphs.cpp.kernel import source
-from kernelwright.data.graphs.cpp.plan import reasoning
+from collections.abc import Callable, Sequence
+
+from kernelwright.data.graphs.cpp import kernel as cpp
+from kernelwright.data.graphs.cpp import plan as cpp_plan
+from kernelwright.data.graphs.cuda import kernel as cuda
+from kernelwright.data.graphs.cuda import plan as cuda_plan
 from kernelwright.data.graphs.graph import Graph
-from kernelwright.data.graphs.nests import Rows, Scan
+from kernelwright.data.graphs.kernel import Kernel
+from kernelwright.data.graphs.nests import Nest, Rows, Scan
 from kernelwright.data.graphs.sample import VERSION
 from kernelwright.data.graphs.style import module
 from kernelwright.data.suites.kernelbench import cases_of
@@ -13,7 +18,12 @@ from kernelwright.data.suites.sizes import sizes_of
 from kernelwright.data.triple import Triple
 from kernelwright.envs.types import Dialect, Problem, content_hash
 
-DIALECTS: tuple[Dialect, ...] = ("cpp",)
+LOWERED: dict[Dialect, tuple[Callable[[Kernel], str], Callable[[Sequence[Nest]], str]]] = {
+    "cpp": (cpp.source, cpp_plan.reasoning),
+    "cuda": (cuda.source, cuda_plan.reasoning),
+}
+"""What writes an answer, and its reasoning."""
+DIALECTS = tuple(LOWERED)
 """Those that graphs are lowered to."""
 CHAIN = "chain"
 """The category of what has several statements."""
@@ -38,6 +48,7 @@ def example_of(graph: Graph, problem: Problem, dialect: Dialect) -> Triple:
     if dialect not in DIALECTS:
         raise ValueError(f"graphs are lowered to {', '.join(DIALECTS)}, not to {dialect}")
     kernel = graph.kernel()
+    source, reasoning = LOWERED[dialect]
     return Triple(
         problem=problem,
         dialect=dialect,

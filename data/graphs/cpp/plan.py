@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kernelwright.data.graphs.cpp.rows import taken
-from kernelwright.data.graphs.cpp.words import shown
+from kernelwright.data.graphs.cpp.words import CPP, Words
 from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.kernel import source_of, target_of
 from kernelwright.data.graphs.nests import (
@@ -33,9 +33,14 @@ def reasoning(nests: Sequence[Nest]) -> str:
     >>> reasoning([Elements(says="", source="x", taken=x, shape=x, after=[relu])])
     'Plan: Each element of x by itself. relu: v = std::max(v, 0.0f);'
     """
+    return plan(nests, _said)
+
+
+def plan(nests: Sequence[Nest], said: Callable[[Nest, str], list[str]]) -> str:
+    """`said` is told a nest and what it reads."""
     parts = []
     for number, nest in enumerate(nests):
-        text = " ".join(_said(nest, source_of(nests, number)))
+        text = " ".join(said(nest, source_of(nests, number)))
         target = target_of(nests, number)
         if len(nests) > 1:
             text = f"{number + 1}. {text} -> {target}."
@@ -47,7 +52,7 @@ def _said(nest: Nest, read: str) -> list[str]:
     match nest:
         case Elements():
             flat = "i" if nest.split is None else HERE
-            return [f"Each element of {read} by itself.", *_steps(nest.after, flat)]
+            return [f"Each element of {read} by itself.", *steps_said(nest.after, flat)]
         case Rows():
             return _rows(nest, read)
         case Scan():
@@ -55,7 +60,12 @@ def _said(nest: Nest, read: str) -> list[str]:
             way = " from the end" if nest.reverse else ""
             size = nest.shape[nest.along].text
             head = f"{read} in order along {size}{way}."
-            return [head, *_steps(nest.before), f"running: s {sign} v;", *_steps(nest.after)]
+            return [
+                head,
+                *steps_said(nest.before),
+                f"running: s {sign} v;",
+                *steps_said(nest.after),
+            ]
         case Window():
             return _window(nest, read)
         case Product():
@@ -63,7 +73,11 @@ def _said(nest: Nest, read: str) -> list[str]:
             head = (
                 f"{read} times {nest.other}, summed over {nest.k.text}: tiles of a row, 64 columns."
             )
-            return [head, *(f"{one} is read transposed." for one in turned), *_steps(nest.after)]
+            return [
+                head,
+                *(f"{one} is read transposed." for one in turned),
+                *steps_said(nest.after),
+            ]
     raise TypeError(type(nest).__name__)
 
 
@@ -71,48 +85,64 @@ def _turned(nest: Product, read: str) -> tuple[tuple[str, bool], ...]:
     return ((read, nest.left_is_transposed), (nest.other, nest.right_is_transposed))
 
 
-def _steps(steps: Sequence[Step], flat: str = HERE, along: str = "j") -> list[str]:
+def steps_said(
+    steps: Sequence[Step], flat: str = HERE, along: str = "j", words: Words = CPP
+) -> list[str]:
     """`flat` is the index of the element itself, `along` that in a dimension."""
 
     def index(access: str) -> str:
         return flat if access == FLAT else along if access.startswith("dim") else access
 
-    return [f"{one.says}: v = {shown(one.value, index)};" for one in steps]
+    return [f"{one.says}: v = {words.shown(one.value, index)};" for one in steps]
 
 
 def _rows(nest: Rows, read: str) -> list[str]:
+    return [rows_head(nest, read), *rows_said(nest)]
+
+
+def rows_head(nest: Rows, read: str) -> str:
     size = product(nest.size)
+    if not nest.outer and not nest.inner:
+        return f"{nest.says}: {read} in one row of {size}."
     side = f", {product(nest.inner)} side by side" if nest.inner else ""
-    lines = [f"{nest.says}: {read} in {'columns' if nest.inner else 'rows'} of {size}{side}."]
-    whole = not nest.outer and not nest.inner
-    flat = "j" if whole else HERE
-    lines[0] = lines[0].replace("rows of", "one row of") if whole else lines[0]
-    lines += _steps(nest.before, flat)
+    return f"{nest.says}: {read} in {'columns' if nest.inner else 'rows'} of {size}{side}."
+
+
+def rows_said(
+    nest: Rows, words: Words = CPP, taken: Callable[[str, str, str], str] = taken
+) -> list[str]:
+    """The statements of each pass; `taken` is how a number takes in one more term."""
+    flat = HERE if nest.outer or nest.inner else "j"
+    lines = steps_said(nest.before, flat, words=words)
 
     def index(access: str) -> str:
         return flat if access == FLAT else access
 
     for number, one in enumerate(nest.passes):
-        found = [f"v = {shown(one.value, index)};"] if one.value is not None else []
+        found = [f"v = {words.shown(one.value, index)};"] if one.value is not None else []
         for each in one.sums:
-            term = shown(each.term, index)
+            term = words.shown(each.term, index)
             arg = f"the first place of {each.name}" if each.kind.startswith("arg") else ""
             found += [
-                taken(each.name, each.kind.removeprefix("arg"), term),
+                taken(each.name, each.kind, term),
                 f"out = {arg};" if arg else "",
             ]
-        found += [f"{name} = {shown(expr, index)};" for name, expr in one.ends]
+        found += [f"{name} = {words.shown(expr, index)};" for name, expr in one.ends]
         lines.append(f"Pass {number + 1}: {' '.join(filter(None, found))}")
     if nest.keep is not None:
-        lines.append(f"Last: v = {shown(nest.keep, index)};")
+        lines.append(f"Last: v = {words.shown(nest.keep, index)};")
     elif nest.store is not None:
-        lines.append(f"v = {shown(nest.store, index)};{' their mean.' if nest.total else ''}")
-    return [*lines, *_steps(nest.after, flat)]
+        lines.append(f"v = {words.shown(nest.store, index)};{' their mean.' if nest.total else ''}")
+    return [*lines, *steps_said(nest.after, flat, words=words)]
+
+
+def window_head(nest: Window, read: str) -> str:
+    shape = " x ".join([str(nest.kernel)] * nest.spatial)
+    return f"{nest.says}: {shape} over {read}, stride {nest.stride}, padding {nest.padding}."
 
 
 def _window(nest: Window, read: str) -> list[str]:
-    shape = " x ".join([str(nest.kernel)] * nest.spatial)
-    head = f"{nest.says}: {shape} over {read}, stride {nest.stride}, padding {nest.padding}."
+    head = window_head(nest, read)
     taps = {
         "max": "to[z] = to[z] < from ? from : to[z];",
         "mean": f"to[z] += from; v = to[z] / {nest.kernel**nest.spatial}.0f;",
@@ -122,9 +152,9 @@ def _window(nest: Window, read: str) -> list[str]:
         tile = "p is an image with zeros around it; s keeps 4 channels and 32 columns:"
         column = f"j * {nest.stride}" if nest.stride > 1 else "j"
         tap = f"{tile} s[l][j] += tap * from[{column}];"
-        return [head, tap, *_steps(nest.after, "at + j", "c + l")]
+        return [head, tap, *steps_said(nest.after, "at + j", "c + l")]
     return [
         head,
         f"A row of outputs takes one tap after another: {taps[nest.kind]}",
-        *_steps(nest.after, HERE, "c"),
+        *steps_said(nest.after, HERE, "c"),
     ]

@@ -104,7 +104,7 @@ class Emitted:
             self._load()
             self._value(one)
             for each in one.sums:
-                lines.add(taken(each.name, base(each.kind), self._text(each.term)))
+                lines.add(taken(each.name, each.kind, self._text(each.term)))
             writes = self._writes(one)
             lines.add(f"{self._kept()} = v;" if writes else "")
         self._written(writes)
@@ -152,7 +152,7 @@ class Emitted:
                 if self.index:
                     sign = ">" if each.kind == "argmax" else "<"
                     lines.add(f"{out} = v {sign} {each.name}[q] ? j : {out};")
-                lines.add(taken(f"{each.name}[q]", base(each.kind), self._text(each.term)))
+                lines.add(taken(f"{each.name}[q]", each.kind, self._text(each.term)))
             lines.add(f"{self._kept()} = v;" if writes else "")
         self._written(writes)
         folded = last and self.nest.keep is None
@@ -207,6 +207,7 @@ class Emitted:
 
 def taken(found: str, kind: str, term: str) -> str:
     """The line that takes in one more term."""
+    kind = base(kind)
     if kind in ("sum", "prod"):
         return f"{found} {SIGNS[kind]}= {term};"
     if found.endswith("]") or term.endswith("]"):  # as in cpp_expr.py

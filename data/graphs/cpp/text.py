@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from kernelwright.data.graphs.cpp.words import Index, shown
+from kernelwright.data.graphs.cpp.words import CPP, Index, Words
 from kernelwright.data.graphs.nests import Shape, Step, is_plain, product
 
 
 class Lines:
-    """Lines at the indentation of the loop that is open."""
+    """Lines at the indentation of the loop that is open; `whole` is the type of its index."""
 
-    def __init__(self, pad: int) -> None:
+    def __init__(self, pad: int, words: Words = CPP, whole: str = "int64_t") -> None:
         self.lines: list[str] = []
-        self.pad = pad
+        self.pad, self.words, self.whole = pad, words, whole
 
     def add(self, text: str) -> None:
         if text:
@@ -25,12 +25,12 @@ class Lines:
         text = product(shape)
         if is_plain(text):
             return text
-        self.add(f"int64_t {wanted} = {text};")
+        self.add(f"{self.whole} {wanted} = {text};")
         return wanted
 
     def steps(self, steps: Sequence[Step], index: Index) -> None:
         for one in steps:
-            self.add(f"v = {shown(one.value, index)};")
+            self.add(f"v = {self.words.shown(one.value, index)};")
 
     @contextmanager
     def loop(
@@ -42,7 +42,7 @@ class Lines:
         simd: bool | str = False,
         when: bool = True,
         down: bool = False,
-        step: int = 1,
+        step: int | str = 1,
     ) -> Iterator[None]:
         """A loop below `count`; `simd` may name its reductions. Nothing unless `when`."""
         if not when:
@@ -50,15 +50,25 @@ class Lines:
             return
         if simd:
             self.lines.append(f"#pragma omp simd{simd if isinstance(simd, str) else ''}")
-        next_one = f"++{index}" if step == 1 else f"{index} += {step}"
-        up = f"for (int64_t {index} = {start}; {index} < {count}; {next_one}) {{"
-        self.add(f"for (int64_t {index} = {count}; {index}-- > 0;) {{" if down else up)
-        head = len(self.lines) - 1
+        next_one = f"++{index}" if str(step) == "1" else f"{index} += {step}"
+        first = f"for ({self.whole} {index} ="
+        up = f"{first} {start}; {index} < {count}; {next_one})"
+        with self.block(f"{first} {count}; {index}-- > 0;)" if down else up):
+            yield
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """What belongs to a loop or a test; a single line needs no braces, no head nothing."""
+        if not head:
+            yield
+            return
+        self.add(f"{head} {{")
+        start = len(self.lines) - 1
         self.pad += 2
         yield
         self.pad -= 2
-        if len(self.lines) == head + 2 and not self.lines[-1].endswith("}"):
-            self.lines[head] = self.lines[head].removesuffix(" {")
+        if len(self.lines) == start + 2 and not self.lines[-1].endswith("}"):
+            self.lines[start] = self.lines[start].removesuffix(" {")
         else:
             self.add("}")
 

@@ -1,0 +1,110 @@
+"""The reasoning of a CUDA example: who takes what, and the statements that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kernelwright.data.graphs.cpp.plan import (
+    HERE,
+    plan,
+    rows_head,
+    rows_said,
+    steps_said,
+    window_head,
+)
+from kernelwright.data.graphs.cuda.launch import number
+from kernelwright.data.graphs.cuda.products import each_of
+from kernelwright.data.graphs.cuda.share import LONG_ROW, MANY_COLUMNS, parts_of, share_of
+from kernelwright.data.graphs.cuda.windows import lanes_of
+from kernelwright.data.graphs.cuda.words import CUDA, joined
+from kernelwright.data.graphs.nests import (
+    Elements,
+    Nest,
+    Product,
+    Rows,
+    Scan,
+    Step,
+    Window,
+    product,
+)
+
+SHARED_OUT = {
+    "warp": "A warp takes a row, its lanes shuffle what they found.",
+    "block": "A block takes a row, its warps put together what they found.",
+    "column": "A block takes 32 columns, its threads share each and put together what they found.",
+    "": "A thread takes a column, its neighbour the next.",
+}
+WHOLE = "All blocks share the row: each leaves what it found, then that is put together."
+
+
+def reasoning(nests: Sequence[Nest]) -> str:
+    """A sentence or two for each nest.
+
+    >>> from kernelwright.data.graphs.expr import V, call
+    >>> from kernelwright.data.graphs.nests import Dim
+    >>> x = (Dim("x_0", 4),)
+    >>> relu = Step("relu", call("max", V, 0.0))
+    >>> reasoning([Elements(says="", source="x", taken=x, shape=x, after=[relu])])
+    'Plan: A thread takes an element of x. relu: v = fmaxf(v, 0.0f);'
+    """
+    return plan(nests, _said)
+
+
+def _steps(steps: Sequence[Step], flat: str = HERE, along: str = "j") -> list[str]:
+    return steps_said(steps, flat, along, CUDA)
+
+
+def _said(nest: Nest, read: str) -> list[str]:
+    match nest:
+        case Elements():
+            return [f"A thread takes an element of {read}.", *_steps(nest.after, "i")]
+        case Rows():
+            share = share_of(nest)
+            how = WHOLE if share is None else SHARED_OUT[share.join]
+            in_one_piece = share is None or share.join in ("warp", "block")
+            row = replace(nest, taken=nest.taken[: nest.last + 1]) if in_one_piece else nest
+            return [rows_head(row, read), how, *rows_said(row, CUDA, _taken)]
+        case Scan():
+            return _scan(nest, read)
+        case Window():
+            return [window_head(nest, read), *_window(nest)]
+        case Product():
+            each = each_of(nest)
+            tile = f"{16 * each} x {16 * each}"
+            head = f"{read} times {nest.other}, summed over {nest.k.text}."
+            how = f"A block takes {tile} outputs, with tiles in shared memory,"
+            return [head, how, f"and a thread {each} x {each}.", *_steps(nest.after, along="c")]
+    raise TypeError(type(nest).__name__)
+
+
+def _taken(found: str, kind: str, term: str) -> str:
+    if kind.startswith("arg"):
+        return f"if (v {'>' if kind == 'argmax' else '<'} {found}) {{ {found} = v; best = j; }}"
+    return f"{joined(found, kind, term)};"
+
+
+def _scan(nest: Scan, read: str) -> list[str]:
+    outer, along, inner = parts_of(nest)
+    way = " from the end" if nest.reverse else ""
+    head = f"{read} in order along {product(along)}{way}."
+    if product(inner) != "1":
+        few = number(outer) * number(inner) < MANY_COLUMNS
+        how = "Threads take a piece of a column each, and add up those before it." if few else ""
+        running = [how or SHARED_OUT[""], f"running: {_taken('s', nest.kind, 'v')}"]
+    else:
+        who = "block" if product(outer) == "1" or number(along) >= LONG_ROW else "warp"
+        running = [f"A {who} takes a row piece by piece: v = {who}_cum{nest.kind}(v, s);"]
+    return [head, *_steps(nest.before), *running, *_steps(nest.after)]
+
+
+def _window(nest: Window) -> list[str]:
+    if nest.kind == "sum" and nest.groups == 1:
+        lanes = lanes_of(nest)
+        how = f"A block keeps the weights of {lanes} channels in w: s[l] += w[{HERE}] * v;"
+        return [how, *_steps(nest.after, "at", "c + l")]
+    mean = f" v /= {nest.kernel**nest.spatial}.0f;" if nest.kind == "mean" else ""
+    place = f"from[{HERE}]"
+    term = f"{nest.weight}[{HERE}] * {place}" if nest.kind == "sum" else place
+    taken = _taken("v", "max" if nest.kind == "max" else "sum", term)
+    return [f"A thread takes an output: {taken}{mean}", *_steps(nest.after, "i", "c")]
