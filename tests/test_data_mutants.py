@@ -10,7 +10,7 @@ import pytest
 from kernelwright.data.graphs.build import Build, Recipe
 from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import Expr, V, at, call, where
-from kernelwright.data.graphs.mutants.mutant import HIDDEN, chosen, mutants_of
+from kernelwright.data.graphs.mutants.mutant import HIDDEN, SCALED, chosen, mutants_of
 from kernelwright.data.graphs.mutants.of_nests import nest_faults
 from kernelwright.data.graphs.mutants.of_text import RULES, Mutant
 from kernelwright.data.graphs.mutants.ranges import ANY, POSITIVE, range_of, simplified
@@ -115,6 +115,12 @@ def test_ranges_hold() -> None:
 def test_values_behind_an_index_are_no_measure() -> None:
     graph = next(one for one in (draw(3, n) for n in range(99)) if "argmin" in one.signature)
     assert any(one.same == HIDDEN for one in mutants_of(graph.kernel(), "cpp", source))
+
+
+def test_a_factor_that_the_next_norm_takes_off_is_no_measure() -> None:
+    every = mutants_of(draw(5, 15).kernel(), "cpp", source)
+    assert {one.kind for one in every if one.same == SCALED} >= {"wrong_start", "wrong_term"}
+    assert any(not one.same for one in every)
 
 
 def test_a_diagnosis_quotes_the_lines_that_differ() -> None:

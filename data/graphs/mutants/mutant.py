@@ -6,15 +6,22 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
+from kernelwright.data.graphs.expr import V, name
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants.of_nests import nest_faults
 from kernelwright.data.graphs.mutants.of_text import RULES, Mutant
+from kernelwright.data.graphs.nests import Nest, Rows
 from kernelwright.envs.types import Dialect
 
 HIDDEN = "an index may be the same for other values"
 Lower = Callable[[Kernel], str]
 """A kernel as the source of a dialect."""
+
+
+SCALED = "the loops after it divide a row by its own length"
+SCALE_FREE = ("l1_norm", "l2_norm", "mean_abs_norm")
 
 
 def mutants_of(kernel: Kernel, dialect: Dialect, lower: Lower) -> list[Mutant]:
@@ -29,18 +36,34 @@ def mutants_of(kernel: Kernel, dialect: Dialect, lower: Lower) -> list[Mutant]:
 
 def _of_nests(kernel: Kernel, lower: Lower) -> Iterator[Mutant]:
     is_index, last = kernel.nests[-1].c_type != "float", f"nest {len(kernel.nests)}, pass"
+    scaled = tuple(f"nest {number + 1}, pass" for number in scaled_away(kernel.nests))
     for one, wrong in nest_faults(kernel):
         same = HIDDEN if is_index and not one.place.startswith(last) else one.same
+        same = SCALED if one.place.startswith(scaled) and not same else same
         yield Mutant(kind=one.kind, place=one.place, source=lower(wrong), same=same)
 
 
 def _of_text(kernel: Kernel, right: str, dialect: Dialect) -> Iterator[Mutant]:
     hides = len(kernel.nests) > 1 and kernel.nests[-1].c_type != "float"
-    last = right.rfind("\n  {\n")
+    last, scaled = right.rfind("\n  {\n"), scaled_away(kernel.nests)
     for rule in RULES.get(dialect, ()):
         for one in rule.changed(right):
             is_last = one.source[:last] == right[:last]
-            yield replace(one, same=HIDDEN) if hides and not is_last else one
+            same = HIDDEN if hides and not is_last else one.same
+            same = SCALED if scaled and one.kind == "wrong_start" else same
+            yield replace(one, same=same)
+
+
+def scaled_away(nests: Sequence[Nest]) -> list[int]:
+    """Nests that divide a row by a number of it, where the next one does so by its length: a wrong
+    number is gone then."""
+    return [
+        number
+        for number, (one, other) in enumerate(pairwise(nests))
+        if isinstance(one, Rows) and isinstance(other, Rows) and one.keep == V / name("s")
+        if other.says in SCALE_FREE and not (one.after or other.before)
+        if (one.first, one.last) == (other.first, other.last)
+    ]
 
 
 def chosen(mutants: Sequence[Mutant], most: int, seed: str) -> list[Mutant]:

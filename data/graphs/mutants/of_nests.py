@@ -9,7 +9,17 @@ from kernelwright.data.graphs.expr import Expr, V, accesses, renamed
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants.of_expressions import faults, sum_faults
 from kernelwright.data.graphs.mutants.ranges import ANY, POSITIVE, Range, range_of, simplified
-from kernelwright.data.graphs.nests import Elements, Nest, Pass, Product, Rows, Scan, Step, Window
+from kernelwright.data.graphs.nests import (
+    Elements,
+    Nest,
+    Pass,
+    Product,
+    Rows,
+    Scan,
+    Step,
+    Window,
+    product,
+)
 
 SAME = "it computes the same for all inputs"
 Known = dict[str, Range]
@@ -120,7 +130,7 @@ def _of_rows(nest: Nest, read: Range) -> Iterator[Fault]:
     for number, one in enumerate(nest.passes):
         place = f"pass {number + 1}"
         for kind, changed, same in _of_pass(one, _sums(nest, read, number)):
-            same = same or _undone(kind, nest)
+            same = same or _undone(kind, nest) or _of_one_element(kind, nest)
             passes = (*nest.passes[:number], changed, *nest.passes[number + 1 :])
             yield Fault(kind, place, replace(nest, passes=passes), same)
     known = _sums(nest, read)
@@ -139,6 +149,14 @@ def _undone(kind: str, nest: Rows) -> str:
         return ""
     step = nest.after[0].value
     return _compared(step, renamed(step, {"v": -V}), {})
+
+
+def _of_one_element(kind: str, nest: Rows) -> str:
+    """Why it does not count how the elements of a row are taken in: there is one."""
+    is_one = product(nest.size) == "1"
+    return (
+        "a row has one element" if is_one and kind in ("wrong_accumulator", "min_for_max") else ""
+    )
 
 
 def _of_pass(one: Pass, before: Known) -> Iterator[tuple[str, Pass, str]]:
