@@ -31,7 +31,7 @@ def library(graphs: Sequence[Graph], folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(built))
 
 
-def smaller(graph: Graph, code: str) -> str:
+def smaller(graph: Graph, code: str, most: int = 37) -> str:
     """The module's code with other sizes of its inputs: odd ones, and few elements."""
     fixed = {
         one.constant
@@ -41,7 +41,7 @@ def smaller(graph: Graph, code: str) -> str:
     }
     for name, size in graph.constants:
         if name not in fixed:
-            code = code.replace(f"\n{name} = {size}\n", f"\n{name} = {min(size, 37)}\n")
+            code = code.replace(f"\n{name} = {size}\n", f"\n{name} = {min(size, most)}\n")
     return code
 
 

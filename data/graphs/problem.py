@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from kernelwright.data.graphs.cpp.kernel import source
+from kernelwright.data.graphs.cpp import kernel as cpp
 from kernelwright.data.graphs.cpp.plan import reasoning
 from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.nests import Rows, Scan
 from kernelwright.data.graphs.sample import VERSION
 from kernelwright.data.graphs.style import module
+from kernelwright.data.graphs.triton import kernel as triton
+from kernelwright.data.graphs.triton import plan as triton_plan
 from kernelwright.data.suites.kernelbench import cases_of
 from kernelwright.data.suites.sizes import sizes_of
 from kernelwright.data.triple import Triple
 from kernelwright.envs.types import Dialect, Problem, content_hash
 
-DIALECTS: tuple[Dialect, ...] = ("cpp",)
+DIALECTS: tuple[Dialect, ...] = ("cpp", "triton")
 """Those that graphs are lowered to."""
 CHAIN = "chain"
 """The category of what has several statements."""
@@ -38,11 +40,16 @@ def example_of(graph: Graph, problem: Problem, dialect: Dialect) -> Triple:
     if dialect not in DIALECTS:
         raise ValueError(f"graphs are lowered to {', '.join(DIALECTS)}, not to {dialect}")
     kernel = graph.kernel()
+    if dialect == "triton":
+        source = triton.source(kernel, problem.code)
+        reason = triton_plan.reasoning(kernel.nests)
+    else:
+        source, reason = cpp.source(kernel), reasoning(kernel.nests)
     return Triple(
         problem=problem,
         dialect=dialect,
-        reasoning=reasoning(kernel.nests),
-        source=source(kernel),
+        reasoning=reason,
+        source=source,
         pattern="_".join(map(_pattern, kernel.nests)),
     )
 
