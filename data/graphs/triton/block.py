@@ -16,6 +16,10 @@ LONG, TALL = 4096, 64
 """The block of a longer row, and of taller columns."""
 
 
+WARPS = ((256, 1), (4096, 4), (8192, 8), (MOST, 16))
+"""How many share a block of so many elements: one has no need to wait for others."""
+
+
 def is_whole(size: Shape, inner: Shape) -> bool:
     """Whether a block has rows, or columns, from end to end."""
     lanes = COLUMNS if product(inner) != "1" else 1
@@ -48,7 +52,7 @@ class Block:
         if self.inner:
             axis = 1 if self.outer else 0
             lines.add(f"q = tl.program_id({axis}) * COLUMNS + tl.arange(0, COLUMNS)")
-        self._count = product(size)
+        self._count, self._sizes = product(size), size
         if shared:
             self.whole = True
             self._place("tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)")
@@ -118,6 +122,13 @@ class Block:
         rows = (product(self.outer),) if self.outer else ()
         columns = (f"triton.cdiv({product(self.inner)}, {COLUMNS})",) if self.inner else ()
         return (*rows, *columns) or ("1",)
+
+    @property
+    def warps(self) -> int:
+        if not self.whole:
+            return 8
+        count = math.prod(one.size for one in self._sizes) * (COLUMNS if self.inner else 1)
+        return next(warps for most, warps in WARPS if count <= most)
 
     @property
     def blocks(self) -> dict[str, str]:

@@ -118,6 +118,7 @@ class Host:
         given = [self.tensor(one) for one in self.pointers(launch)]
         given += [launch.sizes.get(one, one) for one in self.sizes(launch)]
         given += [f"{name}={python(size)}" for name, size in launch.blocks.items()]
+        given += [f"num_warps={launch.warps}"] if launch.warps != 4 else []
         return wrapped(f"{launch.name}[({grid})]", given, 8)
 
 

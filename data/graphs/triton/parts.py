@@ -30,7 +30,7 @@ def mean_of_rows(nest: Rows, called: str, read: str, target: str) -> list[Launch
     for one in nest.passes:
         emitted.take(one)
     emitted.store(nest.store, (), "parts")
-    first = Launch(called, lines, emitted.block.grid, emitted.block.blocks)
+    first = Launch(called, lines, emitted.block.grid, emitted.block.blocks, emitted.block.warps)
     first.parts = ("parts", product(nest.outer))
     _added(end, Sum("v", "sum"), "parts")
     end.add("v = v / count")

@@ -10,6 +10,7 @@ from kernelwright.data.graphs.nests import (
     Product,
     Rows,
     Scan,
+    Shape,
     Step,
     Window,
     product,
@@ -18,6 +19,7 @@ from kernelwright.data.graphs.plan import numbered
 from kernelwright.data.graphs.triton.block import is_whole
 from kernelwright.data.graphs.triton.parts import is_one_long_row
 from kernelwright.data.graphs.triton.rows import joined, reduced
+from kernelwright.data.graphs.triton.scans import STARTS, dims
 from kernelwright.data.graphs.triton.words import python, shown
 
 
@@ -53,31 +55,28 @@ def _steps(steps: Sequence[Step]) -> list[str]:
     return [f"{one.says}: v = {shown(one.value)};" for one in steps]
 
 
-def _block(nest: Rows | Scan, size: str, inner: str, whole: bool) -> str:
-    if inner != "1":
-        held = f"32 neighbouring columns of {size}"
-        return f"{held}, whole, in a block" if whole else f"{held}, block after block"
-    return f"one whole row of {size} in a block" if whole else f"a row of {size}, block after block"
+def _block(read: str, size: Shape, inner: Shape) -> str:
+    """What a program has of rows or columns."""
+    is_column = product(inner) != "1"
+    held = f"32 neighbouring columns of {read}" if is_column else f"a row of {read}"
+    long = f"{python(product(size))} {'high' if is_column else 'long'}"
+    if not is_whole(size, inner):
+        return f"Each program goes along {held}, {long}, block after block."
+    return f"Each program has {held}, {long}, as a whole in a block."
 
 
 def _rows(nest: Rows, read: str) -> list[str]:
-    size, inner = product(nest.size), product(nest.inner)
-    whole = is_whole(nest.size, nest.inner)
-    held = _block(nest, python(size), inner, whole)
     shared = is_one_long_row(nest)
-    if shared:
-        held = f"4096 elements of the one row of {python(size)}"
-    lines = [f"{nest.says}: each program has {held}, of {read}.", *_steps(nest.before)]
-    if shared:
-        lines.append("Its number goes to parts, which the next function adds up.")
+    at_once = shared or is_whole(nest.size, nest.inner)
+    held = f"Each program has 4096 elements of {read}; the number of each goes to parts."
+    held = held if shared else _block(read, nest.size, nest.inner)
+    lines = [f"{nest.says}. {held}", *_steps(nest.before)]
     for number, one in enumerate(nest.passes):
         found = [f"v = {shown(one.value)};"] if one.value is not None else []
         for each in one.sums:
             term = shown(each.term)
-            found += [
-                f"{text};"
-                for text in ([reduced(each, term)] if whole or shared else joined(each, term))
-            ]
+            lines_of = [reduced(each, term)] if at_once else joined(each, term)
+            found += [f"{text};" for text in lines_of]
         found += [f"{name} = {shown(expr)};" for name, expr in one.ends]
         lines.append(f"Pass {number + 1}: {' '.join(found)}")
     if nest.keep is not None:
@@ -90,16 +89,14 @@ def _rows(nest: Rows, read: str) -> list[str]:
 
 
 def _scan(nest: Scan, read: str) -> str:
-    size, inner = nest.shape[nest.along : nest.along + 1], nest.shape[nest.along + 1 :]
-    held = _block(nest, product(size), product(inner), is_whole(size, inner))
-    return f"Each program has {held}, of {read}{', from the end' if nest.reverse else ''}."
+    _, size, inner = dims(nest)
+    return f"{_block(read, size, inner)}{' It begins at the end.' if nest.reverse else ''}"
 
 
 def _running(nest: Scan) -> str:
-    size, inner = nest.shape[nest.along : nest.along + 1], nest.shape[nest.along + 1 :]
-    if is_whole(size, inner):
-        return f"running: v = tl.cum{nest.kind}(v, 0);"
-    return f"running: v = carry {'+' if nest.kind == 'sum' else '*'} tl.cum{nest.kind}(v, 0);"
+    _, size, inner = dims(nest)
+    carry = "" if is_whole(size, inner) else f"carry {STARTS[nest.kind][1]} "
+    return f"running: v = {carry}tl.cum{nest.kind}(v, 0);"
 
 
 def _window(nest: Window, read: str) -> list[str]:
@@ -114,7 +111,7 @@ def _window(nest: Window, read: str) -> list[str]:
             "sum": "v += tap * near;",
         }
         held = f"Each program has 128 neighbouring outputs: {taken[nest.kind]}"
-    return [head, held, *(["v += bias;"] if nest.bias else [])]
+    return [head, held, *([f"v = v + {nest.bias}[c];"] if nest.bias else [])]
 
 
 def _product(nest: Product, read: str) -> str:

@@ -26,7 +26,7 @@ def rows(nest: Rows, called: str, read: str, target: str) -> list[Launch]:
     for one in nest.passes:
         emitted.take(one)
     emitted.end(target)
-    return [Launch(called, lines, emitted.block.grid, emitted.block.blocks)]
+    return [Launch(called, lines, emitted.block.grid, emitted.block.blocks, emitted.block.warps)]
 
 
 class Emitted:

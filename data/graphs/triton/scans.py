@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from kernelwright.data.graphs.expr import FLAT
-from kernelwright.data.graphs.nests import Scan
+from kernelwright.data.graphs.nests import Scan, Shape
 from kernelwright.data.graphs.triton.block import Block
 from kernelwright.data.graphs.triton.text import Launch, Lines
+
+STARTS = {"sum": ("0.0", "+"), "prod": ("1.0", "*")}
+"""What a running number begins with, and its sign."""
 
 
 def scan(nest: Scan, called: str, read: str, target: str) -> list[Launch]:
     """A block of a row at once; in a longer one `carry` is what came before."""
     lines = Lines()
-    block = Block(
-        lines,
-        nest.shape[: nest.along],
-        nest.shape[nest.along : nest.along + 1],
-        nest.shape[nest.along + 1 :],
-        backwards=nest.reverse,
-    )
-    start, sign = ("0.0", "+") if nest.kind == "sum" else ("1.0", "*")
+    outer, size, inner = dims(nest)
+    block = Block(lines, outer, size, inner, backwards=nest.reverse)
+    start, sign = STARTS[nest.kind]
     if not block.whole:
         shape = "[COLUMNS]" if block.inner else "[1]"
         lines.add(f"carry = tl.full({shape}, {start}, tl.float32)")
@@ -34,6 +31,12 @@ def scan(nest: Scan, called: str, read: str, target: str) -> list[Launch]:
             lines.add(f"total = {whole}")
             lines.add(f"v = carry {sign} tl.cum{nest.kind}(v, 0)")
             lines.add(f"carry = carry {sign} total")
-        lines.steps(nest.after, lambda access: block.place(FLAT if access == FLAT else "j"))
+        lines.steps(nest.after, block.place)
         lines.store(target, (block.flat, "mask"), "v")
-    return [Launch(called, lines, block.grid, block.blocks)]
+    return [Launch(called, lines, block.grid, block.blocks, block.warps)]
+
+
+def dims(nest: Scan) -> tuple[Shape, Shape, Shape]:
+    """The dimensions before, along and after the scan."""
+    along = nest.along
+    return nest.shape[:along], nest.shape[along : along + 1], nest.shape[along + 1 :]

@@ -26,6 +26,7 @@ class Launch:
     lines: Lines
     grid: tuple[str, ...]
     blocks: dict[str, str]
+    warps: int = 4
     parts: tuple[str, str] = ("", "")
     """The numbers that it writes and later ones add up: their name, and how many."""
     sizes: dict[str, str] = field(default_factory=dict)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from kernelwright.data.graphs.expr import FLAT
-from kernelwright.data.graphs.nests import Elements, Shape, Window, product
+from kernelwright.data.graphs.expr import FLAT, V, at
+from kernelwright.data.graphs.nests import Elements, Shape, Step, Window, product
 from kernelwright.data.graphs.triton.text import Launch, Lines, Place
 from kernelwright.data.graphs.triton.words import INFINITE, python
 
@@ -141,7 +141,6 @@ def _tap(nest: Window, filters: str) -> str:
 def _end(lines: Lines, nest: Window, target: str, places: dict[str, Place]) -> None:
     """What is done with the sums once they are there."""
     if nest.bias:
-        lines.load("bias", nest.bias, places["dim1"])
-        lines.add("v += bias")
+        lines.steps([Step("bias", V + at(nest.bias, "dim1"))], lambda access: places[access])
     lines.steps(nest.after, lambda access: places[access])
     lines.store(target, places[FLAT], "v")
