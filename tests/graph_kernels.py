@@ -83,7 +83,7 @@ def wrong(graphs: Sequence[Graph], kernels: ctypes.CDLL) -> list[str]:
     return found
 
 
-def smaller(graph: Graph, code: str) -> str:
+def smaller(graph: Graph, code: str, most: int = 37) -> str:
     """The module's code with other sizes of its inputs: odd ones, and few elements."""
     fixed = {
         one.constant
@@ -93,7 +93,7 @@ def smaller(graph: Graph, code: str) -> str:
     }
     for name, size in graph.constants:
         if name not in fixed:
-            code = code.replace(f"\n{name} = {size}\n", f"\n{name} = {min(size, 37)}\n")
+            code = code.replace(f"\n{name} = {size}\n", f"\n{name} = {min(size, most)}\n")
     return code
 
 

@@ -398,5 +398,3 @@ def test_a_recipe_that_comes_with_the_package_is_found_by_its_name_from_anywhere
     with pytest.raises(RecipeError) as caught:
         resolve(Path("recipes/quickstart.yaml"))
     assert "by their name alone: contrastive, dpo, grpo" in str(caught.value.lines)
-        caught.value.lines
-    )

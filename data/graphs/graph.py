@@ -44,8 +44,14 @@ class Graph:
             shape=tuple(Dim(f"out_{d}", one.size) for d, one in enumerate(last)),
             c_type=nests[-1].c_type,
         )
-        _name_after_output(nests, last)
-        return Kernel(inputs=self.inputs, state=self.state, out=out, nests=tuple(nests))
+        worked_out = _name_after_output(nests, last)
+        return Kernel(
+            inputs=self.inputs,
+            state=self.state,
+            out=out,
+            nests=tuple(nests),
+            worked_out=worked_out,
+        )
 
 
 def _is_own(node: Node) -> bool:
@@ -80,8 +86,8 @@ def _copied(nest: Nest) -> Nest:
     return replace(nest, before=list(nest.before), after=list(nest.after))
 
 
-def _name_after_output(nests: list[Nest], last: Shape) -> None:
-    """Sizes that have to be worked out are those of `out` where they are."""
+def _name_after_output(nests: list[Nest], last: Shape) -> tuple[tuple[str, str], ...]:
+    """Sizes that have to be worked out are those of `out` where they are; returns these."""
     known = {one.text: f"out_{d}" for d, one in enumerate(last) if not is_plain(one.text)}
 
     def named(shape: Shape) -> Shape:
@@ -89,3 +95,4 @@ def _name_after_output(nests: list[Nest], last: Shape) -> None:
 
     for one in nests:
         one.shape, one.taken = named(one.shape), named(one.taken)
+    return tuple((name, text) for text, name in known.items())

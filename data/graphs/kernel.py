@@ -19,6 +19,8 @@ class Kernel:
     state: tuple[Tensor, ...]
     out: Tensor
     nests: tuple[Nest, ...]
+    worked_out: tuple[tuple[str, str], ...] = ()
+    """Sizes of `out` that no other tensor has, and what they are in terms of the others."""
 
     @property
     def given(self) -> tuple[Tensor, ...]:

@@ -13,16 +13,20 @@ from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.nests import Nest, Rows, Scan
 from kernelwright.data.graphs.sample import VERSION
 from kernelwright.data.graphs.style import module
+from kernelwright.data.graphs.triton import kernel as triton
+from kernelwright.data.graphs.triton import plan as triton_plan
 from kernelwright.data.suites.kernelbench import cases_of
 from kernelwright.data.suites.sizes import sizes_of
 from kernelwright.data.triple import Triple
 from kernelwright.envs.types import Dialect, Problem, content_hash
 
-LOWERED: dict[Dialect, tuple[Callable[[Kernel], str], Callable[[Sequence[Nest]], str]]] = {
-    "cpp": (cpp.source, cpp_plan.reasoning),
-    "cuda": (cuda.source, cuda_plan.reasoning),
+Lowered = tuple[Callable[[Kernel, str], str], Callable[[Sequence[Nest]], str]]
+"""(kernel, the problem's code) → an answer; loop nests → its reasoning."""
+LOWERED: dict[Dialect, Lowered] = {
+    "cpp": (lambda kernel, _: cpp.source(kernel), cpp_plan.reasoning),
+    "cuda": (lambda kernel, _: cuda.source(kernel), cuda_plan.reasoning),
+    "triton": (triton.source, triton_plan.reasoning),
 }
-"""What writes an answer, and its reasoning."""
 DIALECTS = tuple(LOWERED)
 """Those that graphs are lowered to."""
 CHAIN = "chain"
@@ -53,7 +57,7 @@ def example_of(graph: Graph, problem: Problem, dialect: Dialect) -> Triple:
         problem=problem,
         dialect=dialect,
         reasoning=reasoning(kernel.nests),
-        source=source(kernel),
+        source=source(kernel, problem.code),
         pattern="_".join(map(_pattern, kernel.nests)),
     )
 

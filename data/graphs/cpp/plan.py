@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from kernelwright.data.graphs.cpp.rows import taken
 from kernelwright.data.graphs.cpp.words import CPP, Words
 from kernelwright.data.graphs.expr import FLAT
-from kernelwright.data.graphs.kernel import source_of, target_of
 from kernelwright.data.graphs.nests import (
     Elements,
     Nest,
@@ -18,6 +17,7 @@ from kernelwright.data.graphs.nests import (
     Window,
     product,
 )
+from kernelwright.data.graphs.plan import numbered
 
 HERE = "here"
 """How a plan calls an index that is long in code."""
@@ -33,19 +33,7 @@ def reasoning(nests: Sequence[Nest]) -> str:
     >>> reasoning([Elements(says="", source="x", taken=x, shape=x, after=[relu])])
     'Plan: Each element of x by itself. relu: v = std::max(v, 0.0f);'
     """
-    return plan(nests, _said)
-
-
-def plan(nests: Sequence[Nest], said: Callable[[Nest, str], list[str]]) -> str:
-    """`said` is told a nest and what it reads."""
-    parts = []
-    for number, nest in enumerate(nests):
-        text = " ".join(said(nest, source_of(nests, number)))
-        target = target_of(nests, number)
-        if len(nests) > 1:
-            text = f"{number + 1}. {text} -> {target}."
-        parts.append(text)
-    return f"Plan: {' '.join(parts)}"
+    return numbered(nests, _said)
 
 
 def _said(nest: Nest, read: str) -> list[str]:

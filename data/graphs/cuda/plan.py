@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from kernelwright.data.graphs.cpp.plan import (
     HERE,
-    plan,
     rows_head,
     rows_said,
     steps_said,
@@ -28,6 +27,7 @@ from kernelwright.data.graphs.nests import (
     Window,
     product,
 )
+from kernelwright.data.graphs.plan import numbered
 
 SHARED_OUT = {
     "warp": "A warp takes a row, its lanes shuffle what they found.",
@@ -48,7 +48,7 @@ def reasoning(nests: Sequence[Nest]) -> str:
     >>> reasoning([Elements(says="", source="x", taken=x, shape=x, after=[relu])])
     'Plan: A thread takes an element of x. relu: v = fmaxf(v, 0.0f);'
     """
-    return plan(nests, _said)
+    return numbered(nests, _said)
 
 
 def _steps(steps: Sequence[Step], flat: str = HERE, along: str = "j") -> list[str]:

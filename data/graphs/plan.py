@@ -1,0 +1,23 @@
+"""The reasoning of an example, whatever its language: its nests in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kernelwright.data.graphs.kernel import source_of, target_of
+from kernelwright.data.graphs.nests import Nest
+
+Said = Callable[[Nest, str], list[str]]
+"""The sentences of a nest that reads a tensor."""
+
+
+def numbered(nests: Sequence[Nest], said: Said) -> str:
+    """A sentence or two for each nest, and where it writes."""
+    parts = []
+    for number, nest in enumerate(nests):
+        text = " ".join(said(nest, source_of(nests, number)))
+        target = target_of(nests, number)
+        if len(nests) > 1:
+            text = f"{number + 1}. {text} -> {target}."
+        parts.append(text)
+    return f"Plan: {' '.join(parts)}"

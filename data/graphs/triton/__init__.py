@@ -1,0 +1,1 @@
+"""Loop nests as Triton: a function for each, and the `ModelNew` that launches them."""
