@@ -24,7 +24,7 @@ from tests.graph_kernels import alone, smaller
 CHAINS = 40
 MOST = 11
 """Sizes of inputs: the interpreter takes long."""
-SHORTER = (("BLOCK=4096", "BLOCK=16"), (", 4096)", ", 16)"), ("BLOCK=64, COL", "BLOCK=4, COL"))
+SHORTER = (("BLOCK=2048", "BLOCK=16"), (", 2048)", ", 16)"), ("BLOCK=64, COL", "BLOCK=4, COL"))
 """Shorter blocks, so that loops over them take several."""
 ONE_LONG_ROW = (545, 786, 1074, 1760)
 """Draws of seed 1 that reduce or normalise a vector: logsumexp, std, softmin, norm."""

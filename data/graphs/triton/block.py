@@ -12,11 +12,11 @@ from kernelwright.data.graphs.nests import Shape, product
 from kernelwright.data.graphs.triton.text import MOST, Lines, Place
 
 COLUMNS = 32
-LONG, TALL = 4096, 64
+LONG, TALL = 2048, 64
 """The block of a longer row, and of taller columns."""
 
 
-WARPS = ((256, 1), (4096, 4), (8192, 8), (MOST, 16))
+WARPS = ((256, 1), (2048, 4), (4096, 8), (8192, 16), (MOST, 32))
 """How many share a block of so many elements: one has no need to wait for others."""
 
 

@@ -92,7 +92,7 @@ def _begun(nest: Rows, read: str, passes: int) -> Emitted:
 def _launch(called: str, emitted: Emitted) -> Launch:
     count = f"{emitted.read}.numel()"
     grid = (f"triton.cdiv({count}, {LONG})",)
-    launch = Launch(called, emitted.lines, grid, {"BLOCK": str(LONG)}, sizes={"size": count})
+    launch = Launch(called, emitted.lines, grid, {"BLOCK": str(LONG)}, 8, sizes={"size": count})
     if any("PARTS" in line for line in emitted.lines.lines):
         launch.sizes |= COUNT
         launch.blocks["PARTS"] = BLOCK

@@ -68,7 +68,7 @@ def _block(read: str, size: Shape, inner: Shape) -> str:
 def _rows(nest: Rows, read: str) -> list[str]:
     shared = is_one_long_row(nest)
     at_once = shared or is_whole(nest.size, nest.inner)
-    held = f"Each program has 4096 elements of {read}; the number of each goes to parts."
+    held = f"Each program has 2048 elements of {read}; the number of each goes to parts."
     held = held if shared else _block(read, nest.size, nest.inner)
     lines = [f"{nest.says}. {held}", *_steps(nest.before)]
     for number, one in enumerate(nest.passes):
