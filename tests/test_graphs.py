@@ -175,6 +175,66 @@ def test_operators_are_read_off_a_module_however_it_spells_them(
     assert operators(CODE.format(layer="SiLU", body=body)) == found
 
 
+INSIDE = """
+def double(x):
+    return x * 2
+
+class Gate(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return torch.tanh(self.fc(x))
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.drop = nn.ReLU(), nn.Dropout(0.1)
+        self.net = nn.Sequential({layers})
+        self.blocks = nn.ModuleList([Gate(), nn.ReLU()])
+        self.many = nn.ModuleList([Gate() for _ in range(3)])
+        self.gate = Gate()
+
+    def own(self, x):
+        return self.own(torch.exp(x))
+
+    def forward(self, x):
+        {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("layers", "body", "found"),
+    [
+        ("nn.ReLU(), nn.Sequential(nn.Tanh())", "return self.net(x) + x", ("relu", "tanh", "add")),
+        ("*[nn.ReLU(), Gate()]", "return self.net(x)", ("relu", "linear", "tanh")),
+        (
+            "OrderedDict([('a', nn.ReLU()), ('b', nn.Dropout(0.1))])",
+            "return self.net(x)",
+            ("relu",),
+        ),
+        ("", "return double(self.gate(x))", ("linear", "tanh", "mul")),
+        ("", "return self.own(x)", ("exp",)),
+        ("", "return Gate()(x)", ("linear", "tanh")),
+        (
+            "",
+            "for block in self.blocks:\n            x = block(x)\n        return x",
+            ("linear", "tanh", "relu"),
+        ),
+        (
+            "",
+            "for n, one in enumerate(self.many):\n            x = x + one(x)\n        return x",
+            ("linear", "tanh", "add"),
+        ),
+    ],
+)
+def test_operators_of_layers_and_functions_inside_a_module_are_read_in_their_place(
+    layers: str, body: str, found: tuple[str, ...]
+) -> None:
+    assert operators(INSIDE.format(layers=layers, body=body)) == found
+
+
 def test_a_problem_of_an_excluded_suite_is_known_in_another_form(tmp_path: Path) -> None:
     (tmp_path / "level1").mkdir()
     file = tmp_path / "level1" / "1_Act.py"
