@@ -71,6 +71,24 @@ def test_no_stage_learns_from_problems_that_are_measured_on(
     assert bool(said) == bool(reason)
 
 
+@pytest.mark.parametrize(
+    ("overrides", "reason"),
+    [
+        (["stages=[sft, dpo]"], "dpo.pairs: no stage before dpo samples answers"),
+        (["stages=[sft, rft, dpo]"], ""),
+        (["stages=[sft, dpo]", "dpo.pairs=data:/nothing"], "dpo.pairs: /nothing has no rows"),
+        (["stages=[dpo]", "dpo.pairs=starter:sft"], "dpo.pairs: starter:sft is neither"),
+        (["stages=[sft]", "dpo.pairs=data:/nothing"], ""),
+    ],
+)
+def test_preferences_without_pairs_are_refused_before_anything_is_trained(
+    overrides: list[str], reason: str
+) -> None:
+    said = found(*overrides)
+    assert said.startswith(reason)
+    assert bool(said) == bool(reason)
+
+
 def test_a_suite_too_small_for_a_step_is_refused_for_nothing_would_be_trained() -> None:
     problems = ("grpo.validate_every=1", "grpo.steps=1", "grpo.validation_problems=100000")
     assert "leaves 0 to train on" in found(*problems)

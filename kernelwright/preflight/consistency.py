@@ -9,8 +9,10 @@ from kernelwright.data.suites.load import SuiteError, brings_triples, load_suite
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
 from kernelwright.preflight.estimate import taught_triples
+from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.train.pairs import pair_folder
 
 Problems = Mapping[str, Problem]
 
@@ -22,6 +24,7 @@ def contradictions(recipe: Recipe, processes: int) -> list[str]:
         reasons += [*_trained_on_held_out(recipe, found), *_too_few(recipe, found)]
     if not reasons:
         reasons += _untaught(recipe)
+    reasons += _unpaired(recipe)
     return [*reasons, *_unsplittable(recipe, processes), *_curveless(recipe, processes)]
 
 
@@ -79,6 +82,23 @@ def _untaught(recipe: Recipe) -> Iterator[str]:
             f"data.{key}: there are no triples for {data.taught_suite}, and SFT learns from "
             "nothing else: set data.sft_suite=starter:sft, or leave sft out of stages"
         )
+
+
+def _unpaired(recipe: Recipe) -> Iterator[str]:
+    """Preferences need pairs before they are trained on, and that is hours after the start."""
+    if "dpo" not in recipe.stages:
+        return
+    if recipe.dpo.pairs is None:
+        if "rft" not in recipe.stages:
+            yield (
+                "dpo.pairs: no stage before dpo samples answers to pair: add rft to stages, or "
+                "name a folder that has wrong answers too, as dpo.pairs=data:FOLDER"
+            )
+        return
+    try:
+        pair_folder(recipe.dpo.pairs)
+    except ModelError as error:
+        yield str(error)
 
 
 def _too_few(recipe: Recipe, found: Mapping[str, Problems]) -> Iterator[str]:

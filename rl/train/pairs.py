@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelwright.data.exports.contents import read_contents
+from kernelwright.data.exports.contents import Contents, read_contents
 from kernelwright.data.exports.tables import prefs
 from kernelwright.data.runs.stages import training
 from kernelwright.envs.reference.module_facts import learn_shapes
@@ -90,14 +90,18 @@ def _high(one: Record) -> float:
     return timing.speedup.high if timing else float("inf")
 
 
-def _pairs_of_folder(where: str, dialect: str, each: int) -> list[Pair]:
-    """Raises ModelError for what is no folder of rows."""
+def pair_folder(where: str) -> Contents:
+    """What `dpo.pairs` names. Raises ModelError for what is no folder of rows."""
     if not where.startswith(FOLDERS):
         raise ModelError(f"dpo.pairs: {where} is neither data:FOLDER nor rows:FOLDER")
     try:
-        contents = read_contents(Path(where.partition(":")[2]))
+        return read_contents(Path(where.partition(":")[2]))
     except (OSError, ValueError) as error:
         raise ModelError(f"dpo.pairs: {error}") from None
+
+
+def _pairs_of_folder(where: str, dialect: str, each: int) -> list[Pair]:
+    contents = pair_folder(where)
     learn_shapes(one.problem for one in contents.entries)
     groups: dict[str, list[Pair]] = defaultdict(list)
     for row in prefs(contents):
