@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kernelwright.data.runs.process import this_process
 from kernelwright.envs.types import Case, Problem, Record, Verdict
 from kernelwright.evals.evaluate.run import EvalSettings
+from kernelwright.evals.page.curves import learning_charts
 from kernelwright.rl.methods.base import Example
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.recipe.schema import Recipe
@@ -160,3 +161,13 @@ def test_each_round_begins_with_the_adapter_of_the_last_and_a_done_one_is_not_do
     again.rft()
     assert again.asked == [("rft-1-final", 2)]
     assert last.read_bytes() == weights
+
+
+def test_a_report_draws_the_loss_of_each_round() -> None:
+    metrics = [
+        {"stage": f"rft-{number}", "step": step, "loss": 1.0 / step}
+        for number in (10, 2)
+        for step in (1, 2, 3)
+    ]
+    titles = [one.title for one in learning_charts([], metrics)]
+    assert titles == [f"Rejection sampling, round {number}: loss" for number in (2, 10)]

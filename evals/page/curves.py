@@ -36,6 +36,13 @@ class Series:
 LEARNING = (
     Series(stage="sft", key="loss", title="SFT: loss"),
     Series(stage="sft", key="mean_token_accuracy", title="SFT: token accuracy", share=True),
+    Series(stage="dpo", key="loss", title="Preferences: loss", note="0.69 before the first step"),
+    Series(
+        stage="dpo",
+        key="rewards/accuracies",
+        title="Preferences: pairs whose better answer became likelier",
+        share=True,
+    ),
 )
 HEALTH = (
     Series(
@@ -94,9 +101,18 @@ def learning_charts(records: Sequence[Record], metrics: Metrics) -> list[Chart]:
         _validation(records, metrics),
         _plain("GRPO: mean reward of a step", _points(rewards)),
         _plain("GRPO: correct kernels of a step", _points(rates), share=True),
-        *(_series(one, metrics) for one in LEARNING),
+        *(_series(one, metrics) for one in (*LEARNING, *_rounds(metrics))),
     ]
     return [one for one in drawn if one]
+
+
+def _rounds(metrics: Metrics) -> list[Series]:
+    """The loss of each round of rejection sampling, whose steps are logged as `rft-1`, …"""
+    names = {str(row["stage"]) for row in metrics if str(row["stage"]).startswith("rft-")}
+    return [
+        Series(stage=name, key="loss", title=f"Rejection sampling, round {name[4:]}: loss")
+        for name in sorted(names, key=lambda name: (len(name), name))
+    ]
 
 
 def health_charts(metrics: Metrics) -> list[Chart]:
