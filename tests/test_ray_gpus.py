@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -92,11 +93,13 @@ def test_only_what_uses_no_gpu_goes_to_a_node_without_one_beside_others(
         assert [one.candidate.dialect for one in iter(turn, None) if one] == wanted
 
 
-def judge_thrice(judge: RayJudge, problem: Problem) -> None:
-    """The first may be lost on both nodes, before Ray knows of their end."""
-    for _ in range(3):
+def judge_until_lost(judge: RayJudge, problem: Problem) -> None:
+    """A worker may outlive its killed node by a moment and answer; another may be lost on both
+    nodes, before Ray knows of their end."""
+    ends = monotonic() + 30
+    while monotonic() < ends:
         found = judge.evaluate(problem, errand(problem, "triton").candidate)
-        assert found.verdict is Verdict.UNJUDGED
+        assert found.verdict in (Verdict.UNJUDGED, Verdict.NO_KERNEL)
 
 
 def test_a_cluster_that_loses_its_gpus_does_not_go_on_without(cluster: Any) -> None:
@@ -106,6 +109,6 @@ def test_a_cluster_that_loses_its_gpus_does_not_go_on_without(cluster: Any) -> N
         for node in list(cluster.worker_nodes):
             cluster.remove_node(node, allow_graceful=False)
         with pytest.raises(JudgeError, match="no node of the Ray cluster with a GPU is left"):
-            judge_thrice(judge, problem)
+            judge_until_lost(judge, problem)
         cpp = judge.evaluate(problem, errand(problem, "cpp").candidate)
         assert cpp.verdict is Verdict.NO_KERNEL
