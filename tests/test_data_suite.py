@@ -88,7 +88,7 @@ def test_no_case_is_square() -> None:
 
 @pytest.mark.parametrize("spec", ["", "startr", "starter:test", "kernelbench:", "level1"])
 def test_an_unknown_spec_says_what_there_is(spec: str) -> None:
-    with pytest.raises(SuiteError, match="starter:held_out, exam, .*kernelbench:FOLDER"):
+    with pytest.raises(SuiteError, match=r"starter:held_out, exam, .*kernelbench:FOLDER"):
         load_suite(spec)
 
 
