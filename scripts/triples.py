@@ -17,7 +17,7 @@ from kernelwright.data.runs.progress import Counted
 from kernelwright.data.triple import Triple
 from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
+from kernelwright.envs.types import Evaluation, Verdict
 
 
 def main() -> None:
@@ -40,7 +40,7 @@ def main() -> None:
                 first = [one for one in triples if one.variant == 0]
                 triples = Random(options.seed).sample(first, options.timed)
             with Counted(dialect, len(triples), every=50) as on_done:
-                jobs = [job(one) for one in triples]
+                jobs = [(one.problem, one.candidate) for one in triples]
                 timed = options.timed is not None
                 found = judge.evaluate_many(jobs, timed=timed, on_done=on_done)
             wrong += shown(dialect, triples, found)
@@ -52,12 +52,6 @@ def spread(triples: list[Triple], share: float) -> list[Triple]:
     """Evenly over the suite, one at least."""
     count = max(1, round(share * len(triples)))
     return [triples[i * len(triples) // count] for i in range(count)]
-
-
-def job(triple: Triple) -> tuple[Problem, Candidate]:
-    """What the judge is asked."""
-    problem = triple.problem
-    return problem, Candidate(problem_key=problem.key, dialect=triple.dialect, source=triple.source)
 
 
 def shown(dialect: str, triples: list[Triple], found: list[Evaluation]) -> int:

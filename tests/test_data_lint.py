@@ -83,11 +83,17 @@ def test_the_code_is_read_not_the_graph() -> None:
     assert "not understood" in findings(one.reasoning, "int x;", one.problem)[0]
 
 
+def _why(build: Build) -> str:
+    """Why the build drops the fifth draw."""
+    (drawn,), _ = build._examples([build._drawn(4)])
+    return drawn.why
+
+
 def test_a_build_drops_a_row_whose_plan_is_false(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build = Build(RowFolder(tmp_path), Recipe(seed=3))
-    assert not build._linted(build._drawn(4)).why
+    assert not _why(build)
 
     def false(*given: Any) -> Triple:
         one = example_of(*given)
@@ -95,8 +101,7 @@ def test_a_build_drops_a_row_whose_plan_is_false(
 
     monkeypatch.setattr("kernelwright.data.graphs.build.example_of", false)
     build.seen.clear()
-    why = build._linted(build._drawn(4)).why
-    assert why.startswith("false plan: part 1: the code has no `v = ")
+    assert _why(build).startswith("false plan: part 1: the code has no `v = ")
 
 
 def test_formulas_are_equal_where_languages_differ() -> None:

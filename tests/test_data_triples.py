@@ -38,7 +38,6 @@ from kernelwright.envs.reference.module import (
 )
 from kernelwright.envs.reference.runs import Run
 from kernelwright.envs.types import Case, Tolerance, Verdict
-from scripts.triples import job
 
 pytestmark = pytest.mark.sandbox
 
@@ -183,7 +182,7 @@ def walks(dialect: str) -> list[Triple]:
 def test_a_kernel_for_a_gpu_is_right_by_the_judge(dialect: str) -> None:
     triples = walks(dialect)
     with Judge() as judge:
-        found = judge.evaluate_many([job(one) for one in triples], timed=False)
+        found = judge.evaluate_many([(one.problem, one.candidate) for one in triples], timed=False)
     if {one.reason for one in found} & set(MISSING):
         pytest.skip("its compiler is not here")
     said = {

@@ -137,8 +137,7 @@ class Build:
             learn_shapes(one.problem for one in draws if not one.why)
             draws = [_excluded(one, twins) for one in draws]
         draws = _admitted(draws)
-        draws = [self._linted(one) for one in draws]
-        rows = [row for one in draws if not one.why for row in self._rows(one)]
+        draws, rows = self._examples(draws)
         jobs = [(row.problem, row.triple(row.problem).candidate) for row in rows]
         judged: dict[str, list[Row]] = {}
         for row, said in zip(rows, judge.evaluate_many(jobs, timed=True), strict=True):
@@ -147,16 +146,16 @@ class Build:
             self._add_mutants(judge, draws, judged)
         self._write([_done(one, judged.get(one.problem.name, [])) for one in draws])
 
-    def _rows(self, one: Draw) -> list[Row]:
-        return [one.row(dialect) for dialect in self.recipe.dialects]
-
-    def _linted(self, one: Draw) -> Draw:
-        """A draw whose example says what its code does not do is dropped: a fault of ours."""
-        rows = [] if one.why else [row for row in self._rows(one) if row.dialect in LINTED]
-        for row in rows:
-            if found := findings(row.reasoning, row.kernel or "", one.problem):
-                return replace(one, why=f"false plan: {'; '.join(found)}")
-        return one
+    def _examples(self, draws: Sequence[Draw]) -> tuple[list[Draw], list[Row]]:
+        """The draws, and their examples. One that says what its code does not do is a fault of
+        ours, and its draw is dropped."""
+        kept, found = [], list[Row]()
+        for one in draws:
+            rows = [] if one.why else [one.row(dialect) for dialect in self.recipe.dialects]
+            false = _false_plan(rows)
+            kept.append(replace(one, why=false) if false else one)
+            found += [] if false else rows
+        return kept, found
 
     def _add_mutants(
         self, judge: AnyJudge, draws: Sequence[Draw], judged: Mapping[str, Sequence[Row]]
@@ -181,6 +180,15 @@ class Build:
         self.seen.add(graph.signature)
         problem = problem_of(graph, self.recipe.seed, index)
         return Draw(id=f"{index:05d}", graph=graph, problem=problem, why=why)
+
+
+def _false_plan(rows: Sequence[Row]) -> str:
+    """What the reasoning of an example says falsely; empty where nothing is."""
+    for row in rows:
+        known = row.dialect in LINTED
+        if found := findings(row.reasoning, row.kernel or "", row.problem) if known else []:
+            return f"false plan: {'; '.join(found)}"
+    return ""
 
 
 def _excluded(one: Draw, twins: set[str]) -> Draw:

@@ -61,6 +61,11 @@ class Sum:
     term: Expr = V
 
 
+def base(kind: str) -> str:
+    """`max` of `argmax`, and so on."""
+    return kind.removeprefix("arg")
+
+
 @dataclass(frozen=True, slots=True)
 class Pass:
     """One read of a row: numbers that it gives, what is then done with them, and what `v` becomes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kernelwright.data.graphs.kernel import source_of, target_of
-from kernelwright.data.graphs.nests import Nest
+from kernelwright.data.graphs.nests import Nest, Window
 
 Said = Callable[[Nest, str], list[str]]
 """The sentences of a nest that reads a tensor."""
@@ -21,3 +21,9 @@ def numbered(nests: Sequence[Nest], said: Said) -> str:
             text = f"{number + 1}. {text} -> {target}."
         parts.append(text)
     return f"Plan: {' '.join(parts)}"
+
+
+def window_head(nest: Window, read: str) -> str:
+    """What a window is and goes over."""
+    shape = " x ".join([str(nest.kernel)] * nest.spatial)
+    return f"{nest.says}: {shape} over {read}, stride {nest.stride}, padding {nest.padding}."

@@ -56,11 +56,11 @@ class _Known:
     def add(self, *rows: Row) -> None:
         for row in rows:
             key = row.problem.key
-            self._hashes |= {_hash(row), content_hash(key, "", "")}
+            self._hashes |= {row.answer_key, content_hash(key, "", "")}
             self._names.setdefault(row.name, key)
 
     def has(self, row: Row) -> bool:
-        return _hash(row) in self._hashes
+        return row.answer_key in self._hashes
 
     def named(self, row: Row) -> Row:
         """The row under a name that no other problem has."""
@@ -68,10 +68,6 @@ class _Known:
         if self._names.get(row.name, key) == key:
             return row
         return replace(row, name=f"{row.name}_{key[:6]}")
-
-
-def _hash(row: Row) -> str:
-    return content_hash(row.problem.key, row.dialect or "", row.kernel or "")
 
 
 def import_items(

@@ -21,7 +21,7 @@ from kernelwright.data.triple import Triple
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.referee.reasons import fault
-from kernelwright.envs.types import Case, Dialect, Evaluation, Problem, Verdict
+from kernelwright.envs.types import Case, Dialect, Evaluation, Problem, Verdict, content_hash
 
 FILE = "rows.jsonl"
 LOG_CHARACTERS = 2000
@@ -88,6 +88,11 @@ class Row:
             source=self.source,
             licence=self.licence,
         )
+
+    @property
+    def answer_key(self) -> str:
+        """Content hash of the problem, the dialect and the answer."""
+        return content_hash(self.problem.key, self.dialect or "", self.kernel or "")
 
     @property
     def is_right(self) -> bool:

@@ -50,7 +50,7 @@ def judged_s(recipe: Recipe) -> float | None:
         return None
     print(f"{count} examples are judged, to tell the minutes of judging", file=sys.stderr)
     spread = triples[:: len(triples) // count][:count]
-    jobs = [(one.problem, one.task.candidate(one.source)) for one in spread]
+    jobs = [(one.problem, one.candidate) for one in spread]
     try:
         with open_judge(workers, section.minimum_sandbox, precision=section.precision) as judge:
             judge.evaluate_many(jobs[:workers], timed=section.timed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kernelwright.data.graphs.cpp.rows import taken
-from kernelwright.data.graphs.cpp.words import CPP, Words
+from kernelwright.data.graphs.cpp.words import CPP
 from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.nests import (
     Elements,
@@ -17,7 +17,8 @@ from kernelwright.data.graphs.nests import (
     Window,
     product,
 )
-from kernelwright.data.graphs.plan import numbered
+from kernelwright.data.graphs.plan import numbered, window_head
+from kernelwright.data.graphs.words import Words
 
 HERE = "here"
 """How a plan calls an index that is long in code."""
@@ -122,11 +123,6 @@ def rows_said(
     elif nest.store is not None:
         lines.append(f"v = {words.shown(nest.store, index)};{' their mean.' if nest.total else ''}")
     return [*lines, *steps_said(nest.after, flat, words=words)]
-
-
-def window_head(nest: Window, read: str) -> str:
-    shape = " x ".join([str(nest.kernel)] * nest.spatial)
-    return f"{nest.says}: {shape} over {read}, stride {nest.stride}, padding {nest.padding}."
 
 
 def _window(nest: Window, read: str) -> list[str]:

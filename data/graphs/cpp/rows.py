@@ -7,15 +7,10 @@ from collections.abc import Sequence
 from kernelwright.data.graphs.cpp.text import Lines
 from kernelwright.data.graphs.cpp.words import shown
 from kernelwright.data.graphs.expr import FLAT, Expr, name, renamed
-from kernelwright.data.graphs.nests import Pass, Rows, Step, Sum
+from kernelwright.data.graphs.nests import Pass, Rows, Step, Sum, base
 
 STARTS = {"sum": "0.0f", "prod": "1.0f", "max": "-INFINITY", "min": "INFINITY"}
 SIGNS = {"sum": "+", "prod": "*", "max": "max", "min": "min"}
-
-
-def base(kind: str) -> str:
-    """`max` of `argmax`, and so on."""
-    return kind.removeprefix("arg")
 
 
 def rows(lines: Lines, nest: Rows, read: str, target: str) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from kernelwright.data.graphs.cpp.words import CPP, Index, Words
+from kernelwright.data.graphs.cpp.words import CPP
 from kernelwright.data.graphs.nests import Shape, Step, is_plain, product
+from kernelwright.data.graphs.words import Index, Words
 
 
 class Lines:

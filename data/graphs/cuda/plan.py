@@ -10,7 +10,6 @@ from kernelwright.data.graphs.cpp.plan import (
     rows_head,
     rows_said,
     steps_said,
-    window_head,
 )
 from kernelwright.data.graphs.cuda.launch import number
 from kernelwright.data.graphs.cuda.products import each_of
@@ -27,7 +26,7 @@ from kernelwright.data.graphs.nests import (
     Window,
     product,
 )
-from kernelwright.data.graphs.plan import numbered
+from kernelwright.data.graphs.plan import numbered, window_head
 
 SHARED_OUT = {
     "warp": "A warp takes a row, its lanes shuffle what they found.",

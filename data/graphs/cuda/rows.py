@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kernelwright.data.graphs.cpp.rows import STARTS, base
+from kernelwright.data.graphs.cpp.rows import STARTS
 from kernelwright.data.graphs.cuda.launch import THREADS, Launch, body
 from kernelwright.data.graphs.cuda.share import WHOLE_BLOCKS, Share, by_block, share_of, whole
 from kernelwright.data.graphs.cuda.words import CUDA, joined
 from kernelwright.data.graphs.expr import FLAT, Expr, at, renamed
-from kernelwright.data.graphs.nests import Pass, Rows, Step, Sum, product
+from kernelwright.data.graphs.nests import Pass, Rows, Step, Sum, base, product
 
 
 def rows(nest: Rows, read: str, target: str, buffer: str) -> list[Launch]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from kernelwright.data.graphs.cpp.rows import STARTS
-from kernelwright.data.graphs.cpp.words import Words
+from kernelwright.data.graphs.cpp.words import number
+from kernelwright.data.graphs.words import Words
 
 NAMES = {"max": "fmaxf", "min": "fminf", "abs": "fabsf"}
 """Functions that are not called as in C with an `f` at the end."""
-CUDA = Words(lambda op: NAMES.get(op, f"{op}f"))
+CUDA = Words(lambda op: NAMES.get(op, f"{op}f"), number)
 
 _WARP = """\
 __device__ float warp_{kind}(float v) {{

@@ -9,11 +9,11 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.kernel import Kernel
-from kernelwright.data.graphs.mutants.mutant import Lower, chosen, mutants_of
+from kernelwright.data.graphs.mutants.mutant import chosen, mutants_of
 from kernelwright.data.graphs.mutants.of_text import Mutant
 from kernelwright.data.graphs.mutants.slow import slow_source
+from kernelwright.data.graphs.problem import LOWERED
 from kernelwright.data.suites.built import SFT_ONLY
 from kernelwright.data.suites.row_folder import keep_lines, lines, write_lines
 from kernelwright.data.triple import Triple
@@ -32,8 +32,8 @@ REQUEST = "Say which line is wrong. Then give the whole kernel again: one comple
 SLOWER = "slower"
 
 
-LOWERED: dict[Dialect, Lower] = {"cpp": source}
-"""How loop nests become an answer in a dialect; where there is no way, there are no mutants."""
+CHANGED: tuple[Dialect, ...] = ("cpp",)
+"""The dialects whose kernels get faults."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,8 @@ class Right:
     kernel: Kernel
 
     def lower(self, kernel: Kernel) -> str:
-        return LOWERED[self.triple.dialect](kernel)
+        source, _ = LOWERED[self.triple.dialect]
+        return source(kernel, self.triple.problem.code)
 
     def mutants(self, most: int) -> list[Mutant]:
         """At most so many that compute something else."""
@@ -54,7 +55,7 @@ class Right:
 
 def add_mutants(folder: Path, rows: Sequence[Right], judge: AnyJudge, most: int) -> None:
     """Judges at most so many mutants of each row and a slower form, and writes down what came."""
-    rows = [one for one in rows if one.triple.dialect in LOWERED]
+    rows = [one for one in rows if one.triple.dialect in CHANGED]
     learn_shapes(one.triple.problem for one in rows)
     made = [(one, mutant) for one in rows for mutant in one.mutants(most)]
     found = judge.evaluate_many([_job(one.triple, it.source) for one, it in made], timed=False)

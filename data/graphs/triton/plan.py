@@ -15,7 +15,7 @@ from kernelwright.data.graphs.nests import (
     Window,
     product,
 )
-from kernelwright.data.graphs.plan import numbered
+from kernelwright.data.graphs.plan import numbered, window_head
 from kernelwright.data.graphs.triton.block import is_whole
 from kernelwright.data.graphs.triton.parts import is_one_long_row
 from kernelwright.data.graphs.triton.rows import joined, reduced
@@ -100,8 +100,7 @@ def _running(nest: Scan) -> str:
 
 
 def _window(nest: Window, read: str) -> list[str]:
-    shape = " x ".join([str(nest.kernel)] * nest.spatial)
-    head = f"{nest.says}: {shape} over {read}, stride {nest.stride}, padding {nest.padding}."
+    head = window_head(nest, read)
     if nest.kind == "sum" and nest.groups == 1:
         held = "Each program has all channels of 64 neighbouring positions: v += tap * near;"
     else:

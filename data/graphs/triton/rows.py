@@ -6,18 +6,13 @@ import re
 from collections.abc import Sequence
 
 from kernelwright.data.graphs.expr import Expr, name, renamed
-from kernelwright.data.graphs.nests import Pass, Rows, Step, Sum, is_plain, product
+from kernelwright.data.graphs.nests import Pass, Rows, Step, Sum, base, is_plain, product
 from kernelwright.data.graphs.triton.block import Block
 from kernelwright.data.graphs.triton.text import Launch, Lines, Place
 from kernelwright.data.graphs.triton.words import INFINITE, python
 
 STARTS = {"sum": "0.0", "prod": "1.0", "max": f"-{INFINITE}", "min": INFINITE}
 ELEMENT = re.compile(r"(\w+)\[(\w+)\]")
-
-
-def base(kind: str) -> str:
-    """`max` of `argmax`, and so on."""
-    return kind.removeprefix("arg")
 
 
 def rows(nest: Rows, called: str, read: str, target: str) -> list[Launch]:

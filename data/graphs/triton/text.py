@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kernelwright.data.graphs.expr import Expr
 from kernelwright.data.graphs.nests import Shape, Step, is_plain, product
-from kernelwright.data.graphs.triton.words import python, shown
+from kernelwright.data.graphs.triton.words import TRITON, python
 
 Place = tuple[str, str]
 """An index, and the mask of it; a scalar has none."""
@@ -86,7 +86,7 @@ class Lines:
                 self.known[tensor, place[0]] = name
             return name
 
-        return shown(expr, read)
+        return TRITON.rendered(expr, read)
 
     def steps(self, steps: Sequence[Step], index: Index) -> None:
         for one in steps:
