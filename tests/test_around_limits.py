@@ -78,6 +78,26 @@ def test_a_softmax_without_its_maximum_or_with_that_of_some_is_no_softmax() -> N
     assert sum(wrong) >= 10
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_softmax_over_any_axis_needs_all_of_its_maximum(axis: int) -> None:
+    one = problem(f"x.softmax(dim={axis})", "torch.randn(8, 16, 12)")
+    ready = of_kind(one, "near_overflow")
+    wrong = set()
+    for seed in range(4):
+        x = ready.reference.draw(seed)[2][0].movedim(axis, -1)
+        starts = {
+            "at zero": x.amax(-1, keepdim=True).clamp(min=0),
+            "after the first": x[..., 1:].amax(-1, keepdim=True),
+            "before the last": x[..., :-1].amax(-1, keepdim=True),
+        }
+        for name, most in starts.items():
+            powers = (x - most).exp()
+            found = powers / powers.sum(-1, keepdim=True)
+            if not torch.allclose(found, x.softmax(-1)):
+                wrong.add(name)
+    assert wrong == {"at zero", "after the first", "before the last"}
+
+
 @pytest.mark.parametrize(
     ("body", "inputs", "without"),
     [

@@ -36,6 +36,10 @@ SMALLEST = {"float64": 2.3e-308, "float32": 1.2e-38, "float16": 6e-8, "bfloat16"
 HEADROOM = 16.0
 """Allowed error as a multiple of what rounding was seen to do to the reference itself."""
 
+NOTICED = 0.25
+"""Share of BASE beyond which errors of the reference itself widen the allowance: they differ from
+one right kernel to the next by as much, and a third of BASE in one is all of it in another."""
+
 WIDEST = 0.1
 """Of the output's spread: beyond it a tolerance would tell nothing from anything."""
 
@@ -78,7 +82,7 @@ def derive_tolerances(
     terms: Sequence[float] = (),
 ) -> list[Tolerance]:
     """For each output the tolerance under which every one of `others` passes, with a sixteenfold
-    margin for what is beyond the type's own allowance.
+    margin for what is beyond a quarter of the type's own allowance.
 
     `exact` is the float64 reference; `others` are outputs that rounding alone makes differ from it:
     the reference in its own precision, and in float64 on inputs moved by a few units in the last
@@ -113,7 +117,7 @@ def _worst(least: Tolerance, expected: Array, rounded: Array, before: Worst) -> 
     beyond, share = before or (0.0, 0.0)
     for got, wanted in slices(rounded, expected):
         off, size = _finite_errors(got, wanted)
-        over = HEADROOM * (off - least.relative * size)
+        over = HEADROOM * (off - NOTICED * least.relative * size)
         beyond = max(beyond, float(over.max(initial=0.0)))
         share = max(share, HEADROOM * _worst_share(off, size, least.absolute))
     return beyond, share

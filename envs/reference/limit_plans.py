@@ -6,6 +6,7 @@ Functions import torch themselves, so that importing this module costs nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from kernelwright.envs.reference.distributions import in_order_of
 
 ROWS_SHARE = 16
 """One row in this many is near overflow."""
+AT_AN_END = 0.5
+"""Share of single values that are the first or the last of their row."""
 PLACES_SHARE, FEWEST_PLACES = 1e-4, 32
 """Share of values around literals, and their smallest number."""
 INTEGERS_SHARE = 8
@@ -51,25 +54,34 @@ def with_plan(arguments: Sequence[Any], plan: Plan, *, rows: bool) -> list[Any]:
 
 
 def _large_rows(value: Any, plan: Plan) -> Any:
-    """Some rows are moved up by the size, some down where they may be, of some a half is, and of
-    some one value, which no sample has."""
+    """Some rows along each axis are moved up by the size, some down where they may be, of some a
+    half is, and of some one value, often the first or the last, which a loop may leave out."""
     import torch
 
     found = value.clone(memory_format=torch.contiguous_format)
-    if not found.numel():
-        return found
-    rows = found.view(-1, value.shape[-1]) if value.dim() else found.view(1, 1)
+    lanes = found if found.dim() else found.view(1)
+    for axis, length in enumerate(lanes.shape if found.numel() else ()):
+        if length > 1 or axis == lanes.dim() - 1:
+            _move_rows(lanes.movedim(axis, -1), plan)
+    return found
+
+
+def _move_rows(rows: Any, plan: Plan) -> None:
+    """Moves some along the last axis, in place."""
+    import torch
+
     down = -plan.size if plan.signed else plan.size
     ways = ((plan.size, 1.0), (plan.size, 0.0), (plan.size, 0.5), (down, 1.0))
-    count = min(len(rows), max(len(ways), len(rows) // ROWS_SHARE))
-    shown = ways if len(rows) > 1 else ways[:-1]  # a single row that is small shows nothing
+    total, length = math.prod(rows.shape[:-1]), rows.shape[-1]
+    count = min(total, max(len(ways), total // ROWS_SHARE))
+    shown = ways if total > 1 else ways[:-1]  # a single row that is small shows nothing
     first = int(torch.randint(len(shown), ()))
-    for number, index in enumerate(torch.randperm(len(rows))[:count].tolist(), first):
+    for number, index in enumerate(torch.randperm(total)[:count], first):
         size, share = shown[number % len(shown)]
-        row = rows[index]
-        chosen = torch.randperm(len(row))[: max(1, int(len(row) * share))]
-        row[chosen] += size
-    return found
+        chosen = torch.randperm(length)[: max(1, int(length * share))]
+        if not share and torch.rand(()) < AT_AN_END:
+            chosen = chosen % 2 * (length - 1)
+        rows[tuple(torch.unravel_index(index, rows.shape[:-1]))][chosen] += size
 
 
 def _around(value: Any, plan: Plan) -> Any:

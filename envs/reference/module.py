@@ -30,6 +30,7 @@ from kernelwright.envs.reference.distributions import (
     is_constant,
     is_float,
 )
+from kernelwright.envs.reference.executed import CODE, executed, without_graph
 from kernelwright.envs.reference.settings import replaced, settings
 from kernelwright.envs.reference.strides import copied, is_view, laid_out, values_of, without_cuda
 from kernelwright.envs.reference.strong_states import strengthened
@@ -39,9 +40,6 @@ from kernelwright.envs.types import Case, Problem
 
 EXACT_INT = 1 << 53
 """Scalars reach a kernel through doubles."""
-
-CODE = "__code__"
-"""What a problem's namespace has its code as."""
 
 PROBLEM_FILE = re.compile(r"<problem .*>", re.DOTALL)
 """What a problem's code is called in a traceback."""
@@ -195,8 +193,7 @@ def sized_code(problem: Problem, case: Case) -> str:
 def load_reference(problem: Problem, case: Case) -> Reference:
     """The problem's module, for this case."""
     code = sized_code(problem, case)
-    namespace: dict[str, Any] = {"__name__": "problem", CODE: code}
-    exec(compile(code, f"<problem {problem.name}>", "exec"), namespace)
+    namespace = executed(code, f"<problem {problem.name}>")
     missing = [name for name in ("Model", "get_inputs") if name not in namespace]
     if missing:
         raise ProblemError(f"{problem.name}: does not define {' and '.join(missing)}")
@@ -224,13 +221,13 @@ def _fill(tensor: Any) -> float | None:
 
 
 def run(model: Any, state: dict[str, Any], arguments: list[Any]) -> Any:
-    """The module's output with these tensors as its parameters and buffers; no gradients.
+    """The module's output with these tensors as its parameters and buffers, without a graph.
 
     A module that works in place changes the tensors themselves. Tied parameters have equal values.
     """
     import torch
 
-    with torch.inference_mode():
+    with without_graph(model):
         return torch.func.functional_call(model, state, tuple(arguments), tie_weights=False)
 
 
@@ -244,10 +241,8 @@ def time_ns(model: Any, given: Given, before: Given | None, *, in_place: bool) -
     to lie where the one before did, or in seven places in turns, as each process had it.
     `in_place`: it changes the tensors, so each call gets copies.
     """
-    import torch
-
     held, warm_ns = deque[Any](), 0
-    with torch.inference_mode():
+    with without_graph(model):
         while before is not None and warm_ns < WARM_NS:
             took_ns, found = _called(model, before, in_place=in_place)
             warm_ns += took_ns

@@ -31,7 +31,7 @@ def try_on_meta(problem: Problem, case: Case) -> OnMeta:
     try:
         import torch
 
-        with torch.device("meta"), torch.inference_mode():
+        with torch.device("meta"), torch.no_grad():
             reference = load_reference(problem, replace(case, distribution=AS_MADE))
             model, state, arguments = reference.draw(0)
             outputs = flatten(model(*arguments))
