@@ -12,7 +12,16 @@ from kernelwright.data.graphs import build as building
 from kernelwright.data.graphs.build import Build, BuildError, Draw, Recipe
 from kernelwright.data.graphs.problem import example_of, problem_of
 from kernelwright.data.graphs.sample import draw
-from kernelwright.data.suites.built import SFT_ONLY, SPLITS, split_of
+from kernelwright.data.suites.built import (
+    DEEPEST,
+    SFT_ONLY,
+    SPLITS,
+    UNSEEN,
+    UNSEEN_OPERATORS,
+    split_of,
+    unseen_of,
+)
+from kernelwright.data.suites.graph_facts import GraphFacts
 from kernelwright.data.suites.load import SuiteError, brings_triples, load_suite, public_spec
 from kernelwright.data.suites.row_folder import FUNNEL, Done, FolderError, RowFolder
 from kernelwright.data.suites.rows import FILE, objects
@@ -64,24 +73,40 @@ def test_slower_examples_are_left_out_where_that_is_said(folder: Path) -> None:
         load_suite(f"data:{folder}?speedup=fast")
 
 
-def test_splits_part_a_folder_by_composition(folder: Path) -> None:
+def test_splits_part_a_folder_by_what_is_never_trained_on(folder: Path) -> None:
     every = load_suite(f"data:{folder}").problems
-    parts = {one: load_suite(f"data:{folder}:{one}").problems for one in SPLITS}
+    names = {name for one in every for name in split_of(one)}
+    assert names <= set(SPLITS)
+    parts = {one: load_suite(f"data:{folder}:{one}").problems for one in names}
     assert set(parts["train"]) == {*parts["sft"], *parts["rl"]}
     together = [*parts["sft"], *parts["rl"], *parts["held_out"]]
     assert sorted(one.key for one in together) == sorted(one.key for one in every)
-    families = {name: {one.family for one in its} for name, its in parts.items()}
-    assert not families["sft"] & families["rl"]
-    assert not families["train"] & families["held_out"]
-    assert all(one.category == "chain" for one in parts["held_out"])
+    unseen = [one for name in UNSEEN for one in parts.get(f"held_out_{name}", ())]
+    assert sorted(one.key for one in unseen) == sorted(one.key for one in parts["held_out"])
+    assert not {one.family for one in parts["sft"]} & {one.family for one in parts["rl"]}
     taught = triples_of(f"data:{folder}:sft", "cpp")
     assert [one.problem for one in taught] == list(parts["sft"])
 
 
+def test_what_is_held_out_is_in_nothing_that_is_trained_on() -> None:
+    drawn = [problem_of(draw(3, index), 3, index) for index in range(600)]
+    facts = {one.name: GraphFacts.of(one.tags) for one in drawn}
+    trained = [one for one in drawn if not unseen_of(one)]
+    held = {why: [one for one in drawn if unseen_of(one) == why] for why in UNSEEN}
+    families = {one.family for one in trained}
+    assert not UNSEEN_OPERATORS & {op for one in trained for op in facts[one.name].operators}
+    assert all(facts[one.name].statements <= DEEPEST for one in trained)
+    assert not families & {one.family for one in held["composition"]}
+    ranks = {(one.family, facts[one.name].rank) for one in trained}
+    assert not ranks & {(one.family, facts[one.name].rank) for one in held["rank"]}
+    assert all(held[why] for why in UNSEEN if why != "depth")
+    assert 0.15 < 1 - len(trained) / len(drawn) < 0.35
+
+
 def test_a_problem_that_tells_little_is_shown_and_earns_no_reward(folder: Path) -> None:
     every = load_suite(f"data:{folder}").problems
-    poor = {one.name: split_of(replace(one, tags=(SFT_ONLY,))) for one in every}
-    assert {poor[one.name] for one in every if split_of(one) == ("held_out",)} == {()}
+    poor = {one.name: split_of(replace(one, tags=(*one.tags, SFT_ONLY))) for one in every}
+    assert {poor[one.name] for one in every if "held_out" in split_of(one)} == {()}
     assert {poor[one.name] for one in every if "train" in split_of(one)} == {("sft",)}
     said = Admission(problem="a", key="b", tried=(), accepted=("bfloat16_inputs",))
     assert building.can_teach(said)

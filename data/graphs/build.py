@@ -213,7 +213,11 @@ def _with(one: Draw, said: Admission) -> Draw:
     if not (said.admitted or can_teach(said)):
         return replace(one, why=f"refused: {said.failed or ', '.join(said.accepted)}")
     problem = with_kept(one.problem, said.kept)
-    return replace(one, problem=problem if said.admitted else replace(problem, tags=(SFT_ONLY,)))
+    return replace(one, problem=problem if said.admitted else _for_sft(problem))
+
+
+def _for_sft(problem: Problem) -> Problem:
+    return replace(problem, tags=(*problem.tags, SFT_ONLY))
 
 
 def can_teach(said: Admission) -> bool:

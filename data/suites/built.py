@@ -5,28 +5,48 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernelwright.data.factory.split import hash_fraction
+from kernelwright.data.suites.graph_facts import GraphFacts
 from kernelwright.data.suites.layout import Loaded
 from kernelwright.data.suites.rows import load_rows, row_triples
 from kernelwright.data.triple import Triple
 from kernelwright.envs.types import Dialect, Problem
 
-SPLITS = ("train", "sft", "rl", "held_out")
-"""`sft` and `rl` are the two halves of `train`."""
-CHAIN = "chain"
-"""The category of several statements: one operator alone is never held out."""
-HELD_OUT_SHARE = 0.2
+UNSEEN = ("operator", "depth", "composition", "rank")
+"""Why a problem is held out: what it has, no problem that is trained on has."""
+SPLITS = ("train", "sft", "rl", "held_out", *(f"held_out_{one}" for one in UNSEEN))
+"""`sft` and `rl` are the two halves of `train`; the others are parts of `held_out`."""
+UNSEEN_OPERATORS = frozenset(
+    ("softsign", "hardsigmoid", "squared_difference", "norm1", "softmin", "smooth_l1_loss")
+)
+DEEPEST = 5
+"""Statements of a module that is trained on, at most."""
+COMPOSITIONS, RANKS = 0.15, 0.05
+"""The shares of compositions, and of compositions of a certain rank, that are held out."""
 SFT_ONLY = "sft_only"
 """The tag of a problem that shows an example and would be a poor judge of answers."""
 
 
 def split_of(problem: Problem) -> tuple[str, ...]:
-    """The splits that a problem is in, by the hash of its operators: one composition is in one,
-    but that what is for SFT only is in no other."""
-    if problem.category == CHAIN and hash_fraction("held out", problem.family) < HELD_OUT_SHARE:
-        return () if SFT_ONLY in problem.tags else ("held_out",)
+    """The splits that a problem is in; one that is for SFT only is in no other."""
+    if unseen := unseen_of(problem):
+        return () if SFT_ONLY in problem.tags else ("held_out", f"held_out_{unseen}")
     if SFT_ONLY in problem.tags:
         return ("sft",)
     return ("train", "sft" if hash_fraction("half", problem.family) < 0.5 else "rl")
+
+
+def unseen_of(problem: Problem) -> str:
+    """The first of UNSEEN that holds of a problem; empty where it is trained on."""
+    facts = GraphFacts.of(problem.tags)
+    if UNSEEN_OPERATORS & facts.operators:
+        return "operator"
+    if facts.statements > DEEPEST:
+        return "depth"
+    if facts.statements > 1 and hash_fraction("held out", problem.family) < COMPOSITIONS:
+        return "composition"
+    if hash_fraction("rank", f"{problem.family} {facts.rank}") < RANKS:
+        return "rank"
+    return ""
 
 
 def folder_and_split(rest: str) -> tuple[str, str]:
