@@ -50,6 +50,8 @@ class Node:
     layer: tuple[str, str] = ("", "")
     attributes: Mapping[str, Number | SizeOf] = field(default_factory=dict)
     state: tuple[Tensor, ...] = ()
+    parts: tuple[tuple[str, str], ...] = ()
+    """Names that `text` refers to, and what they stand for: statements before it, in order."""
     key: str = ""
     """What tells it from others of the same operator: dimensions, windows."""
 

@@ -12,7 +12,7 @@ from kernelwright.data.graphs.operator import Node, Operator, Site, Tensor
 from kernelwright.data.graphs.operators.registry import OPERATORS, SHARES
 from kernelwright.envs.types import content_hash
 
-VERSION = "1"
+VERSION = "2"
 """Part of every draw: another version draws other graphs."""
 ALONE = 1 / 3
 """How many graphs are one operator alone."""
@@ -24,7 +24,7 @@ SHORTEST_NS, LONGEST_NS = 1e5, 1.5e6
 TRIES = 50
 AFTER = {"activation": 6, "arithmetic": 3, "binary": 2, "reduction": 2, "normalisation": 2}
 """How often a category follows another statement."""
-AFTER |= {"scan": 0, "pooling": 2, "convolution": 1, "loss": 1, "matmul": 2}
+AFTER |= {"elementwise": 3, "scan": 0, "pooling": 2, "convolution": 1, "loss": 1, "matmul": 2}
 
 NAMES = {
     1: (("size",), ("n",), ("length",), ("N",), ("num_elements",)),

@@ -58,12 +58,13 @@ def _style(graph: Graph, rng: random.Random) -> Style:
     names = {one.name for one in graph.inputs}
     twice = any(one.text.count("{0}") > 1 for one in graph.nodes[1:])
     saved = any("{saved}" in one.text for one in graph.nodes)
+    several = any(one.parts for one in graph.nodes)
     return Style(
         docs=rng.choice(DOCS),
         typed=rng.random() < 0.5,
         functional=rng.choice(("F", "F", "torch.nn.functional", "nn.functional")),
         kept=rng.random() < 0.65,
-        nested=len(graph.nodes) < 4 and not twice and not saved and rng.random() < 0.35,
+        nested=len(graph.nodes) < 4 and not (twice or saved or several) and rng.random() < 0.35,
         comments=rng.random() < 0.25,
         result=rng.choice([one for one in RESULTS if one not in names]),
         returned=rng.random() < 0.6,
@@ -100,6 +101,8 @@ def _statements(graph: Graph, style: Style, rng: random.Random) -> list[str]:
             continue
         if style.comments:
             lines.append(f"# {node.words[:1].upper()}{node.words[1:]}")
+        for name, part in node.parts:
+            lines.append(f"{name} = {_spelled(part, node, style).replace('{0}', operand)}")
         if at == len(graph.nodes) - 1 and style.returned:
             return [*lines, f"return {text}"]
         lines.append(f"{reuse} = {text}")

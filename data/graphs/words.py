@@ -46,7 +46,7 @@ class Words:
         if level == CALL:
             return f"{self.function(op)}({', '.join(self.rendered(one, read) for one in inner)})"
         if op == "neg":
-            return f"-{self._wrapped(inner[0], level, read)}"
+            return f"-{self._wrapped(inner[0], level + 1, read)}"
         if op == "where":
             test, yes, no = (self._wrapped(one, 1, read) for one in inner)
             return f"{test} ? {yes} : {no}"

@@ -9,6 +9,7 @@ from functools import cache
 from kernelwright.data.graphs.cpp.plan import reasoning
 from kernelwright.data.graphs.expr import Expr, name, of
 from kernelwright.data.graphs.lint.formulas import base_of, formula, parts
+from kernelwright.data.graphs.operators.formulas import FORMULA
 from kernelwright.data.graphs.operators.registry import OPERATORS
 from kernelwright.data.graphs.sample import alone
 
@@ -71,7 +72,7 @@ def denied(text: str) -> list[str]:
     """Operators that a text names before statements which are none of theirs."""
     found = []
     for label, form in said(text):
-        if form not in meanings().get(label, ()):
+        if label != FORMULA and form not in meanings().get(label, ()):
             found.append(f"{label} is not what stands after it")
     named = [
         (one["label"], one["of"].strip(), one["text"])

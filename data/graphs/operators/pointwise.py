@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kernelwright.data.graphs.expr import Expr, V, at, call, dim, sigmoid
 from kernelwright.data.graphs.nests import Dim, Step
-from kernelwright.data.graphs.operator import Node, Operator, Site, Tensor
+from kernelwright.data.graphs.operator import Node, Operator, Site, SizeOf, Tensor
 from kernelwright.data.graphs.operators.activations import ACTIVATIONS, ARITHMETIC, Unary
 
 
@@ -81,7 +81,8 @@ BINARY = (
 )
 
 
-def _is_first_shape(site: Site) -> bool:
+def is_first_shape(site: Site) -> bool:
+    """Whether a further input has the shape of the value, and there is a name for it."""
     first = site.inputs[0].shape
     return bool(site.spare) and [one.text for one in first] == [one.text for one in site.shape]
 
@@ -100,46 +101,62 @@ def _tensor(one: Binary) -> Operator:
             shape=site.shape,
         )
 
-    return Operator(name=one.name, category="binary", draw=draw, fits=_is_first_shape)
+    return Operator(name=one.name, category="binary", draw=draw, fits=is_first_shape)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedVector:
+    """A parameter along one dimension: the layer that makes it, and the layer's attributes."""
+
+    tensor: Tensor
+    along: int
+    layer: tuple[str, str]
+    attributes: dict[str, SizeOf]
+
+
+def learned_vector(site: Site, wanted: str) -> LearnedVector:
+    """Along the channels or the last dimension."""
+    along = 1 if site.rank > 2 and site.rng.random() < 0.6 else site.rank - 1
+    size = site.input_size(along)
+    assert size is not None
+    name = site.named(wanted)
+    given = site.named("num_channels" if site.rank > 2 and along == 1 else "num_features")
+    after = site.rank - 1 - along
+    shape = (Dim(f"{name}_0", size.size), *(Dim("1", 1),) * after)
+    return LearnedVector(
+        tensor=Tensor(name=name, shape=shape),
+        along=along,
+        layer=(name, f"nn.Parameter(torch.randn(<{given}>{', 1' * after}))"),
+        attributes={given: size},
+    )
+
+
+def has_learned_vector(site: Site) -> bool:
+    """Whether there is a place for one."""
+    ends = (1, site.rank - 1)
+    return site.rank > 1 and all(site.input_size(one) is not None for one in ends)
 
 
 def _parameter(one: Binary) -> Operator:
     """With a learned vector along the channels."""
 
     def draw(site: Site) -> Node:
-        along = 1 if site.rank > 2 and site.rng.random() < 0.6 else site.rank - 1
-        size = site.input_size(along)
-        assert size is not None
-        name = site.named({"add": "bias", "sub": "offset", "mul": "weight"}[one.name])
-        given = site.named(
-            {1: "num_channels"}.get(along, "num_features") if site.rank > 2 else "num_features"
-        )
-        ones = ", 1" * (site.rank - 1 - along)
-        vector = Tensor(
-            name=name,
-            shape=(Dim(f"{name}_0", size.size), *(Dim("1", 1),) * (site.rank - 1 - along)),
-        )
+        vector = learned_vector(site, {"add": "bias", "sub": "offset", "mul": "weight"}[one.name])
+        name = vector.tensor.name
         return Node(
             operator=f"{one.name}_parameter",
             words=f"{one.words} with a learned vector",
             text=site.rng.choice(one.spellings[:1]).replace("{1}", f"self.{name}"),
-            work=Step(f"{one.name} {name}", one.value(at(name, dim(along)))),
+            work=Step(f"{one.name} {name}", one.value(at(name, dim(vector.along)))),
             shape=site.shape,
-            layer=(name, f"nn.Parameter(torch.randn(<{given}>{ones}))"),
-            attributes={given: size},
-            state=(vector,),
-            key=f"dim{along}",
+            layer=vector.layer,
+            attributes=vector.attributes,
+            state=(vector.tensor,),
+            key=f"dim{vector.along}",
         )
 
     return Operator(
-        name=f"{one.name}_parameter",
-        category="binary",
-        draw=draw,
-        fits=lambda site: (
-            site.rank > 1
-            and site.input_size(site.rank - 1) is not None
-            and site.input_size(1) is not None
-        ),
+        name=f"{one.name}_parameter", category="binary", draw=draw, fits=has_learned_vector
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kernelwright.data.graphs.operator import Operator
 from kernelwright.data.graphs.operators import (
+    formulas,
     losses,
     normalisations,
     pointwise,
@@ -14,6 +15,7 @@ from kernelwright.data.graphs.operators import (
 
 OPERATORS: tuple[Operator, ...] = (
     *pointwise.OPERATORS,
+    *formulas.OPERATORS,
     *reductions.OPERATORS,
     *normalisations.OPERATORS,
     *windows.OPERATORS,
@@ -24,6 +26,7 @@ SHARES = {
     "activation": 4,
     "arithmetic": 2,
     "binary": 2,
+    "elementwise": 5,
     "reduction": 4,
     "scan": 1,
     "normalisation": 4,
