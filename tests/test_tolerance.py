@@ -186,3 +186,28 @@ def test_where_pytorch_is_off_by_much_of_what_is_allowed_a_plain_loop_may_be_off
     expected = Expected.of([exact], tolerance)
     assert expected.accepts(looped(x, y).numpy())
     assert not expected.accepts(module(x.half().float(), y.half().float()).numpy())
+
+
+def test_almost_all_of_a_softmin_of_large_values_may_be_next_to_nothing() -> None:
+    """The spread of such an output is that of its many small values, which no error is within."""
+    generator = torch.Generator().manual_seed(0)
+    x, y = (torch.randn(512, 128, generator=generator) for _ in range(2))
+    y[:, 7] += 130
+
+    def module(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.softmin((torch.exp(-a.abs()) - 2.7) * b, 1) * a
+
+    exact = module(x.double(), y.double())
+    moved = [
+        module(*(one.double() * (1 + 5e-7 * torch.randn(one.shape)) for one in (x, y))).numpy()
+        for _ in range(3)
+    ]
+    own = module(x, y).numpy()
+    (tolerance,) = derive_tolerances(
+        ["float32"], [exact.numpy()], [[own], *([one] for one in moved)]
+    )
+    expected = Expected.of([exact.numpy()], tolerance)
+    assert expected.accepts(own)
+    assert expected.accepts(module(x.double(), y).float().numpy())
+    assert not expected.accepts(module(x.half().float(), y.half().float()).numpy())
+    assert not expected.accepts((exact * 1.05).numpy())

@@ -45,7 +45,9 @@ WIDEST = 0.1
 
 MUCH = 100.0
 """Where errors need this multiple of FLOOR, and a smaller one of BASE, they are relative to their
-elements: those of a steep exponential, whose largest values say nothing about the others."""
+elements: those of a steep exponential, whose largest values say nothing about the others. Where
+the errors are beyond what any multiple of the spread may allow, that smaller one has no limit but
+WIDEST: almost all of such an output is next to nothing."""
 
 PLAIN_TERMS = 1 << 14
 """Sums of more terms than this are off by more than BASE allows: the error of a plain float32 loop
@@ -130,9 +132,10 @@ def _of_output(least: Tolerance, expected: Array, worst: Worst, known_spread: fl
         return least
     beyond, share = worst
     of_spread = max(least.of_spread, beyond / scale)
-    if of_spread > MUCH * least.of_spread and share <= min(MUCH * least.relative, WIDEST):
-        return replace(least, relative=max(least.relative, share))
     widest = max(WIDEST, min(0.9, WIDEST * deviation(expected) / scale))
+    most = WIDEST if of_spread > widest else min(MUCH * least.relative, WIDEST)
+    if of_spread > MUCH * least.of_spread and share <= most:
+        return replace(least, relative=max(least.relative, share))
     return replace(least, of_spread=min(of_spread, widest))
 
 
