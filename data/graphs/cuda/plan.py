@@ -13,6 +13,7 @@ from kernelwright.data.graphs.cpp.plan import (
 )
 from kernelwright.data.graphs.cuda.launch import number
 from kernelwright.data.graphs.cuda.products import each_of
+from kernelwright.data.graphs.cuda.rows import kept
 from kernelwright.data.graphs.cuda.share import LONG_ROW, MANY_COLUMNS, parts_of, share_of
 from kernelwright.data.graphs.cuda.windows import lanes_of
 from kernelwright.data.graphs.cuda.words import CUDA, joined
@@ -63,6 +64,7 @@ def _said(nest: Nest, read: str) -> list[str]:
             how = WHOLE if share is None else SHARED_OUT[share.join]
             in_one_piece = share is None or share.join in ("warp", "block")
             row = replace(nest, taken=nest.taken[: nest.last + 1]) if in_one_piece else nest
+            row = row if row.keep is None else replace(row, keep=kept(row, row.keep))
             return [rows_head(row, read), how, *rows_said(row, CUDA, _taken)]
         case Scan():
             return _scan(nest, read)
