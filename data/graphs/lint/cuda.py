@@ -83,7 +83,7 @@ def rows(part: Part, said: re.Match[str]) -> None:
     if side_by_side:
         part.expect(grows_by(index, "q", ONE), "columns are not side by side")
     else:
-        many = said["way"] == "rows" and not is_grid(part, "1")
+        many = said["way"] == "rows"
         part.expect(many == ("i" in named(index)), "there is one row, or there are several")
         full = part.block.full(part.size)
         part.expect(not many or grows_by(index, "i", full), "rows are not one after the other")
