@@ -10,9 +10,17 @@ import pytest
 from kernelwright.data.graphs.build import Build, Recipe
 from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import Expr, V, at, call, where
-from kernelwright.data.graphs.mutants.mutant import HIDDEN, SCALED, chosen, mutants_of
+from kernelwright.data.graphs.kernel import Kernel
+from kernelwright.data.graphs.mutants.mutant import (
+    HIDDEN,
+    RULES,
+    SCALED,
+    Lower,
+    chosen,
+    mutants_of,
+)
 from kernelwright.data.graphs.mutants.of_nests import nest_faults
-from kernelwright.data.graphs.mutants.of_text import RULES, Mutant
+from kernelwright.data.graphs.mutants.of_text import Mutant
 from kernelwright.data.graphs.mutants.ranges import ANY, POSITIVE, range_of, simplified
 from kernelwright.data.graphs.mutants.rows import (
     KILL,
@@ -20,38 +28,54 @@ from kernelwright.data.graphs.mutants.rows import (
     PREFERENCES,
     REPAIRS,
     diagnosis,
-    feedback,
     kill_score,
 )
 from kernelwright.data.graphs.mutants.slow import slow_source
 from kernelwright.data.graphs.nests import Scan, Window
+from kernelwright.data.graphs.problem import DIALECTS, LOWERED, problem_of
 from kernelwright.data.graphs.sample import draw
 from kernelwright.data.suites.built import SFT_ONLY, built_triples
 from kernelwright.data.suites.row_folder import lines, write_lines
-from kernelwright.envs.types import CaseCheck, Check, Evaluation, Verdict
+from kernelwright.envs.types import Dialect
 from tests.command import kernelwright
 
-KINDS = {
+OF_ALL = {
     *("wrong_start", "wrong_accumulator", "wrong_term", "dropped_step", "wrong_index"),
     *("off_by_one", "wrong_constant", "missing_bias", "wrong_count", "min_for_max"),
     *("swapped_operands", "missing_eps", "wrong_operator", "unstable_shift"),
 }
+KINDS: dict[Dialect, set[str]] = {
+    "cpp": OF_ALL,
+    "cuda": OF_ALL
+    | {"wrong_mask", "wrong_grid", "race", "missing_barrier", "wrong_scope", "wrong_shuffle"},
+    "triton": OF_ALL | {"wrong_mask", "wrong_grid", "race", "wrong_block"},
+}
 SIGMOID = 1.0 / (1.0 + call("exp", -V))
 
 
-def mutants(index: int) -> list[Mutant]:
-    return mutants_of(draw(3, index).kernel(), "cpp", source)
+def lowering(index: int, dialect: Dialect) -> tuple[Kernel, Lower]:
+    """A drawn kernel, and what makes a source of it."""
+    graph = draw(3, index)
+    code = problem_of(graph, 3, index).code
+    return graph.kernel(), lambda kernel: LOWERED[dialect][0](kernel, code)
 
 
-def test_every_kind_of_fault_is_made_and_changes_the_source() -> None:
+def mutants(index: int, dialect: Dialect = "cpp") -> list[Mutant]:
+    kernel, lower = lowering(index, dialect)
+    return mutants_of(kernel, dialect, lower)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_kind_of_fault_is_made_and_changes_the_source(dialect: Dialect) -> None:
     kinds = set()
     for index in range(60):
-        right = source(draw(3, index).kernel())
-        for one in mutants(index):
+        kernel, lower = lowering(index, dialect)
+        right = lower(kernel)
+        for one in mutants_of(kernel, dialect, lower):
             assert one.source != right
             kinds.add(one.kind)
-    assert kinds == KINDS
-    assert {rule.kind for rule in RULES["cpp"]} < KINDS
+    assert kinds == KINDS[dialect]
+    assert {rule.kind for rule in RULES[dialect]} < KINDS[dialect]
 
 
 def test_wrong_windows_and_scans_are_of_kinds_that_there_are() -> None:
@@ -129,19 +153,6 @@ def test_a_diagnosis_quotes_the_lines_that_differ() -> None:
     assert diagnosis("a\nb\nc\n", "a\nc\n") == "`b` is too much."
 
 
-def test_feedback_says_the_verdict_the_failed_case_and_the_log() -> None:
-    failed = CaseCheck(case="odd", passed=False, error=7.0, note="out: 3% of values are off")
-    said = Evaluation(
-        verdict=Verdict.WRONG, reason="mismatch", check=Check(rounds=(failed,)), log="a log"
-    )
-    assert feedback(said).splitlines() == [
-        "wrong (mismatch)",
-        "the answer: an output is not what the module computes",
-        "case odd: out: 3% of values are off",
-        "a log",
-    ]
-
-
 def test_the_kill_score_is_a_share_of_what_was_judged() -> None:
     told = [("a", "wrong"), ("a", "correct"), ("b", "crashed"), ("b", "unjudged")]
     rows = [{"kind": kind, "verdict": verdict, "tags": []} for kind, verdict in told]
@@ -155,7 +166,7 @@ def test_the_kill_score_is_a_share_of_what_was_judged() -> None:
 
 def test_a_slow_form_has_loops_for_each_step_and_no_vectors() -> None:
     kernel = draw(3, 12).kernel()
-    slow = slow_source(kernel, source)
+    slow = slow_source(kernel, source, "cpp")
     assert slow is not None
     assert "omp simd" in source(kernel)
     assert "omp simd" not in slow

@@ -19,21 +19,20 @@ from kernelwright.data.suites.row_folder import keep_lines, lines, write_lines
 from kernelwright.data.triple import Triple
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
+from kernelwright.envs.plan.counters import PREFIX
 from kernelwright.envs.prompt import task_prompt
-from kernelwright.envs.referee.reasons import fault
+from kernelwright.envs.referee.reasons import what_is_wrong
 from kernelwright.envs.reference.module_facts import learn_shapes
-from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Timing, Verdict
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 
 REPAIRS, PREFERENCES, MUTANTS = "repairs.jsonl", "prefs.jsonl", "mutants.jsonl"
 KILL = "kill.json"
 FILES = (REPAIRS, PREFERENCES, MUTANTS)
-FAILED_CASES, LOG_CHARACTERS, LINES = 3, 600, 4
+LINES = 4
 REQUEST = "Say which line is wrong. Then give the whole kernel again: one complete {answer}."
 SLOWER = "slower"
-
-
-CHANGED: tuple[Dialect, ...] = ("cpp",)
-"""The dialects whose kernels get faults."""
+MORE_BYTES = 1.5
+"""A slow form of device code moves so many times the bytes of the fast one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +54,6 @@ class Right:
 
 def add_mutants(folder: Path, rows: Sequence[Right], judge: AnyJudge, most: int) -> None:
     """Judges at most so many mutants of each row and a slower form, and writes down what came."""
-    rows = [one for one in rows if one.triple.dialect in CHANGED]
     learn_shapes(one.triple.problem for one in rows)
     made = [(one, mutant) for one in rows for mutant in one.mutants(most)]
     found = judge.evaluate_many([_job(one.triple, it.source) for one, it in made], timed=False)
@@ -129,7 +127,8 @@ def _told(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
 
 def repair(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
     """A broken kernel with what the judge says of it, and the right one."""
-    spec, told = DIALECTS[triple.dialect], feedback(said)
+    spec = DIALECTS[triple.dialect]
+    told = f"{said.verdict} ({said.reason})\n{what_is_wrong(said)}"
     shown = f"This kernel is not right:\n```{spec.mark}\n{mutant.source}```\n{told}"
     request = REQUEST.format(answer=spec.another)
     why = diagnosis(mutant.source, triple.source)
@@ -145,15 +144,6 @@ def repair(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
         "kernel": triple.source,
         "completion": f"{why}\n\n{triple.block()}",
     }
-
-
-def feedback(said: Evaluation) -> str:
-    """What a model is told of its answer: verdict, why, failed cases, the end of the log."""
-    rounds = said.check.rounds if said.check else ()
-    failed = [one for one in rounds if not one.passed][:FAILED_CASES]
-    told = [f"{said.verdict} ({said.reason})", fault(said) or ""]
-    told += [f"case {one.case}: {one.note or f'{one.error:.3g} times'}" for one in failed]
-    return "\n".join(filter(None, [*told, said.log.strip()[-LOG_CHARACTERS:]]))
 
 
 def diagnosis(broken: str, right: str) -> str:
@@ -195,7 +185,7 @@ def preference(triple: Triple, other: str, why: str, **more: Any) -> dict[str, A
 
 def slower_rows(rows: Sequence[Right], judge: AnyJudge) -> list[dict[str, Any]]:
     """A right kernel and a slow one, timed side by side, where intervals of speed are apart."""
-    found = [(one, slow_source(one.kernel, one.lower)) for one in rows]
+    found = [(one, slow_source(one.kernel, one.lower, one.triple.dialect)) for one in rows]
     made = [(one, slow) for one, slow in found if slow is not None]
     jobs = [
         job
@@ -205,13 +195,29 @@ def slower_rows(rows: Sequence[Right], judge: AnyJudge) -> list[dict[str, Any]]:
     said = iter(judge.evaluate_many(jobs, timed=True) if jobs else [])
     pairs = zip(made, said, said, strict=True)
     return [
-        preference(one.triple, slow, SLOWER, **speeds)
+        preference(one.triple, slow, SLOWER, **facts)
         for (one, slow), fast, other in pairs
-        if (speeds := _apart(fast.timing, other.timing)) is not None
+        if (facts := _apart(fast, other)) is not None
     ]
 
 
-def _apart(fast: Timing | None, slow: Timing | None) -> dict[str, float] | None:
-    if fast is None or slow is None or fast.speedup.low <= slow.speedup.high:
+def _apart(fast: Evaluation, slow: Evaluation) -> dict[str, float] | None:
+    """What shows that one is slower: intervals of speed, or what device code counts of itself."""
+    if slow.verdict is not Verdict.CORRECT:
         return None
-    return {"chosen_speedup": fast.speedup.median, "rejected_speedup": slow.speedup.median}
+    if fast.timing is not None and slow.timing is not None:
+        if fast.timing.speedup.low <= slow.timing.speedup.high:
+            return None
+        one, other = fast.timing.speedup.median, slow.timing.speedup.median
+        return {"chosen_speedup": one, "rejected_speedup": other}
+    few, many = moved_bytes(fast), moved_bytes(slow)
+    if not few or many < MORE_BYTES * few:
+        return None
+    return {"chosen_bytes": few, "rejected_bytes": many}
+
+
+def moved_bytes(said: Evaluation) -> float:
+    """What caches move for device code, about: 4 sectors are the least for a full warp's access."""
+    facts = dict(said.facts)
+    full = facts.get(f"{PREFIX}sectors_per_request", 0.0) / 4
+    return facts.get(f"{PREFIX}global_bytes", 0.0) * full

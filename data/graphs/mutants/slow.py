@@ -1,5 +1,5 @@
-"""A right kernel that is slow: each step on elements has loops of its own, and no loop is told to
-use vectors."""
+"""A right kernel that is slow: each step on elements has loops of its own, no loop is told to use
+vectors, and neighbouring threads read far from each other."""
 
 from __future__ import annotations
 
@@ -10,14 +10,26 @@ from dataclasses import replace
 from kernelwright.data.graphs.expr import FLAT, accesses
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.nests import Elements, Nest, Rows
+from kernelwright.envs.types import Dialect
 
-HINTS = re.compile(r"^\s*#pragma omp simd.*\n", re.M)
-"""What tells C++ to use vectors."""
+SLOWED: dict[Dialect, tuple[str, str]] = {
+    "cpp": (r"(?m)^\s*#pragma omp simd.*\n", ""),
+    "cuda": (
+        r"(?<=int [ipq] = )blockIdx\.x \* blockDim\.x \+ threadIdx\.x;",
+        "threadIdx.x * gridDim.x + blockIdx.x;",
+    ),
+    "triton": (
+        r"tl\.program_id\(0\) \* BLOCK \+ tl\.arange\(0, BLOCK\)\n",
+        "tl.arange(0, BLOCK) * tl.num_programs(0) + tl.program_id(0)\n",
+    ),
+}
+"""What makes a source fast, and what stands in its place: no hints, and other neighbours."""
 
 
-def slow_source(kernel: Kernel, lower: Callable[[Kernel], str]) -> str | None:
+def slow_source(kernel: Kernel, lower: Callable[[Kernel], str], dialect: Dialect) -> str | None:
     """The same computation, as it is written first; None where it is the fast one."""
-    slow = HINTS.sub("", lower(unfused(kernel) or kernel))
+    fast, instead = SLOWED[dialect]
+    slow = re.sub(fast, instead, lower(unfused(kernel) or kernel))
     return slow if slow != lower(kernel) else None
 
 
