@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,13 +31,14 @@ from kernelwright.data.graphs.mutants.rows import (
     diagnosis,
     kill_score,
 )
-from kernelwright.data.graphs.mutants.slow import slow_source
+from kernelwright.data.graphs.mutants.slow import apart, slow_source
 from kernelwright.data.graphs.nests import Scan, Window
 from kernelwright.data.graphs.problem import DIALECTS, LOWERED, problem_of
 from kernelwright.data.graphs.sample import draw
 from kernelwright.data.suites.built import SFT_ONLY, built_triples
 from kernelwright.data.suites.row_folder import lines, write_lines
-from kernelwright.envs.types import Dialect
+from kernelwright.envs.plan.counters import PREFIX
+from kernelwright.envs.types import CaseCheck, Check, Dialect, Evaluation, Verdict
 from tests.command import kernelwright
 
 OF_ALL = {
@@ -171,6 +173,43 @@ def test_a_slow_form_has_loops_for_each_step_and_no_vectors() -> None:
     assert "omp simd" in source(kernel)
     assert "omp simd" not in slow
     assert slow.count("for (") == 4 == len(kernel.nests[0].after)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "far", "functions"),
+    [
+        ("cuda", "threadIdx.x * gridDim.x + blockIdx.x", "__global__"),
+        ("triton", "tl.arange(0, BLOCK) * tl.num_programs(0) + tl.program_id(0)", "@triton.jit"),
+    ],
+)
+def test_a_slow_form_on_a_gpu_has_a_function_for_each_step_and_distant_neighbours(
+    dialect: Dialect, far: str, functions: str
+) -> None:
+    kernel, lower = lowering(12, dialect)
+    slow = slow_source(kernel, lower, dialect)
+    assert slow is not None
+    assert slow.count(far) == slow.count(functions) == len(kernel.nests[0].after)
+    assert lower(kernel).count(functions) == 1
+
+
+def counted(bytes_: float, sectors: float) -> Evaluation:
+    facts = {"global_bytes": bytes_, "sectors_per_request": sectors}
+    return Evaluation(
+        verdict=Verdict.CORRECT,
+        reason="ok",
+        check=Check(rounds=(CaseCheck(case="time", passed=True, error=0.0),)),
+        facts=tuple((PREFIX + name, value) for name, value in facts.items()),
+    )
+
+
+def test_without_a_clock_the_slower_form_is_the_one_that_moves_more() -> None:
+    fast = counted(1024.0, 4.0)
+    assert apart(fast, counted(1024.0, 32.0)) == {"chosen_bytes": 1024, "rejected_bytes": 8192}
+    assert apart(fast, counted(4096.0, 4.0)) == {"chosen_bytes": 1024, "rejected_bytes": 4096}
+    assert apart(fast, counted(1100.0, 4.0)) is None
+    assert apart(fast, replace(fast, facts=())) is None
+    wrong = Evaluation(verdict=Verdict.WRONG, reason="mismatch", facts=fast.facts)
+    assert apart(counted(16.0, 4.0), wrong) is None
 
 
 @pytest.mark.sandbox

@@ -12,14 +12,13 @@ from typing import Any
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants.mutant import chosen, mutants_of
 from kernelwright.data.graphs.mutants.of_text import Mutant
-from kernelwright.data.graphs.mutants.slow import slow_source
+from kernelwright.data.graphs.mutants.slow import apart, slow_source
 from kernelwright.data.graphs.problem import LOWERED
 from kernelwright.data.suites.built import SFT_ONLY
 from kernelwright.data.suites.row_folder import keep_lines, lines, write_lines
 from kernelwright.data.triple import Triple
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
-from kernelwright.envs.plan.counters import PREFIX
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.referee.reasons import what_is_wrong
 from kernelwright.envs.reference.module_facts import learn_shapes
@@ -31,8 +30,6 @@ FILES = (REPAIRS, PREFERENCES, MUTANTS)
 LINES = 4
 REQUEST = "Say which line is wrong. Then give the whole kernel again: one complete {answer}."
 SLOWER = "slower"
-MORE_BYTES = 1.5
-"""A slow form of device code moves so many times the bytes of the fast one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +181,7 @@ def preference(triple: Triple, other: str, why: str, **more: Any) -> dict[str, A
 
 
 def slower_rows(rows: Sequence[Right], judge: AnyJudge) -> list[dict[str, Any]]:
-    """A right kernel and a slow one, timed side by side, where intervals of speed are apart."""
+    """A right kernel and a slow one, where what the judge says of both shows it."""
     found = [(one, slow_source(one.kernel, one.lower, one.triple.dialect)) for one in rows]
     made = [(one, slow) for one, slow in found if slow is not None]
     jobs = [
@@ -197,27 +194,5 @@ def slower_rows(rows: Sequence[Right], judge: AnyJudge) -> list[dict[str, Any]]:
     return [
         preference(one.triple, slow, SLOWER, **facts)
         for (one, slow), fast, other in pairs
-        if (facts := _apart(fast, other)) is not None
+        if (facts := apart(fast, other)) is not None
     ]
-
-
-def _apart(fast: Evaluation, slow: Evaluation) -> dict[str, float] | None:
-    """What shows that one is slower: intervals of speed, or what device code counts of itself."""
-    if slow.verdict is not Verdict.CORRECT:
-        return None
-    if fast.timing is not None and slow.timing is not None:
-        if fast.timing.speedup.low <= slow.timing.speedup.high:
-            return None
-        one, other = fast.timing.speedup.median, slow.timing.speedup.median
-        return {"chosen_speedup": one, "rejected_speedup": other}
-    few, many = moved_bytes(fast), moved_bytes(slow)
-    if not few or many < MORE_BYTES * few:
-        return None
-    return {"chosen_bytes": few, "rejected_bytes": many}
-
-
-def moved_bytes(said: Evaluation) -> float:
-    """What caches move for device code, about: 4 sectors are the least for a full warp's access."""
-    facts = dict(said.facts)
-    full = facts.get(f"{PREFIX}sectors_per_request", 0.0) / 4
-    return facts.get(f"{PREFIX}global_bytes", 0.0) * full

@@ -10,7 +10,8 @@ from dataclasses import replace
 from kernelwright.data.graphs.expr import FLAT, accesses
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.nests import Elements, Nest, Rows
-from kernelwright.envs.types import Dialect
+from kernelwright.envs.plan.counters import PREFIX
+from kernelwright.envs.types import Dialect, Evaluation, Verdict
 
 SLOWED: dict[Dialect, tuple[str, str]] = {
     "cpp": (r"(?m)^\s*#pragma omp simd.*\n", ""),
@@ -24,6 +25,9 @@ SLOWED: dict[Dialect, tuple[str, str]] = {
     ),
 }
 """What makes a source fast, and what stands in its place: no hints, and other neighbours."""
+
+MORE_BYTES = 1.5
+"""A slow form of device code moves so many times the bytes of the fast one."""
 
 
 def slow_source(kernel: Kernel, lower: Callable[[Kernel], str], dialect: Dialect) -> str | None:
@@ -57,3 +61,25 @@ def _parted(nest: Nest) -> list[Nest]:
 
 def _is_plain(used: set[str]) -> bool:
     return all(one == FLAT or one.startswith("dim") for one in used)
+
+
+def apart(fast: Evaluation, slow: Evaluation) -> dict[str, float] | None:
+    """What shows that one is slower: intervals of speed, or what device code counts of itself."""
+    if slow.verdict is not Verdict.CORRECT:
+        return None
+    if fast.timing is not None and slow.timing is not None:
+        if fast.timing.speedup.low <= slow.timing.speedup.high:
+            return None
+        one, other = fast.timing.speedup.median, slow.timing.speedup.median
+        return {"chosen_speedup": one, "rejected_speedup": other}
+    few, many = moved_bytes(fast), moved_bytes(slow)
+    if not few or many < MORE_BYTES * few:
+        return None
+    return {"chosen_bytes": few, "rejected_bytes": many}
+
+
+def moved_bytes(said: Evaluation) -> float:
+    """What caches move for device code, about: 4 sectors are the least for a full warp's access."""
+    facts = dict(said.facts)
+    full = facts.get(f"{PREFIX}sectors_per_request", 0.0) / 4
+    return facts.get(f"{PREFIX}global_bytes", 0.0) * full
