@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -12,39 +13,47 @@ import pytest
 from kernelwright.data.graphs.build import Build, Recipe
 from kernelwright.data.graphs.lint.formulas import FormulaError, formula, is_same_size
 from kernelwright.data.graphs.lint.labels import alike, meanings
-from kernelwright.data.graphs.lint.lint import findings
-from kernelwright.data.graphs.problem import example_of, problem_of
+from kernelwright.data.graphs.lint.lint import LANGUAGES, findings
+from kernelwright.data.graphs.problem import DIALECTS, example_of, problem_of
 from kernelwright.data.graphs.sample import draw
 from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.triple import Triple
+from kernelwright.envs.types import Dialect
 from tests.falsehoods import falsehoods
 
 EVERY = 7
-"""Of falsehoods one in so many is tried: all of 300 examples are 9254, and 2 of them passed."""
+"""Of falsehoods one in so many is tried."""
 ENOUGH = 0.95
+in_each_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 
 
-def example(index: int) -> Triple:
+def example(index: int, dialect: Dialect = "cpp") -> Triple:
     graph = draw(3, index)
-    return example_of(graph, problem_of(graph, 3, index), "cpp")
+    return example_of(graph, problem_of(graph, 3, index), dialect)
 
 
 def found(one: Triple, reasoning: str) -> list[str]:
-    return findings(reasoning, one.source, one.problem)
+    return findings(reasoning, one.source, one.problem, one.dialect)
 
 
-def test_the_reasoning_of_an_example_is_true() -> None:
+def test_the_code_of_every_dialect_is_understood() -> None:
+    assert set(LANGUAGES) == set(DIALECTS)
+
+
+@in_each_dialect
+def test_the_reasoning_of_an_example_is_true(dialect: Dialect) -> None:
     """Every number and claim of it is found again in the code."""
-    for index in range(300):
-        one = example(index)
+    for index in range(200):
+        one = example(index, dialect)
         assert not found(one, one.reasoning), (index, one.reasoning)
 
 
-def test_planted_falsehoods_are_found() -> None:
-    labels = {one: alike(one) for one in meanings()}
+@in_each_dialect
+def test_planted_falsehoods_are_found(dialect: Dialect) -> None:
+    labels = {one: alike(one, dialect) for one in meanings(dialect)}
     every, caught = Counter[str](), Counter[str]()
     for index in range(40):
-        one = example(index)
+        one = example(index, dialect)
         for kind, text in list(falsehoods(one.reasoning, labels, str(index)))[
             index % EVERY :: EVERY
         ]:
@@ -79,8 +88,47 @@ def test_the_code_is_read_not_the_graph() -> None:
     one = example(6)
     assert found(one, one.reasoning) == []
     other = one.source.replace("s += v;", "s += v * v;")
-    assert findings(one.reasoning, other, one.problem)
-    assert "not understood" in findings(one.reasoning, "int x;", one.problem)[0]
+    assert findings(one.reasoning, other, one.problem, "cpp")
+
+
+@in_each_dialect
+def test_code_of_another_kind_is_not_understood(dialect: Dialect) -> None:
+    one = example(6, dialect)
+    assert "not understood" in findings(one.reasoning, "int x;", one.problem, dialect)[0]
+
+
+@pytest.mark.parametrize(
+    ("index", "dialect", "true", "false"),
+    [
+        (0, "cuda", "<<<pred_0, 256, 0", "<<<pred_0 / 2, 256, 0"),
+        (0, "cuda", "s = block_sum(s);\n  w", "s = warp_sum(s);\n  w"),
+        (0, "cuda", "part[threadIdx.x / 32] = v;\n  __syncthreads();", "part[0] = v;"),
+        (1, "cuda", "}\n    __syncthreads();\n    for", "}\n    for"),
+        (1, "cuda", "__shared__ float p[16][34], w[16][34];", "float p[16][34], w[16][34];"),
+        (1, "cuda", "int column = z + kx;", "int column = z + kx - 1;"),
+        (2, "cuda", "int i = blockIdx.x * blockDim.x", "int i = blockIdx.x * 2 * blockDim.x"),
+        (11, "cuda", "q = blockIdx.x * 32", "q = blockIdx.x * 16"),
+        (11, "cuda", "dim3(32, 32)", "dim3(32, 1)"),
+        (15, "cuda", "part0[blockIdx.x] = s", "part0[0] = s"),
+        (0, "triton", "v = v / count", "v = v / (count - 1)"),
+        (0, "triton", "parts.numel()", "pred_1"),
+        (1, "triton", "j * x_2 + k[:, None]", "k[:, None] * y_1 + j"),
+        (1, "triton", "ix = z + kx", "ix = z * 2 + kx"),
+        (2, "triton", "BLOCK=1024", "BLOCK=512"),
+        (2, "triton", "mask = i < size", "mask = i < size - 1"),
+        (3, "triton", "j = i % data_1", "j = i // data_1"),
+        (11, "triton", "COLUMNS=32", "COLUMNS=16"),
+        (11, "triton", "at = j * inner + q", "at = q * input_0 + j"),
+        (15, "triton", "tl.program_id(0), s", "0, s"),
+    ],
+)
+def test_a_text_is_false_of_code_that_has_another_schedule(
+    index: int, dialect: Dialect, true: str, false: str
+) -> None:
+    one = example(index, dialect)
+    assert true in one.source
+    other = one.source.replace(true, false)
+    assert findings(one.reasoning, other, one.problem, dialect)
 
 
 def _why(build: Build) -> str:
@@ -89,15 +137,16 @@ def _why(build: Build) -> str:
     return drawn.why
 
 
+@in_each_dialect
 def test_a_build_drops_a_row_whose_plan_is_false(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialect: Dialect
 ) -> None:
-    build = Build(RowFolder(tmp_path), Recipe(seed=3))
+    build = Build(RowFolder(tmp_path), Recipe(seed=3, dialects=(dialect,)))
     assert not _why(build)
 
     def false(*given: Any) -> Triple:
         one = example_of(*given)
-        return replace(one, reasoning=one.reasoning.replace("0.5f", "0.7f"))
+        return replace(one, reasoning=re.sub(r"0\.5(?=f? \*)", "0.7", one.reasoning))
 
     monkeypatch.setattr("kernelwright.data.graphs.build.example_of", false)
     build.seen.clear()

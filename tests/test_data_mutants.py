@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,17 @@ import pytest
 from kernelwright.data.graphs.build import Build, Recipe
 from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import Expr, V, at, call, where
-from kernelwright.data.graphs.mutants.mutant import HIDDEN, SCALED, chosen, mutants_of
+from kernelwright.data.graphs.kernel import Kernel
+from kernelwright.data.graphs.mutants.mutant import (
+    HIDDEN,
+    RULES,
+    SCALED,
+    Lower,
+    chosen,
+    mutants_of,
+)
 from kernelwright.data.graphs.mutants.of_nests import nest_faults
-from kernelwright.data.graphs.mutants.of_text import RULES, Mutant
+from kernelwright.data.graphs.mutants.of_text import Mutant
 from kernelwright.data.graphs.mutants.ranges import ANY, POSITIVE, range_of, simplified
 from kernelwright.data.graphs.mutants.rows import (
     KILL,
@@ -20,38 +29,55 @@ from kernelwright.data.graphs.mutants.rows import (
     PREFERENCES,
     REPAIRS,
     diagnosis,
-    feedback,
     kill_score,
 )
-from kernelwright.data.graphs.mutants.slow import slow_source
+from kernelwright.data.graphs.mutants.slow import apart, slow_source
 from kernelwright.data.graphs.nests import Scan, Window
+from kernelwright.data.graphs.problem import DIALECTS, LOWERED, problem_of
 from kernelwright.data.graphs.sample import draw
 from kernelwright.data.suites.built import SFT_ONLY, built_triples
 from kernelwright.data.suites.row_folder import lines, write_lines
-from kernelwright.envs.types import CaseCheck, Check, Evaluation, Verdict
+from kernelwright.envs.plan.counters import PREFIX
+from kernelwright.envs.types import CaseCheck, Check, Dialect, Evaluation, Verdict
 from tests.command import kernelwright
 
-KINDS = {
+OF_ALL = {
     *("wrong_start", "wrong_accumulator", "wrong_term", "dropped_step", "wrong_index"),
     *("off_by_one", "wrong_constant", "missing_bias", "wrong_count", "min_for_max"),
     *("swapped_operands", "missing_eps", "wrong_operator", "unstable_shift"),
 }
+KINDS: dict[Dialect, set[str]] = {
+    "cpp": OF_ALL,
+    "cuda": OF_ALL
+    | {"wrong_mask", "wrong_grid", "race", "missing_barrier", "wrong_scope", "wrong_shuffle"},
+    "triton": OF_ALL | {"wrong_mask", "wrong_grid", "race", "wrong_block"},
+}
 SIGMOID = 1.0 / (1.0 + call("exp", -V))
 
 
-def mutants(index: int) -> list[Mutant]:
-    return mutants_of(draw(3, index).kernel(), "cpp", source)
+def lowering(index: int, dialect: Dialect) -> tuple[Kernel, Lower]:
+    """A drawn kernel, and what makes a source of it."""
+    graph = draw(3, index)
+    code = problem_of(graph, 3, index).code
+    return graph.kernel(), lambda kernel: LOWERED[dialect][0](kernel, code)
 
 
-def test_every_kind_of_fault_is_made_and_changes_the_source() -> None:
+def mutants(index: int, dialect: Dialect = "cpp") -> list[Mutant]:
+    kernel, lower = lowering(index, dialect)
+    return mutants_of(kernel, dialect, lower)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_kind_of_fault_is_made_and_changes_the_source(dialect: Dialect) -> None:
     kinds = set()
     for index in range(60):
-        right = source(draw(3, index).kernel())
-        for one in mutants(index):
+        kernel, lower = lowering(index, dialect)
+        right = lower(kernel)
+        for one in mutants_of(kernel, dialect, lower):
             assert one.source != right
             kinds.add(one.kind)
-    assert kinds == KINDS
-    assert {rule.kind for rule in RULES["cpp"]} < KINDS
+    assert kinds == KINDS[dialect]
+    assert {rule.kind for rule in RULES[dialect]} < KINDS[dialect]
 
 
 def test_wrong_windows_and_scans_are_of_kinds_that_there_are() -> None:
@@ -129,19 +155,6 @@ def test_a_diagnosis_quotes_the_lines_that_differ() -> None:
     assert diagnosis("a\nb\nc\n", "a\nc\n") == "`b` is too much."
 
 
-def test_feedback_says_the_verdict_the_failed_case_and_the_log() -> None:
-    failed = CaseCheck(case="odd", passed=False, error=7.0, note="out: 3% of values are off")
-    said = Evaluation(
-        verdict=Verdict.WRONG, reason="mismatch", check=Check(rounds=(failed,)), log="a log"
-    )
-    assert feedback(said).splitlines() == [
-        "wrong (mismatch)",
-        "the answer: an output is not what the module computes",
-        "case odd: out: 3% of values are off",
-        "a log",
-    ]
-
-
 def test_the_kill_score_is_a_share_of_what_was_judged() -> None:
     told = [("a", "wrong"), ("a", "correct"), ("b", "crashed"), ("b", "unjudged")]
     rows = [{"kind": kind, "verdict": verdict, "tags": []} for kind, verdict in told]
@@ -155,11 +168,48 @@ def test_the_kill_score_is_a_share_of_what_was_judged() -> None:
 
 def test_a_slow_form_has_loops_for_each_step_and_no_vectors() -> None:
     kernel = draw(3, 12).kernel()
-    slow = slow_source(kernel, source)
+    slow = slow_source(kernel, source, "cpp")
     assert slow is not None
     assert "omp simd" in source(kernel)
     assert "omp simd" not in slow
     assert slow.count("for (") == 4 == len(kernel.nests[0].after)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "far", "functions"),
+    [
+        ("cuda", "threadIdx.x * gridDim.x + blockIdx.x", "__global__"),
+        ("triton", "tl.arange(0, BLOCK) * tl.num_programs(0) + tl.program_id(0)", "@triton.jit"),
+    ],
+)
+def test_a_slow_form_on_a_gpu_has_a_function_for_each_step_and_distant_neighbours(
+    dialect: Dialect, far: str, functions: str
+) -> None:
+    kernel, lower = lowering(12, dialect)
+    slow = slow_source(kernel, lower, dialect)
+    assert slow is not None
+    assert slow.count(far) == slow.count(functions) == len(kernel.nests[0].after)
+    assert lower(kernel).count(functions) == 1
+
+
+def counted(bytes_: float, sectors: float) -> Evaluation:
+    facts = {"global_bytes": bytes_, "sectors_per_request": sectors}
+    return Evaluation(
+        verdict=Verdict.CORRECT,
+        reason="ok",
+        check=Check(rounds=(CaseCheck(case="time", passed=True, error=0.0),)),
+        facts=tuple((PREFIX + name, value) for name, value in facts.items()),
+    )
+
+
+def test_without_a_clock_the_slower_form_is_the_one_that_moves_more() -> None:
+    fast = counted(1024.0, 4.0)
+    assert apart(fast, counted(1024.0, 32.0)) == {"chosen_bytes": 1024, "rejected_bytes": 8192}
+    assert apart(fast, counted(4096.0, 4.0)) == {"chosen_bytes": 1024, "rejected_bytes": 4096}
+    assert apart(fast, counted(1100.0, 4.0)) is None
+    assert apart(fast, replace(fast, facts=())) is None
+    wrong = Evaluation(verdict=Verdict.WRONG, reason="mismatch", facts=fast.facts)
+    assert apart(counted(16.0, 4.0), wrong) is None
 
 
 @pytest.mark.sandbox

@@ -11,8 +11,18 @@ import pytest
 from kernelwright.data.gallery.exhibits import FOLDER
 from kernelwright.envs.dialects.base import unsupported
 from kernelwright.envs.referee.exit_codes import EMULATED_EXITS, EXITS, REPLAY_EXITS
-from kernelwright.envs.referee.reasons import FAMILIES, UNJUDGED_SIDES, WORDS, Side, fault, side_of
-from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
+from kernelwright.envs.referee.reasons import (
+    FAILED_CASES,
+    FAMILIES,
+    LOG_CHARACTERS,
+    UNJUDGED_SIDES,
+    WORDS,
+    Side,
+    fault,
+    side_of,
+    what_is_wrong,
+)
+from kernelwright.envs.types import UNSUPPORTED, CaseCheck, Check, Evaluation, Verdict
 
 ROOT = Path(__file__).parents[1]
 GIVERS = (
@@ -106,3 +116,27 @@ def test_a_limit_of_ours_is_named_never_unjudged_and_counts_as_a_failure() -> No
 
 def test_of_what_no_judge_of_this_version_says_nothing_is_told() -> None:
     assert fault(Evaluation(verdict=Verdict.WRONG, reason="of_another_time")) is None
+
+
+def failed(log: str, *cases: CaseCheck) -> list[str]:
+    said = Evaluation(verdict=Verdict.WRONG, reason="mismatch", check=Check(rounds=cases), log=log)
+    return what_is_wrong(said).splitlines()
+
+
+def test_what_is_wrong_is_the_fault_the_cases_that_failed_and_the_log() -> None:
+    odd = CaseCheck(case="odd", passed=False, error=7.0, note="out: 3% of values are off")
+    assert failed("a log\n", CaseCheck(case="small", passed=True, error=0.5), odd) == [
+        "the answer: an output is not what the module computes",
+        "case odd: out: 3% of values are off",
+        "a log",
+    ]
+
+
+def test_what_is_wrong_has_the_first_cases_and_both_ends_of_a_log() -> None:
+    cases = [CaseCheck(case=f"c{n}", passed=False, error=7.0 if n else None) for n in range(9)]
+    said = failed("begin" + "x" * LOG_CHARACTERS + "end", *cases)
+    assert said[1:3] == ["case c0: no number", "case c1: 7 times the error that is allowed"]
+    assert [one[:4] for one in said].count("case") == FAILED_CASES
+    assert said[-3].startswith("begin")
+    assert said[-1].endswith("end")
+    assert len(said[-3] + said[-1]) == LOG_CHARACTERS

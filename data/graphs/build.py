@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.data.graphs.graph import Graph
-from kernelwright.data.graphs.lint.lint import LINTED, findings
+from kernelwright.data.graphs.lint.lint import findings
 from kernelwright.data.graphs.mutants.rows import Right, add_mutants, keep_rows_of
 from kernelwright.data.graphs.problem import DIALECTS, example_of, problem_of
 from kernelwright.data.graphs.sample import VERSION, draw
@@ -185,8 +185,8 @@ class Build:
 def _false_plan(rows: Sequence[Row]) -> str:
     """What the reasoning of an example says falsely; empty where nothing is."""
     for row in rows:
-        known = row.dialect in LINTED
-        if found := findings(row.reasoning, row.kernel or "", row.problem) if known else []:
+        assert row.dialect is not None
+        if found := findings(row.reasoning, row.kernel or "", row.problem, row.dialect):
             return f"false plan: {'; '.join(found)}"
     return ""
 

@@ -20,12 +20,10 @@ from kernelwright.data.suites.sizes import sizes_of
 from kernelwright.data.triple import Triple
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.dialects import known_dialect
-from kernelwright.envs.referee.reasons import fault
+from kernelwright.envs.referee.reasons import what_is_wrong
 from kernelwright.envs.types import Case, Dialect, Evaluation, Problem, Verdict, content_hash
 
 FILE = "rows.jsonl"
-LOG_CHARACTERS = 2000
-"""Of the log of a wrong answer."""
 DEFINED = ("Model", "get_inputs", "get_init_inputs")
 
 
@@ -54,7 +52,7 @@ class Row:
     reason: str = ""
     """The verdict's reason."""
     error: str = ""
-    """What the judge's log says of a wrong answer."""
+    """What the judge says of a wrong answer."""
     speedup: float | None = None
     speedup_interval: tuple[float, float] | None = None
     """Of 95 %."""
@@ -103,7 +101,7 @@ class Row:
         """The row with what the judge found: its speed if it is right, else what is wrong."""
         row = replace(self, verdict=found.verdict, reason=found.reason)
         if found.verdict is not Verdict.CORRECT:
-            return replace(row, error=_what_is_wrong(found))
+            return replace(row, error=what_is_wrong(found))
         if found.timing is None:
             return row
         speed = found.timing.speedup
@@ -119,13 +117,6 @@ class Row:
             variant=variant,
             pattern=self.pattern or self.name,
         )
-
-
-def _what_is_wrong(found: Evaluation) -> str:
-    rounds = found.check.rounds if found.check else ()
-    failed = [f"case {one.case}: {one.note or one.error}" for one in rounds if not one.passed]
-    said = "\n".join(filter(None, [fault(found), *failed, found.log.strip()]))
-    return said[:LOG_CHARACTERS]
 
 
 NAMES = tuple(one.name for one in fields(Row))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from kernelwright.envs.types import UNSUPPORTED, Evaluation, Verdict
+from kernelwright.envs.types import UNSUPPORTED, CaseCheck, Evaluation, Verdict
 
 
 class Side(StrEnum):
@@ -21,6 +21,7 @@ class Side(StrEnum):
     MACHINE = "this machine"
 
 
+FAILED_CASES, LOG_CHARACTERS = 3, 1000
 UNJUDGED_SIDES = (Side.PROBLEM, Side.JUDGE, Side.MACHINE)
 
 WORDS: dict[Side, dict[str, str]] = {
@@ -123,3 +124,21 @@ def fault(evaluation: Evaluation) -> str | None:
     """
     found = side_of(evaluation.reason)
     return None if found is None or evaluation.verdict is Verdict.CORRECT else ": ".join(found)
+
+
+def what_is_wrong(evaluation: Evaluation) -> str:
+    """What tells a person or a model how to mend an answer: whose fault it was, the first cases
+    that failed, and the log, of a long one both ends."""
+    rounds = evaluation.check.rounds if evaluation.check else ()
+    failed = [one for one in rounds if not one.passed][:FAILED_CASES]
+    told = [fault(evaluation), *(f"case {one.case}: {one.note or _too_far(one)}" for one in failed)]
+    return "\n".join(filter(None, [*told, _both_ends(evaluation.log.strip())]))
+
+
+def _too_far(one: CaseCheck) -> str:
+    return "no number" if one.error is None else f"{one.error:.3g} times the error that is allowed"
+
+
+def _both_ends(log: str) -> str:
+    half = LOG_CHARACTERS // 2
+    return log if len(log) <= LOG_CHARACTERS else f"{log[:half]}\n[...]\n{log[-half:]}"

@@ -13,6 +13,7 @@ from kernelwright.data.graphs.cpp.plan import (
 )
 from kernelwright.data.graphs.cuda.launch import number
 from kernelwright.data.graphs.cuda.products import each_of
+from kernelwright.data.graphs.cuda.rows import kept
 from kernelwright.data.graphs.cuda.share import LONG_ROW, MANY_COLUMNS, parts_of, share_of
 from kernelwright.data.graphs.cuda.windows import lanes_of
 from kernelwright.data.graphs.cuda.words import CUDA, joined
@@ -62,7 +63,8 @@ def _said(nest: Nest, read: str) -> list[str]:
             share = share_of(nest)
             how = WHOLE if share is None else SHARED_OUT[share.join]
             in_one_piece = share is None or share.join in ("warp", "block")
-            row = replace(nest, taken=nest.taken[: nest.last + 1]) if in_one_piece else nest
+            row = _in_one_piece(nest) if in_one_piece else nest
+            row = row if row.keep is None else replace(row, keep=kept(row, row.keep))
             return [rows_head(row, read), how, *rows_said(row, CUDA, _taken)]
         case Scan():
             return _scan(nest, read)
@@ -75,6 +77,13 @@ def _said(nest: Nest, read: str) -> list[str]:
             how = f"A block takes {tile} outputs, with tiles in shared memory,"
             return [head, how, f"and a thread {each} x {each}.", *_steps(nest.after, along="c")]
     raise TypeError(type(nest).__name__)
+
+
+def _in_one_piece(nest: Rows) -> Rows:
+    """Rows without dimensions of one element around them."""
+    first = nest.first if product(nest.outer) == "1" else 0
+    taken = nest.taken[first : nest.last + 1]
+    return replace(nest, taken=taken, first=nest.first - first, last=nest.last - first)
 
 
 def _taken(found: str, kind: str, term: str) -> str:

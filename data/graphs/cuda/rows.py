@@ -41,7 +41,7 @@ class Emitted:
         for one in nest.passes:
             self.one_pass(one)
         if nest.keep is not None:
-            self.keep(nest.keep)
+            self.keep(kept(nest, nest.keep))
         elif nest.store is not None:
             self.store(nest.store)
         return self.made(share.blocks, share.threads)
@@ -124,8 +124,6 @@ class Emitted:
         if nest.places:
             lines.add(f"int span = size / {nest.chunks};" if chunked else "")
             lines.add("" if chunked else f"int c = i % {nest.groups};")
-            channel = {name: at(str(expr.args[0]), "c") for name, expr in nest.places}
-            keep = renamed(keep, channel)
         with lines.loop("j", share.end, start=share.first, step=share.step):
             if chunked and nest.places:
                 lines.add(f"int c = i % {nest.groups} * {nest.chunks} + j / span;")
@@ -133,6 +131,11 @@ class Emitted:
             lines.add(f"v = {self.text(keep)};")
             lines.steps(nest.after, self._index)
             lines.add(f"{self.target}[{share.flat}] = v;")
+
+
+def kept(nest: Rows, keep: Expr) -> Expr:
+    """What becomes of an element, with the weights of its channel."""
+    return renamed(keep, {name: at(str(expr.args[0]), "c") for name, expr in nest.places})
 
 
 def _whole(nest: Rows, read: str, target: str, buffer: str) -> list[Launch]:

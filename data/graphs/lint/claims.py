@@ -20,6 +20,7 @@ from kernelwright.data.graphs.lint.part import Part, elements, is_total
 
 Claim = Callable[[Part, re.Match[str]], None]
 ONE = of(1.0)
+TURNED = "{} is read transposed"
 
 
 def target(part: Part, said: re.Match[str]) -> None:
@@ -35,21 +36,22 @@ def by_itself(part: Part, said: re.Match[str]) -> None:
     read = [index for _, array, index in part.loads() if array == said[1]]
     written = [part.block.full(parts(one.left)[1]) for one in part.stores()]
     part.expect(read[:1] == written[:1] != [], f"no element of {said[1]} is written where it was")
-    _reads_first(part, said[1])
+    reads_first(part, said[1])
 
 
-def _reads_first(part: Part, tensor: str) -> None:
+def reads_first(part: Part, tensor: str) -> None:
+    """Expects that a part reads this tensor before any other."""
     first = next((array for _, array, _ in part.loads()), "")
     part.expect(first == tensor, f"it reads {first} first, not {tensor}")
 
 
 def rows(part: Part, said: re.Match[str]) -> None:
-    part.size = _size(part, said["size"])
-    _reads_first(part, said["read"])
+    part.size = size_of(part, said["size"])
+    reads_first(part, said["read"])
     loops = part.pass_loops()
     if not loops:
         return part.deny(f"no loop over {said['size']} values adds them up")
-    index, outside = _first_read(part, loops[0], said["read"])
+    index, outside = first_read(part, loops[0], said["read"])
     if index is None:
         return part.deny(f"its row is not {said['read']}")
     if said["way"] == "columns":
@@ -63,7 +65,8 @@ def rows(part: Part, said: re.Match[str]) -> None:
     return None
 
 
-def _size(part: Part, text: str) -> Expr:
+def size_of(part: Part, text: str) -> Expr:
+    """A size that a text names."""
     try:
         return formula(text)
     except FormulaError:
@@ -71,7 +74,7 @@ def _size(part: Part, text: str) -> Expr:
         return ONE
 
 
-def _first_read(part: Part, loop: Loop, tensor: str) -> tuple[Expr | None, tuple[Loop, ...]]:
+def first_read(part: Part, loop: Loop, tensor: str) -> tuple[Expr | None, tuple[Loop, ...]]:
     """(the index at which a loop reads a tensor, the loops around it)."""
     for one, array, index in part.loads():
         if array == tensor and loop in one.loops:
@@ -82,7 +85,7 @@ def _first_read(part: Part, loop: Loop, tensor: str) -> tuple[Expr | None, tuple
 def _columns(part: Part, said: re.Match[str], loop: Loop, index: Expr) -> None:
     if said["inner"] is None:
         return part.deny("it does not say how many columns lie side by side")
-    inner = _size(part, said["inner"])
+    inner = size_of(part, said["inner"])
     full = part.block.full(inner)
     part.expect(grows_by(index, loop.index, full), f"no {said['inner']} columns lie side by side")
     inside = [one for one in part.block.loops() if part.is_size(inner, one.bound)]
@@ -93,8 +96,8 @@ def _columns(part: Part, said: re.Match[str], loop: Loop, index: Expr) -> None:
 
 
 def in_order(part: Part, said: re.Match[str]) -> None:
-    part.size = _size(part, said["size"])
-    _reads_first(part, said["read"])
+    part.size = size_of(part, said["size"])
+    reads_first(part, said["read"])
     loops = part.pass_loops()
     if not loops:
         return part.deny(f"nothing runs along {said['size']}")
@@ -181,33 +184,34 @@ def product(part: Part, said: re.Match[str]) -> None:
     source = part.block.origin(base_of(copied[0].right)) if copied else right
     for wanted, real in ((said["left"], left), (said["right"], source)):
         part.expect(wanted == real, f"a factor is {real}, not {wanted}")
-    size = _size(part, said["size"])
+    size = size_of(part, said["size"])
     depth = [loop for loop in one.loops if part.is_size(size, loop.bound)]
     inner = [loop for loop in depth if loop.index in named(parts(one.right)[0])]
     part.expect(inner, f"it does not sum over {said['size']}")
     tile = int(said["columns"])
     part.expect(part.block.arrays.get("s") == (tile,), f"a tile has no {tile} columns")
     part.expect(tile in {loop.step for loop in part.block.loops()}, f"no loop goes by {tile}")
-    part.transposed = _turned(part, one, copied, (left, source)) if inner else set()
+    part.unsaid |= _turned(part, one, copied, (left, source)) if inner else set()
     return None
 
 
 def _turned(
     part: Part, one: Statement, copied: list[Statement], names: tuple[str, str]
 ) -> set[str]:
-    """The factors whose values are read across their rows."""
+    """That the values of a factor are read across its rows."""
     found = set()
     left = part.block.full(parts(parts(one.right)[0])[1])
     if not grows_by(left, "k", ONE):
-        found.add(names[0])
+        found.add(TURNED.format(names[0]))
     if copied and grows_by(part.block.full(parts(copied[0].right)[1]), "k", ONE):
-        found.add(names[1])
+        found.add(TURNED.format(names[1]))
     return found
 
 
 def transposed(part: Part, said: re.Match[str]) -> None:
-    part.expect(said[1] in part.transposed, f"{said[1]} is not read transposed")
-    part.transposed.discard(said[1])
+    turned = TURNED.format(said[1])
+    part.expect(turned in part.unsaid, f"{said[1]} is not read transposed")
+    part.unsaid.discard(turned)
 
 
 def numbered_pass(part: Part, said: re.Match[str]) -> None:
@@ -250,20 +254,23 @@ def first_place(part: Part, said: re.Match[str]) -> None:
 
 
 SIZE = r"[\w *+/()-]+?"
+ROWS = (
+    rf"(?P<label>\w+): (?P<read>\w+) in (?:(?P<way>rows|columns) of|one row of) "
+    rf"(?P<size>{SIZE})(?:, (?P<inner>{SIZE}) side by side)?\."
+)
+IN_ORDER = rf"(?P<read>\w+) in order along (?P<size>{SIZE})(?P<down> from the end)?\."
+WINDOW = (
+    r"(?P<label>\w+): (?P<shape>\d+(?: x \d+)*) over (?P<read>\w+), "
+    r"stride (?P<stride>\d+), padding (?P<padding>\d+)\."
+)
+TARGET: tuple[str, Claim] = (r"-> (\w+)\.", target)
+PASSES: tuple[tuple[str, Claim], ...] = ((r"Pass (\d+):", numbered_pass), (r"Last:", last))
 CLAIMS: tuple[tuple[str, Claim], ...] = (
-    (r"-> (\w+)\.", target),
+    TARGET,
     (r"Each element of (\w+) by itself\.", by_itself),
-    (
-        rf"(?P<label>\w+): (?P<read>\w+) in (?:(?P<way>rows|columns) of|one row of) "
-        rf"(?P<size>{SIZE})(?:, (?P<inner>{SIZE}) side by side)?\.",
-        rows,
-    ),
-    (rf"(?P<read>\w+) in order along (?P<size>{SIZE})(?P<down> from the end)?\.", in_order),
-    (
-        r"(?P<label>\w+): (?P<shape>\d+(?: x \d+)*) over (?P<read>\w+), "
-        r"stride (?P<stride>\d+), padding (?P<padding>\d+)\.",
-        window,
-    ),
+    (ROWS, rows),
+    (IN_ORDER, in_order),
+    (WINDOW, window),
     (r"A row of outputs takes one tap after another:", taps),
     (
         r"p is an image with zeros around it; "
@@ -276,8 +283,7 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
         product,
     ),
     (r"(\w+) is read transposed\.", transposed),
-    (r"Pass (\d+):", numbered_pass),
-    (r"Last:", last),
+    *PASSES,
     (r"their mean\.", mean_of_rows),
     (r"out = the first place of (\w+);", first_place),
 )

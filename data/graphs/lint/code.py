@@ -1,4 +1,4 @@
-"""C++ as statements: what each sets, and the loops that it stands in."""
+"""Code as statements: what each sets, and the loops that it stands in. The reader is for C++."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kernelwright.data.graphs.expr import Expr, name, of
 from kernelwright.data.graphs.lint.formulas import FormulaError, base_of, formula, replaced
 
 TYPES = r"(?:const )?(?:int64_t|int|float|double|size_t|auto)"
-LOOP = re.compile(rf"{TYPES} (\w+) = (.*); \1 < (.*); (?:\+\+\1|\1 \+= (\d+))$")
+LOOP = re.compile(rf"{TYPES} (\w+) = (.*); \1 < (.*?)(?: && [^;]*)?; (?:\+\+\1|\1 \+= (.+))$")
 DOWN = re.compile(rf"{TYPES} (\w+) = (.*); \1-- > 0;$")
 SETS = re.compile(
     rf"(?:(?P<type>{TYPES})(?P<pointer>\*)? )?(?P<left>[^=]+?) (?P<op>[-+*/]?=) (?P<right>.*)$",
     re.S,
 )
-ARRAY = re.compile(r"float (\w+)((?:\[\d+\])+) = \{\}$")
+ARRAY = re.compile(r"(?:__shared__ )?float (\w+)((?:\[\d+\])+)(?: = \{\})?$")
 VECTOR = re.compile(r"std::vector<float> (\w+)\((.*?)(?:, ([-\w.]+))?\)$")
 FILL = re.compile(r"std::fill\((\w+)\.begin\(\), \w+\.end\(\), (.*)\)$")
 HEAD = re.compile(r"\s*(for|while|if) \(")
@@ -30,6 +30,8 @@ class Loop:
     bound: Expr
     step: int = 1
     down: bool = False
+    by: str = ""
+    """A step that is no number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +51,17 @@ class Statement:
         return base_of(self.left)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A function of a GPU, and what the host gives it."""
+
+    name: str
+    grid: tuple[Expr, ...]
+    """How many blocks or programs it has in each direction."""
+    given: dict[str, Expr]
+    """By name, what the host says of how many threads there are, and how long blocks are."""
+
+
 @dataclass
 class Block:
     """Statements in order, and what arrays of its own it has."""
@@ -60,6 +73,16 @@ class Block:
     """What a pointer points into."""
     arrays: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Local arrays, and the vectors, whose sizes are not known."""
+    places: dict[str, Expr] = field(default_factory=dict)
+    """Numbers of threads, programs and elements that have a name."""
+    shapes: dict[str, tuple[Expr, ...]] = field(default_factory=dict)
+    """Of tensors, as the host knows them."""
+    shared: set[str] = field(default_factory=set)
+    """Arrays that all threads of a block have together."""
+    helpers: dict[str, str] = field(default_factory=dict)
+    """The text of functions that it calls."""
+    launches: list[Launch] = field(default_factory=list)
+    """The functions of a GPU that it is made of."""
 
     def inner(self) -> Block:
         """A block in this one."""
@@ -82,9 +105,15 @@ class Block:
 
 def blocks_of(source: str) -> list[Block]:
     """The blocks of a function in order; the whole of it where it has none of its own."""
-    text = re.sub(r"//.*|^#.*$", "", re.sub(r"/\*.*?\*/", "", source, flags=re.S), flags=re.M)
+    text = without_comments(source)
     start = text.index("{", text.index(") {")) + 1
     return Reader(text[start : text.rindex("}")]).read()
+
+
+def without_comments(source: str) -> str:
+    """C without comments, and what is for its preprocessor."""
+    text = re.sub(r"/\*.*?\*/", "", source, flags=re.S)
+    return re.sub(r"//.*|^\s*#.*$", "", text, flags=re.M)
 
 
 class Reader:
@@ -141,7 +170,8 @@ class Reader:
         if down := DOWN.match(inside):
             return (Loop(down[1], of(0), formula(down[2]), down=True),)
         if up := LOOP.match(inside):
-            return (Loop(up[1], formula(up[2]), formula(up[3]), int(up[4] or 1)),)
+            step, by = (1, up[4]) if up[4] and not up[4].isdecimal() else (int(up[4] or 1), "")
+            return (Loop(up[1], formula(up[2]), formula(up[3]), step, by=by),)
         raise FormulaError(f"a loop that is not understood: {inside}")
 
     def _add(self, one: Statement) -> None:
@@ -171,8 +201,12 @@ class Reader:
         value = formula(right)
         left = formula(found["left"])
         if found["type"] and "int" in found["type"]:
-            block.sizes[found["left"]] = block.full(value)
+            self._number(found["left"], value)
         return self._add(Statement(found["op"], left, value, loops, is_new=bool(found["type"])))
+
+    def _number(self, name: str, value: Expr) -> None:
+        """A whole number that has a name: a number of elements."""
+        self.blocks[-1].sizes[name] = self.blocks[-1].full(value)
 
     def _add_pointer(self, found: re.Match[str], loops: tuple[Loop, ...]) -> None:
         right = re.sub(r"\.data\(\)$", "", found["right"])

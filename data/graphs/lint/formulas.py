@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from kernelwright.data.graphs.expr import Expr, of
 from kernelwright.envs.types import content_hash
@@ -16,9 +16,13 @@ LEVELS = {"||": 1, "&&": 2, "==": 3, "!=": 3, "<": 4, ">": 4, "<=": 4, ">=": 4}
 LEVELS |= {"+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
 CALLED = {"fabs": "abs", "fmax": "max", "fmin": "min", "maximum": "max", "minimum": "min"}
 """Names of functions that are others in some language."""
+MODULES = ("", "std", "tl", "libdevice", "triton")
 SEEDS = 8
 """Sizes that are the same for so many values of their names are the same."""
 TEMPLATE = re.compile(r"(?<=\w)<\w+>(?=\()")
+INFINITE = 'float("inf")'
+OF_A_ROW = {"tl.max": "row_max", "tl.min": "row_min"}
+"""Functions of many values, in a language that calls those of two values alike."""
 
 
 class FormulaError(ValueError):
@@ -31,7 +35,8 @@ def formula(text: str) -> Expr:
     >>> formula("a[i] < v ? v : a[i]") == formula("std::max(a[i], v)")
     True
     """
-    tokens = _tokens(TEMPLATE.sub("", text))
+    text = TEMPLATE.sub("", text).replace(INFINITE, "INFINITY").replace("//", "/")
+    tokens = _tokens(text)
     found, rest = _choice(tokens, 0)
     if rest != len(tokens):
         raise FormulaError(f"no formula: {text}")
@@ -62,7 +67,7 @@ def _chosen(test: Expr, yes: Expr, no: Expr) -> Expr:
     """A choice; where it is the larger or the smaller of two, that."""
     if test.op in ("<", ">") and test.args in ((no, yes), (yes, no)):
         larger = (test.op == "<") == (test.args == (no, yes))
-        return _call("max" if larger else "min", (no, yes))
+        return called("max" if larger else "min", (no, yes))
     return Expr("where", (test, yes, no))
 
 
@@ -103,7 +108,7 @@ def _atom(tokens: list[tuple[str, str]], place: int) -> tuple[Expr, int]:
             found, place = Expr("at", (found, index)), _after(tokens, place, "]")
         else:
             args, place = _arguments(tokens, place + 1)
-            found = _call(text, args)
+            found = called(text, args)
     return found, place
 
 
@@ -118,8 +123,14 @@ def _arguments(tokens: list[tuple[str, str]], place: int) -> tuple[tuple[Expr, .
     return tuple(found), place + 1
 
 
-def _call(name: str, args: tuple[Expr, ...]) -> Expr:
-    plain = re.split(r"::|\.", name)[-1]
+def called(name: str, args: tuple[Expr, ...]) -> Expr:
+    """A call of a function, whatever a language calls it."""
+    module, _, last = name.replace("::", ".").rpartition(".")
+    if module not in MODULES:
+        raise FormulaError(f"no function: {name}")
+    if module == "libdevice":
+        return Expr(name, args)
+    plain = OF_A_ROW.get(name) or last
     if plain not in ("erf", "inf") and len(plain) > 3:
         plain = plain.removesuffix("f")
     plain = CALLED.get(plain, plain)
@@ -146,6 +157,13 @@ def named(expr: Expr) -> set[str]:
     if expr.op == "name":
         return {str(expr.args[0])}
     return {one for part in parts(expr) for one in named(part)}
+
+
+def everywhere(expr: Expr) -> Iterator[Expr]:
+    """An expression and all that it is made of."""
+    yield expr
+    for one in parts(expr):
+        yield from everywhere(one)
 
 
 def base_of(expr: Expr) -> str:

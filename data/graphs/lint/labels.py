@@ -6,26 +6,34 @@ import re
 from collections import defaultdict
 from functools import cache
 
-from kernelwright.data.graphs.cpp.plan import reasoning
 from kernelwright.data.graphs.expr import Expr, name, of
-from kernelwright.data.graphs.lint.formulas import base_of, formula, parts
+from kernelwright.data.graphs.lint.formulas import FormulaError, base_of, formula, parts
 from kernelwright.data.graphs.operators.formulas import FORMULA
 from kernelwright.data.graphs.operators.registry import OPERATORS
+from kernelwright.data.graphs.problem import LOWERED
 from kernelwright.data.graphs.sample import alone
+from kernelwright.envs.types import Dialect
 
-DRAWS = 6
+DRAWS = 12
 """Of each operator: other dimensions, windows and spellings give other statements."""
+SUMS = {"+=": "sum", "*=": "prod"}
+OF_ROWS = {"sum": "sum", "reduce": "prod", "row_max": "max", "row_min": "min"}
+"""How a row is taken in, in a language that has blocks."""
 Form = tuple[str, ...]
 """Statements in which tensors and numbers are all alike."""
 LABELLED = re.compile(
-    r"(?<!\w)(?!Pass |Last|running)(?P<label>[A-Za-z_]\w*)(?P<of> \w+)?: (?P<text>v = [^;]+);"
+    r"(?:^|(?<=[.:;] ))(?!Pass |Last|running|v )(?P<label>[A-Za-z_]\w*)(?P<of> \w+)?: "
+    r"(?P<text>v = [^;]+);"
 )
-HEAD = re.compile(r"(?P<label>\w+): (?:\w+ in (?:rows|columns|one row) of|\d+(?: x \d+)* over) ")
-QUOTED = re.compile(r"[\w\[\]]+ [-+*/]?= [^;]+(?=;)")
+HEAD = re.compile(
+    r"(?P<label>\w+)(?:: (?:\w+ in (?:rows|columns|one row) of|\d+(?: x \d+)* over)"
+    r"|\. Each program) "
+)
+QUOTED = re.compile(r"[\w\[\]]+ [-+*/]?= [^;]+(?=;)|if \([^)]*\)")
 
 
 @cache
-def meanings() -> dict[str, frozenset[Form]]:
+def meanings(dialect: Dialect) -> dict[str, frozenset[Form]]:
     """Operator → what it may stand before, from the registry's own operators."""
     found: dict[str, set[Form]] = defaultdict(set)
     found["residual"] = {(general(f"v = v {sign} T[here]"),) for sign in "+*"}
@@ -33,7 +41,7 @@ def meanings() -> dict[str, frozenset[Form]]:
         for draw in range(DRAWS):
             graph = alone(operator, f"label {operator.name} {draw}")
             if graph is not None:
-                for label, form in said(reasoning(graph.kernel().nests)):
+                for label, form in said(LOWERED[dialect][1](graph.kernel().nests)):
                     found[label].add(form)
     return {label: frozenset(its) for label, its in found.items()}
 
@@ -53,8 +61,26 @@ def said(text: str) -> list[tuple[str, Form]]:
 
 def general(statement: str) -> str:
     """A statement in which numbers are `#` and elements of tensors `T`."""
-    left, sign, right = re.split(r" ([-+*/]?=) ", statement, maxsplit=1)
-    return f"{left} {sign} {_general(formula(right))}"
+    if statement.startswith("if "):
+        return statement
+    left, sign, text = re.split(r" ([-+*/]?=) ", statement, maxsplit=1)
+    try:
+        right = formula(text)
+    except FormulaError:
+        return statement
+    if term := _term(left, sign, right):
+        return f"{left} {term[0]} {_general(term[1])}"
+    return f"{left} {sign} {_general(right)}"
+
+
+def _term(left: str, sign: str, right: Expr) -> tuple[str, Expr] | None:
+    """What a number of a row takes in, and how: at once, or block after block."""
+    taken = [one for one in parts(right) if one.op == "where" and parts(one)[0] == name("mask")]
+    if right.op == "where" and sign in SUMS and parts(right)[0] == name("mask"):
+        return SUMS[sign], parts(right)[1]
+    if len(taken) == 1 and (right.op in OF_ROWS or name(left) in parts(right)):
+        return OF_ROWS.get(right.op, right.op), parts(taken[0])[1]
+    return None
 
 
 def _general(expr: Expr) -> Expr:
@@ -68,11 +94,11 @@ def _general(expr: Expr) -> Expr:
     return Expr(expr.op, tuple(sorted(args, key=repr) if expr.op in ("max", "min") else args))
 
 
-def denied(text: str) -> list[str]:
+def denied(text: str, dialect: Dialect) -> list[str]:
     """Operators that a text names before statements which are none of theirs."""
     found = []
     for label, form in said(text):
-        if label != FORMULA and form not in meanings().get(label, ()):
+        if label != FORMULA and form not in meanings(dialect).get(label, ()):
             found.append(f"{label} is not what stands after it")
     named = [
         (one["label"], one["of"].strip(), one["text"])
@@ -82,7 +108,7 @@ def denied(text: str) -> list[str]:
     return [*found, *(f"{label} has no {of}" for label, of, its in named if of not in its)]
 
 
-def alike(label: str) -> frozenset[str]:
+def alike(label: str, dialect: Dialect) -> frozenset[str]:
     """Operators that may stand before the same statements as this one."""
-    every = meanings()
-    return frozenset(one for one, its in every.items() if its & every[label])
+    every = meanings(dialect)
+    return frozenset(one for one, its in every.items() if its & every[label]) | {FORMULA}

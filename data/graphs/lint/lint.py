@@ -4,16 +4,34 @@ found again in the code."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 
-from kernelwright.data.graphs.lint.claims import CLAIMS
-from kernelwright.data.graphs.lint.code import blocks_of
+from kernelwright.data.graphs.lint import claims, code, cuda, cuda_code, triton, triton_code
+from kernelwright.data.graphs.lint.claims import Claim
+from kernelwright.data.graphs.lint.code import Block
 from kernelwright.data.graphs.lint.formulas import FormulaError, formula
 from kernelwright.data.graphs.lint.labels import denied
 from kernelwright.data.graphs.lint.part import Part
 from kernelwright.envs.types import Dialect, Problem
 
-LINTED: tuple[Dialect, ...] = ("cpp",)
-"""Dialects whose code is understood."""
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A dialect's code as statements, and what a reasoning may say of it."""
+
+    blocks_of: Callable[[str], list[Block]]
+    claims: tuple[tuple[str, Claim], ...]
+    part: type[Part] = Part
+
+
+LANGUAGES: dict[Dialect, Language] = {
+    "cpp": Language(code.blocks_of, claims.CLAIMS),
+    "cuda": Language(cuda_code.blocks_of, cuda.CLAIMS),
+    "triton": Language(triton_code.blocks_of, triton.CLAIMS, triton.TritonPart),
+}
+"""By dialect, those whose code is understood."""
 START = "Plan: "
 STATEMENT = re.compile(
     r"(?:[A-Za-z_]\w*(?: \w+)?: )?"
@@ -24,33 +42,42 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?")
 NAME = re.compile(r"`[^`]+`|\b\w*[_\d]\w*\b")
 CLAIMED = re.compile(
     r"\b(passes|pass|rows?|columns?|transposed|in order|from the end|by itself|side by side"
-    r"|summed|tiles?|stride|padding|mean|taps?)\b",
+    r"|summed|tiles?|stride|padding|mean|taps?|warps?|blocks?|threads?|lanes?|programs?|shared"
+    r"|masks?|masked|coalesced|neighbou?r(?:s|ing)?|channels?|grid|bytes|barriers?|fused|elements"
+    r"|outputs?|times|positions|registers?|whole|long|high)\b"
+    r"|[={}<>]",
     re.I,
 )
 """What is said of loops in words: it has to be said in one of the forms that can be followed."""
 SENTENCE = re.compile(r"[^.;]*(?:\.\d[^.;]*)*[.;]?")
-PATTERNS = tuple((re.compile(pattern), claim) for pattern, claim in CLAIMS)
 
 
-def findings(reasoning: str, source: str, problem: Problem) -> list[str]:
+@cache
+def patterns(dialect: Dialect) -> tuple[tuple[re.Pattern[str], Claim], ...]:
+    """The forms in which claims are made."""
+    return tuple((re.compile(text), claim) for text, claim in LANGUAGES[dialect].claims)
+
+
+def findings(reasoning: str, source: str, problem: Problem, dialect: Dialect) -> list[str]:
     """What cannot be shown to be true; empty for a reasoning whose every claim stands in the code.
 
     A sentence of no known form is searched for numbers and names alone: each has to stand in the
     code or in the module.
     """
     try:
-        blocks = blocks_of(source)
-    except (FormulaError, ValueError, IndexError) as error:
+        blocks = LANGUAGES[dialect].blocks_of(source)
+    except (ValueError, LookupError, SyntaxError, StopIteration) as error:
         return [f"the code is not understood: {error}"]
-    text = reasoning.strip().removeprefix(START)
+    text, part = reasoning.strip().removeprefix(START), LANGUAGES[dialect].part
+    reader = Reader(dialect, source + problem.code)
     if len(blocks) == 1:
-        return _read(Part(blocks[0], 1), text, source + problem.code)
+        return reader.read(part(blocks[0], 1), text)
     texts = _numbered(text)
     found = []
     if len(texts) != len(blocks):
         found.append(f"it has {len(texts)} parts, the code {len(blocks)}")
     for number, (its, block) in enumerate(zip(texts, blocks, strict=False), 1):
-        found += _read(Part(block, number), its, source + problem.code)
+        found += reader.read(part(block, number), its)
         if "-> " not in its:
             found.append(f"part {number}: it does not say what it writes")
     return found
@@ -63,39 +90,57 @@ def _numbered(text: str) -> list[str]:
     while one := NEXT_PART.match(rest):
         if int(one[1]) != len(found) + 1:
             break
-        ends = re.search(rf" (?={len(found) + 2}\. )", rest)
+        ends = re.search(rf"(?<=\.) (?={len(found) + 2}\. )", rest)
         end = ends.end() if ends else len(rest)
         found.append(rest[one.end() : end].strip())
         rest = rest[end:]
     return [*found, rest] if rest.strip() else found
 
 
-def _read(part: Part, text: str, sources: str) -> list[str]:
-    """Goes through a text, claim after claim."""
-    place = 0
-    while place < len(text):
-        if text[place] == " ":
-            place += 1
-            continue
-        end = _claim(part, text, place) or _statement(part, text, place)
-        place = end or _prose(part, text, place, sources)
-    for why in denied(text):
-        part.deny(why)
-    for one in sorted(part.transposed):
-        part.deny(f"{one} is read transposed, and it does not say so")
-    return part.findings
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Goes through a text, claim after claim. `sources` have the numbers and names there are."""
 
+    dialect: Dialect
+    sources: str
 
-def _claim(part: Part, text: str, place: int) -> int:
-    """The end of a claim of a known form; 0 where there is none."""
-    for pattern, claim in PATTERNS:
-        if said := pattern.match(text, place):
-            try:
-                claim(part, said)
-            except FormulaError as error:
-                part.deny(f"`{said[0]}` cannot be followed: {error}")
-            return said.end()
-    return 0
+    def read(self, part: Part, text: str) -> list[str]:
+        place = 0
+        while place < len(text):
+            if text[place] == " ":
+                place += 1
+                continue
+            end = self._claim(part, text, place) or _statement(part, text, place)
+            place = end or self._prose(part, text, place)
+        for why in denied(text, self.dialect):
+            part.deny(why)
+        for one in sorted(part.unsaid):
+            part.deny(f"{one}, and it does not say so")
+        return part.findings
+
+    def _claim(self, part: Part, text: str, place: int) -> int:
+        """The end of a claim of a known form; 0 where there is none."""
+        for pattern, claim in patterns(self.dialect):
+            if said := pattern.match(text, place):
+                try:
+                    claim(part, said)
+                except (FormulaError, LookupError) as error:
+                    part.deny(f"`{said[0]}` cannot be followed: {error}")
+                return said.end()
+        return 0
+
+    def _prose(self, part: Part, text: str, place: int) -> int:
+        """A sentence of no known form."""
+        said = SENTENCE.match(text, place)
+        sentence = said[0] if said and said[0] else text[place:]
+        if claimed := CLAIMED.search(sentence):
+            part.deny(f"`{sentence.strip()}` says {claimed[0]} in no form that can be followed")
+        known = {float(one) for one in NUMBER.findall(self.sources)}
+        for number in NUMBER.findall(sentence):
+            part.expect(float(number) in known, f"{number} has no source")
+        for name in NAME.findall(sentence):
+            part.expect(name.strip("`") in self.sources, f"{name} is not in the code")
+        return place + len(sentence)
 
 
 def _statement(part: Part, text: str, place: int) -> int:
@@ -108,17 +153,3 @@ def _statement(part: Part, text: str, place: int) -> int:
     except FormulaError as error:
         part.deny(f"`{said['text']}` is no statement: {error}")
     return said.end()
-
-
-def _prose(part: Part, text: str, place: int, sources: str) -> int:
-    """A sentence of no known form."""
-    said = SENTENCE.match(text, place)
-    sentence = said[0] if said and said[0] else text[place:]
-    if claimed := CLAIMED.search(sentence):
-        part.deny(f"`{sentence.strip()}` says {claimed[0]} in no form that can be followed")
-    known = {float(one) for one in NUMBER.findall(sources)}
-    for number in NUMBER.findall(sentence):
-        part.expect(float(number) in known, f"{number} has no source")
-    for name in NAME.findall(sentence):
-        part.expect(name.strip("`") in sources, f"{name} is not in the code")
-    return place + len(sentence)

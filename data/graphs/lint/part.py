@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kernelwright.data.graphs.expr import Expr, name
+from kernelwright.data.graphs.expr import Expr, V, name
 from kernelwright.data.graphs.lint.code import Block, Loop, Statement
 from kernelwright.data.graphs.lint.formulas import base_of, is_same_size, parts
 
 HERE = name("here")
 """What a plan calls an index that is long in code."""
 TAKES_IN = ("max", "min")
+REDUCTIONS = ("sum", "reduce", "row_max", "row_min", "argmax", "argmin")
+"""Functions that make a number of a row."""
 
 
 @dataclass
@@ -27,8 +29,8 @@ class Part:
     """How long a row is that the text speaks of."""
     now: int | str = 0
     """The pass that the text is in, or `last`."""
-    transposed: set[str] = field(default_factory=set)
-    """Factors that are read across their rows, and which the text has not named yet."""
+    unsaid: set[str] = field(default_factory=set)
+    """What is so in the code, and has to be said, and the text has not said yet."""
 
     def deny(self, why: str) -> None:
         self.findings.append(f"part {self.number}: {why}")
@@ -118,8 +120,7 @@ class Part:
             return self.is_own(base_of(found)) and said.args[0] == base_of(found)
         if said.op == "at" == found.op:
             (array, index), (real, real_index) = parts(said), parts(found)
-            is_index = index == real_index or (index == HERE and real_index.op != "name")
-            return self.alike(array, real) and is_index
+            return self.alike(array, real) and self.is_index(index, real_index)
         if said.op != found.op or len(said.args) != len(found.args):
             return False
         if said.op in TAKES_IN:
@@ -129,6 +130,12 @@ class Part:
         if said.op in ("name", "number"):
             return said.args == found.args
         return all(map(self.alike, parts(said), parts(found)))
+
+    def is_index(self, said: Expr, found: Expr) -> bool:
+        """Whether what a text calls an index is that of the code."""
+        is_long = found.op != "name" or found.args[0] in self.block.places
+        is_same = self.block.full(said) == self.block.full(found)
+        return is_same or (said == HERE and is_long)
 
     def is_own(self, array: str) -> bool:
         """Whether it is no tensor: its elements may go by its name."""
@@ -152,4 +159,8 @@ def _accumulates(one: Statement) -> bool:
     if is_total(one) or one.is_new:
         return False
     taken_in = one.right.op in TAKES_IN and one.left in parts(one.right)
+    if one.op == "if":
+        taken_in = one.right.op in "<>" and parts(one.right)[0] == V
+    if one.right.op in REDUCTIONS:
+        taken_in = parts(one.right)[0].op == "where"
     return (one.op in ("+=", "*=") or taken_in) and bool(one.loops)

@@ -10,11 +10,19 @@ from itertools import pairwise
 
 from kernelwright.data.graphs.expr import V, name
 from kernelwright.data.graphs.kernel import Kernel
+from kernelwright.data.graphs.mutants import of_cpp, of_cuda, of_triton
 from kernelwright.data.graphs.mutants.of_nests import nest_faults
-from kernelwright.data.graphs.mutants.of_text import RULES, Mutant
+from kernelwright.data.graphs.mutants.of_text import Mutant, Rule
 from kernelwright.data.graphs.nests import Nest, Rows
 from kernelwright.envs.types import Dialect
 
+RULES: dict[Dialect, tuple[Rule, ...]] = {
+    "cpp": of_cpp.RULES,
+    "cuda": of_cuda.RULES,
+    "triton": of_triton.RULES,
+}
+BEGINS: dict[Dialect, str] = {"cpp": "\n  {\n", "cuda": "__global__", "triton": "@triton.jit"}
+"""What a nest begins with in a source."""
 HIDDEN = "an index may be the same for other values"
 Lower = Callable[[Kernel], str]
 """A kernel as the source of a dialect."""
@@ -45,8 +53,8 @@ def _of_nests(kernel: Kernel, lower: Lower) -> Iterator[Mutant]:
 
 def _of_text(kernel: Kernel, right: str, dialect: Dialect) -> Iterator[Mutant]:
     hides = len(kernel.nests) > 1 and kernel.nests[-1].c_type != "float"
-    last, scaled = right.rfind("\n  {\n"), scaled_away(kernel.nests)
-    for rule in RULES.get(dialect, ()):
+    last, scaled = right.rfind(BEGINS[dialect]), scaled_away(kernel.nests)
+    for rule in RULES[dialect]:
         for one in rule.changed(right):
             is_last = one.source[:last] == right[:last]
             same = HIDDEN if hides and not is_last else one.same

@@ -12,7 +12,7 @@ from typing import Any
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants.mutant import chosen, mutants_of
 from kernelwright.data.graphs.mutants.of_text import Mutant
-from kernelwright.data.graphs.mutants.slow import slow_source
+from kernelwright.data.graphs.mutants.slow import apart, slow_source
 from kernelwright.data.graphs.problem import LOWERED
 from kernelwright.data.suites.built import SFT_ONLY
 from kernelwright.data.suites.row_folder import keep_lines, lines, write_lines
@@ -20,20 +20,16 @@ from kernelwright.data.triple import Triple
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.prompt import task_prompt
-from kernelwright.envs.referee.reasons import fault
+from kernelwright.envs.referee.reasons import what_is_wrong
 from kernelwright.envs.reference.module_facts import learn_shapes
-from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Timing, Verdict
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 
 REPAIRS, PREFERENCES, MUTANTS = "repairs.jsonl", "prefs.jsonl", "mutants.jsonl"
 KILL = "kill.json"
 FILES = (REPAIRS, PREFERENCES, MUTANTS)
-FAILED_CASES, LOG_CHARACTERS, LINES = 3, 600, 4
+LINES = 4
 REQUEST = "Say which line is wrong. Then give the whole kernel again: one complete {answer}."
 SLOWER = "slower"
-
-
-CHANGED: tuple[Dialect, ...] = ("cpp",)
-"""The dialects whose kernels get faults."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +51,6 @@ class Right:
 
 def add_mutants(folder: Path, rows: Sequence[Right], judge: AnyJudge, most: int) -> None:
     """Judges at most so many mutants of each row and a slower form, and writes down what came."""
-    rows = [one for one in rows if one.triple.dialect in CHANGED]
     learn_shapes(one.triple.problem for one in rows)
     made = [(one, mutant) for one in rows for mutant in one.mutants(most)]
     found = judge.evaluate_many([_job(one.triple, it.source) for one, it in made], timed=False)
@@ -129,7 +124,8 @@ def _told(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
 
 def repair(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
     """A broken kernel with what the judge says of it, and the right one."""
-    spec, told = DIALECTS[triple.dialect], feedback(said)
+    spec = DIALECTS[triple.dialect]
+    told = f"{said.verdict} ({said.reason})\n{what_is_wrong(said)}"
     shown = f"This kernel is not right:\n```{spec.mark}\n{mutant.source}```\n{told}"
     request = REQUEST.format(answer=spec.another)
     why = diagnosis(mutant.source, triple.source)
@@ -145,15 +141,6 @@ def repair(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
         "kernel": triple.source,
         "completion": f"{why}\n\n{triple.block()}",
     }
-
-
-def feedback(said: Evaluation) -> str:
-    """What a model is told of its answer: verdict, why, failed cases, the end of the log."""
-    rounds = said.check.rounds if said.check else ()
-    failed = [one for one in rounds if not one.passed][:FAILED_CASES]
-    told = [f"{said.verdict} ({said.reason})", fault(said) or ""]
-    told += [f"case {one.case}: {one.note or f'{one.error:.3g} times'}" for one in failed]
-    return "\n".join(filter(None, [*told, said.log.strip()[-LOG_CHARACTERS:]]))
 
 
 def diagnosis(broken: str, right: str) -> str:
@@ -194,8 +181,8 @@ def preference(triple: Triple, other: str, why: str, **more: Any) -> dict[str, A
 
 
 def slower_rows(rows: Sequence[Right], judge: AnyJudge) -> list[dict[str, Any]]:
-    """A right kernel and a slow one, timed side by side, where intervals of speed are apart."""
-    found = [(one, slow_source(one.kernel, one.lower)) for one in rows]
+    """A right kernel and a slow one, where what the judge says of both shows it."""
+    found = [(one, slow_source(one.kernel, one.lower, one.triple.dialect)) for one in rows]
     made = [(one, slow) for one, slow in found if slow is not None]
     jobs = [
         job
@@ -205,13 +192,7 @@ def slower_rows(rows: Sequence[Right], judge: AnyJudge) -> list[dict[str, Any]]:
     said = iter(judge.evaluate_many(jobs, timed=True) if jobs else [])
     pairs = zip(made, said, said, strict=True)
     return [
-        preference(one.triple, slow, SLOWER, **speeds)
+        preference(one.triple, slow, SLOWER, **facts)
         for (one, slow), fast, other in pairs
-        if (speeds := _apart(fast.timing, other.timing)) is not None
+        if (facts := apart(fast, other)) is not None
     ]
-
-
-def _apart(fast: Timing | None, slow: Timing | None) -> dict[str, float] | None:
-    if fast is None or slow is None or fast.speedup.low <= slow.speedup.high:
-        return None
-    return {"chosen_speedup": fast.speedup.median, "rejected_speedup": slow.speedup.median}
