@@ -14,10 +14,11 @@ from kernelwright.data.graphs.cpp.plan import (
 from kernelwright.data.graphs.cuda.launch import number
 from kernelwright.data.graphs.cuda.products import each_of
 from kernelwright.data.graphs.cuda.share import LONG_ROW, MANY_COLUMNS, parts_of, share_of
-from kernelwright.data.graphs.cuda.windows import lanes_of
 from kernelwright.data.graphs.cuda.words import CUDA, joined
 from kernelwright.data.graphs.nests import (
+    Attention,
     Elements,
+    Move,
     Nest,
     Product,
     Rows,
@@ -26,7 +27,7 @@ from kernelwright.data.graphs.nests import (
     Window,
     product,
 )
-from kernelwright.data.graphs.plan import numbered, window_head
+from kernelwright.data.graphs.plan import attention_head, move_head, numbered, window_head
 
 SHARED_OUT = {
     "warp": "A warp takes a row, its lanes shuffle what they found.",
@@ -34,6 +35,11 @@ SHARED_OUT = {
     "column": "A block takes 32 columns, its threads share each and put together what they found.",
     "": "A thread takes a column, its neighbour the next.",
 }
+ATTENDED = (
+    "A block takes a query, its warps a key each: row[j] = v * scale; then"
+    " row[j] = expf(row[j] - m); s += row[j]; and a thread takes a column:"
+    " v += row[j] * from[j * wide + k]; v /= s;"
+)
 WHOLE = "All blocks share the row: each leaves what it found, then that is put together."
 
 
@@ -68,6 +74,10 @@ def _said(nest: Nest, read: str) -> list[str]:
             return _scan(nest, read)
         case Window():
             return [window_head(nest, read), *_window(nest)]
+        case Move():
+            return [move_head(nest, read), "A thread takes an output.", *_steps(nest.after, "i")]
+        case Attention():
+            return [*attention_head(nest, read), ATTENDED, *_steps(nest.after, "at", "k")]
         case Product():
             each = each_of(nest)
             tile = f"{16 * each} x {16 * each}"
@@ -98,11 +108,10 @@ def _scan(nest: Scan, read: str) -> list[str]:
 
 
 def _window(nest: Window) -> list[str]:
-    if nest.kind == "sum" and nest.groups == 1:
-        lanes = lanes_of(nest)
-        how = f"A block keeps the weights of {lanes} channels in w: s[l] += w[{HERE}] * v;"
+    if nest.is_dense:
+        how = f"A block keeps the weights of {nest.lanes} channels in w: s[l] += w[{HERE}] * v;"
         return [how, *_steps(nest.after, "at", "c + l")]
-    mean = f" v /= {nest.kernel**nest.spatial}.0f;" if nest.kind == "mean" else ""
+    mean = f" v /= {nest.area}.0f;" if nest.kind == "mean" else ""
     place = f"from[{HERE}]"
     term = f"{nest.weight}[{HERE}] * {place}" if nest.kind == "sum" else place
     taken = _taken("v", "max" if nest.kind == "max" else "sum", term)

@@ -19,7 +19,10 @@ Form = tuple[str, ...]
 LABELLED = re.compile(
     r"(?<!\w)(?!Pass |Last|running)(?P<label>[A-Za-z_]\w*)(?P<of> \w+)?: (?P<text>v = [^;]+);"
 )
-HEAD = re.compile(r"(?P<label>\w+): (?:\w+ in (?:rows|columns|one row) of|\d+(?: x \d+)* over) ")
+HEAD = re.compile(
+    r"(?P<label>\w+): (?:\w+ in (?:rows|columns|one row) of|\d+(?: x \d+)* (?:over|spread from)"
+    r"|for \w(?:, \w)* the value|queries) "
+)
 QUOTED = re.compile(r"[\w\[\]]+ [-+*/]?= [^;]+(?=;)")
 
 

@@ -63,7 +63,7 @@ def _numbered(text: str) -> list[str]:
     while one := NEXT_PART.match(rest):
         if int(one[1]) != len(found) + 1:
             break
-        ends = re.search(rf" (?={len(found) + 2}\. )", rest)
+        ends = re.search(rf"(?<=\.) (?={len(found) + 2}\. )", rest)
         end = ends.end() if ends else len(rest)
         found.append(rest[one.end() : end].strip())
         rest = rest[end:]

@@ -182,7 +182,9 @@ def _linear() -> Operator:
         small = site.shape and site.shape[-1].size <= 512
         return site.rank in (2, 3) and bool(small) and site.input_size(site.rank - 1) is not None
 
-    return Operator(name="linear", category="matmul", draw=draw, fits=fits, weight=10)
+    return Operator(
+        name="linear", category="matmul", draw=draw, fits=fits, weight=10, ranks=(2, 2, 3)
+    )
 
 
 OPERATORS = (*map(_matmul, FORMS), _matvec(), _linear())

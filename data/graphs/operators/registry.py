@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from kernelwright.data.graphs.operator import Operator
 from kernelwright.data.graphs.operators import (
+    attention,
+    convolutions,
+    layout,
     losses,
     normalisations,
     pointwise,
@@ -17,6 +20,9 @@ OPERATORS: tuple[Operator, ...] = (
     *reductions.OPERATORS,
     *normalisations.OPERATORS,
     *windows.OPERATORS,
+    *convolutions.OPERATORS,
+    *layout.OPERATORS,
+    *attention.OPERATORS,
     *losses.OPERATORS,
     *products.OPERATORS,
 )
@@ -28,7 +34,9 @@ SHARES = {
     "scan": 1,
     "normalisation": 4,
     "pooling": 2,
-    "convolution": 2,
+    "convolution": 3,
+    "layout": 3,
+    "attention": 1,
     "loss": 3,
     "matmul": 4,
 }
