@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from kernelwright.data.graphs.expr import FLAT, Expr, V, accesses
+from kernelwright.data.graphs.expr import FLAT, Expr, V, accesses, name, names, renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +111,17 @@ class Nest:
 
 @dataclass(kw_only=True)
 class Elements(Nest):
-    """Each element by itself."""
+    """Each element by itself. `size` in a step is how many there are."""
 
     in_place = True
+
+    @property
+    def needs_size(self) -> bool:
+        return any("size" in names(one.value) for one in self.after)
+
+    def sized(self, size: str) -> list[Step]:
+        """The steps, with what a language calls the number of elements."""
+        return [replace(one, value=renamed(one.value, {"size": name(size)})) for one in self.after]
 
     @property
     def split(self) -> int | None:

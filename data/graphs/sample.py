@@ -79,6 +79,13 @@ OF_LOSSES = (
     ("y_pred", "y_true"),
 )
 OF_ATTENTION = (("query", "key", "value"), ("queries", "keys", "values"), ("Q", "K", "V"))
+OF_GRADIENTS = (
+    ("x", "grad_output"),
+    ("x", "grad"),
+    ("input", "grad_output"),
+    ("x", "dy"),
+    ("x", "upstream"),
+)
 OF_TABLES = ("indices", "input_ids", "tokens", "token_ids")
 OF_TRIPLETS = (("anchor", "positive", "negative"), ("a", "pos", "neg"))
 
@@ -204,6 +211,8 @@ def _names(rng: random.Random, first: Operator) -> tuple[str, ...]:
         return rng.choice(OF_TRIPLETS)
     if first.category == "loss":
         return rng.choice(OF_LOSSES)
+    if first.category == "backward":
+        return rng.choice(_names_of_gradients(first.name))
     if first.category == "attention":
         return rng.choice(OF_ATTENTION)
     if first.name == "embedding":
@@ -216,6 +225,16 @@ def _names(rng: random.Random, first: Operator) -> tuple[str, ...]:
     if (first.category == "binary" and first.name in ("add", "sub", "mul")) or rng.random() < 0.3:
         return two
     return (rng.choice(ONE_INPUT), "other", "targets")
+
+
+def _names_of_gradients(name: str) -> tuple[tuple[str, str], ...]:
+    if name == "linear_backward_input":
+        return (("grad_output", "weight"), ("grad", "weight"), ("dy", "w_matrix"))
+    if name == "linear_backward_weight":
+        return (("grad_output", "x"), ("grad", "inputs"), ("dy", "x"))
+    if "loss" in name or "entropy" in name or name.startswith("bce"):
+        return OF_LOSSES
+    return OF_GRADIENTS
 
 
 def _sizes(rng: random.Random, rank: int, elements: int, first: Operator) -> tuple[int, ...]:

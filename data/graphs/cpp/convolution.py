@@ -1,4 +1,4 @@
-"""Convolutions in C++: sums of a few channels and 32 columns stay in registers.
+"""Convolutions in C++: sums of a few channels and columns stay in registers.
 
 An image is first copied with zeros around it, so that no tap needs a test.
 """
@@ -11,7 +11,8 @@ from kernelwright.data.graphs.cpp.text import Lines, window_sizes
 from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.nests import Window, placed
 
-COLUMNS = 32
+TILES = ((4, 32), (4, 16), (8, 8))
+"""Channels and columns of a tile, the best first: narrow images leave fewer columns unused."""
 OUT = {"d": "d", "y": "r", "x": "z"}
 """The index along an axis of what is written."""
 HIGH = {"d": "deep", "y": "high", "x": "wide"}
@@ -30,6 +31,7 @@ class Tiles:
         self.inner = window_sizes(lines, nest.taken, "i")
         self.outer = window_sizes(lines, nest.shape, "o")
         self.before = lead_of(nest)
+        self.lanes, self.columns = tile_of(nest)
         self.phases = nest.transposed and nest.stride > 1
         self.channels = nest.taken[1].text
 
@@ -39,7 +41,7 @@ class Tiles:
         with lines.loop("n", nest.taken[0].text):
             self._copied()
             with (
-                lines.loop("c", nest.shape[1].text, step=nest.lanes),
+                lines.loop("c", nest.shape[1].text, step=self.lanes),
                 ExitStack() as rows,
             ):
                 for axis, size in zip(nest.axes[:-1], self.outer[:-1], strict=True):
@@ -51,14 +53,14 @@ class Tiles:
         lines, nest = self.lines, self.nest
         if nest.transposed:
             over = f" / {nest.stride}" if nest.stride > 1 else ""
-            wide = f"{self.outer[-1]}{over} + {COLUMNS + nest.kernel}"
+            wide = f"{self.outer[-1]}{over} + {self.columns + nest.kernel}"
             after = max(0, (nest.kernel - 1 - nest.padding + nest.stride - 1) // nest.stride)
             around = self.before + after
         else:
             reach = (nest.kernel - 1) * nest.dilation + 1
-            wide = f"{self.outer[-1]} + {COLUMNS + reach}"
+            wide = f"{self.outer[-1]} + {self.columns + reach}"
             if nest.stride > 1:
-                wide = f"({self.outer[-1]} + {COLUMNS}) * {nest.stride} + {reach}"
+                wide = f"({self.outer[-1]} + {self.columns}) * {nest.stride} + {reach}"
             around = 2 * nest.padding
         lines.add(f"int64_t wide = {wide};")
         for axis, size in zip(nest.axes[:-1], self.inner[:-1], strict=True):
@@ -88,18 +90,18 @@ class Tiles:
         """The columns of a row, of each phase where outputs lie between those that are read."""
         lines, nest, width = self.lines, self.nest, self.outer[-1]
         if not self.phases:
-            with lines.loop("z", width, step=COLUMNS):
+            with lines.loop("z", width, step=self.columns):
                 self._tile()
             return
         stride = nest.stride
         with lines.loop("x", str(stride)):
             lines.add(f"int64_t columns = ({width} - x + {stride - 1}) / {stride};")
-            with lines.loop("z", "columns", step=COLUMNS):
+            with lines.loop("z", "columns", step=self.columns):
                 self._tile()
 
     def _tile(self) -> None:
         lines, nest = self.lines, self.nest
-        lines.add(f"float s[{nest.lanes}][{COLUMNS}] = {{}};")
+        lines.add(f"float s[{self.lanes}][{self.columns}] = {{}};")
         with ExitStack() as loops:
             loops.enter_context(lines.loop("q", "each" if nest.groups > 1 else self.channels))
             for axis in nest.axes:
@@ -145,7 +147,7 @@ class Tiles:
             filters, far = [("", "q"), (nest.shape[1].text, "c")], str(nest.area)
         lines.add(f"const float* tap = {nest.weight} + {placed(*filters, *taps)};")
         scaled = f" * {nest.stride}" if nest.stride > 1 and not nest.transposed else ""
-        with lines.loop("l", str(nest.lanes)), lines.loop("j", str(COLUMNS), simd=True):
+        with lines.loop("l", str(self.lanes)), lines.loop("j", str(self.columns), simd=True):
             lines.add(f"s[l][j] += tap[l * {far}] * from[j{scaled}];")
 
     def _store(self) -> None:
@@ -153,20 +155,38 @@ class Tiles:
         lines, nest = self.lines, self.nest
         width, count = self.outer[-1], nest.shape[1].text
         end = "columns" if self.phases else width
-        lines.add(f"int64_t end = std::min<int64_t>({COLUMNS}, {end} - z);")
+        lines.add(f"int64_t end = std::min<int64_t>({self.columns}, {end} - z);")
         first = f"z * {nest.stride} + x" if self.phases else "z"
         here = f"at + j * {nest.stride}" if self.phases else "at + j"
         rows = zip(self.outer[:-1], nest.axes[:-1], strict=True)
         row = placed(
             ("", "n"), (count, "c + l"), *((size, OUT[one]) for size, one in rows), (width, first)
         )
-        with lines.loop("l", str(nest.lanes)):
+        with lines.loop("l", str(self.lanes)):
             lines.add(f"int64_t at = {row};")
             with lines.loop("j", "end", simd=True):
                 bias = f" + {nest.bias}[c + l]" if nest.bias else ""
                 lines.add(f"float v = s[l][j]{bias};")
                 lines.steps(nest.after, lambda access: here if access == FLAT else "c + l")
                 lines.add(f"{self.target}[{here}] = v;")
+
+
+def tile_of(nest: Window) -> tuple[int, int]:
+    """The channels and columns of a tile."""
+    apart = nest.stride if nest.transposed else 1
+    width = -(-nest.shape[-1].size // apart)
+    channels = nest.shape[1].size // nest.groups
+
+    def lanes(most: int) -> int:
+        return next(n for n in (most, 4, 2, 1) if n <= most and channels % n == 0)
+
+    def cost(tile: tuple[int, int]) -> float:
+        """Columns that are summed, and how far registers are from being in full use."""
+        many, columns = tile
+        return -(-width // columns) * columns * (1 + 32 / (lanes(many) * columns))
+
+    many, columns = min(TILES, key=cost)
+    return lanes(many), columns
 
 
 def lead_of(nest: Window) -> int:

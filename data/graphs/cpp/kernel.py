@@ -82,7 +82,8 @@ def _nest(lines: Lines, nest: Nest, read: str, target: str) -> None:
 
 def _elements(lines: Lines, nest: Elements, read: str, target: str) -> None:
     if nest.split is None:
-        count = lines.size("n", nest.shape)
+        count = "size" if nest.needs_size else lines.size("n", nest.shape)
+        lines.add(f"int64_t size = {product(nest.shape)};" if nest.needs_size else "")
         with lines.loop("i", count, simd=True):
             lines.add(f"float v = {read}[i];")
             lines.steps(nest.after, lambda access: "i")

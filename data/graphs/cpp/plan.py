@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kernelwright.data.graphs.cpp.convolution import COLUMNS
+from kernelwright.data.graphs.cpp.convolution import tile_of
 from kernelwright.data.graphs.cpp.rows import taken
 from kernelwright.data.graphs.cpp.words import CPP
 from kernelwright.data.graphs.expr import FLAT
@@ -149,7 +149,8 @@ def _window(nest: Window, read: str) -> list[str]:
         "sum": "to[z] += tap * from;",
     }
     if nest.is_dense:
-        kept = f"s keeps {nest.lanes} channels and {COLUMNS} columns:"
+        lanes, columns = tile_of(nest)
+        kept = f"s keeps {lanes} channels and {columns} columns:"
         phases = nest.transposed and nest.stride > 1
         scaled = f"j * {nest.stride}" if nest.stride > 1 else "j"
         column = "j" if nest.transposed else scaled

@@ -100,7 +100,7 @@ def _elements(nest: Elements, read: str, target: str) -> Launch:
         sizes |= {"size": nest.shape[nest.split].text, "inner": inner}
         lines.add(f"int j = i {'' if inner == '1' else '/ inner '}% size;")
     lines.add(f"float v = {read}[i];")
-    lines.steps(nest.after, lambda access: "i" if access == FLAT else "j")
+    lines.steps(nest.sized("n"), lambda access: "i" if access == FLAT else "j")
     lines.add(f"{target}[i] = v;")
     return Launch(lines=lines.lines, target=target, blocks=blocks(sizes["n"]), sizes=sizes)
 

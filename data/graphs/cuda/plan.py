@@ -63,7 +63,7 @@ def _steps(steps: Sequence[Step], flat: str = HERE, along: str = "j") -> list[st
 def _said(nest: Nest, read: str) -> list[str]:
     match nest:
         case Elements():
-            return [f"A thread takes an element of {read}.", *_steps(nest.after, "i")]
+            return [f"A thread takes an element of {read}.", *_steps(nest.sized("n"), "i")]
         case Rows():
             share = share_of(nest)
             how = WHOLE if share is None else SHARED_OUT[share.join]

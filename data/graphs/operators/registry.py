@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernelwright.data.graphs.operator import Operator
 from kernelwright.data.graphs.operators import (
     attention,
+    backward,
     convolutions,
     layout,
     losses,
@@ -23,6 +24,7 @@ OPERATORS: tuple[Operator, ...] = (
     *convolutions.OPERATORS,
     *layout.OPERATORS,
     *attention.OPERATORS,
+    *backward.OPERATORS,
     *losses.OPERATORS,
     *products.OPERATORS,
 )
@@ -37,6 +39,7 @@ SHARES = {
     "convolution": 3,
     "layout": 3,
     "attention": 1,
+    "backward": 3,
     "loss": 3,
     "matmul": 4,
 }

@@ -22,6 +22,7 @@ from kernelwright.data.graphs.triton.block import is_whole
 from kernelwright.data.graphs.triton.parts import is_one_long_row
 from kernelwright.data.graphs.triton.rows import joined, reduced
 from kernelwright.data.graphs.triton.scans import STARTS, dims
+from kernelwright.data.graphs.triton.windows import positions_of
 from kernelwright.data.graphs.triton.words import python, shown
 
 ATTENDED = (
@@ -118,7 +119,8 @@ def _running(nest: Scan) -> str:
 def _window(nest: Window, read: str) -> list[str]:
     head = window_head(nest, read)
     if nest.is_dense:
-        held = "Each program has all channels of 64 neighbouring positions: v += tap * near;"
+        positions = f"{positions_of(nest)} neighbouring positions"
+        held = f"Each program has all channels of {positions}: v += tap * near;"
     else:
         taken = {
             "max": "v = tl.maximum(v, near);",

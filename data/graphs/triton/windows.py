@@ -23,7 +23,7 @@ OUTPUTS = 128
 """Of a window: one for each lane, so that the lanes of a warp read side by side."""
 OUT = {"d": "d", "y": "r", "x": "z"}
 """The index along an axis of what is written."""
-POSITIONS = 64
+POSITIONS, OF_VOLUMES = 64, 256
 """Of a convolution, with all its channels."""
 
 
@@ -114,10 +114,15 @@ def convolution(nest: Window, called: str, read: str, target: str) -> list[Launc
     both = f"({own}) & mask" if own != "own" else "own & mask"
     _end(lines, nest, target, {FLAT: ("at", both), "dim1": ("c", own)})
     groups = (str(nest.groups),) if nest.groups > 1 else ()
-    grid = (nest.taken[0].text, f"triton.cdiv({product(spatial)}, {POSITIONS})", *groups)
+    grid = (nest.taken[0].text, f"triton.cdiv({product(spatial)}, {positions_of(nest)})", *groups)
     of_group = f"{count} // {nest.groups}" if nest.groups > 1 else count
-    blocks = {"BLOCK": str(POSITIONS), "CHANNELS": f"triton.next_power_of_2({of_group})"}
+    blocks = {"BLOCK": str(positions_of(nest)), "CHANNELS": f"triton.next_power_of_2({of_group})"}
     return [Launch(called, lines, grid, blocks)]
+
+
+def positions_of(nest: Window) -> int:
+    """How many positions a program of a convolution has."""
+    return OF_VOLUMES if nest.spatial == 3 else POSITIONS
 
 
 def _position(lines: Lines, nest: Window) -> None:
