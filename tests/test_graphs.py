@@ -29,6 +29,7 @@ CHAINS = 100
 LOCALS = set("ijqvncprstuwmkzd") | set(
     "to from left right size outer inner row total best span tap wide iy ky kx z0 z1 g0 g1".split()  # noqa: SIM905
 )
+LOCALS |= {"high", "deep", "each", "columns", "end", "scale", "at", "id", "kd"}
 """What loops call their own."""
 
 

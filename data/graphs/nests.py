@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from kernelwright.data.graphs.expr import FLAT, Expr, V, accesses
+from kernelwright.data.graphs.expr import FLAT, Expr, V, accesses, name, names, renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,15 @@ def product(shape: Shape) -> str:
     texts = [one.text for one in shape if one.text != "1"]
     wrapped = [one if is_plain(one) else f"({one})" for one in texts]
     return " * ".join(wrapped if len(texts) > 1 else texts) or "1"
+
+
+def is_closed(text: str) -> bool:
+    """Whether it is a name, or all of it stands in one pair of parentheses.
+
+    >>> is_closed("(a + b)"), is_closed("(a) + (b)")
+    (True, False)
+    """
+    return is_plain(text) or re.fullmatch(r"\([^()]*(?:\([^()]*\)[^()]*)*\)", text) is not None
 
 
 def is_plain(text: str) -> bool:
@@ -102,9 +111,17 @@ class Nest:
 
 @dataclass(kw_only=True)
 class Elements(Nest):
-    """Each element by itself."""
+    """Each element by itself. `size` in a step is how many there are."""
 
     in_place = True
+
+    @property
+    def needs_size(self) -> bool:
+        return any("size" in names(one.value) for one in self.after)
+
+    def sized(self, size: str) -> list[Step]:
+        """The steps, with what a language calls the number of elements."""
+        return [replace(one, value=renamed(one.value, {"size": name(size)})) for one in self.after]
 
     @property
     def split(self) -> int | None:
@@ -186,7 +203,7 @@ class Scan(Nest):
 
 @dataclass(kw_only=True)
 class Window(Nest):
-    """Windows over the last one or two dimensions: `max`, `mean`, or a sum with `weight`."""
+    """Windows over the last one to three dimensions: `max`, `mean`, or a sum with `weight`."""
 
     kind: str
     kernel: int
@@ -196,10 +213,34 @@ class Window(Nest):
     bias: str = ""
     groups: int = 1
     """Of a convolution; as many as channels means that each has a window of its own."""
+    dilation: int = 1
+    transposed: bool = False
+    """Whether it is a transposed convolution: each value that is read goes to a window."""
 
     @property
     def spatial(self) -> int:
         return len(self.shape) - 2
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Depth, height and width, as far as there are: `d`, `y` and `x`."""
+        return ("d", "y", "x")[-self.spatial :]
+
+    @property
+    def area(self) -> int:
+        """How many places a window has."""
+        return int(self.kernel**self.spatial)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether it is a convolution that adds up channels."""
+        return self.kind == "sum" and self.groups in range(1, max(2, self.taken[1].size))
+
+    @property
+    def lanes(self) -> int:
+        """How many channels of a convolution are summed together."""
+        each = self.shape[1].size // self.groups
+        return next(n for n in (4, 2, 1) if each % n == 0)
 
     def takes_after(self, step: Step) -> bool:
         return step.only(FLAT, "dim1")
@@ -221,3 +262,41 @@ class Product(Nest):
 
     def takes_after(self, step: Step) -> bool:
         return step.only(FLAT, f"dim{len(self.shape) - 1}")
+
+
+@dataclass(kw_only=True)
+class Move(Nest):
+    """Each value comes from another place: `loops` part the dimensions of what is written, and
+    `places` are the indices of what is read, in terms of the loops' names."""
+
+    loops: tuple[tuple[str, str], ...]
+    """(index, how many)."""
+    places: tuple[str, ...]
+    chosen: str = ""
+    """A tensor of indices: the first place is `row`, its element for the loops before the last."""
+
+
+@dataclass(kw_only=True)
+class Attention(Nest):
+    """Scaled dot-product attention: `source` has the queries, of each of a batch."""
+
+    key: str
+    value: str
+    causal: bool
+
+    @property
+    def batch(self) -> Shape:
+        return self.shape[:-2]
+
+
+def placed(*pairs: tuple[str, str]) -> str:
+    """An index into rows within rows: (how many, index) of each dimension.
+
+    >>> placed(("x_0", "n"), ("x_1", "c"), ("x_2 - 1", "r + 1"))
+    '(n * x_1 + c) * (x_2 - 1) + r + 1'
+    """
+    text = pairs[0][1]
+    for many, index in pairs[1:]:
+        left, size = (one if is_closed(one) else f"({one})" for one in (text, many))
+        text = f"{left} * {size} + {index}"
+    return text

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from kernelwright.data.graphs.nests import Dim, Nest, Shape, Step
 
 Number = float | int | bool
-MAX_RANK = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +83,11 @@ class Site:
         """The dimensions that have more than one element in all cases."""
         return [d for d, one in enumerate(self.shape) if one.text != "1"]
 
+    @property
+    def at_input(self) -> bool:
+        """Whether the value so far is an input that is read."""
+        return self.value == self.inputs[0].name
+
     def pick(self, *choices: Number) -> Number:
         return self.rng.choice(choices)
 
@@ -142,3 +146,5 @@ class Operator:
     """Whether nothing can follow it: a loss, an index."""
     starts: bool = False
     """Whether it stands at the beginning alone, as it makes inputs of its own."""
+    ranks: tuple[int, ...] = ()
+    """The ranks of an input that it may stand first on; none: those of its category."""

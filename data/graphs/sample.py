@@ -24,7 +24,8 @@ SHORTEST_NS, LONGEST_NS = 1e5, 1.5e6
 TRIES = 50
 AFTER = {"activation": 6, "arithmetic": 3, "binary": 2, "reduction": 2, "normalisation": 2}
 """How often a category follows another statement."""
-AFTER |= {"elementwise": 3, "scan": 0, "pooling": 2, "convolution": 1, "loss": 1, "matmul": 2}
+AFTER |= {"elementwise": 3, "scan": 0, "pooling": 2, "convolution": 1, "layout": 1}
+AFTER |= {"loss": 1, "matmul": 2}
 
 NAMES = {
     1: (("size",), ("n",), ("length",), ("N",), ("num_elements",)),
@@ -50,6 +51,11 @@ NAMES = {
         ("N", "C", "H", "W"),
         ("batch", "in_channels", "h", "w"),
     ),
+    5: (
+        ("batch_size", "channels", "depth", "height", "width"),
+        ("batch_size", "in_channels", "depth", "height", "width"),
+        ("N", "C", "D", "H", "W"),
+    ),
 }
 FEATURES = (64, 96, 128, 192, 256, 384, 512, 768, 1000, 1024, 2048, 4096)
 ONE_INPUT = ("x", "x", "x", "x", "input", "input_tensor", "inp", "data", "hidden_states", "logits")
@@ -73,6 +79,15 @@ OF_LOSSES = (
     ("logits", "targets"),
     ("y_pred", "y_true"),
 )
+OF_ATTENTION = (("query", "key", "value"), ("queries", "keys", "values"), ("Q", "K", "V"))
+OF_GRADIENTS = (
+    ("x", "grad_output"),
+    ("x", "grad"),
+    ("input", "grad_output"),
+    ("x", "dy"),
+    ("x", "upstream"),
+)
+OF_TABLES = ("indices", "input_ids", "tokens", "token_ids")
 OF_TRIPLETS = (("anchor", "positive", "negative"), ("a", "pos", "neg"))
 
 
@@ -181,14 +196,10 @@ def _site(rng: random.Random, first: Operator, length: int, *, alone: bool) -> S
 
 
 def _rank(rng: random.Random, first: Operator) -> int:
+    if first.ranks:
+        return rng.choice(first.ranks)
     if first.starts:
         return 2
-    if first.category in ("pooling", "convolution"):
-        return rng.choice((3, 4, 4))
-    if first.name == "linear":
-        return rng.choice((2, 2, 3))
-    if first.name in ("group_norm", "instance_norm"):
-        return rng.choice((3, 4, 4))
     if first.category in ("normalisation", "scan", "binary"):
         return rng.choice((2, 2, 3, 4))
     if first.category == "reduction":
@@ -201,6 +212,12 @@ def _names(rng: random.Random, first: Operator) -> tuple[str, ...]:
         return rng.choice(OF_TRIPLETS)
     if first.category == "loss":
         return rng.choice(OF_LOSSES)
+    if first.category == "backward":
+        return rng.choice(_names_of_gradients(first.name))
+    if first.category == "attention":
+        return rng.choice(OF_ATTENTION)
+    if first.name == "embedding":
+        return (rng.choice(OF_TABLES), "other", "targets")
     two = rng.choice(TWO_INPUTS)
     if first.category == "matmul" and first.name != "linear":
         return (
@@ -209,6 +226,16 @@ def _names(rng: random.Random, first: Operator) -> tuple[str, ...]:
     if (first.category == "binary" and first.name in ("add", "sub", "mul")) or rng.random() < 0.3:
         return two
     return (rng.choice(ONE_INPUT), "other", "targets")
+
+
+def _names_of_gradients(name: str) -> tuple[tuple[str, str], ...]:
+    if name == "linear_backward_input":
+        return (("grad_output", "weight"), ("grad", "weight"), ("dy", "w_matrix"))
+    if name == "linear_backward_weight":
+        return (("grad_output", "x"), ("grad", "inputs"), ("dy", "x"))
+    if "loss" in name or "entropy" in name or name.startswith("bce"):
+        return OF_LOSSES
+    return OF_GRADIENTS
 
 
 def _sizes(rng: random.Random, rank: int, elements: int, first: Operator) -> tuple[int, ...]:
@@ -227,11 +254,14 @@ def _inner_sizes(rng: random.Random, rank: int, elements: int, first: Operator) 
         features = [one for one in FEATURES if one * 8 <= elements] or [64]
         short = [one for one in FEATURES if one <= 512]
         return (rng.choice(short if first.name == "linear" else features),)
-    few = first.category == "convolution"
+    few = first.category == "convolution" or first.weight >= 12
     channels: tuple[int, ...]
     if rank == 3:
         channels = (4, 8, 16, 32) if few else (16, 32, 48, 64, 128)
         return (rng.choice(channels), rng.choice((48, 64, 96, 128, 192, 256)))
+    if rank == 5:
+        side = rng.choice((12, 16, 20))
+        return (rng.choice((4, 8)), rng.choice((12, side)), side, rng.choice((side, 16)))
     side = rng.choice((28, 32, 40, 48, 56))
     channels = (4, 8, 16) if few else (8, 16, 24, 32)
     return (rng.choice(channels), side, rng.choice((side, side, 32)))

@@ -38,7 +38,7 @@ SAME = {
     "normalize": "l2norm",
 }
 NO_OPERATORS = {"size", "dim", "float", "numel", "contiguous", "len", "to", "item", "detach"}
-NO_OPERATORS |= {"dropout", "identity"}
+NO_OPERATORS |= {"dropout", "identity", "requiresgrad", "enablegrad", "inferencemode", "clone"}
 LISTS = ("Sequential", "ModuleList", "OrderedDict")
 """What only lists layers."""
 SIGNS: dict[type[ast.AST], str] = {

@@ -95,7 +95,8 @@ def _statements(graph: Graph, style: Style, rng: random.Random) -> list[str]:
     for at, node in enumerate(graph.nodes):
         text = _spelled(node.text, node, style).replace("{saved}", kept)
         operand = value if not style.nested or at == 0 or _is_called(value) else f"({value})"
-        text = text.replace("{0}", operand)
+        *setup, text = text.replace("{0}", operand).splitlines()
+        lines += setup
         if style.nested:
             value = text
             continue

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kernelwright.data.graphs.expr import Expr, where
 
-LEVELS = {"where": 0, ">": 1, "<": 1, "+": 2, "-": 2, "*": 3, "/": 3, "neg": 4}
+LEVELS = {"where": 0, ">": 1, "<": 1, "==": 1, "+": 2, "-": 2, "*": 3, "/": 3, "neg": 4}
 CALL = 9
 """The level of what needs no parentheses."""
 Index = Callable[[str], str]

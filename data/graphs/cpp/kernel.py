@@ -10,13 +10,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kernelwright.data.graphs.cpp.attention import attention
 from kernelwright.data.graphs.cpp.convolution import convolution
+from kernelwright.data.graphs.cpp.moves import move
 from kernelwright.data.graphs.cpp.rows import rows
 from kernelwright.data.graphs.cpp.text import Lines
 from kernelwright.data.graphs.cpp.windows import product_tiles, window
 from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.kernel import Kernel, source_of, target_of
-from kernelwright.data.graphs.nests import Elements, Nest, Product, Rows, Scan, Window, product
+from kernelwright.data.graphs.nests import (
+    Attention,
+    Elements,
+    Move,
+    Nest,
+    Product,
+    Rows,
+    Scan,
+    Window,
+    product,
+)
 
 HEADERS = (
     ("algorithm", r"std::(max|min|fill)\b"),
@@ -56,17 +68,22 @@ def _nest(lines: Lines, nest: Nest, read: str, target: str) -> None:
             rows(lines, nest, read, target)
         case Scan():
             _scan(lines, nest, read, target)
-        case Window(kind="sum", groups=1):
+        case Window(is_dense=True):
             convolution(lines, nest, read, target)
         case Window():
             window(lines, nest, read, target)
+        case Move():
+            move(lines, nest, read, target)
+        case Attention():
+            attention(lines, nest, read, target)
         case Product():
             product_tiles(lines, nest, read, target)
 
 
 def _elements(lines: Lines, nest: Elements, read: str, target: str) -> None:
     if nest.split is None:
-        count = lines.size("n", nest.shape)
+        count = "size" if nest.needs_size else lines.size("n", nest.shape)
+        lines.add(f"int64_t size = {product(nest.shape)};" if nest.needs_size else "")
         with lines.loop("i", count, simd=True):
             lines.add(f"float v = {read}[i];")
             lines.steps(nest.after, lambda access: "i")

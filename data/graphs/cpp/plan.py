@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from kernelwright.data.graphs.cpp.convolution import tile_of
 from kernelwright.data.graphs.cpp.rows import taken
 from kernelwright.data.graphs.cpp.words import CPP
 from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.nests import (
+    Attention,
     Elements,
+    Move,
     Nest,
     Product,
     Rows,
@@ -17,11 +20,18 @@ from kernelwright.data.graphs.nests import (
     Window,
     product,
 )
-from kernelwright.data.graphs.plan import numbered, window_head
+from kernelwright.data.graphs.plan import attention_head, move_head, numbered, window_head
 from kernelwright.data.graphs.words import Words
 
 HERE = "here"
 """How a plan calls an index that is long in code."""
+
+
+ATTENDED = (
+    "s[j] += left[here] * p[here]; row[here] = s[j] * scale; m = m < row[j] ? row[j] : m; "
+    "row[j] = std::exp(row[j] - m); total += row[j]; s[k] += row[j] * from[here]; "
+    "v = s[k] / total;"
+)
 
 
 def reasoning(nests: Sequence[Nest]) -> str:
@@ -57,6 +67,12 @@ def _said(nest: Nest, read: str) -> list[str]:
             ]
         case Window():
             return _window(nest, read)
+        case Move():
+            place = HERE if len(nest.loops) > 2 else nest.loops[0][0]
+            chosen = [f"row = {nest.chosen}[{place}];"] if nest.chosen else []
+            return [move_head(nest, read), *chosen, *steps_said(nest.after)]
+        case Attention():
+            return [*attention_head(nest, read), ATTENDED, *steps_said(nest.after, along="c + k")]
         case Product():
             turned = [one for one, is_so in _turned(nest, read) if is_so]
             head = (
@@ -129,14 +145,19 @@ def _window(nest: Window, read: str) -> list[str]:
     head = window_head(nest, read)
     taps = {
         "max": "to[z] = to[z] < from ? from : to[z];",
-        "mean": f"to[z] += from; v = to[z] / {nest.kernel**nest.spatial}.0f;",
+        "mean": f"to[z] += from; v = to[z] / {nest.area}.0f;",
         "sum": "to[z] += tap * from;",
     }
-    if nest.kind == "sum" and nest.groups == 1:
-        tile = "p is an image with zeros around it; s keeps 4 channels and 32 columns:"
-        column = f"j * {nest.stride}" if nest.stride > 1 else "j"
-        tap = f"{tile} s[l][j] += tap * from[{column}];"
-        return [head, tap, *steps_said(nest.after, "at + j", "c + l")]
+    if nest.is_dense:
+        lanes, columns = tile_of(nest)
+        kept = f"s keeps {lanes} channels and {columns} columns:"
+        phases = nest.transposed and nest.stride > 1
+        scaled = f"j * {nest.stride}" if nest.stride > 1 else "j"
+        column = "j" if nest.transposed else scaled
+        tap = f"p is an image with zeros around it; {kept} s[l][j] += tap * from[{column}];"
+        between = [f"Columns x + {scaled} together."] if phases else []
+        here = f"at + {scaled if phases else 'j'}"
+        return [head, *between, tap, *steps_said(nest.after, here, "c + l")]
     return [
         head,
         f"A row of outputs takes one tap after another: {taps[nest.kind]}",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 
+from kernelwright.data.graphs.cpp.convolution import OUT
 from kernelwright.data.graphs.cpp.text import Lines, window_sizes
 from kernelwright.data.graphs.expr import FLAT
-from kernelwright.data.graphs.nests import Product, Window
+from kernelwright.data.graphs.nests import Product, Window, placed
 
 TILE = 64
 
@@ -16,12 +18,14 @@ def window(lines: Lines, nest: Window, read: str, target: str) -> None:
     n, c = nest.taken[0].text, nest.shape[1].text
     names = window_sizes(lines, nest.shape, "o")
     taken_sizes = window_sizes(lines, nest.taken, "i")
-    flat = nest.spatial == 1
-    row = f"(n * {c} + c)" if flat else f"((n * {c} + c) * {names[0]} + r)"
     width = names[-1]
+    outer = list(zip(names[:-1], (OUT[axis] for axis in nest.axes[:-1]), strict=True))
+    row = f"({placed((n, 'n'), (c, 'c'), *outer)})"
     start = "-INFINITY" if nest.kind == "max" else "0.0f"
     start = f"{nest.bias}[c]" if nest.bias else start
-    with lines.loop("n", n), lines.loop("c", c), lines.loop("r", names[0], when=not flat):
+    with ExitStack() as loops:
+        for index, many in (("n", n), ("c", c), *((index, size) for size, index in outer)):
+            loops.enter_context(lines.loop(index, many))
         lines.add(f"float* to = {target} + {row} * {width};")
         with lines.loop("z", width):
             lines.add(f"to[z] = {start};")
@@ -30,37 +34,49 @@ def window(lines: Lines, nest: Window, read: str, target: str) -> None:
 
 
 def _taps(lines: Lines, nest: Window, read: str, sizes: Sequence[str]) -> None:
-    stride, pad, k = nest.stride, nest.padding, str(nest.kernel)
-    flat = nest.spatial == 1
-    height, wide, width = sizes[0], sizes[-2], sizes[-1]
+    stride, pad = nest.stride, nest.padding
+    *inner, width = sizes
     scaled = "" if stride == 1 else f" * {stride}"
-    lower = f"n * {nest.taken[1].text} + c"
-    with lines.loop("ky", k, when=not flat):
-        if not flat:
-            lines.add(f"int64_t iy = r{scaled} + ky{f' - {pad}' if pad else ''};")
-            lines.add(f"if (iy < 0 || iy >= {height}) continue;" if pad else "")
-            lower = f"({lower}) * {height} + iy"
-        lines.add(f"const float* from = {read} + ({lower}) * {wide};")
-        with lines.loop("kx", k):
-            first, end = "0", width
-            if pad:
-                up = f"({pad} - kx{f' + {stride - 1}) / {stride}' if stride > 1 else ')'}"
-                down = f"({wide} - 1 + {pad} - kx)"
-                lines.add(f"int64_t z0 = kx < {pad} ? {up} : 0;")
-                over = f"{down} / {stride} + 1" if stride > 1 else f"{wide} + {pad} - kx"
-                lines.add(f"int64_t z1 = std::min({width}, {over});")
-                first, end = "z0", "z1"
-            if nest.weight:
-                inside = f"(c * {k} + ky)" if not flat else "c"
-                lines.add(f"float tap = {nest.weight}[{inside} * {k} + kx];")
-            here = f"from[z{scaled} + kx{f' - {pad}' if pad else ''}]"
-            with lines.loop("z", end, start=first, simd=True):
-                if nest.weight:
-                    lines.add(f"to[z] += tap * {here};")
-                elif nest.kind == "max":
-                    lines.add(f"to[z] = to[z] < {here} ? {here} : to[z];")
-                else:
-                    lines.add(f"to[z] += {here};")
+    back = f" - {pad}" if pad else ""
+    rows = [(nest.taken[1].text, "c")]
+    with ExitStack() as loops:
+        for axis, size in zip(nest.axes[:-1], inner[:-1], strict=True):
+            loops.enter_context(lines.loop(f"k{axis}", str(nest.kernel)))
+            lines.add(f"int64_t i{axis} = {OUT[axis]}{scaled} + {_tap(nest, axis)}{back};")
+            lines.add(f"if (i{axis} < 0 || i{axis} >= {size}) continue;" if pad else "")
+            rows.append((size, f"i{axis}"))
+        lines.add(f"const float* from = {read} + ({placed(('', 'n'), *rows)}) * {inner[-1]};")
+        loops.enter_context(lines.loop("kx", str(nest.kernel)))
+        _columns(lines, nest, inner[-1], width)
+
+
+def _tap(nest: Window, axis: str) -> str:
+    return f"k{axis} * {nest.dilation}" if nest.dilation > 1 else f"k{axis}"
+
+
+def _columns(lines: Lines, nest: Window, wide: str, width: str) -> None:
+    """A row of outputs takes in one place of the window."""
+    stride, pad, tap = nest.stride, nest.padding, _tap(nest, "x")
+    scaled = "" if stride == 1 else f" * {stride}"
+    first, end = "0", width
+    if pad:
+        up = f"({pad} - {tap}{f' + {stride - 1}) / {stride}' if stride > 1 else ')'}"
+        down = f"({wide} - 1 + {pad} - {tap})"
+        lines.add(f"int64_t z0 = {tap} < {pad} ? {up} : 0;")
+        over = f"{down} / {stride} + 1" if stride > 1 else f"{wide} + {pad} - {tap}"
+        lines.add(f"int64_t z1 = std::min({width}, {over});")
+        first, end = "z0", "z1"
+    if nest.weight:
+        taps = ((str(nest.kernel), f"k{axis}") for axis in nest.axes)
+        lines.add(f"float tap = {nest.weight}[{placed(('', 'c'), *taps)}];")
+    here = f"from[z{scaled} + {tap}{f' - {pad}' if pad else ''}]"
+    with lines.loop("z", end, start=first, simd=True):
+        if nest.weight:
+            lines.add(f"to[z] += tap * {here};")
+        elif nest.kind == "max":
+            lines.add(f"to[z] = to[z] < {here} ? {here} : to[z];")
+        else:
+            lines.add(f"to[z] += {here};")
 
 
 def _last(lines: Lines, nest: Window, flat: str, width: str) -> None:
@@ -68,7 +84,7 @@ def _last(lines: Lines, nest: Window, flat: str, width: str) -> None:
     if nest.kind != "mean" and not nest.after:
         return
     with lines.loop("z", width, simd=True):
-        count = nest.kernel**nest.spatial
+        count = nest.area
         lines.add(f"float v = to[z]{f' / {count}.0f' if nest.kind == 'mean' else ''};")
         lines.steps(nest.after, lambda access: flat if access == FLAT else "c")
         lines.add("to[z] = v;")

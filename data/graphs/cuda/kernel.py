@@ -12,7 +12,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kernelwright.data.graphs.cuda.attention import attention
 from kernelwright.data.graphs.cuda.launch import Launch, blocks, body
+from kernelwright.data.graphs.cuda.moves import move
 from kernelwright.data.graphs.cuda.products import tiles
 from kernelwright.data.graphs.cuda.rows import rows
 from kernelwright.data.graphs.cuda.scans import scan
@@ -20,7 +22,17 @@ from kernelwright.data.graphs.cuda.windows import convolution, window
 from kernelwright.data.graphs.cuda.words import helpers
 from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.kernel import Kernel, source_of, target_of
-from kernelwright.data.graphs.nests import Elements, Nest, Product, Rows, Scan, Window, product
+from kernelwright.data.graphs.nests import (
+    Attention,
+    Elements,
+    Move,
+    Nest,
+    Product,
+    Rows,
+    Scan,
+    Window,
+    product,
+)
 
 MORE = ", cudaStream_t stream"
 
@@ -65,12 +77,16 @@ def _nest(nest: Nest, read: str, target: str, buffer: str) -> list[Launch]:
             return rows(nest, read, target, buffer)
         case Scan():
             return [scan(nest, read, target)]
-        case Window(kind="sum", groups=1):
+        case Window(is_dense=True):
             return [convolution(nest, read, target)]
         case Window():
             return [window(nest, read, target)]
         case Product():
             return [tiles(nest, read, target)]
+        case Move():
+            return [move(nest, read, target)]
+        case Attention():
+            return [attention(nest, read, target)]
     raise TypeError(type(nest).__name__)
 
 
@@ -84,7 +100,7 @@ def _elements(nest: Elements, read: str, target: str) -> Launch:
         sizes |= {"size": nest.shape[nest.split].text, "inner": inner}
         lines.add(f"int j = i {'' if inner == '1' else '/ inner '}% size;")
     lines.add(f"float v = {read}[i];")
-    lines.steps(nest.after, lambda access: "i" if access == FLAT else "j")
+    lines.steps(nest.sized("n"), lambda access: "i" if access == FLAT else "j")
     lines.add(f"{target}[i] = v;")
     return Launch(lines=lines.lines, target=target, blocks=blocks(sizes["n"]), sizes=sizes)
 

@@ -15,10 +15,11 @@ from kernelwright.data.graphs.cuda.launch import number
 from kernelwright.data.graphs.cuda.products import each_of
 from kernelwright.data.graphs.cuda.rows import kept
 from kernelwright.data.graphs.cuda.share import LONG_ROW, MANY_COLUMNS, parts_of, share_of
-from kernelwright.data.graphs.cuda.windows import lanes_of
 from kernelwright.data.graphs.cuda.words import CUDA, joined
 from kernelwright.data.graphs.nests import (
+    Attention,
     Elements,
+    Move,
     Nest,
     Product,
     Rows,
@@ -27,7 +28,7 @@ from kernelwright.data.graphs.nests import (
     Window,
     product,
 )
-from kernelwright.data.graphs.plan import numbered, window_head
+from kernelwright.data.graphs.plan import attention_head, move_head, numbered, window_head
 
 SHARED_OUT = {
     "warp": "A warp takes a row, its lanes shuffle what they found.",
@@ -35,6 +36,11 @@ SHARED_OUT = {
     "column": "A block takes 32 columns, its threads share each and put together what they found.",
     "": "A thread takes a column, its neighbour the next.",
 }
+ATTENDED = (
+    "A block takes a query, its warps a key each: row[j] = v * scale; then"
+    " row[j] = expf(row[j] - m); s += row[j]; and a thread takes a column:"
+    " v += row[j] * from[j * wide + k]; v /= s;"
+)
 WHOLE = "All blocks share the row: each leaves what it found, then that is put together."
 
 
@@ -58,7 +64,7 @@ def _steps(steps: Sequence[Step], flat: str = HERE, along: str = "j") -> list[st
 def _said(nest: Nest, read: str) -> list[str]:
     match nest:
         case Elements():
-            return [f"A thread takes an element of {read}.", *_steps(nest.after, "i")]
+            return [f"A thread takes an element of {read}.", *_steps(nest.sized("n"), "i")]
         case Rows():
             share = share_of(nest)
             how = WHOLE if share is None else SHARED_OUT[share.join]
@@ -70,6 +76,10 @@ def _said(nest: Nest, read: str) -> list[str]:
             return _scan(nest, read)
         case Window():
             return [window_head(nest, read), *_window(nest)]
+        case Move():
+            return [move_head(nest, read), "A thread takes an output.", *_steps(nest.after, "i")]
+        case Attention():
+            return [*attention_head(nest, read), ATTENDED, *_steps(nest.after, "at", "k")]
         case Product():
             each = each_of(nest)
             tile = f"{16 * each} x {16 * each}"
@@ -107,11 +117,10 @@ def _scan(nest: Scan, read: str) -> list[str]:
 
 
 def _window(nest: Window) -> list[str]:
-    if nest.kind == "sum" and nest.groups == 1:
-        lanes = lanes_of(nest)
-        how = f"A block keeps the weights of {lanes} channels in w: s[l] += w[{HERE}] * v;"
+    if nest.is_dense:
+        how = f"A block keeps the weights of {nest.lanes} channels in w: s[l] += w[{HERE}] * v;"
         return [how, *_steps(nest.after, "at", "c + l")]
-    mean = f" v /= {nest.kernel**nest.spatial}.0f;" if nest.kind == "mean" else ""
+    mean = f" v /= {nest.area}.0f;" if nest.kind == "mean" else ""
     place = f"from[{HERE}]"
     term = f"{nest.weight}[{HERE}] * {place}" if nest.kind == "sum" else place
     taken = _taken("v", "max" if nest.kind == "max" else "sum", term)

@@ -16,6 +16,7 @@ from kernelwright.data.graphs.lint.formulas import (
     parts,
     value,
 )
+from kernelwright.data.graphs.lint.moves import MOVE_CLAIMS
 from kernelwright.data.graphs.lint.part import Part, elements, is_total
 
 Claim = Callable[[Part, re.Match[str]], None]
@@ -107,49 +108,90 @@ def in_order(part: Part, said: re.Match[str]) -> None:
 
 def window(part: Part, said: re.Match[str]) -> None:
     shape = [int(one) for one in said["shape"].split(" x ")]
-    bounds = {one.index: one.bound for one in part.block.loops() if one.index in ("kx", "ky")}
-    found = [int(value(one, {})) for one in bounds.values()]
+    loops = {one.index: one for one in part.block.loops() if one.index in ("kx", "ky", "kd")}
+    found = [int(value(one.bound, {})) for one in loops.values()]
     part.expect(found == shape, f"its window is {found}, not {shape}")
-    strides, padding = _moves(part)
+    image = [one for one in part.block.statements if one.base == "p" and one.op == "="]
+    if said["way"] == "spread from":
+        strides, far = {one.step for one in loops.values()}, {1}
+        padding = _spread(part, image, loops)
+    else:
+        strides, padding, far = _moves(part, image)
     part.expect(strides == {int(said["stride"])}, f"its stride is {strides}, not {said['stride']}")
     part.expect(padding == {int(said["padding"])}, f"its padding is {padding}")
-    image = [one for one in part.block.statements if one.base == "p" and one.op == "="]
+    part.expect(far == {int(said["dilation"] or 1)}, f"its dilation is {far}")
     read = part.block.origin(base_of(image[0].right) if image else "from")
     part.expect(read == said["read"], f"it reads {read}, not {said['read']}")
 
 
-def _moves(part: Part) -> tuple[set[int], set[int]]:
-    """(strides, paddings) by which a window moves over rows and columns."""
-    strides, padding = set(), set()
-    copied = [one.left for one in part.block.statements if one.base == "p" and one.op == "="]
-    indices = [parts(one)[1] for one in copied if one.op == "at"]
-    for index in indices:
-        # an image with zeros around it: what is read lies further by the padding
-        padding.add(value(index, {"c": 0, "r": 0, "z": 0, "wide": 0}))
-        if "high" in named(index):
-            padding.add(value(index, {"c": 0, "r": 0, "z": 0, "wide": 1, "high": 0}) // 2)
-    tapped = [
+AXES = (("z", {"wide": 0}), ("r", {"wide": 1, "high": 0}), ("d", {"wide": 1, "high": 1, "deep": 0}))
+"""An axis of an image, and the sizes that leave it and those behind it in an index."""
+BEFORE = {"z": "wide", "r": "high", "d": "deep"}
+"""The size of an axis: an index has it where what lies before that axis is in it, too."""
+NOTHING = dict.fromkeys(("c", "d", "r", "z", "q", "x", "kd", "ky", "kx"), 0)
+
+
+def _offsets(index: Expr) -> list[int]:
+    """Where an index into an image begins along each of its axes, the last one first."""
+    known = named(index)
+    found = [value(index, NOTHING | sizes) for axis, sizes in AXES if BEFORE[axis] in known]
+    return [one - before for one, before in zip(found, [0, *found], strict=False)]
+
+
+def _tapped(part: Part) -> list[Expr]:
+    return [
         index
         for one in part.block.statements
         for _, index in elements(one.right)
-        if {"kx"} <= named(index)
+        if {"z", "kx"} <= named(index)
     ]
-    for index in tapped:
-        if {"z", "kx"} <= named(index):
-            strides.add(_step(index, "z", "wide"))
-            if not indices:
-                padding.add(-value(index, {"z": 0, "kx": 0}))
-        if indices and {"r", "ky"} <= named(index):
-            strides.add(_step(index, "r", "wide", wide=1))
-    if not indices and (row := part.block.sizes.get("iy")) is not None:
-        strides.add(_step(row, "r", "wide"))
-        padding.add(-value(row, {"r": 0, "ky": 0}))
-    return strides, padding
 
 
-def _step(index: Expr, name: str, width: str, wide: int = 0) -> int:
-    given = {"q": 0, "high": 0, "kx": 0, "ky": 0, "z": 0, "r": 0, width: wide}
-    return value(index, given | {name: 1}) - value(index, given | {name: 0})
+def _moves(part: Part, image: list[Statement]) -> tuple[set[int], set[int], set[int]]:
+    """(strides, paddings, dilations) by which a window moves over rows and columns."""
+    copied = [parts(one.left)[1] for one in image if one.left.op == "at"]
+    padding = {offset for index in copied for offset in _offsets(index)}
+    strides, far = set(), set()
+    for index in _tapped(part):
+        if not copied:
+            padding.add(-value(index, NOTHING))
+        for (axis, sizes), tap in zip(AXES, ("kx", "ky", "kd"), strict=True):
+            if tap in named(index):
+                strides.add(_step(index, axis, sizes))
+                far.add(_step(index, tap, sizes))
+    for axis, tap, row in (("r", "ky", "iy"), ("d", "kd", "id")):
+        if not copied and (index_of := part.block.sizes.get(row)) is not None:
+            strides.add(_step(index_of, axis, {}))
+            far.add(_step(index_of, tap, {}))
+            padding.add(-value(index_of, NOTHING))
+    return strides, padding, far
+
+
+def _step(index: Expr, name: str, sizes: dict[str, int]) -> int:
+    given = NOTHING | sizes
+    return value(index, given | {name: 1}) - value(index, given)
+
+
+def _spread(part: Part, image: list[Statement], loops: dict[str, Loop]) -> set[int]:
+    """The paddings of a transposed convolution: where taps begin, and what they read then."""
+    found = set()
+    for index in _tapped(part):
+        for copied in image:
+            ahead = zip(_offsets(index), _offsets(parts(copied.left)[1]), strict=False)
+            for (read, lead), tap in zip(ahead, ("kx", "ky", "kd"), strict=False):
+                if tap in loops:
+                    first = value(loops[tap].start, NOTHING)
+                    found.add(loops[tap].step * (read - lead) + first)
+    return found
+
+
+def together(part: Part, said: re.Match[str]) -> None:
+    """Outputs that lie apart take the same taps."""
+    written = [parts(one.left)[1] for one in part.stores()]
+    apart = int(said[1])
+    held = [one for one in written if grows_by(one, "j", of(float(apart)))]
+    part.expect(held, f"no columns lie {apart} apart")
+    part.expect(any(one.index == "x" for one in part.block.loops()), "there is no loop over x")
 
 
 def taps(part: Part, said: re.Match[str]) -> None:
@@ -260,8 +302,8 @@ ROWS = (
 )
 IN_ORDER = rf"(?P<read>\w+) in order along (?P<size>{SIZE})(?P<down> from the end)?\."
 WINDOW = (
-    r"(?P<label>\w+): (?P<shape>\d+(?: x \d+)*) over (?P<read>\w+), "
-    r"stride (?P<stride>\d+), padding (?P<padding>\d+)\."
+    r"(?P<label>\w+): (?P<shape>\d+(?: x \d+)*) (?P<way>over|spread from) (?P<read>\w+), "
+    r"stride (?P<stride>\d+), padding (?P<padding>\d+)(?:, dilation (?P<dilation>\d+))?\."
 )
 TARGET: tuple[str, Claim] = (r"-> (\w+)\.", target)
 PASSES: tuple[tuple[str, Claim], ...] = ((r"Pass (\d+):", numbered_pass), (r"Last:", last))
@@ -271,6 +313,8 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
     (ROWS, rows),
     (IN_ORDER, in_order),
     (WINDOW, window),
+    (r"Columns x \+ j \* (\d+) together\.", together),
+    *MOVE_CLAIMS,
     (r"A row of outputs takes one tap after another:", taps),
     (
         r"p is an image with zeros around it; "

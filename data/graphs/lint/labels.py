@@ -26,8 +26,8 @@ LABELLED = re.compile(
     r"(?P<text>v = [^;]+);"
 )
 HEAD = re.compile(
-    r"(?P<label>\w+)(?:: (?:\w+ in (?:rows|columns|one row) of|\d+(?: x \d+)* over)"
-    r"|\. Each program) "
+    r"(?P<label>\w+)(?:: (?:\w+ in (?:rows|columns|one row) of|\d+(?: x \d+)* (?:over|spread from)"
+    r"|for \w(?:, \w)* the value|queries)|\. Each program) "
 )
 QUOTED = re.compile(r"[\w\[\]]+ [-+*/]?= [^;]+(?=;)|if \([^)]*\)")
 

@@ -278,7 +278,7 @@ def _by_channel(kind: str) -> Operator:
             given[wanted[0]] = groups
         wanted.append(site.named("num_channels" if group else "num_features"))
         given[wanted[-1]] = size if size is not None else channels.size
-        spatial = {3: "1d", 4: "2d"}.get(site.rank, "1d")
+        spatial = {3: "1d", 4: "2d", 5: "3d"}.get(site.rank, "1d")
         affine = group or site.rng.random() < 0.5
         inner = ", ".join(f"<{one}>" for one in wanted)
         made = f"nn.GroupNorm({inner})"
@@ -302,10 +302,12 @@ def _by_channel(kind: str) -> Operator:
         )
 
     def fits(site: Site) -> bool:
-        channels = site.shape[1].size if site.rank in (3, 4) else 1
+        channels = site.shape[1].size if site.rank in (3, 4, 5) else 1
         return channels % 2 == 0 and channels > 2 and site.rank - 1 in site.long
 
-    return Operator(name=kind, category="normalisation", draw=draw, fits=fits, weight=3)
+    return Operator(
+        name=kind, category="normalisation", draw=draw, fits=fits, weight=3, ranks=(3, 4, 4, 5)
+    )
 
 
 def _channel_rows(site: Site, kind: str, groups: int, layer: str) -> Rows:
@@ -356,7 +358,7 @@ def _batch_norm() -> Operator:
             text=f"self.{layer}({{0}})",
             work=Step("batch_norm", value),
             shape=site.shape,
-            layer=(layer, f"nn.BatchNorm{'2d' if site.rank == 4 else '1d'}(<{wanted}>)"),
+            layer=(layer, f"nn.BatchNorm{max(1, site.rank - 2)}d(<{wanted}>)"),
             attributes={wanted: size if size is not None else count},
             state=(*(_vector(one, count) for one in names), tracked),
         )

@@ -51,54 +51,57 @@ def _tensor(name: str, letters: str, sizes: dict[str, int], names: dict[str, str
     return Tensor(name=name, shape=shape, constants=tuple(names[one] for one in letters))
 
 
-def _matmul(form: Form) -> Operator:
-    def draw(site: Site) -> Node:
-        left, right = site.inputs[0].name, site.spare.pop(0)
-        sizes = {one: site.rng.choice(its) for one, its in SIZES.items()}
-        sizes["B"] = site.rng.choice(BATCHES)
-        long = site.rng.random() < 0.6
-        words = {"B": "batch_size", "M": "M", "K": "K", "N": "N"}
-        words |= {} if long else {"M": "rows", "K": "inner_size", "N": "columns"}
-        site.constants.clear()
-        used = dict.fromkeys(form.left + form.right)
-        names = {one: site.constant(words[one], sizes[one]) for one in used}
-        a, b = (
-            _tensor(one, letters, sizes, names)
-            for one, letters in ((left, form.left), (right, form.right))
-        )
-        site.inputs[:] = [a, b]
-        of_left = {letter: a.shape[d] for d, letter in enumerate(form.left)}
-        of_right = {letter: b.shape[d] for d, letter in enumerate(form.right)}
-        batch = (of_left["B"],) if "B" in of_left else ()
-        m, k, n = of_left["M"], of_left["K"], of_right["N"]
-        site.saved.clear()
-        return Node(
-            operator=form.name,
-            words="a batched matrix product" if batch else "a matrix product",
-            text=site.rng.choice(form.spellings).replace("{1}", right),
-            work=Product(
-                says="matmul",
-                source=left,
-                taken=a.shape,
-                shape=(*batch, m, n),
-                other=right,
-                m=m,
-                k=k,
-                n=n,
-                batch=batch,
-                left_is_transposed=form.left.startswith("K"),
-                right_is_transposed=form.right.endswith("K"),
-                shared="B" not in of_right,
-            ),
+def drawn_product(form: Form, site: Site) -> Node:
+    """A product of two inputs, which it makes."""
+    left, right = site.inputs[0].name, site.spare.pop(0)
+    sizes = {one: site.rng.choice(its) for one, its in SIZES.items()}
+    sizes["B"] = site.rng.choice(BATCHES)
+    long = site.rng.random() < 0.6
+    words = {"B": "batch_size", "M": "M", "K": "K", "N": "N"}
+    words |= {} if long else {"M": "rows", "K": "inner_size", "N": "columns"}
+    site.constants.clear()
+    used = dict.fromkeys(form.left + form.right)
+    names = {one: site.constant(words[one], sizes[one]) for one in used}
+    a, b = (
+        _tensor(one, letters, sizes, names)
+        for one, letters in ((left, form.left), (right, form.right))
+    )
+    site.inputs[:] = [a, b]
+    of_left = {letter: a.shape[d] for d, letter in enumerate(form.left)}
+    of_right = {letter: b.shape[d] for d, letter in enumerate(form.right)}
+    batch = (of_left["B"],) if "B" in of_left else ()
+    m, k, n = of_left["M"], of_left["K"], of_right["N"]
+    site.saved.clear()
+    return Node(
+        operator=form.name,
+        words="a batched matrix product" if batch else "a matrix product",
+        text=site.rng.choice(form.spellings).replace("{1}", right),
+        work=Product(
+            says="matmul",
+            source=left,
+            taken=a.shape,
             shape=(*batch, m, n),
-        )
+            other=right,
+            m=m,
+            k=k,
+            n=n,
+            batch=batch,
+            left_is_transposed=form.left.startswith("K"),
+            right_is_transposed=form.right.endswith("K"),
+            shared="B" not in of_right,
+        ),
+        shape=(*batch, m, n),
+    )
 
+
+def _matmul(form: Form) -> Operator:
     return Operator(
         name=form.name,
         category="matmul",
-        draw=draw,
+        draw=lambda site: drawn_product(form, site),
         starts=True,
         fits=lambda site: bool(site.spare),
+        ranks=(2,),
     )
 
 
@@ -182,7 +185,9 @@ def _linear() -> Operator:
         small = site.shape and site.shape[-1].size <= 512
         return site.rank in (2, 3) and bool(small) and site.input_size(site.rank - 1) is not None
 
-    return Operator(name="linear", category="matmul", draw=draw, fits=fits, weight=10)
+    return Operator(
+        name="linear", category="matmul", draw=draw, fits=fits, weight=10, ranks=(2, 2, 3)
+    )
 
 
 OPERATORS = (*map(_matmul, FORMS), _matvec(), _linear())

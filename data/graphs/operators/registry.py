@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from kernelwright.data.graphs.operator import Operator
 from kernelwright.data.graphs.operators import (
+    attention,
+    backward,
+    convolutions,
     formulas,
+    layout,
     losses,
     normalisations,
     pointwise,
@@ -19,6 +23,10 @@ OPERATORS: tuple[Operator, ...] = (
     *reductions.OPERATORS,
     *normalisations.OPERATORS,
     *windows.OPERATORS,
+    *convolutions.OPERATORS,
+    *layout.OPERATORS,
+    *attention.OPERATORS,
+    *backward.OPERATORS,
     *losses.OPERATORS,
     *products.OPERATORS,
 )
@@ -31,7 +39,10 @@ SHARES = {
     "scan": 1,
     "normalisation": 4,
     "pooling": 2,
-    "convolution": 2,
+    "convolution": 3,
+    "layout": 3,
+    "attention": 1,
+    "backward": 3,
     "loss": 3,
     "matmul": 4,
 }

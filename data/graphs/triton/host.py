@@ -13,7 +13,9 @@ from kernelwright.data.graphs.operator import Tensor
 from kernelwright.data.graphs.triton.text import Launch
 from kernelwright.data.graphs.triton.words import python
 
-NAMED = {"Conv1d": "out_channels", "Conv2d": "out_channels", "Linear": "out_features"}
+NAMED = {"Linear": "out_features", "Embedding": "num_embeddings"}
+NAMED |= {f"Conv{dims}d": "out_channels" for dims in (1, 2, 3)}
+NAMED |= {f"ConvTranspose{dims}d": "in_channels" for dims in (1, 2, 3)}
 """What a layer calls the first size of its weight."""
 WIDTH = 96
 WORD = re.compile(r"\b[A-Za-z_]\w*\b")

@@ -12,8 +12,10 @@ from dataclasses import replace
 
 from kernelwright.data.graphs.kernel import Kernel, source_of, target_of
 from kernelwright.data.graphs.nests import (
+    Attention,
     Dim,
     Elements,
+    Move,
     Nest,
     Product,
     Rows,
@@ -22,7 +24,9 @@ from kernelwright.data.graphs.nests import (
     Window,
     is_plain,
 )
+from kernelwright.data.graphs.triton.attention import attention
 from kernelwright.data.graphs.triton.host import Host
+from kernelwright.data.graphs.triton.moves import move
 from kernelwright.data.graphs.triton.parts import is_one_long_row, mean_of_rows, one_long_row
 from kernelwright.data.graphs.triton.products import tiles
 from kernelwright.data.graphs.triton.rows import rows
@@ -99,18 +103,26 @@ def lowered(nest: Nest, called: str, read: str, target: str) -> list[Launch]:
     match nest:
         case Elements():
             return elements(nest, called, read, target)
-        case Rows(total=True):
-            return mean_of_rows(nest, called, read, target)
-        case Rows() if is_one_long_row(nest):
-            return one_long_row(nest, called, read, target)
         case Rows():
-            return rows(nest, called, read, target)
+            return _rows(nest, called, read, target)
         case Scan():
             return scan(nest, called, read, target)
-        case Window(kind="sum", groups=1):
+        case Window(is_dense=True):
             return convolution(nest, called, read, target)
         case Window():
             return window(nest, called, read, target)
         case Product():
             return tiles(nest, called, read, target)
+        case Move():
+            return move(nest, called, read, target)
+        case Attention():
+            return attention(nest, called, read, target)
     raise TypeError(type(nest).__name__)
+
+
+def _rows(nest: Rows, called: str, read: str, target: str) -> list[Launch]:
+    if nest.total:
+        return mean_of_rows(nest, called, read, target)
+    if is_one_long_row(nest):
+        return one_long_row(nest, called, read, target)
+    return rows(nest, called, read, target)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelwright.data.graphs.nests import (
+    Attention,
     Elements,
+    Move,
     Nest,
     Product,
     Rows,
@@ -15,12 +17,19 @@ from kernelwright.data.graphs.nests import (
     Window,
     product,
 )
-from kernelwright.data.graphs.plan import numbered, window_head
+from kernelwright.data.graphs.plan import attention_head, move_head, numbered, window_head
 from kernelwright.data.graphs.triton.block import is_whole
 from kernelwright.data.graphs.triton.parts import is_one_long_row
 from kernelwright.data.graphs.triton.rows import joined, reduced
 from kernelwright.data.graphs.triton.scans import STARTS, dims
+from kernelwright.data.graphs.triton.windows import positions_of
 from kernelwright.data.graphs.triton.words import python, shown
+
+ATTENDED = (
+    "Each program has 32 queries and goes over blocks of 32 keys: s = tl.dot(left, right) * scale;"
+    " m is the largest so far, and what is summed is scaled anew when it grows:"
+    " v = v * shrink[:, None]; total = total * shrink + tl.sum(w, 1); v = v / total[:, None];"
+)
 
 
 def reasoning(nests: Sequence[Nest]) -> str:
@@ -48,6 +57,14 @@ def _said(nest: Nest, read: str) -> list[str]:
             return [*_window(nest, read), *_steps(nest.after)]
         case Product():
             return [_product(nest, read), *_steps(nest.after)]
+        case Move():
+            held = (
+                f"Each program has 1024 elements of what it writes; row is chosen by {nest.chosen}."
+            )
+            held = held if nest.chosen else "Each program has 1024 elements of what it writes."
+            return [move_head(nest, read), held, *_steps(nest.after)]
+        case Attention():
+            return [*attention_head(nest, read), ATTENDED, *_steps(nest.after)]
     raise TypeError(type(nest).__name__)
 
 
@@ -101,12 +118,13 @@ def _running(nest: Scan) -> str:
 
 def _window(nest: Window, read: str) -> list[str]:
     head = window_head(nest, read)
-    if nest.kind == "sum" and nest.groups == 1:
-        held = "Each program has all channels of 64 neighbouring positions: v += tap * near;"
+    if nest.is_dense:
+        positions = f"{positions_of(nest)} neighbouring positions"
+        held = f"Each program has all channels of {positions}: v += tap * near;"
     else:
         taken = {
             "max": "v = tl.maximum(v, near);",
-            "mean": f"v += near; v = v / {nest.kernel**nest.spatial};",
+            "mean": f"v += near; v = v / {nest.area};",
             "sum": "v += tap * near;",
         }
         held = f"Each program has 128 neighbouring outputs: {taken[nest.kind]}"
