@@ -40,7 +40,7 @@ def kernelbench_files(contents: Contents) -> Iterator[tuple[str, str]]:
     They are numbered from 1."""
     numbers: Counter[int] = Counter()
     for one in contents.entries:
-        level = 2 if one.problem.category == CHAIN else 1
+        level = 2 if CHAIN in one.problem.tags else 1
         numbers[level] += 1
         name = "".join(char if char.isalnum() else "_" for char in one.problem.name)
         yield f"level{level}/{numbers[level]}_{name}.py", one.problem.code

@@ -15,6 +15,7 @@ from kernelwright.data.graphs.sample import VERSION
 from kernelwright.data.graphs.style import module
 from kernelwright.data.graphs.triton import kernel as triton
 from kernelwright.data.graphs.triton import plan as triton_plan
+from kernelwright.data.suites.built import CHAIN
 from kernelwright.data.suites.kernelbench import cases_of
 from kernelwright.data.suites.sizes import sizes_of
 from kernelwright.data.triple import Triple
@@ -29,8 +30,6 @@ LOWERED: dict[Dialect, Lowered] = {
 }
 DIALECTS = tuple(LOWERED)
 """Those that graphs are lowered to."""
-CHAIN = "chain"
-"""The category of what has several statements."""
 
 
 def problem_of(graph: Graph, seed: int, index: int) -> Problem:
@@ -42,6 +41,7 @@ def problem_of(graph: Graph, seed: int, index: int) -> Problem:
         cases=cases_of(sizes_of(code)),
         category=graph.category,
         family=graph.family,
+        tags=(CHAIN,) if len(graph.nodes) > 1 else (),
         source=f"kernelwright data build, version {VERSION}, seed {seed}:{index:05d}",
         licence="Apache-2.0",
     )

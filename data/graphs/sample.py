@@ -25,6 +25,7 @@ TRIES = 50
 AFTER = {"activation": 6, "arithmetic": 3, "binary": 2, "reduction": 2, "normalisation": 2}
 """How often a category follows another statement."""
 AFTER |= {"scan": 0, "pooling": 2, "convolution": 1, "loss": 1, "matmul": 2}
+ELEMENTWISE = ("activation", "arithmetic", "binary")
 
 NAMES = {
     1: (("size",), ("n",), ("length",), ("N",), ("num_elements",)),
@@ -96,6 +97,7 @@ def _draw(rng: random.Random) -> Graph | None:
     nodes = [first.draw(site)]
     _moved(site, nodes[0])
     last = first
+    categories = [category]
     for at in range(1, length):
         if last.ends:
             break
@@ -104,11 +106,12 @@ def _draw(rng: random.Random) -> Graph | None:
             break
         last = following
         nodes.append(following.draw(site))
+        categories.append(following.category)
         _moved(site, nodes[-1])
     if len(nodes) == 1 and not alone and not first.ends:
         return None
     return Graph(
-        category=_category(nodes, category),
+        category=_category(categories),
         inputs=tuple(site.inputs),
         nodes=tuple(nodes),
         constants=tuple(site.constants.items()),
@@ -129,8 +132,9 @@ def alone(operator: Operator, seed: str) -> Graph | None:
     )
 
 
-def _category(nodes: Sequence[Node], first: str) -> str:
-    return first if len(nodes) == 1 else "chain"
+def _category(categories: Sequence[str]) -> str:
+    """That of the first statement which is more than a step on each element."""
+    return next((one for one in categories if one not in ELEMENTWISE), categories[0])
 
 
 def _moved(site: Site, node: Node) -> None:
