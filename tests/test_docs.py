@@ -160,7 +160,8 @@ def test_every_reward_and_method_is_explained() -> None:
 
 
 def test_every_recipe_is_named() -> None:
-    page = (DOCS / "training.md").read_text(encoding="utf-8")
+    pages = (DOCS / name for name in ("training.md", "data.md"))
+    page = "".join(one.read_text(encoding="utf-8") for one in pages)
     names = {path.stem for path in (ROOT / "recipes").glob("*.yaml")}
     assert {name for name in names if f"`{name}`" not in page} == set()
 

@@ -15,7 +15,6 @@ pytestmark = pytest.mark.sandbox
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
-SHIPPED = sorted((ROOT / "recipes").glob("*.yaml"))
 HEADER = (
     'if __name__ == "__main__": import kernelwright.launch; '
     'kernelwright.launch.run(__file__); r"""\n'

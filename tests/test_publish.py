@@ -19,8 +19,8 @@ from transformers import AutoModelForCausalLM
 import kernelwright.rl.models.merge
 from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.envs.types import Evaluation, Record, Reward, Verdict
-from kernelwright.evals.hub.card import PublishError
 from kernelwright.evals.hub.publish import publish
+from kernelwright.evals.hub.upload import PublishError
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
 from kernelwright.evals.page.report import write_report
 from kernelwright.recipe.resolve import resolve

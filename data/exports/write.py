@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,15 @@ from kernelwright.data.exports import statistics
 from kernelwright.data.exports.contents import Contents
 from kernelwright.data.exports.tables import TABLES, Cells
 from kernelwright.data.exports.views import kernelbench_files, verl_rows
+from kernelwright.data.suites.load import public_spec
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.system.paths import write_whole
 
 VIEWS = ("trl", "verl", "kernelbench")
 """Whose layout is written: `trl` is that of `datasets` and TRL."""
+
+
+CARD = "README.md"
 
 
 class ExportError(ValueError):
@@ -41,19 +45,18 @@ def export(contents: Contents, out: Path, view: str = "trl") -> list[str]:
     tables = {name: list(rows(contents)) for name, rows in TABLES.items()}
     lines = [_parquet(out / f"{name}.parquet", rows) for name, rows in tables.items() if rows]
     counts = {name: len(rows) for name, rows in tables.items() if rows}
-    write_whole(out / "README.md", card(contents, counts))
+    write_whole(out / CARD, card(contents, counts))
     return lines
 
 
 def card(contents: Contents, counts: dict[str, int]) -> str:
     """The page of a data set on the Hub: its tables, how rows were made and judged, and figures."""
-    found = set(statistics.licences(contents))
     configs = [
         {"config_name": name, "data_files": [{"split": "train", "path": f"{name}.parquet"}]}
         for name in counts
     ]
     head: dict[str, Any] = {
-        "license": found.pop().lower() if len(found) == 1 else "other",
+        "license": licence_of(set(statistics.licences(contents))),
         "tags": ["kernelwright", "kernels", *contents.dialects],
         "configs": configs,
     }
@@ -61,10 +64,26 @@ def card(contents: Contents, counts: dict[str, int]) -> str:
         front_matter=yaml.safe_dump(head, sort_keys=False),
         counts=counts,
         contents=contents,
-        made=json.dumps(contents.made, sort_keys=True),
+        made=json.dumps(_public(contents.made), sort_keys=True),
         statistics=statistics,
     )
     return page
+
+
+def licence_of(found: set[str]) -> str:
+    """A card's licence: that of all rows, else `other`."""
+    return found.pop().lower() if len(found) == 1 else "other"
+
+
+def _public(made: Mapping[str, Any]) -> dict[str, Any]:
+    """What a folder was made with, without where files lie on this machine."""
+    shown = dict(made)
+    if exclude := shown.get("exclude"):
+        shown["exclude"] = [public_spec(one) for one in exclude]
+    if source := shown.get("source"):
+        kind, colon, where = str(source).rpartition(":")
+        shown["source"] = f"{kind}{colon}{Path(where).name}"
+    return shown
 
 
 def _parquet(path: Path, rows: list[Cells]) -> str:

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
+from kernelwright.data.graphs.build_log import BuildLog
 from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.lint.lint import findings
 from kernelwright.data.graphs.mutants.rows import Right, add_mutants, keep_rows_of
 from kernelwright.data.graphs.problem import DIALECTS, example_of, problem_of
+from kernelwright.data.graphs.quotas import Quotas
 from kernelwright.data.graphs.sample import VERSION, draw
 from kernelwright.data.graphs.signature import signature, signatures
-from kernelwright.data.runs.progress import Counted
 from kernelwright.data.suites.built import SFT_ONLY
 from kernelwright.data.suites.check import check_many
 from kernelwright.data.suites.load import load_suite
@@ -31,12 +33,13 @@ from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Dialect, Problem, Verdict
 
-BATCH = 16
-"""So many draws are checked and judged together, and written down."""
 DRAWS_PER_ROW = 20
 """A build ends where so many draws for each problem that is wanted were not enough."""
 NEARLY_RIGHT = ("bfloat16_inputs", "dead:", "alive:dropped_epsilon")
 """What a problem may accept whose example is shown, and which earns no reward."""
+
+
+DUPLICATE = "duplicate"
 
 
 class BuildError(ValueError):
@@ -52,11 +55,28 @@ class Recipe:
     exclude: tuple[str, ...] = ()
     mutants: int = 0
     """How many kernels with a fault are judged of each example, for repairs and preferences."""
+    largest_share: float = 1.0
+    """No category has more of the problems."""
+    least_share: float = 0.0
+    """Each category has so much of the problems, where graphs of it are drawn."""
     version: str = VERSION
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.dialects) - set(DIALECTS)):
             raise BuildError(f"graphs are lowered to {', '.join(DIALECTS)}, not to {unknown[0]}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """How much a build makes, which may change from call to call."""
+
+    count: int
+    """Problems."""
+    max_examples: Mapping[Dialect, int] = field(default_factory=dict)
+    """With so many right examples in a dialect no more are made in it; others have no limit."""
+    batch: int = 16
+    """Draws that are checked and judged together, and written down."""
+    timed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +113,13 @@ class Build:
 
     out: RowFolder
     recipe: Recipe
+    wanted: Wanted = Wanted(count=1)
     seen: set[str] = field(default_factory=set)
     fates: Counter[str] = field(default_factory=Counter)
+    kept: Counter[str] = field(default_factory=Counter)
+    """Problems by category."""
+    drawn_at: dict[str, int] = field(default_factory=dict)
+    """The last draw of each category that was no duplicate."""
     examples: Counter[str] = field(default_factory=Counter)
     """Right examples by dialect."""
 
@@ -105,24 +130,38 @@ class Build:
         out = RowFolder(folder)
         out.open({"command": "data build", **to_plain(recipe)})
         build = cls(out, recipe)
-        for line in out.funnel():
+        for number, line in enumerate(out.funnel()):
             build.fates[line["result"]] += 1
             build.seen.add(line["graph"])
+            if line["result"] == KEPT:
+                build.kept[line["category"]] += 1
+            if line["result"] != DUPLICATE:
+                build.drawn_at[line["category"]] = number
         build.examples.update(str(one.dialect) for one in out.rows())
         keep_rows_of(folder, {line["problem"] for line in out.funnel()})
         return build
 
-    def run(self, count: int, judge: AnyJudge) -> None:
+    def run(self, wanted: Wanted, judge: AnyJudge) -> None:
         """Until so many problems are kept. Raises BuildError where too few draws are."""
+        self.wanted, count = wanted, wanted.count
+        quotas = Quotas(
+            count=count,
+            largest_share=self.recipe.largest_share,
+            least_share=self.recipe.least_share,
+            taken=self.kept,
+            drawn_at=self.drawn_at,
+        )
         twins = signatures(
             problem for spec in self.recipe.exclude for problem in load_suite(spec).problems
         )
-        with Counted("problems", count, done=self.fates[KEPT]) as bar:
+        with BuildLog(self.out.folder, count, self.fates[KEPT]) as log:
             while self.fates[KEPT] < count:
                 if self.fates.total() > DRAWS_PER_ROW * count:
                     raise BuildError(f"too few draws are kept: {self.said()}")
-                self._batch(judge, twins, min(BATCH, count - self.fates[KEPT]))
-                bar.reach(min(count, self.fates[KEPT]), {})
+                size = min(wanted.batch, count - self.fates[KEPT])
+                done = self._batch(judge, twins, self._draws(quotas, size))
+                dropped = Counter(one.lost.reason for one in done if one.lost)
+                log.batch(self.fates[KEPT], sum(len(one.rows) for one in done), dropped)
 
     def said(self) -> str:
         """What became of the draws, the commonest first, and the examples by dialect."""
@@ -130,9 +169,17 @@ class Build:
         examples = ", ".join(f"{many} in {name}" for name, many in self.examples.items())
         return f"{fates}; right examples: {examples or 'none'}"
 
-    def _batch(self, judge: AnyJudge, twins: set[str], size: int) -> None:
+    def _draws(self, quotas: Quotas, size: int) -> list[Draw]:
+        """The next draws, until so many of them are new and have a place."""
         start = self.fates.total()
-        draws = [self._drawn(index) for index in range(start, start + size)]
+        found = list[Draw]()
+        while sum(not one.why for one in found) < size and len(found) < DRAWS_PER_ROW * size:
+            index = start + len(found)
+            found.append(self._placed(self._drawn(index), index, quotas))
+        return found
+
+    def _batch(self, judge: AnyJudge, twins: set[str], draws: Sequence[Draw]) -> list[Done]:
+        asked = {one.id for one in draws if not one.why}
         if twins:
             learn_shapes(one.problem for one in draws if not one.why)
             draws = [_excluded(one, twins) for one in draws]
@@ -140,18 +187,27 @@ class Build:
         draws, rows = self._examples(draws)
         jobs = [(row.problem, row.triple(row.problem).candidate) for row in rows]
         judged: dict[str, list[Row]] = {}
-        for row, said in zip(rows, judge.evaluate_many(jobs, timed=True), strict=True):
+        for row, said in zip(rows, judge.evaluate_many(jobs, timed=self.wanted.timed), strict=True):
             judged.setdefault(row.name, []).append(row.judged(said))
         if self.recipe.mutants:
             self._add_mutants(judge, draws, judged)
-        self._write([_done(one, judged.get(one.problem.name, [])) for one in draws])
+        done = [_done(one, judged.get(one.problem.name, [])) for one in draws]
+        self._write(done)
+        self.kept.subtract(
+            one.graph.category
+            for one, its in zip(draws, done, strict=True)
+            if its.lost and one.id in asked
+        )
+        return done
 
     def _examples(self, draws: Sequence[Draw]) -> tuple[list[Draw], list[Row]]:
         """The draws, and their examples. One that says what its code does not do is a fault of
         ours, and its draw is dropped."""
+        most = self.wanted.max_examples
+        dialects = [one for one in self.recipe.dialects if self.examples[one] < most.get(one, inf)]
         kept, found = [], list[Row]()
         for one in draws:
-            rows = [] if one.why else [one.row(dialect) for dialect in self.recipe.dialects]
+            rows = [] if one.why else [one.row(dialect) for dialect in dialects]
             false = _false_plan(rows)
             kept.append(replace(one, why=false) if false else one)
             found += [] if false else rows
@@ -174,9 +230,18 @@ class Build:
             self.fates[one.lost.reason if one.lost else KEPT] += 1
             self.examples.update(str(row.dialect) for row in one.rows)
 
+    def _placed(self, one: Draw, index: int, quotas: Quotas) -> Draw:
+        if one.why:
+            return one
+        if full := quotas.refusal(one.graph.category, index):
+            return replace(one, why=f"over quota: {full}")
+        self.kept[one.graph.category] += 1
+        return one
+
     def _drawn(self, index: int) -> Draw:
         graph = draw(self.recipe.seed, index)
-        why = "duplicate: an earlier draw has the same operators" * (graph.signature in self.seen)
+        why = f"{DUPLICATE}: an earlier draw has the same operators"
+        why = why if graph.signature in self.seen else ""
         self.seen.add(graph.signature)
         problem = problem_of(graph, self.recipe.seed, index)
         return Draw(id=f"{index:05d}", graph=graph, problem=problem, why=why)
@@ -229,6 +294,7 @@ def can_teach(said: Admission) -> bool:
 def _done(one: Draw, rows: Sequence[Row]) -> Done:
     """What came of a draw: its right examples, the wrong ones, or why there is neither."""
     facts: dict[str, Any] = {"problem": one.problem.name, "graph": one.graph.signature}
+    facts["category"] = one.graph.category
     right = tuple(row for row in rows if row.verdict is Verdict.CORRECT)
     wrong = tuple(row for row in rows if row.verdict not in (Verdict.CORRECT, Verdict.UNJUDGED))
     reason, _, why = one.why.partition(": ")

@@ -16,7 +16,8 @@ VERSION = "2"
 """Part of every draw: another version draws other graphs."""
 ALONE = 1 / 3
 """How many graphs are one operator alone."""
-LENGTHS = (2, 2, 3, 3, 4, 5)
+LENGTHS = {2: 30, 3: 32, 4: 18, 5: 12, 6: 3, 7: 2, 8: 2, 9: 1}
+"""Statements of the others, with how often, in a hundred."""
 RESIDUAL = 0.15
 ELEMENT_NS = 0.4
 """What an operator of weight 1 takes for an element, about."""
@@ -26,6 +27,7 @@ AFTER = {"activation": 6, "arithmetic": 3, "binary": 2, "reduction": 2, "normali
 """How often a category follows another statement."""
 AFTER |= {"elementwise": 3, "scan": 0, "pooling": 2, "convolution": 1, "layout": 1}
 AFTER |= {"loss": 1, "matmul": 2}
+ELEMENTWISE = ("activation", "arithmetic", "binary", "elementwise")
 
 NAMES = {
     1: (("size",), ("n",), ("length",), ("N",), ("num_elements",)),
@@ -102,7 +104,7 @@ def draw(seed: int, index: int) -> Graph:
 
 def _draw(rng: random.Random) -> Graph | None:
     alone = rng.random() < ALONE
-    length = 1 if alone else rng.choice(LENGTHS)
+    length = 1 if alone else rng.choices(list(LENGTHS), list(LENGTHS.values()))[0]
     category = rng.choices(list(SHARES), list(SHARES.values()))[0]
     first = rng.choice([one for one in OPERATORS if one.category == category])
     site = _site(rng, first, length, alone=alone)
@@ -111,6 +113,7 @@ def _draw(rng: random.Random) -> Graph | None:
     nodes = [first.draw(site)]
     _moved(site, nodes[0])
     last = first
+    categories = [category]
     for at in range(1, length):
         if last.ends:
             break
@@ -119,11 +122,12 @@ def _draw(rng: random.Random) -> Graph | None:
             break
         last = following
         nodes.append(following.draw(site))
+        categories.append(following.category)
         _moved(site, nodes[-1])
     if len(nodes) == 1 and not alone and not first.ends:
         return None
     return Graph(
-        category=_category(nodes, category),
+        category=_category(categories),
         inputs=tuple(site.inputs),
         nodes=tuple(nodes),
         constants=tuple(site.constants.items()),
@@ -144,8 +148,9 @@ def alone(operator: Operator, seed: str) -> Graph | None:
     )
 
 
-def _category(nodes: Sequence[Node], first: str) -> str:
-    return first if len(nodes) == 1 else "chain"
+def _category(categories: Sequence[str]) -> str:
+    """That of the first statement which is more than a step on each element."""
+    return next((one for one in categories if one not in ELEMENTWISE), categories[0])
 
 
 def _moved(site: Site, node: Node) -> None:

@@ -14,6 +14,7 @@ from kernelwright.data.runs.folder import DamagedError, Folder
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import public_spec
 from kernelwright.envs.types import Record, Verdict
+from kernelwright.evals.hub.upload import PublishError
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, float32
 from kernelwright.evals.page.report import clock, flat, percent, speedup
 from kernelwright.rl.models.weights import EMBEDDED
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 
 PRIVATE = ("run_dir", "report_to", "judge.ray_address")
 """Keys of a recipe that mean something on one machine only."""
-
-
-class PublishError(ValueError):
-    """This run cannot be published; the message says what to do."""
 
 
 def model_card(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,8 @@ from markupsafe import escape
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import public_spec
-from kernelwright.evals.hub.card import PublishError, model_card, read_recipe
+from kernelwright.evals.hub.card import model_card, read_recipe
+from kernelwright.evals.hub.upload import PublishError, Target, require_token
 from kernelwright.evals.numbers.summary import SIDES, read_summary
 from kernelwright.rl.models.load import hub_id
 from kernelwright.rl.models.weights import EMBEDDED
@@ -47,13 +47,12 @@ def publish(run_dir: Path, to: str, *, dry_run: bool, merged: bool = False) -> P
     `merged` adds the weights of base and adapter in one. Returns the folder. Raises PublishError,
     in one line, where something is missing.
     """
-    if not re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", to):
-        raise PublishError(f"{to!r} is no Hub repository: give owner/name")
+    target = Target(repo=to, kind="model", private=False)
     if not dry_run:
-        _require_token()
+        require_token()
     tree = write_tree(run_dir, to, merged=merged)
     if not dry_run:
-        _upload(tree, to)
+        target.upload(tree, "Publish a trained run")
     return tree
 
 
@@ -115,23 +114,3 @@ def _public_base(model: str) -> str:
             f"the base model is the local folder {model}, which others lack: train from a Hub id"
         )
     return hub_id(model)
-
-
-def _require_token() -> None:
-    from huggingface_hub import get_token
-
-    if get_token() is None:
-        raise PublishError("no Hub token: run `hf auth login` or set HF_TOKEN, or use --dry-run")
-
-
-def _upload(tree: Path, repo: str) -> None:
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError
-
-    api = HfApi()
-    try:
-        api.create_repo(repo, exist_ok=True, private=False)
-        api.upload_folder(repo_id=repo, folder_path=tree, commit_message="Publish a trained run")
-    except (HfHubHTTPError, OSError) as error:
-        line = str(error).strip().splitlines()[0]
-        raise PublishError(f"the Hub refused {repo}: {line}") from error

@@ -1,7 +1,8 @@
-"""Commands about a folder of rows: `data stats`, `data show`, `data check`, `data export`."""
+"""Commands about a folder of rows: `data stats`, `show`, `diff`, `check`, `export`, `publish`."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -80,6 +81,24 @@ def show(
 
 
 @app.command()
+def diff(
+    first: Annotated[Path, typer.Argument(metavar="A", help="A folder of rows.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another one.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what two folders differ in. Exit code 0: in nothing, 1: in something, 2: trouble."""
+    from kernelwright.data.exports.diff import difference
+    from kernelwright.envs.codec import to_plain
+
+    found = difference(_read(first), _read(second))
+    if as_json:
+        typer.echo(json.dumps(to_plain(found), ensure_ascii=False))
+    for line in found.text(str(first), str(second)) if not as_json else ():
+        typer.echo(line)
+    raise typer.Exit(0 if found.is_empty else FAILED)
+
+
+@app.command()
 def check(
     folder: Folder,
     count: Annotated[int, typer.Option(min=1, help="Answers to judge again.")] = 20,
@@ -113,6 +132,29 @@ def export(
     for line in lines[:20]:
         typer.echo(line)
     typer.echo(f"{out}: {len(lines)} files")
+
+
+@app.command()
+def publish(
+    folder: Annotated[Path, typer.Argument(metavar="EXPORT", help="What `data export` wrote.")],
+    repo: Annotated[str, typer.Argument(metavar="REPO", help="On the Hub, as user/name.")],
+    public: Annotated[bool, typer.Option("--public", help="Everybody may read it.")] = False,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SUITE", help="Refuse its problems, as those of exam; repeatable."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check it, upload nothing.")] = False,
+) -> None:
+    """Upload an export to the Hub, private unless said otherwise, once nothing stands against it.
+
+    Each problem has a licence and is of no exam; each answer has been judged.
+    """
+    from kernelwright.evals.hub.data_set import publish_data
+
+    exams = ["exam", *(exclude or ())]
+    with told(OSError, ValueError):
+        url = publish_data(folder, repo, public=public, dry_run=dry_run, exams=exams)
+    typer.echo(url or f"{folder}: nothing stands against publishing it")
 
 
 def _read(folder: Path) -> Contents:

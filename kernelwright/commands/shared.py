@@ -16,8 +16,9 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run,
 
 
 @contextmanager
-def judging() -> Iterator[None]:
-    """Exits with FAILED if the judge cannot work here, and with INTERRUPTED on Ctrl-C."""
+def judging(again: str = "") -> Iterator[None]:
+    """Exits with FAILED if the judge cannot work here, and with INTERRUPTED on Ctrl-C; `again` says
+    how to go on then."""
     from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError
     from kernelwright.envs.workers.pool import JudgeError
 
@@ -25,7 +26,7 @@ def judging() -> Iterator[None]:
         with told(SandboxUnavailableError, JudgeError, code=FAILED):
             yield
     except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
+        typer.echo(f"interrupted{again}", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 

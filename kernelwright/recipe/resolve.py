@@ -5,7 +5,6 @@ A mistake reads `file:line:column: key: problem; did you mean 'x'?`. Nothing hea
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,23 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
 
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.system.hardware import visible_gpus
 from kernelwright.envs.system.paths import PACKAGE
 from kernelwright.recipe.auto import settle
+from kernelwright.recipe.checked import checked
 from kernelwright.recipe.yaml_tree import KeyPath, RecipeError, Tree, merge, parse_value, read_tree
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.recipe.trl_options import did_you_mean, trl_fields
 
 __all__ = ["RecipeError", "Resolved", "resolve"]
 
 SHIPPED = PACKAGE / "recipes"
 COMMAND_LINE = "command line"
-TRL_CLASSES = {"sft": "SFTConfig", "grpo": "GRPOConfig"}
-CONSEQUENCE = "default_factory_not_called"
-"""What pydantic reports for a default that needs a field which is itself wrong."""
+RUNS = "kernelwright.launch"
+"""Recipes that are launched by their name have this in their first line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +46,17 @@ def resolve(path: Path, overrides: Sequence[str] = ()) -> Resolved:
 
     An override is `a.b=c`, `--a.b=c`, or the two words `--a.b c`.
     """
-    tree = _with_parents(_file(Path(), str(path)), ())
-    tree = merge(tree, parse_overrides(overrides))
+    tree = read_recipe(path, overrides)
+    if "out" in tree.values and "name" not in tree.values:
+        raise RecipeError([f"{path}: the recipe of a data set: kernelwright data build {path}"])
     tree, chosen = settle(tree, visible_gpus(), nvcc=nvcc_path() is not None)
-    values = {key: value for key, value in tree.values.items() if key != "extends"}
-    try:
-        # JSON mode: lists become tuples and text becomes paths, but "6" does not become a number.
-        recipe = Recipe.model_validate_json(json.dumps(values, default=str), strict=True)
-    except ValidationError as error:
-        mistakes = [one for one in error.errors() if one["type"] != CONSEQUENCE]
-        raise RecipeError([_line(dict(one), tree, path) for one in mistakes]) from None
-    return Resolved(recipe, tree.origins, chosen)
+    return Resolved(checked(Recipe, tree, path), tree.origins, chosen)
+
+
+def read_recipe(path: Path, overrides: Sequence[str]) -> Tree:
+    """The unchecked tree of a recipe, whatever its schema. Raises RecipeError."""
+    tree = _with_parents(_file(Path(), str(path)), ())
+    return merge(tree, parse_overrides(overrides))
 
 
 def parse_overrides(words: Sequence[str]) -> Tree:
@@ -108,7 +105,9 @@ def _with_parents(path: Path, children: tuple[Path, ...], asked_at: str = "") ->
     except (OSError, UnicodeDecodeError) as error:
         reason = str(error.strerror) if isinstance(error, OSError) else "not text"
         if isinstance(error, FileNotFoundError) and not children:
-            named = ", ".join(sorted(one.stem for one in SHIPPED.glob("*.yaml")))
+            named = ", ".join(
+                sorted(one.stem for one in SHIPPED.glob("*.yaml") if RUNS in one.read_text())
+            )
             reason += f"; these are started by their name alone: {named}"
         raise RecipeError([f"{place}: cannot read {path}: {reason}"]) from None
     parents = tree.values.get("extends", [])
@@ -120,67 +119,3 @@ def _with_parents(path: Path, children: tuple[Path, ...], asked_at: str = "") ->
     for name in names:
         below = merge(below, _with_parents(_file(path.parent, name), (*children, path), asked_at))
     return merge(below, tree)
-
-
-def _line(mistake: dict[str, Any], tree: Tree, path: Path) -> str:
-    # Parts in brackets, as `[key]`, are pydantic's own, not keys of the file.
-    keys = tuple(str(part) for part in mistake["loc"] if "[" not in str(part))
-    return f"{_origin(keys, tree, path)}: {'.'.join(keys) or 'recipe'}: {_problem(mistake, keys)}"
-
-
-def _origin(keys: KeyPath, tree: Tree, path: Path) -> str:
-    """Where the nearest enclosing key was set; else the file itself."""
-    for length in range(len(keys), 0, -1):
-        if keys[:length] in tree.origins:
-            return tree.origins[keys[:length]]
-    return f"{path}:1:1"
-
-
-def _problem(mistake: dict[str, Any], keys: KeyPath) -> str:
-    kind, message = mistake["type"], mistake["msg"].removeprefix("Value error, ")
-    if kind == "extra_forbidden":
-        return "unknown key" + _where_it_belongs(keys)
-    if kind == "missing":
-        return "required, but not set"
-    if kind == "value_error":
-        return str(message)
-    if kind == "model_type":
-        return "a section: give its keys below it, or leave it out"
-    given = mistake["input"]
-    if kind == "string_pattern_mismatch":
-        return f"letters, digits and . _ - after a first letter or digit, not {given!r}"
-    choices = re.findall(r"'([^']+)'", mistake.get("ctx", {}).get("expected", ""))
-    hint = did_you_mean(given, choices) if isinstance(given, str) else ""
-    return f"{message[:1].lower()}{message[1:]}, not {given!r}{hint}"
-
-
-def _where_it_belongs(keys: KeyPath) -> str:
-    """For an unknown key: the known one that was probably meant."""
-    section = _section(keys[:-1])
-    name = keys[-1]
-    elsewhere = [".".join(path) for path in _leaves(Recipe, ()) if path[-1] == name]
-    near = did_you_mean(name, section.model_fields)
-    if near and not (elsewhere and section is Recipe):
-        return near
-    config = TRL_CLASSES.get(keys[0]) if len(keys) == 2 else None
-    if config and name in trl_fields(config):
-        return f"; it is an option of TRL: set {keys[0]}.trainer.{name}"
-    return f"; did you mean {' or '.join(repr(one) for one in elsewhere)}?" if elsewhere else ""
-
-
-def _section(keys: KeyPath) -> type[BaseModel]:
-    section: type[BaseModel] = Recipe
-    for key in keys:
-        section = section.model_fields[key].annotation  # type: ignore[assignment]
-    return section
-
-
-def _leaves(section: type[BaseModel], prefix: KeyPath) -> list[KeyPath]:
-    found: list[KeyPath] = []
-    for name, field in section.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            found += _leaves(kind, (*prefix, name))
-        else:
-            found.append((*prefix, name))
-    return found
