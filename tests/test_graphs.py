@@ -42,7 +42,7 @@ def test_every_operator_is_lowered_to_what_pytorch_computes(tmp_path: Path) -> N
 
 def test_chains_of_operators_are_lowered_to_what_pytorch_computes(tmp_path: Path) -> None:
     graphs = [sample.draw(1, index) for index in range(CHAINS)]
-    assert max(len(one.nodes) for one in graphs) == 5
+    assert max(len(one.nodes) for one in graphs) > 5
     assert any("residual" in one.family for one in graphs)
     assert not wrong(graphs, library(graphs, tmp_path))
 

@@ -35,7 +35,7 @@ NAMED = 0.35
 """The share of parts that have a name, of those that are longer than a call."""
 SIMPLE = {"add", "sub", "mul", "negative", "rest", "scaled", "shifted"}
 """What may be computed twice."""
-VECTORS = ("scale", "gain", "alpha", "beta", "gamma", "slope")
+VECTORS = ("strength", "gain", "alpha", "beta", "gamma", "slope")
 
 
 @dataclass(frozen=True, slots=True)
