@@ -51,7 +51,7 @@ def write_report(run_dir: Path) -> Path:
 
 def write_page(run_dir: Path, found: Evidence) -> Path:
     """Writes `report.html` from what was found of a run; gives its path."""
-    page = _template().render(
+    page = page_template("report.html.j2").render(
         name=run_dir.resolve().name,
         **_numbers(found),
         **_charts(run_dir, found),
@@ -155,7 +155,8 @@ def _visible(character: str) -> str:
     return f"\\u{ord(character):04x}"
 
 
-def _template() -> Any:
+def page_template(name: str) -> Any:
+    """A template of a page, with the filters that print figures and untrusted text."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -173,7 +174,7 @@ def _template() -> Any:
     }
     shown = {"highlight": highlight, "failed_rounds": failed_rounds, "counted": counted}
     environment.globals |= shown
-    return environment.get_template("report.html.j2")
+    return environment.get_template(name)
 
 
 def percent(share: float | None, digits: int = 1) -> str:

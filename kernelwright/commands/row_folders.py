@@ -1,4 +1,4 @@
-"""Commands about a folder of rows: `data stats`, `show`, `diff`, `check`, `export`, `publish`."""
+"""Commands about a folder of rows: counted, shown, compared, judged again, handed on."""
 
 from __future__ import annotations
 
@@ -78,6 +78,23 @@ def show(
         typer.echo(f"\n# {row.dialect} · {row.verdict}: {row.reason}{speed}\n")
         typer.echo(row.triple(problem).completion())
         typer.echo(row.error)
+
+
+@app.command()
+def view(
+    folder: Folder,
+    out: Annotated[
+        Path | None, typer.Option(help="The page's file; rows.html in the folder.")
+    ] = None,
+) -> None:
+    """Write one HTML page to leaf through the rows: filters, code, verdicts, speeds, logs."""
+    from kernelwright.evals.page.rows import PAGE, write_rows_page
+
+    path = out or folder / PAGE
+    contents = _read(folder)
+    with told(OSError):
+        write_rows_page(contents, path)
+    typer.echo(path)
 
 
 @app.command()
