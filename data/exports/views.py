@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kernelwright.data.exports.contents import Contents
 from kernelwright.data.exports.tables import Cells, held_out, rl
-from kernelwright.data.suites.built import CHAIN
+from kernelwright.data.suites.built import is_chain
 
 SOURCE = "kernelwright"
 
@@ -40,7 +40,7 @@ def kernelbench_files(contents: Contents) -> Iterator[tuple[str, str]]:
     They are numbered from 1."""
     numbers: Counter[int] = Counter()
     for one in contents.entries:
-        level = 2 if one.problem.category == CHAIN else 1
+        level = 2 if is_chain(one.problem) else 1
         numbers[level] += 1
         name = "".join(char if char.isalnum() else "_" for char in one.problem.name)
         yield f"level{level}/{numbers[level]}_{name}.py", one.problem.code

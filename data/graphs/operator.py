@@ -144,5 +144,7 @@ class Operator:
     """Whether nothing can follow it: a loss, an index."""
     starts: bool = False
     """Whether it stands at the beginning alone, as it makes inputs of its own."""
+    variety: int = 4
+    """How many modules of it alone differ: as often it is drawn, beside others of its category."""
     ranks: tuple[int, ...] = ()
     """The ranks of an input that it may stand first on; none: those of its category."""

@@ -29,8 +29,6 @@ LOWERED: dict[Dialect, Lowered] = {
 }
 DIALECTS = tuple(LOWERED)
 """Those that graphs are lowered to."""
-CHAIN = "chain"
-"""The category of what has several statements."""
 
 
 def problem_of(graph: Graph, seed: int, index: int) -> Problem:

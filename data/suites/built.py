@@ -13,16 +13,20 @@ from kernelwright.envs.types import Dialect, Problem
 SPLITS = ("train", "sft", "rl", "held_out")
 """`sft` and `rl` are the two halves of `train`."""
 CHAIN = "chain"
-"""The category of several statements: one operator alone is never held out."""
+"""What categories of several statements end with: one operator alone is never held out."""
 HELD_OUT_SHARE = 0.2
 SFT_ONLY = "sft_only"
 """The tag of a problem that shows an example and would be a poor judge of answers."""
 
 
+def is_chain(problem: Problem) -> bool:
+    return problem.category.endswith(CHAIN)
+
+
 def split_of(problem: Problem) -> tuple[str, ...]:
     """The splits that a problem is in, by the hash of its operators: one composition is in one,
     but that what is for SFT only is in no other."""
-    if problem.category == CHAIN and hash_fraction("held out", problem.family) < HELD_OUT_SHARE:
+    if is_chain(problem) and hash_fraction("held out", problem.family) < HELD_OUT_SHARE:
         return () if SFT_ONLY in problem.tags else ("held_out",)
     if SFT_ONLY in problem.tags:
         return ("sft",)
