@@ -74,18 +74,18 @@ def test_planted_falsehoods_are_found(dialect: Dialect) -> None:
     ],
 )
 def test_what_has_no_source_is_told(false: str, why: str) -> None:
-    one = example(4)
+    one = example(16)
     assert any(why in said for said in found(one, f"{one.reasoning} {false}"))
 
 
 def test_prose_whose_numbers_stand_in_the_code_is_let_be() -> None:
-    one = example(4)
+    one = example(16)
     assert not found(one, f"{one.reasoning} The slope 0.5 is the one that the module has.")
 
 
 def test_the_code_is_read_not_the_graph() -> None:
     """The same text is false of another kernel of the same problem."""
-    one = example(6)
+    one = example(35)
     assert found(one, one.reasoning) == []
     other = one.source.replace("s += v;", "s += v * v;")
     assert findings(one.reasoning, other, one.problem, "cpp")
@@ -132,8 +132,8 @@ def test_a_text_is_false_of_code_that_has_another_schedule(
 
 
 def _why(build: Build) -> str:
-    """Why the build drops the fifth draw."""
-    (drawn,), _ = build._examples([build._drawn(4)])
+    """Why the build drops this draw."""
+    (drawn,), _ = build._examples([build._drawn(16)])
     return drawn.why
 
 

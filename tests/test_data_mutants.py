@@ -90,7 +90,7 @@ def test_wrong_windows_and_scans_are_of_kinds_that_there_are() -> None:
 
 
 def test_mutants_are_chosen_kind_by_kind_and_never_those_that_compute_the_same() -> None:
-    every = mutants(1)
+    every = mutants(12)
     assert any(one.same for one in every)
     few = chosen(every, 5, "seed")
     assert len(few) == len({one.kind for one in few}) == 5
@@ -139,12 +139,12 @@ def test_ranges_hold() -> None:
 
 
 def test_values_behind_an_index_are_no_measure() -> None:
-    graph = next(one for one in (draw(3, n) for n in range(99)) if "argmin" in one.signature)
+    graph = next(one for one in (draw(3, n) for n in range(999)) if "|argmin" in one.signature)
     assert any(one.same == HIDDEN for one in mutants_of(graph.kernel(), "cpp", source))
 
 
 def test_a_factor_that_the_next_norm_takes_off_is_no_measure() -> None:
-    every = mutants_of(draw(5, 15).kernel(), "cpp", source)
+    every = mutants_of(draw(5, 534).kernel(), "cpp", source)
     assert {one.kind for one in every if one.same == SCALED} >= {"wrong_start", "wrong_term"}
     assert any(not one.same for one in every)
 
@@ -172,7 +172,7 @@ def test_a_slow_form_has_loops_for_each_step_and_no_vectors() -> None:
     assert slow is not None
     assert "omp simd" in source(kernel)
     assert "omp simd" not in slow
-    assert slow.count("for (") == 4 == len(kernel.nests[0].after)
+    assert slow.count("for (") == 3 == len(kernel.nests[0].after)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_a_build_makes_repairs_and_preferences_of_mutants_that_the_judge_refuses
 ) -> None:
     """And one that goes on drops those of a batch that it did not write down."""
     out = tmp_path / "rows"
-    options = ("--count", "1", "--seed", "39", "--mutants", "4")
+    options = ("--count", "1", "--seed", "27", "--mutants", "4")
     said = kernelwright("data", "build", str(out), *options).stdout
     assert "4 of 4 mutants refused" in said
     (right,) = built_triples(str(out), "cpp")
@@ -232,5 +232,5 @@ def test_a_build_makes_repairs_and_preferences_of_mutants_that_the_judge_refuses
     assert all(row["chosen"] == right.completion() for row in preferences)
     assert json.loads((out / KILL).read_text(encoding="utf-8"))["share"] == 1.0
     write_lines(out / REPAIRS, [repairs[0] | {"problem": "of a batch that was cut off"}])
-    Build.begin(out, Recipe(seed=39, mutants=4))
+    Build.begin(out, Recipe(seed=27, mutants=4))
     assert lines(out / REPAIRS) == repairs

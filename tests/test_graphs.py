@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -99,6 +100,15 @@ def test_the_same_seed_and_index_draw_the_same_problem_and_example() -> None:
         assert example_of(first, one, "cpp") == example_of(again, other, "cpp")
     assert len({sample.draw(3, index).signature for index in range(100)}) > 60
     assert sample.draw(3, 0) != sample.draw(4, 0)
+
+
+def test_two_thousand_problems_of_many_kinds_need_few_more_draws() -> None:
+    kinds = {one.signature: one.category for one in (sample.draw(0, n) for n in range(2300))}
+    assert len(kinds) >= 2000
+    counts = Counter(list(kinds.values())[:2000])
+    assert len(counts) >= 15
+    assert min(counts.values()) >= 30
+    assert max(counts.values()) <= 400
 
 
 def test_a_kernels_signature_is_the_one_that_the_prompt_asks_for() -> None:

@@ -110,6 +110,9 @@ def plus(one: Expr, other: Expr) -> Expr:
     """A sum; equal terms are joined."""
     if ZERO in (one, other):
         return other if one == ZERO else one
+    first, second = number(one), number(other)
+    if first is not None and second is not None:
+        return of(first + second)
     (many, term), (more, same) = _counted(one), _counted(other)
     if term == same:
         return times(of(many + more), term)

@@ -49,8 +49,6 @@ class Node:
     layer: tuple[str, str] = ("", "")
     attributes: Mapping[str, Number | SizeOf] = field(default_factory=dict)
     state: tuple[Tensor, ...] = ()
-    parts: tuple[tuple[str, str], ...] = ()
-    """Names that `text` refers to, and what they stand for: statements before it, in order."""
     key: str = ""
     """What tells it from others of the same operator: dimensions, windows."""
 
@@ -146,5 +144,7 @@ class Operator:
     """Whether nothing can follow it: a loss, an index."""
     starts: bool = False
     """Whether it stands at the beginning alone, as it makes inputs of its own."""
+    variety: int = 4
+    """How many modules of it alone differ: as often it is drawn, beside others of its category."""
     ranks: tuple[int, ...] = ()
     """The ranks of an input that it may stand first on; none: those of its category."""

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.nests import Dim
 from kernelwright.data.graphs.operator import Node, Operator, Site, Tensor
-from kernelwright.data.graphs.operators.registry import OPERATORS, SHARES
+from kernelwright.data.graphs.operators.registry import ALONE, OPERATORS, SHARES
 from kernelwright.envs.types import content_hash
 
 VERSION = "2"
 """Part of every draw: another version draws other graphs."""
-ALONE = 1 / 3
+ONE = 0.36
 """How many graphs are one operator alone."""
 LENGTHS = {2: 30, 3: 32, 4: 18, 5: 12, 6: 3, 7: 2, 8: 2, 9: 1}
 """Statements of the others, with how often, in a hundred."""
@@ -26,8 +26,16 @@ TRIES = 50
 AFTER = {"activation": 6, "arithmetic": 3, "binary": 2, "reduction": 2, "normalisation": 2}
 """How often a category follows another statement."""
 AFTER |= {"elementwise": 3, "scan": 0, "pooling": 2, "convolution": 1, "layout": 1}
-AFTER |= {"loss": 1, "matmul": 2}
+AFTER |= {"loss": 2, "matmul": 2}
 ELEMENTWISE = ("activation", "arithmetic", "binary", "elementwise")
+
+RANKS = {
+    "normalisation": (2, 2, 3, 3, 4, 4, 5),
+    "binary": (2, 2, 3, 3, 4, 4, 5),
+    "reduction": (2, 3, 3, 4, 4, 5),
+    "scan": (1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5),
+}
+"""Of what a category stands first on."""
 
 NAMES = {
     1: (("size",), ("n",), ("length",), ("N",), ("num_elements",)),
@@ -103,31 +111,30 @@ def draw(seed: int, index: int) -> Graph:
 
 
 def _draw(rng: random.Random) -> Graph | None:
-    alone = rng.random() < ALONE
+    alone = rng.random() < ONE
     length = 1 if alone else rng.choices(list(LENGTHS), list(LENGTHS.values()))[0]
-    category = rng.choices(list(SHARES), list(SHARES.values()))[0]
-    first = rng.choice([one for one in OPERATORS if one.category == category])
+    shares = ALONE if alone else SHARES
+    category = rng.choices(list(shares), list(shares.values()))[0]
+    fitting = [one for one in OPERATORS if one.category == category and (alone or not one.ends)]
+    first = rng.choices(fitting, [one.variety if alone else 1 for one in fitting])[0]
     site = _site(rng, first, length, alone=alone)
     if not first.fits(site):
         return None
-    nodes = [first.draw(site)]
+    nodes, used = [first.draw(site)], [first]
     _moved(site, nodes[0])
-    last = first
-    categories = [category]
     for at in range(1, length):
-        if last.ends:
+        if used[-1].ends:
             break
         following = _next(rng, site, nodes, last=at == length - 1)
         if following is None:
             break
-        last = following
+        used.append(following)
         nodes.append(following.draw(site))
-        categories.append(following.category)
         _moved(site, nodes[-1])
-    if len(nodes) == 1 and not alone and not first.ends:
+    if len(nodes) == 1 and not alone:
         return None
     return Graph(
-        category=_category(categories),
+        category=_category([one.category for one in used]),
         inputs=tuple(site.inputs),
         nodes=tuple(nodes),
         constants=tuple(site.constants.items()),
@@ -205,11 +212,7 @@ def _rank(rng: random.Random, first: Operator) -> int:
         return rng.choice(first.ranks)
     if first.starts:
         return 2
-    if first.category in ("normalisation", "scan", "binary"):
-        return rng.choice((2, 2, 3, 4))
-    if first.category == "reduction":
-        return rng.choice((2, 3, 3, 4))
-    return rng.choice((1, 2, 2, 2, 3, 4))
+    return rng.choice(RANKS.get(first.category, (1, 2, 2, 3, 3, 4, 4, 5)))
 
 
 def _names(rng: random.Random, first: Operator) -> tuple[str, ...]:
@@ -219,7 +222,7 @@ def _names(rng: random.Random, first: Operator) -> tuple[str, ...]:
         return rng.choice(OF_LOSSES)
     if first.category == "backward":
         return rng.choice(_names_of_gradients(first.name))
-    if first.category == "attention":
+    if first.name.endswith("attention"):
         return rng.choice(OF_ATTENTION)
     if first.name == "embedding":
         return (rng.choice(OF_TABLES), "other", "targets")

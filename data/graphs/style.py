@@ -58,7 +58,7 @@ def _style(graph: Graph, rng: random.Random) -> Style:
     names = {one.name for one in graph.inputs}
     twice = any(one.text.count("{0}") > 1 for one in graph.nodes[1:])
     saved = any("{saved}" in one.text for one in graph.nodes)
-    several = any(one.parts for one in graph.nodes)
+    several = any("\n" in one.text for one in graph.nodes)
     return Style(
         docs=rng.choice(DOCS),
         typed=rng.random() < 0.5,
@@ -96,14 +96,12 @@ def _statements(graph: Graph, style: Style, rng: random.Random) -> list[str]:
         text = _spelled(node.text, node, style).replace("{saved}", kept)
         operand = value if not style.nested or at == 0 or _is_called(value) else f"({value})"
         *setup, text = text.replace("{0}", operand).splitlines()
-        lines += setup
         if style.nested:
             value = text
             continue
         if style.comments:
             lines.append(f"# {node.words[:1].upper()}{node.words[1:]}")
-        for name, part in node.parts:
-            lines.append(f"{name} = {_spelled(part, node, style).replace('{0}', operand)}")
+        lines += setup
         if at == len(graph.nodes) - 1 and style.returned:
             return [*lines, f"return {text}"]
         lines.append(f"{reuse} = {text}")

@@ -59,11 +59,12 @@ def _said(nest: Nest, read: str) -> list[str]:
             way = " from the end" if nest.reverse else ""
             size = nest.shape[nest.along].text
             head = f"{read} in order along {size}{way}."
+            flat = HERE if len(nest.shape) > 1 else "j"
             return [
                 head,
-                *steps_said(nest.before),
+                *steps_said(nest.before, flat),
                 f"running: s {sign} v;",
-                *steps_said(nest.after),
+                *steps_said(nest.after, flat),
             ]
         case Window():
             return _window(nest, read)

@@ -29,15 +29,22 @@ def _attention(*, causal: bool) -> Operator:
         if not has_heads:
             words.pop(1)
             sizes = [sizes[0] * sizes[1], *sizes[2:]]
+        is_cross = not causal and site.rng.random() < 0.4
         site.constants.clear()
         constants = tuple(site.constant(one, n) for one, n in zip(words, sizes, strict=True))
+        kept, sizes_kept = constants, sizes
+        if is_cross:
+            length = int(site.pick(*(one for one in LENGTHS if one != sizes[-2])))
+            kept = (*constants[:-2], site.constant("kv_len", length), constants[-1])
+            sizes_kept = [*sizes[:-2], length, sizes[-1]]
+        wanted = ((sizes, constants), (sizes_kept, kept), (sizes_kept, kept))
         site.inputs[:] = [
             Tensor(
                 name=one,
-                shape=tuple(Dim(f"{one}_{d}", n) for d, n in enumerate(sizes)),
-                constants=constants,
+                shape=tuple(Dim(f"{one}_{d}", n) for d, n in enumerate(its)),
+                constants=called,
             )
-            for one in names
+            for one, (its, called) in zip(names, wanted, strict=True)
         ]
         query, key, value = site.inputs
         shape = (*query.shape[:-1], value.shape[-1])
@@ -57,11 +64,12 @@ def _attention(*, causal: bool) -> Operator:
                 causal=causal,
             ),
             shape=shape,
+            key="cross" if is_cross else "",
         )
 
     return Operator(
         name=name,
-        category="attention",
+        category="matmul",
         draw=draw,
         fits=lambda site: len(site.spare) > 1,
         starts=True,

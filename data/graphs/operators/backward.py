@@ -58,7 +58,7 @@ SMOOTH = (
     *("square", "cube", "sqrt", "log1p", "exp_neg", "sin", "cos", "reciprocal"),
 )
 CORNERS = ("relu", "leaky_relu", "elu", "selu")
-"""PyTorch's gradient at their corner is the one that their formula has."""
+"""PyTorch's gradient at their corner is the one that their formula has; that of `clamp` is not."""
 FORMULAS = ("hardswish", "hardsigmoid", "hardtanh", "clamp", "relu6")
 OWN = {
     "gelu": "torch.ops.aten.gelu_backward({1}, {0})",
@@ -79,7 +79,8 @@ def _unary(one: Unary) -> Operator:
         if len(formula) <= LONGEST_FORMULA or one.name in FORMULAS:
             texts += [formula]
         if one.name not in FORMULAS:
-            texts += [site.rng.choice(_by_autograd(site.rng.choice(one.spellings), given))] * 2
+            spellings = [text for text in one.spellings if "clamp" not in text]
+            texts += [site.rng.choice(_by_autograd(site.rng.choice(spellings), given))] * 2
         return _elements(site, f"{one.name}_backward", f"the gradient of {one.words}", value, texts)
 
     return Operator(

@@ -172,6 +172,7 @@ def _convolution(kind: Kind) -> Operator:
         draw=draw,
         fits=fits,
         weight=kind.weight,
+        variety=8 if len(kind.ranks) > 1 else 2,
         ranks=kind.ranks,
     )
 
@@ -236,6 +237,7 @@ def _transposed(dims: int) -> Operator:
         draw=draw,
         fits=lambda site: _fits(site, (dims + 2,), MOST_CHANNELS),
         weight=150 if dims < 3 else 300,
+        variety=2,
         ranks=(dims + 2,),
     )
 

@@ -227,8 +227,7 @@ def _formula(*, with_tensor: bool, with_vector: bool) -> Operator:
         return Node(
             operator=f"{FORMULA}_{'_'.join(term.names)}",
             words=" with ".join([words[0], " and ".join(words[1:])] if further else words),
-            text=term.text,
-            parts=term.parts,
+            text="\n".join([*(f"{name} = {part}" for name, part in term.parts), term.text]),
             work=Step(FORMULA, term.value),
             shape=site.shape,
             layer=vector.layer if vector else ("", ""),
@@ -245,7 +244,7 @@ def _formula(*, with_tensor: bool, with_vector: bool) -> Operator:
         )
 
     name = FORMULA + "_of_tensor" * with_tensor + "_of_vector" * with_vector
-    return Operator(name=name, category="elementwise", draw=draw, fits=fits, weight=6)
+    return Operator(name=name, category="elementwise", draw=draw, fits=fits, weight=6, variety=12)
 
 
 OPERATORS = (

@@ -141,6 +141,7 @@ def _pixel_shuffle() -> Operator:
     return Operator(
         name="pixel_shuffle",
         category="layout",
+        variety=1,
         draw=draw,
         fits=lambda site: site.rank == 4 and site.at_input and site.shape[1].size % 4 == 0,
         ranks=(4,),
@@ -174,6 +175,7 @@ def _pixel_unshuffle() -> Operator:
     return Operator(
         name="pixel_unshuffle",
         category="layout",
+        variety=1,
         draw=draw,
         fits=lambda site: (
             site.rank == 4 and site.at_input and all(one.size % 2 == 0 for one in site.shape[2:])
@@ -213,6 +215,7 @@ def _channel_shuffle() -> Operator:
     return Operator(
         name="channel_shuffle",
         category="layout",
+        variety=2,
         draw=draw,
         fits=lambda site: site.rank in (3, 4) and site.at_input and site.shape[1].size % 4 == 0,
         ranks=(4,),
@@ -288,6 +291,7 @@ def _flip() -> Operator:
     return Operator(
         name="flip",
         category="layout",
+        variety=8,
         draw=draw,
         fits=lambda site: site.rank > 1 and bool(site.long),
         ranks=(2, 3, 4),
@@ -321,6 +325,7 @@ def _repeated(
     return Operator(
         name=name,
         category="layout",
+        variety=8,
         draw=draw,
         fits=lambda site: site.rank > 1 and len(site.long) > 1 and site.long[0] == 0,
         weight=3,
@@ -399,7 +404,7 @@ def _embedding() -> Operator:
         )
 
     return Operator(
-        name="embedding", category="layout", draw=draw, starts=True, weight=1, ranks=(2,)
+        name="embedding", category="layout", draw=draw, starts=True, variety=1, ranks=(2,)
     )
 
 

@@ -117,24 +117,41 @@ LOSSES = (
 )
 
 
+def summed(text: str) -> str:
+    """The spelling of a sum, of that of a mean.
+
+    >>> summed("F.mse_loss({0}, {1})"), summed("nn.L1Loss()")
+    ("F.mse_loss({0}, {1}, reduction='sum')", "nn.L1Loss(reduction='sum')")
+    >>> summed("torch.mean(torch.abs({0}))")
+    'torch.sum(torch.abs({0}))'
+    """
+    if "mean(" in text:
+        return text.replace("mean(", "sum(")
+    comma = "" if text.endswith("()") else ", "
+    return f"{text[:-1]}{comma}reduction='sum')"
+
+
 def _elementwise(one: Loss) -> Operator:
     def draw(site: Site) -> Node:
         target = site.operand(tuple(range(site.rank)), one.drawn)
         given = {wanted: site.pick(*choices) for wanted, choices in one.attributes}
         named = {wanted: site.named(wanted) for wanted in given}
         text, layer = site.rng.choice(one.spellings), ("", "")
+        is_sum = site.rng.random() < 0.3
+        text = summed(text) if is_sum else text
         if one.layer and site.rng.random() < 0.4:
-            layer = (site.named(site.rng.choice(("loss_fn", "criterion", "loss"))), one.layer)
+            made = summed(one.layer) if is_sum else one.layer
+            layer = (site.named(site.rng.choice(("loss_fn", "criterion", "loss"))), made)
             text = f"self.{layer[0]}({{0}}, {{1}})"
         for wanted, new in named.items():
             text = text.replace(f"<{wanted}>", f"<{new}>")
             layer = (layer[0], layer[1].replace(f"<{wanted}>", f"<{new}>"))
         return Node(
             operator=one.name,
-            words=one.words,
+            words=f"{one.words}, summed up" if is_sum else one.words,
             text=text.replace("{1}", target.name),
             work=Rows(
-                says="mean",
+                says="sum" if is_sum else "mean",
                 source=site.value,
                 taken=site.shape,
                 shape=(),
@@ -142,10 +159,11 @@ def _elementwise(one: Loss) -> Operator:
                 first=0,
                 last=site.rank - 1,
                 passes=(Pass((Sum("s", "sum"),)),),
-                store=S / SIZE,
+                store=S if is_sum else S / SIZE,
             ),
             shape=(),
             layer=layer,
+            key="sum" if is_sum else "",
             attributes={named[wanted]: value for wanted, value in given.items()},
         )
 
@@ -286,6 +304,7 @@ def _row_loss(name_: str, draw: Callable[[Site], Node], weight: float) -> Operat
     return Operator(
         name=name_,
         category="loss",
+        variety=1,
         draw=draw,
         fits=_is_matrix,
         weight=weight,

@@ -39,11 +39,23 @@ FORMS = (
         "BNK",
         ("torch.bmm({0}, {1}.transpose(1, 2))", "torch.matmul({0}, {1}.transpose(-2, -1))"),
     ),
+    Form("bmm_tn", "BKM", "BKN", ("torch.bmm({0}.transpose(1, 2), {1})", "{0}.mT @ {1}")),
     Form("matmul_3d", "BMK", "KN", ("torch.matmul({0}, {1})", "{0} @ {1}")),
+    Form("matmul_3d_nt", "BMK", "NK", ("F.linear({0}, {1})", "torch.matmul({0}, {1}.T)")),
+    Form("matmul_4d", "BHMK", "BHKN", ("torch.matmul({0}, {1})", "{0} @ {1}")),
+    Form("matmul_4d_nt", "BHMK", "BHNK", ("{0} @ {1}.transpose(-2, -1)", "{0} @ {1}.mT")),
 )
-SIZES = {"M": (32, 48, 64, 96, 128), "K": (64, 96, 128, 192, 256), "N": (48, 64, 96, 128, 192)}
-"""By the letter of a constant; a batch has 4 to 16."""
-BATCHES = (4, 6, 8, 16)
+CLASSES: dict[str, dict[str, tuple[int, ...]]] = {
+    "": {"M": (32, 48, 64, 96, 128), "K": (64, 96, 128, 192, 256), "N": (48, 64, 96, 128, 192)},
+    "square": {"M": (64, 96, 128, 160), "K": (), "N": ()},
+    "tall": {"M": (768, 1024, 1536), "K": (32, 48, 64), "N": (16, 24, 32)},
+    "deep": {"M": (16, 24, 32), "K": (768, 1024, 1536), "N": (16, 24, 32)},
+    "flat": {"M": (128, 192, 256), "K": (8, 16, 24), "N": (128, 192, 256)},
+}
+"""Sizes by the letter of a constant; those that have none are like the first."""
+BATCHES, HEADS = (4, 6, 8, 16), (2, 4)
+OF_BATCHES = ("", "square", "flat")
+"""The classes of batched products."""
 
 
 def _tensor(name: str, letters: str, sizes: dict[str, int], names: dict[str, str]) -> Tensor:
@@ -54,10 +66,12 @@ def _tensor(name: str, letters: str, sizes: dict[str, int], names: dict[str, str
 def drawn_product(form: Form, site: Site) -> Node:
     """A product of two inputs, which it makes."""
     left, right = site.inputs[0].name, site.spare.pop(0)
-    sizes = {one: site.rng.choice(its) for one, its in SIZES.items()}
-    sizes["B"] = site.rng.choice(BATCHES)
+    own = site.rng.choice(OF_BATCHES if "B" in form.left else tuple(CLASSES))
+    sizes = {one: site.rng.choice(its or (0,)) for one, its in CLASSES[own].items()}
+    sizes = {one: size or sizes["M"] for one, size in sizes.items()}
+    sizes |= {"B": site.rng.choice(BATCHES), "H": site.rng.choice(HEADS)}
     long = site.rng.random() < 0.6
-    words = {"B": "batch_size", "M": "M", "K": "K", "N": "N"}
+    words = {"B": "batch_size", "H": "num_heads", "M": "M", "K": "K", "N": "N"}
     words |= {} if long else {"M": "rows", "K": "inner_size", "N": "columns"}
     site.constants.clear()
     used = dict.fromkeys(form.left + form.right)
@@ -69,7 +83,7 @@ def drawn_product(form: Form, site: Site) -> Node:
     site.inputs[:] = [a, b]
     of_left = {letter: a.shape[d] for d, letter in enumerate(form.left)}
     of_right = {letter: b.shape[d] for d, letter in enumerate(form.right)}
-    batch = (of_left["B"],) if "B" in of_left else ()
+    batch = tuple(of_left[one] for one in "BH" if one in of_left)
     m, k, n = of_left["M"], of_left["K"], of_right["N"]
     site.saved.clear()
     return Node(
@@ -86,11 +100,12 @@ def drawn_product(form: Form, site: Site) -> Node:
             k=k,
             n=n,
             batch=batch,
-            left_is_transposed=form.left.startswith("K"),
+            left_is_transposed=form.left.endswith("M"),
             right_is_transposed=form.right.endswith("K"),
             shared="B" not in of_right,
         ),
         shape=(*batch, m, n),
+        key=own,
     )
 
 
@@ -130,6 +145,7 @@ def _matvec() -> Operator:
     return Operator(
         name="matvec",
         category="matmul",
+        variety=1,
         draw=draw,
         starts=True,
         fits=lambda site: site.rank == 2 and bool(site.spare),
@@ -183,10 +199,10 @@ def _linear() -> Operator:
 
     def fits(site: Site) -> bool:
         small = site.shape and site.shape[-1].size <= 512
-        return site.rank in (2, 3) and bool(small) and site.input_size(site.rank - 1) is not None
+        return site.rank in (2, 3, 4) and bool(small) and site.input_size(site.rank - 1) is not None
 
     return Operator(
-        name="linear", category="matmul", draw=draw, fits=fits, weight=10, ranks=(2, 2, 3)
+        name="linear", category="matmul", draw=draw, fits=fits, weight=10, ranks=(2, 2, 3, 4)
     )
 
 

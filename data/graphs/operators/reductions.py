@@ -271,4 +271,5 @@ OPERATORS = (
     _scan("sum"),
     _scan("prod"),
     _scan("sum", reverse=True),
+    _scan("prod", reverse=True),
 )

@@ -38,9 +38,9 @@ def _pool(kind: str, ranks: tuple[int, ...]) -> Operator:
 
     def draw(site: Site) -> Node:
         dims = site.rank - 2
-        kernel = int(site.pick(2, 3, 3, 4, 5) if dims < 3 else site.pick(2, 2, 3))
+        kernel = int(site.pick(2, 3, 3, 4, 5) if dims < 3 else site.pick(2, 3, 4))
         stride = int(site.pick(1, 2, kernel))
-        padding = int(site.pick(0, 0, kernel // 2))
+        padding = int(site.pick(0, 1, kernel // 2))
         numbers = {"kernel_size": kernel, "stride": stride, "padding": padding}
         named = {one: site.named(one) for one in numbers}
         inner = ", ".join(f"{one}=<{new}>" for one, new in named.items())
@@ -80,6 +80,7 @@ def _pool(kind: str, ranks: tuple[int, ...]) -> Operator:
         draw=draw,
         fits=lambda site: site.rank in ranks and has_windows(site),
         weight=12 if ranks == (5,) else 4,
+        variety=4 if ranks == (5,) else 12,
         ranks=ranks,
     )
 
@@ -117,6 +118,7 @@ def _global_pool(kind: str) -> Operator:
     return Operator(
         name=name,
         category="pooling",
+        variety=2,
         draw=draw,
         fits=lambda site: site.rank in (3, 4, 5) and {2, site.rank - 1} <= set(site.long),
         ranks=(3, 4, 4, 5),
