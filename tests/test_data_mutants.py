@@ -13,6 +13,7 @@ from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import Expr, V, at, call, where
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants.mutant import (
+    FULL,
     HIDDEN,
     RULES,
     SCALED,
@@ -38,7 +39,7 @@ from kernelwright.data.graphs.sample import draw
 from kernelwright.data.suites.built import SFT_ONLY, built_triples
 from kernelwright.data.suites.row_folder import lines, write_lines
 from kernelwright.envs.plan.counters import PREFIX
-from kernelwright.envs.types import CaseCheck, Check, Dialect, Evaluation, Verdict
+from kernelwright.envs.types import Case, CaseCheck, Check, Dialect, Evaluation, Verdict
 from tests.command import kernelwright
 
 OF_ALL = {
@@ -147,6 +148,25 @@ def test_a_factor_that_the_next_norm_takes_off_is_no_measure() -> None:
     every = mutants_of(draw(5, 534).kernel(), "cpp", source)
     assert {one.kind for one in every if one.same == SCALED} >= {"wrong_start", "wrong_term"}
     assert any(not one.same for one in every)
+
+
+@pytest.mark.parametrize(("index", "dialect"), [(6, "cuda"), (41, "triton"), (56, "triton")])
+def test_a_fault_that_no_size_of_the_problem_shows_is_known(index: int, dialect: Dialect) -> None:
+    """Sizes that parameters fix are multiples of a block; a case with others would show it."""
+    graph = draw(21, index)
+    problem, kernel = problem_of(graph, 21, index), graph.kernel()
+
+    def hidden(cases: tuple[Case, ...]) -> int:
+        every = mutants_of(
+            kernel, dialect, lambda one: LOWERED[dialect][0](one, problem.code), cases
+        )
+        return sum(one.same == FULL for one in every)
+
+    odd = tuple((constant, 37) for constant, _ in graph.constants)
+    assert hidden(problem.cases)
+    assert not hidden(())
+    if not kernel.state:
+        assert not hidden((*problem.cases, replace(problem.cases[0], sizes=odd)))
 
 
 def test_a_diagnosis_quotes_the_lines_that_differ() -> None:

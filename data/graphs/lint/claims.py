@@ -67,7 +67,8 @@ def rows(part: Part, said: re.Match[str]) -> None:
 
 
 def size_of(part: Part, text: str) -> Expr:
-    """A size that a text names."""
+    """A size that a text names; `size` itself says none."""
+    part.expect(text != "size", "it does not say how large size is")
     try:
         return formula(text)
     except FormulaError:

@@ -24,6 +24,11 @@ SHARED = re.compile(r"(\w+)((?:\[\d*\])+)")
 
 def blocks_of(source: str) -> list[Block]:
     """What each part of a reasoning speaks of, in the order of the launches."""
+    return joined(launched(source))
+
+
+def launched(source: str) -> list[Block]:
+    """Each function, as it is launched."""
     text = without_comments(source)
     functions = {one[1]: (one[2], one[3]) for one in FUNCTION.finditer(text)}
     helpers = {one[1]: one[0] for one in HELPER.finditer(text)}
@@ -46,7 +51,7 @@ def blocks_of(source: str) -> list[Block]:
         block.helpers = helpers
         block.launches = [_launch(launch)]
         found.append(block)
-    return joined(found)
+    return found
 
 
 def _launch(found: re.Match[str]) -> Launch:

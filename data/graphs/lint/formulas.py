@@ -182,6 +182,8 @@ def value(expr: Expr, given: Mapping[str, int], seed: int = 0) -> int:
     if expr.op == "number":
         return int(float(str(expr.args[0])))
     found = [value(one, given, seed) for one in parts(expr)]
+    if expr.op == "next_power_of_2":
+        return int(1 << (found[0] - 1).bit_length())
     signs: dict[str, Callable[[int, int], int]] = {
         "+": int.__add__,
         "-": int.__sub__,

@@ -39,6 +39,11 @@ FILLED = ("tl.full", "tl.zeros")
 
 def blocks_of(source: str) -> list[Block]:
     """What each part of a reasoning speaks of, in the order of the launches."""
+    return joined(launched(source))
+
+
+def launched(source: str) -> list[Block]:
+    """Each function, as it is launched."""
     tree = ast.parse(source)
     functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
     model = next(one for one in tree.body if getattr(one, "name", "") == "ModelNew")
@@ -53,7 +58,7 @@ def blocks_of(source: str) -> list[Block]:
                 host.sets(target, value)
             case ast.Expr(value=ast.Call(func=ast.Subscript(value=ast.Name(id=called))) as call):
                 found.append(_function(functions[called], call, host))
-    return joined(found)
+    return found
 
 
 class Host:

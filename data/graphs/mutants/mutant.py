@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,8 +13,9 @@ from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants import of_cpp, of_cuda, of_triton
 from kernelwright.data.graphs.mutants.of_nests import nest_faults
 from kernelwright.data.graphs.mutants.of_text import Mutant, Rule
+from kernelwright.data.graphs.mutants.sizes import LAUNCHED, never_shows, sizes_in
 from kernelwright.data.graphs.nests import Nest, Rows
-from kernelwright.envs.types import Dialect
+from kernelwright.envs.types import Case, Dialect
 
 RULES: dict[Dialect, tuple[Rule, ...]] = {
     "cpp": of_cpp.RULES,
@@ -28,15 +29,22 @@ Lower = Callable[[Kernel], str]
 """A kernel as the source of a dialect."""
 
 
+FULL = "no case has a size at which it shows"
 SCALED = "the loops after it divide a row by its own length"
 SCALE_FREE = ("l1_norm", "l2_norm", "mean_abs_norm")
 
 
-def mutants_of(kernel: Kernel, dialect: Dialect, lower: Lower) -> list[Mutant]:
-    """All of them, each source once."""
+def mutants_of(
+    kernel: Kernel, dialect: Dialect, lower: Lower, cases: Iterable[Case] = ()
+) -> list[Mutant]:
+    """All of them, each source once; `cases` have the sizes that show them."""
     right = lower(kernel)
+    functions = LAUNCHED[dialect](right) if dialect in LAUNCHED else []
+    sizes = sizes_in(kernel, cases)
     found: dict[str, Mutant] = {}
     for one in (*_of_nests(kernel, lower), *_of_text(kernel, right, dialect)):
+        if never_shows(one, functions, sizes):
+            one = replace(one, same=FULL)
         if one.source != right:
             found.setdefault(one.source, one)
     return list(found.values())

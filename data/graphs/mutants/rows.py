@@ -45,8 +45,9 @@ class Right:
 
     def mutants(self, most: int) -> list[Mutant]:
         """At most so many that compute something else."""
-        every = mutants_of(self.kernel, self.triple.dialect, self.lower)
-        return chosen(every, most, self.triple.problem.key)
+        problem = self.triple.problem
+        every = mutants_of(self.kernel, self.triple.dialect, self.lower, problem.cases)
+        return chosen(every, most, problem.key)
 
 
 def add_mutants(folder: Path, rows: Sequence[Right], judge: AnyJudge, most: int) -> None:
