@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -163,6 +164,20 @@ def test_nodes_that_are_there_to_judge_are_the_only_ones_that_do(
         assert judge.evaluate(*jobs(problem, 1)[0][1]).verdict is Verdict.CORRECT
         assert len(actors()) == 1
     cluster.remove_node(meant)
+
+
+def test_a_data_set_is_judged_by_the_nodes(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kernelwright.data.suites.row_folder import RowFolder
+    from kernelwright.recipe.data_recipe import resolve_data
+    from kernelwright.run.data_build import build_data
+
+    monkeypatch.setattr("kernelwright.envs.remote.open_judge.Judge", None)
+    words = [f"judge.ray_address={cluster.address}", "judge.workers=1", "judge.timed=false"]
+    said = build_data(resolve_data(str(tmp_path), [*words, "count=1", "seed=3"]).recipe)
+    assert "1 kept" in said[0]
+    assert [row.verdict for row in RowFolder(tmp_path).rows()] == [Verdict.CORRECT]
 
 
 def test_a_lost_node_loses_no_candidate(cluster: Any, problem: Problem) -> None:

@@ -7,7 +7,7 @@ stopped goes on with the next draw.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
@@ -21,6 +21,7 @@ from kernelwright.data.graphs.problem import DIALECTS, example_of, problem_of
 from kernelwright.data.graphs.quotas import Quotas
 from kernelwright.data.graphs.sample import VERSION, draw
 from kernelwright.data.graphs.signature import signature, signatures
+from kernelwright.data.graphs.teacher import taught
 from kernelwright.data.suites.built import SFT_ONLY
 from kernelwright.data.suites.check import check_many
 from kernelwright.data.suites.load import load_suite
@@ -59,6 +60,8 @@ class Recipe:
     """No category has more of the problems."""
     least_share: float = 0.0
     """Each category has so much of the problems, where graphs of it are drawn."""
+    teacher: str = ""
+    """The model that writes reasoning; none: the plans of the loops alone."""
     version: str = VERSION
 
     def __post_init__(self) -> None:
@@ -77,6 +80,8 @@ class Wanted:
     batch: int = 16
     """Draws that are checked and judged together, and written down."""
     timed: bool = True
+    teacher: Callable[[Row], str] | None = None
+    """What a model says of a right example."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +172,10 @@ class Build:
         """What became of the draws, the commonest first, and the examples by dialect."""
         fates = ", ".join(f"{many} {fate}" for fate, many in self.fates.most_common())
         examples = ", ".join(f"{many} in {name}" for name, many in self.examples.items())
-        return f"{fates}; right examples: {examples or 'none'}"
+        said = Counter(str(line.get("teacher", "")).partition(":")[0] for line in self.out.funnel())
+        teacher = ", ".join(f"{many} {fate}" for fate, many in said.most_common() if fate)
+        teacher = f"; the teacher's texts: {teacher}" if teacher else ""
+        return f"{fates}; right examples: {examples or 'none'}{teacher}"
 
     def _draws(self, quotas: Quotas, size: int) -> list[Draw]:
         """The next draws, until so many of them are new and have a place."""
@@ -189,9 +197,10 @@ class Build:
         judged: dict[str, list[Row]] = {}
         for row, said in zip(rows, judge.evaluate_many(jobs, timed=self.wanted.timed), strict=True):
             judged.setdefault(row.name, []).append(row.judged(said))
+        told = self._teach(judged) if self.wanted.teacher else {}
         if self.recipe.mutants:
             self._add_mutants(judge, draws, judged)
-        done = [_done(one, judged.get(one.problem.name, [])) for one in draws]
+        done = [_done(one, judged.get(one.problem.name, []), told) for one in draws]
         self._write(done)
         self.kept.subtract(
             one.graph.category
@@ -212,6 +221,18 @@ class Build:
             kept.append(replace(one, why=false) if false else one)
             found += [] if false else rows
         return kept, found
+
+    def _teach(self, judged: Mapping[str, list[Row]]) -> dict[str, str]:
+        """Gives right examples the teacher's words where they are true; returns problem → what
+        became of them."""
+        assert self.wanted.teacher is not None
+        right = [row for rows in judged.values() for row in rows if row.verdict is Verdict.CORRECT]
+        found = taught(right, self.wanted.teacher)
+        for one in found:
+            rows = judged[one.row.name]
+            places = [at for at, row in enumerate(rows) if row.dialect == one.row.dialect]
+            rows[places[0]] = one.row
+        return {one.row.name: one.why for one in found}
 
     def _add_mutants(
         self, judge: AnyJudge, draws: Sequence[Draw], judged: Mapping[str, Sequence[Row]]
@@ -291,10 +312,12 @@ def can_teach(said: Admission) -> bool:
     return not said.failed and all(one.startswith(NEARLY_RIGHT) for one in said.accepted)
 
 
-def _done(one: Draw, rows: Sequence[Row]) -> Done:
+def _done(one: Draw, rows: Sequence[Row], told: Mapping[str, str]) -> Done:
     """What came of a draw: its right examples, the wrong ones, or why there is neither."""
     facts: dict[str, Any] = {"problem": one.problem.name, "graph": one.graph.signature}
     facts["category"] = one.graph.category
+    if one.problem.name in told:
+        facts["teacher"] = told[one.problem.name]
     right = tuple(row for row in rows if row.verdict is Verdict.CORRECT)
     wrong = tuple(row for row in rows if row.verdict not in (Verdict.CORRECT, Verdict.UNJUDGED))
     reason, _, why = one.why.partition(": ")

@@ -51,6 +51,17 @@ class QuotaSection(Section):
     """Each category has so much, where graphs of it are drawn."""
 
 
+class TeacherSection(Section):
+    """A model that writes the reasoning of C++ examples; false texts are not taken."""
+
+    endpoint: str = Field(pattern=r"^https?://")
+    """OpenAI-compatible, as `http://host:8000/v1`."""
+    model: str = Field(min_length=1)
+    """Its name there."""
+    key_env: str = Field(default="OPENAI_API_KEY", min_length=1)
+    """The environment variable with the key; unset: asked without one."""
+
+
 class DataRecipe(Section):
     """One data set, from its seed to its tables."""
 
@@ -74,6 +85,8 @@ class DataRecipe(Section):
     """Draws that are judged together, and written down."""
     judge: JudgeSection = JudgeSection()
     """The judge."""
+    teacher: TeacherSection | None = None
+    """Writes reasoning, where it is to be more than the plan of the loops."""
     export: tuple[Annotated[str, AfterValidator(_view)], ...] = ()
     """Layouts that are written to `out/export/` at the end."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -9,11 +10,12 @@ from kernelwright.data.exports.contents import read_contents
 from kernelwright.data.exports.write import export
 from kernelwright.data.graphs.build import Build, BuildError, Recipe, Wanted
 from kernelwright.data.graphs.mutants.rows import said_of_mutants
+from kernelwright.data.graphs.teacher import Teacher
 from kernelwright.data.runs.folder import held
 from kernelwright.data.runs.process import this_process
 from kernelwright.data.suites.row_folder import KEPT
 from kernelwright.preflight.check import not_judged_here
-from kernelwright.recipe.data_recipe import DataRecipe, ResolvedData
+from kernelwright.recipe.data_recipe import DataRecipe, ResolvedData, TeacherSection
 from kernelwright.recipe.shown import recipe_lines
 from kernelwright.run.processes import judge_of
 
@@ -68,7 +70,13 @@ def recipe_of(recipe: DataRecipe) -> Recipe:
         mutants=recipe.mutants,
         largest_share=recipe.quotas.largest_share,
         least_share=recipe.quotas.least_share,
+        teacher=recipe.teacher.model if recipe.teacher else "",
     )
+
+
+def _teacher(section: TeacherSection) -> Teacher:
+    key = os.environ.get(section.key_env, "")
+    return Teacher(endpoint=section.endpoint, model=section.model, key=key)
 
 
 def _wanted(recipe: DataRecipe) -> Wanted:
@@ -77,6 +85,7 @@ def _wanted(recipe: DataRecipe) -> Wanted:
         max_examples=recipe.max_examples,
         batch=recipe.batch,
         timed=recipe.judge.timed,
+        teacher=_teacher(recipe.teacher) if recipe.teacher else None,
     )
 
 
