@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from http.client import HTTPException
 
-from kernelwright.data.graphs.lint.lint import LINTED, findings
+from kernelwright.data.graphs.lint.lint import findings
 from kernelwright.data.suites.rows import Row
 
 AT_ONCE = 8
@@ -70,10 +70,9 @@ class Taught:
 
 
 def taught(rows: Sequence[Row], teacher: Callable[[Row], str]) -> list[Taught]:
-    """Asks about every row that can be checked; the others stay out of it."""
-    asked = [row for row in rows if row.dialect in LINTED]
+    """Asks about every row."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(lambda row: _taught(row, teacher), asked))
+        return list(pool.map(lambda row: _taught(row, teacher), rows))
 
 
 def _taught(row: Row, teacher: Callable[[Row], str]) -> Taught:
@@ -89,4 +88,4 @@ def _taught(row: Row, teacher: Callable[[Row], str]) -> Taught:
 def _against(text: str, row: Row) -> str:
     if not text or len(text) > MOST_CHARACTERS or "```" in text:
         return "empty, too long, or with a code block"
-    return "; ".join(findings(text, row.kernel or "", row.problem))
+    return "; ".join(findings(text, row.kernel or "", row.problem, row.dialect or ""))
