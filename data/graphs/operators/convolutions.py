@@ -111,55 +111,56 @@ def _groups(kind: Kind, site: Site) -> int:
     return size if kind.depthwise else int(site.pick(*parts))
 
 
-def _convolution(kind: Kind) -> Operator:
-    def draw(site: Site) -> Node:
-        dims, channels = site.rank - 2, site.shape[1]
-        kernel = int(site.pick(3, 3, 5) if dims == 1 or kind.depthwise else site.pick(3, 3, 3, 1))
-        kernel = kernel if dims < 3 else 3
-        stride = int(site.pick(1, 1, 2))
-        dilation = int(site.pick(1, 1, 1, 2)) if kernel == 3 and dims < 3 else 1
-        padding = int(site.pick(0, kernel // 2 * dilation))
-        layer = _begun(site, ("conv", "conv", f"conv{dims}d"))
-        groups, given = _groups(kind, site), _given(site)
-        layer.channels("in_channels", given)
-        out, count = channels, given
-        if kind.depthwise:
-            layer.written *= 2
-        else:
-            out, count = _out(site, f"{layer.name}_weight_0", kind.counts)
-            layer.channels("out_channels", count)
-        layer.number("kernel_size", kernel)
-        layer.option("stride", stride, 1)
-        layer.option("padding", padding, 0)
-        layer.option("dilation", dilation, 1)
-        if kind.depthwise:
-            layer.written.append(f"groups={layer.written[0]}")
-        elif groups > 1:
-            layer.number("groups", groups, "groups=")
-        shape = windowed(site, out, (kernel - 1) * dilation + 1, stride, padding)
-        own = (out.size, channels.size // groups, *(kernel,) * dims)
-        return _node(
-            kind.name.removesuffix("3d"),
-            kind.words,
-            layer,
-            "Conv",
-            Window(
-                says=kind.name.removesuffix("3d"),
-                source=site.value,
-                taken=site.shape,
-                shape=shape,
-                kind="sum",
-                kernel=kernel,
-                stride=stride,
-                padding=padding,
-                groups=groups,
-                dilation=dilation,
-                weight=f"{layer.name}_weight",
-                bias=f"{layer.name}_bias" if layer.has_bias else "",
-            ),
-            layer.state(own, out.size),
-        )
+def _drawn(kind: Kind, site: Site) -> Node:
+    dims, channels = site.rank - 2, site.shape[1]
+    kernel = int(site.pick(3, 3, 5) if dims == 1 or kind.depthwise else site.pick(3, 3, 3, 1))
+    kernel = kernel if dims < 3 else 3
+    stride = int(site.pick(1, 1, 2))
+    dilation = int(site.pick(1, 1, 1, 2)) if kernel == 3 and dims < 3 else 1
+    padding = int(site.pick(0, kernel // 2 * dilation))
+    layer = _begun(site, ("conv", "conv", f"conv{dims}d"))
+    groups, given = _groups(kind, site), _given(site)
+    layer.channels("in_channels", given)
+    out, count = channels, given
+    if kind.depthwise:
+        layer.written *= 2
+    else:
+        out, count = _out(site, f"{layer.name}_weight_0", kind.counts)
+        layer.channels("out_channels", count)
+    layer.number("kernel_size", kernel)
+    layer.option("stride", stride, 1)
+    layer.option("padding", padding, 0)
+    layer.option("dilation", dilation, 1)
+    if kind.depthwise:
+        layer.written.append(f"groups={layer.written[0]}")
+    elif groups > 1:
+        layer.number("groups", groups, "groups=")
+    shape = windowed(site, out, (kernel - 1) * dilation + 1, stride, padding)
+    own = (out.size, channels.size // groups, *(kernel,) * dims)
+    return _node(
+        kind.name.removesuffix("3d"),
+        kind.words,
+        layer,
+        "Conv",
+        Window(
+            says=kind.name.removesuffix("3d"),
+            source=site.value,
+            taken=site.shape,
+            shape=shape,
+            kind="sum",
+            kernel=kernel,
+            stride=stride,
+            padding=padding,
+            groups=groups,
+            dilation=dilation,
+            weight=f"{layer.name}_weight",
+            bias=f"{layer.name}_bias" if layer.has_bias else "",
+        ),
+        layer.state(own, out.size),
+    )
 
+
+def _convolution(kind: Kind) -> Operator:
     def fits(site: Site) -> bool:
         if not _fits(site, kind.ranks, 512 if kind.depthwise else MOST_CHANNELS):
             return False
@@ -169,7 +170,7 @@ def _convolution(kind: Kind) -> Operator:
     return Operator(
         name=kind.name,
         category="convolution",
-        draw=draw,
+        draw=lambda site: _drawn(kind, site),
         fits=fits,
         weight=kind.weight,
         variety=8 if len(kind.ranks) > 1 else 2,
