@@ -127,7 +127,7 @@ def test_no_argument_has_a_name_that_a_loop_has() -> None:
 
 
 def test_forms_of_modules_vary() -> None:
-    texts = [module(sample.draw(6, index), str(index)) for index in range(120)]
+    texts = [module(sample.draw(6, index), str(index)) for index in range(300)]
     for form in (
         r'Model\(nn.Module\):\n    """',
         r"Returns:",

@@ -26,11 +26,12 @@ TRIES = 50
 AFTER = {"activation": 6, "arithmetic": 3, "binary": 2, "reduction": 2, "normalisation": 2}
 """How often a category follows another statement."""
 AFTER |= {"elementwise": 3, "scan": 0, "pooling": 2, "convolution": 1, "layout": 1}
-AFTER |= {"loss": 2, "matmul": 2}
+AFTER |= {"softmax": 1, "attention": 0, "loss": 2, "matmul": 2}
 ELEMENTWISE = ("activation", "arithmetic", "binary", "elementwise")
 
 RANKS = {
     "normalisation": (2, 2, 3, 3, 4, 4, 5),
+    "softmax": (2, 2, 3, 3, 4, 4, 5),
     "binary": (2, 2, 3, 3, 4, 4, 5),
     "reduction": (2, 3, 3, 4, 4, 5),
     "scan": (1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5),

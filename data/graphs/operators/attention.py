@@ -69,7 +69,7 @@ def _attention(*, causal: bool) -> Operator:
 
     return Operator(
         name=name,
-        category="matmul",
+        category="attention",
         draw=draw,
         fits=lambda site: len(site.spare) > 1,
         starts=True,

@@ -19,6 +19,8 @@ from kernelwright.data.graphs.operators.reductions import (
 
 T = name("t")
 EPS = (1e-5, 1e-6, 1e-8)
+FEWEST = 8
+"""Of fewer values a deviation may be rounding noise."""
 _EXP = Pass((Sum("s", "sum", V),), value=call("exp", V - M))
 _SQUARES = Pass((Sum("s", "sum", V * V),))
 _SPREAD = (Sum("t", "sum", (V - S) * (V - S)),)
@@ -128,7 +130,8 @@ ROW_NORMS = (
 
 
 def _site_dim(site: Site) -> int:
-    return site.rng.choice((site.long[-1], *site.long[1:2], site.rng.choice(site.long)))
+    wide = [d for d in site.long if site.shape[d].size >= FEWEST] or site.long[-1:]
+    return site.rng.choice((wide[-1], *wide[1:2], site.rng.choice(wide)))
 
 
 def _row_norm(one: RowNorm) -> Operator:
@@ -150,7 +153,8 @@ def _row_norm(one: RowNorm) -> Operator:
             key=f"dim{along}",
         )
 
-    return Operator(name=one.name, category="normalisation", draw=draw, weight=one.weight)
+    category = "softmax" if "softm" in one.name else "normalisation"
+    return Operator(name=one.name, category=category, draw=draw, weight=one.weight)
 
 
 def _rows(

@@ -7,6 +7,7 @@ from kernelwright.data.graphs.operators import (
     attention,
     backward,
     convolutions,
+    embedding,
     formulas,
     layout,
     losses,
@@ -25,6 +26,7 @@ OPERATORS: tuple[Operator, ...] = (
     *windows.OPERATORS,
     *convolutions.OPERATORS,
     *layout.OPERATORS,
+    *embedding.OPERATORS,
     *attention.OPERATORS,
     *backward.OPERATORS,
     *losses.OPERATORS,
@@ -38,10 +40,12 @@ SHARES = {
     "reduction": 3,
     "scan": 1,
     "normalisation": 4,
+    "softmax": 2,
     "pooling": 2,
     "convolution": 4,
     "layout": 2,
-    "matmul": 5,
+    "matmul": 4,
+    "attention": 1,
 }
 """How often a category is drawn for the first of several statements."""
 ALONE = {
@@ -52,11 +56,13 @@ ALONE = {
     "reduction": 10,
     "scan": 12,
     "normalisation": 11,
+    "softmax": 4,
     "pooling": 12,
     "convolution": 12,
     "layout": 12,
     "loss": 11,
     "matmul": 10,
+    "attention": 2,
     "backward": 12,
 }
 """How often a category is drawn for one operator alone: about as many as differ."""
