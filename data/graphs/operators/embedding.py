@@ -1,8 +1,6 @@
-"""Rows of a learned table, by their numbers."""
+"""Rows of a table that a layer learns, by their numbers."""
 
 from __future__ import annotations
-
-import math
 
 from kernelwright.data.graphs.nests import Dim, Move
 from kernelwright.data.graphs.operator import Node, Operator, Site, SizeOf, Tensor
@@ -11,11 +9,13 @@ WIDTHS, TABLES = (64, 96, 128, 192, 256, 384, 512), (256, 512, 1000, 2000)
 
 
 def _embedding() -> Operator:
+    """Rows of a table, by their numbers."""
+
     def draw(site: Site) -> Node:
         old = site.inputs[0]
         width, many = int(site.pick(*WIDTHS)), int(site.pick(*TABLES))
         seen = 2 if site.rng.random() < 0.75 else 1
-        count = max(16, math.prod(one.size for one in site.shape) // width)
+        count = max(16, old_size(site) // width)
         names, sizes = ("batch_size", "seq_len")[:seen], [count]
         if seen == 2:
             length = int(site.pick(16, 32, 64, 128))
@@ -66,6 +66,14 @@ def _embedding() -> Operator:
     return Operator(
         name="embedding", category="layout", draw=draw, starts=True, variety=1, ranks=(2,)
     )
+
+
+def old_size(site: Site) -> int:
+    """How many elements were drawn."""
+    count = 1
+    for one in site.shape:
+        count *= one.size
+    return count
 
 
 OPERATORS = (_embedding(),)

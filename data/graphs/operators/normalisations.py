@@ -19,8 +19,7 @@ from kernelwright.data.graphs.operators.reductions import (
 
 T = name("t")
 EPS = (1e-5, 1e-6, 1e-8)
-FEWEST = 8
-"""Of fewer values a deviation may be rounding noise."""
+FEWEST = 8  # of fewer values a deviation may be rounding noise
 _EXP = Pass((Sum("s", "sum", V),), value=call("exp", V - M))
 _SQUARES = Pass((Sum("s", "sum", V * V),))
 _SPREAD = (Sum("t", "sum", (V - S) * (V - S)),)
