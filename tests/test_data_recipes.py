@@ -16,7 +16,7 @@ import pytest
 
 from kernelwright.data.graphs.build import Build, BuildError, Draw, Recipe, Wanted
 from kernelwright.data.graphs.build_log import LOG
-from kernelwright.data.graphs.operators.registry import SHARES
+from kernelwright.data.graphs.operators.registry import CATEGORIES
 from kernelwright.data.graphs.problem import problem_of
 from kernelwright.data.graphs.quotas import PATIENCE, Quotas
 from kernelwright.data.graphs.sample import draw
@@ -51,7 +51,7 @@ def test_every_shipped_recipe_of_a_data_set_resolves(path: Path) -> None:
 def test_a_recipe_its_overrides_and_the_options_set_the_same_keys() -> None:
     words = ["quotas.largest_share=0.5", "--mutants", "1", "count=5"]
     recipe = resolve_data(SMALL, words, {"count": 7, "exclude": ["exam"]}).recipe
-    assert (recipe.quotas.largest_share, recipe.quotas.least_share) == (0.5, 0.04)
+    assert (recipe.quotas.largest_share, recipe.quotas.least_share) == (0.5, 0.015)
     assert (recipe.mutants, recipe.count, recipe.exclude) == (1, 7, ("exam",))
     plain = resolve_data("rows", ["seed=2"], {"dialects": ["cuda"]}).recipe
     assert (plain.out, plain.seed, plain.dialects) == (Path("rows"), 2, ("cuda",))
@@ -91,7 +91,7 @@ def test_no_category_is_above_its_quota_and_each_has_its_least_share() -> None:
         else:
             quotas.taken[graph.category] += 1
     assert quotas.taken.total() == quotas.count
-    assert set(quotas.taken) == set(SHARES)
+    assert set(quotas.taken) == set(CATEGORIES)
     assert all(10 <= many <= 40 for many in quotas.taken.values()), quotas.taken
     assert dropped["the"]
 
@@ -106,16 +106,16 @@ def test_no_place_is_kept_for_what_is_not_drawn() -> None:
 def test_a_module_of_several_statements_is_of_the_first_that_is_no_step_on_elements() -> None:
     graphs = [draw(0, index) for index in range(300)]
     several = Counter(one.category for one in graphs if len(one.nodes) > 1)
-    assert set(several) <= set(SHARES)
+    assert set(several) <= set(CATEGORIES)
     assert sum(several[one] for one in ("activation", "arithmetic", "binary")) < 40
 
 
 def test_draws_over_quota_stand_in_the_funnel(tmp_path: Path) -> None:
     build = Build.begin(tmp_path, Recipe(seed=0, largest_share=0.1, dialects=("cpp",)))
     quotas = Quotas(count=10, largest_share=0.1, taken=build.kept)
-    drawn = build._draws(quotas, 6)
+    drawn = build._draws(quotas, 8)
     full = [one for one in drawn if one.why.startswith("over quota: ")]
-    assert len(drawn) - len(full) == 6
+    assert len(drawn) - len(full) == 8
     assert full[0].why.endswith("has its 1 of 10 problems")
     assert max(build.kept.values()) == 1
 
@@ -199,7 +199,7 @@ def test_a_build_that_has_all_its_problems_writes_its_tables_anew(tmp_path: Path
         out.add([Done(id=f"{index:05d}", rows=(row,), facts=facts)])
     said = build_data(recipe)
     problems = tmp_path / "export" / "trl" / "problems.parquet"
-    assert f"{problems.parent}: 3 files" in said
+    assert any(line.startswith(f"{problems.parent}: ") for line in said)
     assert "0 of 0 mutants refused" in said
     first = problems.read_bytes()
     problems.write_bytes(b"")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from kernelwright.data.graphs.operators.registry import SHARES
+from kernelwright.data.graphs.operators.registry import CATEGORIES
 
 PATIENCE = 1000
 """After so many draws without a new graph of a category no place is kept for it any more."""
@@ -45,6 +45,6 @@ class Quotas:
         """Places that categories with too few problems still need."""
         return sum(
             max(0, self.least - self.taken[one])
-            for one in SHARES
+            for one in CATEGORIES
             if draw - self.drawn_at.get(one, 0) <= PATIENCE
         )

@@ -66,3 +66,5 @@ ALONE = {
     "backward": 12,
 }
 """How often a category is drawn for one operator alone: about as many as differ."""
+CATEGORIES = tuple(dict.fromkeys((*SHARES, *ALONE)))
+"""Those that graphs are drawn of."""
