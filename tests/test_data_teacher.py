@@ -82,12 +82,6 @@ def test_true_texts_are_taken_and_others_are_not(endpoint: str) -> None:
     assert alone.why.startswith("no answer: ")
 
 
-def test_what_cannot_be_checked_is_not_asked_for(endpoint: str) -> None:
-    row = right(0)
-    other = replace(row, dialect="inline")
-    assert taught([other], Teacher(endpoint=endpoint, model="true", key=KEY)) == []
-
-
 def test_a_build_counts_what_became_of_the_texts(endpoint: str, tmp_path: Path) -> None:
     build = Build.begin(tmp_path, Recipe(seed=3, teacher="true"))
     build.wanted = Wanted(count=2, teacher=Teacher(endpoint=endpoint, model="true", key=KEY))
