@@ -15,8 +15,9 @@ from kernelwright.envs.reference.distributions import in_order_of
 
 ROWS_SHARE = 16
 """One row in this many is near overflow."""
-AT_AN_END = 0.5
-"""Share of single values that are the first or the last of their row."""
+ALL, HALF, ONE, FIRST, LAST, DOWN = WAYS = ("all", "half", "one", "first", "last", "down")
+"""Which values of a row become large, or all small; later ones hold where rows cross. A loop may
+leave out the first value, or the last."""
 PLACES_SHARE, FEWEST_PLACES = 1e-4, 32
 """Share of values around literals, and their smallest number."""
 INTEGERS_SHARE = 8
@@ -54,34 +55,49 @@ def with_plan(arguments: Sequence[Any], plan: Plan, *, rows: bool) -> list[Any]:
 
 
 def _large_rows(value: Any, plan: Plan) -> Any:
-    """Some rows along each axis are moved up by the size, some down where they may be, of some a
-    half is, and of some one value, often the first or the last, which a loop may leave out."""
+    """Some rows along each axis are moved by the size, each in one of WAYS."""
     import torch
 
     found = value.clone(memory_format=torch.contiguous_format)
-    lanes = found if found.dim() else found.view(1)
-    for axis, length in enumerate(lanes.shape if found.numel() else ()):
-        if length > 1 or axis == lanes.dim() - 1:
-            _move_rows(lanes.movedim(axis, -1), plan)
+    if not found.numel():
+        return found
+    lanes, given = (one if one.dim() else one.view(1) for one in (found, value))
+    axes = [axis for axis, length in enumerate(lanes.shape) if length > 1] or [lanes.dim() - 1]
+    rows = [row for axis in axes for row in _chosen_rows(lanes.movedim(axis, -1), given, axis)]
+    for way, row, was in sorted(rows, key=lambda one: WAYS.index(one[0])):
+        _move(row, was, way, plan)
     return found
 
 
-def _move_rows(rows: Any, plan: Plan) -> None:
-    """Moves some along the last axis, in place."""
+def _chosen_rows(lanes: Any, given: Any, axis: int) -> list[tuple[str, Any, Any]]:
+    """(way, row, what was in it) of some rows along the last axis."""
     import torch
 
-    down = -plan.size if plan.signed else plan.size
-    ways = ((plan.size, 1.0), (plan.size, 0.0), (plan.size, 0.5), (down, 1.0))
-    total, length = math.prod(rows.shape[:-1]), rows.shape[-1]
-    count = min(total, max(len(ways), total // ROWS_SHARE))
-    shown = ways if total > 1 else ways[:-1]  # a single row that is small shows nothing
+    given, total = given.movedim(axis, -1), math.prod(lanes.shape[:-1])
+    shown = WAYS if total > 1 else WAYS[:-1]  # a single row that is small shows nothing
+    count = min(total, max(len(WAYS), total // ROWS_SHARE))
     first = int(torch.randint(len(shown), ()))
+    found = []
     for number, index in enumerate(torch.randperm(total)[:count], first):
-        size, share = shown[number % len(shown)]
-        chosen = torch.randperm(length)[: max(1, int(length * share))]
-        if not share and torch.rand(()) < AT_AN_END:
-            chosen = chosen % 2 * (length - 1)
-        rows[tuple(torch.unravel_index(index, rows.shape[:-1]))][chosen] += size
+        place = tuple(torch.unravel_index(index, lanes.shape[:-1]))
+        found.append((shown[number % len(shown)], lanes[place], given[place]))
+    return found
+
+
+def _move(row: Any, was: Any, way: str, plan: Plan) -> None:
+    """Moves a row, in place. Of a single value, and of a row that is moved down, nothing else is
+    large, whatever crosses it."""
+    import torch
+
+    if way in (ALL, HALF):
+        chosen = torch.randperm(len(row))[: max(1, len(row) // (1 if way == ALL else 2))]
+        row[chosen] = was[chosen] + plan.size
+        return
+    row.copy_(was)
+    if way == DOWN:
+        row += -plan.size if plan.signed else plan.size
+    else:
+        row[{FIRST: 0, LAST: -1}.get(way, int(torch.randint(len(row), ())))] += plan.size
 
 
 def _around(value: Any, plan: Plan) -> Any:
