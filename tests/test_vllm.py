@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from kernelwright.commands.best_of_n import Habits, habits_of
 from kernelwright.envs.policy import Policy, Sampling
+from kernelwright.preflight.budget import Budget
 from kernelwright.recipe.resolve import resolve
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.adapter_versions import drop_old_versions, write_version
@@ -193,3 +195,50 @@ def test_a_run_says_how_to_start_the_server_before_anything_slow(server: Loopbac
     server.updates = False
     assert "loads no adapters" in str(refusal(f"grpo.server={server.url}"))
     assert "--max-lora-rank 32" in start_command("m", 20)
+
+
+def test_a_run_on_a_server_writes_as_it_was_trained_to(tmp_path: Path) -> None:
+    (tmp_path / "recipe.resolved.yaml").write_text("data: {dialect: triton}\n")
+    assert habits_of(f"vllm:{tmp_path}@http://127.0.0.1:9").dialect == "triton"
+    assert habits_of("openai:gpt") == habits_of("openai:gpt@http://127.0.0.1:9") == Habits()
+
+
+def test_a_recipes_measurements_ask_the_server_that_samples_for_grpo(
+    server: LoopbackVllm, adapted: Any, tmp_path: Path
+) -> None:
+    from kernelwright.data.runs.process import Process
+    from kernelwright.run.run_folder import RunFolder
+    from kernelwright.run.train import Run
+
+    adapted.save_pretrained(str(tmp_path / "adapter"))
+    words = [f"model.name={tmp_path / 'model'}", "model.quantization=none", "model.dtype=float32"]
+    found = []
+    for generation in ("transformers", "vllm"):
+        asked = [*words, f"grpo.generation={generation}", f"grpo.server={server.url}"]
+        recipe = resolve(Path("quickstart"), asked).recipe
+        judge: Any = None  # nothing is judged
+        process = Process(rank=0, world=1)
+        run = Run(recipe, RunFolder(tmp_path), judge, process, lambda: None, resume=False)
+        answers = run.policy(tmp_path / "adapter").complete(PROMPTS, GREEDY)
+        found.append([one.token_ids for one in answers])
+        assert bool(server.asked) == (generation == "vllm")
+    assert found[0] == found[1]
+
+
+def test_a_server_that_dies_in_a_run_is_told_with_the_command_that_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from kernelwright import launch
+
+    def dies(*_: Any, **__: Any) -> None:
+        raise AbsentError("no server answers at http://127.0.0.1:9 (refused)")
+
+    monkeypatch.setattr("kernelwright.run.train.train", dies)
+    monkeypatch.setattr("kernelwright.preflight.check.unprepared", lambda _: [])
+    monkeypatch.setattr("kernelwright.preflight.check.fooled", lambda _: [])
+    monkeypatch.setattr(launch, "_fitted", lambda recipe: Budget(recipe=recipe))
+    recipe = resolve(Path("quickstart"), [f"run_dir={tmp_path / 'run'}"]).recipe
+    assert launch._train(Path("quickstart"), recipe, False, "AGAIN --resume") == launch.FAILED
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("no server answers at http://127.0.0.1:9 (refused); once it answers, ")
+    assert line.endswith("go on with: AGAIN --resume")

@@ -253,9 +253,9 @@ def _sharded() -> str | None:
 
 def _server(recipe: Recipe) -> str | None:
     """Why what samples cannot be asked."""
-    if "grpo" not in recipe.stages:
-        return None
     section, model = recipe.grpo, recipe.model
+    if "grpo" not in recipe.stages and section.server is None:
+        return None
     why = provider(section.generation).refusal(section.server, model.name, model.lora.rank)
     return why and f"grpo.server: {why}"
 

@@ -122,8 +122,8 @@ class GrpoSection(Section):
     """What samples the completions: a module of `rl/policies/providers`, or the dotted name of your
     own."""
     server: str | None = Field(default=None, min_length=1)
-    """Address of the server that `generation: vllm` asks, as http://127.0.0.1:8000. It reads the
-    run's folder."""
+    """Address of the server that `generation: vllm` asks, as http://127.0.0.1:8000, in GRPO and in
+    the stages that measure. It reads the run's folder."""
     most_mismatch: float = Field(default=0.2, gt=0)
     """Nats by which a token's log-probability may differ between sampling and training, in the
     mean; beyond it the run ends before the step is taken."""
