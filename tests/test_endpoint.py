@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 from kernelwright.cli import app
 from kernelwright.envs.policy import Finish, Sampling
 from kernelwright.rl.models.weights import ModelError
-from kernelwright.rl.policies.endpoint import AbsentError, EndpointError
+from kernelwright.rl.policies.endpoint import AbsentError, EndpointError, all_of
 from kernelwright.rl.policies.hf import load_policy, open_policy
 from kernelwright.rl.policies.providers.openai import Usage
 from tests.loopback_vllm import BASE, LoopbackVllm
@@ -90,6 +91,20 @@ def test_a_busy_endpoint_is_asked_again_and_a_refusal_is_one_line(server: Loopba
     server.failing = [(429, "no more")] * 4
     with pytest.raises(EndpointError, match="429 no more"):
         policy.complete(["Add."], GREEDY)
+
+
+def test_an_answer_is_heard_of_while_others_are_written() -> None:
+    """So that it is judged meanwhile."""
+    heard = Event()
+
+    def ask(number: int) -> int:
+        assert number == 0 or heard.wait(60)
+        return number
+
+    found = all_of(3, ask, 3, lambda number, _: heard.set())
+    assert found == [0, 1, 2]
+    with pytest.raises(ZeroDivisionError):
+        all_of(2, lambda number: 1 // number, 2, None)
 
 
 def test_a_limit_goes_by_the_name_that_the_model_wants(server: LoopbackVllm) -> None:

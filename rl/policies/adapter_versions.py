@@ -51,8 +51,16 @@ def version_name(stem: str, folder: Path) -> str:
 def drop_old_versions(folder: Path, newest: Version) -> list[str]:
     """Removes all but the newest few; their names."""
     others = [one for one in folder.glob("step-*") if one != newest.folder]
-    others.sort(key=lambda one: one.stat().st_mtime_ns)
+    others.sort(key=_written_ns)
     old = others[: max(0, len(others) + 1 - KEPT)]
     for one in old:
         shutil.rmtree(one, ignore_errors=True)
     return [one.name for one in old]
+
+
+def _written_ns(folder: Path) -> int:
+    """When it was written; another process may have removed it."""
+    try:
+        return folder.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
