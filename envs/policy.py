@@ -1,6 +1,7 @@
 """Interface of a policy, which completes prompts for training, evaluation and `write`.
 
-`rl/policies/providers/` has a file for each kind: a model in this process, TRL's vLLM.
+`rl/policies/providers/` has a file for each kind: a model in this process, a vLLM server, any
+endpoint of OpenAI's kind.
 """
 
 from __future__ import annotations

@@ -362,10 +362,10 @@ class Record:
     """One rollout on disk: enough to re-price it, and with the problem to judge it again.
 
     (`stage`, `step`, `row`) is unique within a run. `reward` is None where there is none to give.
-    `credit` is what the method made of the rewards of its group, and None where the trainer never
-    got this row: it was sampled for measurement, or its group gave way to one that differs more.
-    Where all credits of a group are equal, none of it moves the policy. A trajectory of several
-    turns has a record a turn; `parent` is the key of the candidate that a turn started from.
+    `credit` is what the method made of its group's rewards, and None where the trainer never got
+    this row: it was sampled for measurement, or its group gave way to one that differs more. Equal
+    credits move nothing. Each turn of a trajectory has a record; `parent` is the key of what the
+    turn started from, and `weights_step` the step whose weights wrote it in training.
     """
 
     stage: str
@@ -384,8 +384,8 @@ class Record:
     turn: int = 0
     parent: str | None = None
     credit: float | None = None
-    torch_allowed: bool = False
-    """Whether PyTorch might compute a part of the answer (`Candidate`)."""
+    weights_step: int | None = None
+    torch_allowed: bool = False  # as the `Candidate` was judged
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -54,7 +54,7 @@ def start(
         recipe = resolved.recipe
         from kernelwright.preflight.check import preflight
 
-        _set_allocator(recipe)
+        _set_allocator()
         reasons = preflight(recipe)
     except RecipeError as error:
         return _fail(error.lines, MISUSED)
@@ -71,15 +71,12 @@ def start(
     return supervised(lambda: _train(path, recipe, resume, again), again, alone=alone)
 
 
-def _set_allocator(recipe: Recipe) -> None:
-    """Chooses how PyTorch holds a GPU's memory, where the user has not, and where no provider
-    holds it in ways of its own, as vLLM does, which do not bear it."""
+def _set_allocator() -> None:
+    """Chooses how PyTorch holds a GPU's memory, where the user has not."""
     from kernelwright.envs.system.hardware import visible_gpus
-    from kernelwright.rl.policies.providers.find import provider
 
     chosen = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} & os.environ.keys()
-    apart = provider(recipe.grpo.generation).holds_gpu_memory
-    if visible_gpus() and not chosen and not apart:
+    if visible_gpus() and not chosen:
         os.environ.update(ALLOCATOR)
 
 
@@ -122,6 +119,7 @@ def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
     from kernelwright.preflight.budget import Budget
     from kernelwright.preflight.check import fooled, unprepared
     from kernelwright.rl.models.weights import ModelError
+    from kernelwright.rl.policies.endpoint import EndpointError
     from kernelwright.rl.tracking.trackers import TrackerError
     from kernelwright.run.processes import join
     from kernelwright.run.run_folder import NotEmptyError, RunError, RunFolder
@@ -141,6 +139,8 @@ def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
             train(recipe, resume=resume, fitted=fitted.recipe)
     except NotEmptyError as error:
         return _fail([f"{error}: go on with it by  {again}  or give name=… anew"], FAILED)
+    except EndpointError as error:
+        return _fail([f"{error}; once it answers, go on with: {again}"], FAILED)
     except (
         JudgeError,
         ModelError,

@@ -138,15 +138,6 @@ def test_weights_that_leave_no_room_for_the_judge_are_refused_before_they_are_re
     assert not [one for one in preflight(recipe("cpp", model=model)) if "weights" in one]
 
 
-def test_nothing_is_probed_where_vllm_samples() -> None:
-    def never(_: Recipe) -> Probe:
-        raise AssertionError
-
-    model = {"name": "smollm2-135m", "quantization": "none"}
-    asked = recipe(model=model, grpo={"generation": "vllm"})
-    assert budget(asked, never).line() is None
-
-
 def test_memory_of_a_gpu_grows_in_place_unless_the_user_chose_otherwise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -159,17 +150,12 @@ def test_memory_of_a_gpu_grows_in_place_unless_the_user_chose_otherwise(
             for name, value in chosen.items():
                 patch.setenv(name, value)
             patch.setattr(os, "environ", dict(os.environ))
-            _set_allocator(asked)
+            _set_allocator()
             return [os.environ.get(name) for name in names]
 
-    asked = recipe()
     assert after() == ["expandable_segments:True", None]
     assert after(PYTORCH_ALLOC_CONF="x:1") == ["x:1", None]
     assert after(PYTORCH_CUDA_ALLOC_CONF="x:1") == [None, "x:1"]
-    model = {"name": "smollm2-135m", "quantization": "none"}
-    asked = recipe(model=model, grpo={"generation": "vllm"})
-    assert after() == [None, None]
-    asked = recipe()
     monkeypatch.setattr("kernelwright.envs.system.hardware.visible_gpus", tuple)
     assert after() == [None, None]
 

@@ -35,17 +35,17 @@ def test_an_answer_ends_where_the_chat_format_ends_a_turn_whatever_the_model_dec
     other = tokenizer.convert_tokens_to_ids("<|im_start|>")
     tokenizer.eos_token = tokenizer.pad_token = "<|im_start|>"
     model = SimpleNamespace(generation_config=SimpleNamespace(eos_token_id=other))
-    assert end_token_ids(model, tokenizer) == {end, other}
+    assert end_token_ids(model.generation_config, tokenizer) == {end, other}
 
 
 def test_all_ends_that_a_model_declares_end_an_answer() -> None:
     model = tiny_model()
     model.generation_config.eos_token_id = [0, 1]
-    assert {0, 1} < end_token_ids(model, tiny_tokenizer())
+    assert {0, 1} < end_token_ids(model.generation_config, tiny_tokenizer())
 
 
 def test_a_format_without_a_turn_end_adds_none() -> None:
     tokenizer = tiny_tokenizer()
     model = SimpleNamespace(generation_config=SimpleNamespace(eos_token_id=None))
     tokenizer.chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}"
-    assert end_token_ids(model, tokenizer) == {tokenizer.eos_token_id}
+    assert end_token_ids(model.generation_config, tokenizer) == {tokenizer.eos_token_id}

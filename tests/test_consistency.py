@@ -127,13 +127,6 @@ def test_sft_on_problems_that_nobody_wrote_examples_for_is_refused(
     assert "triples" not in found(*own, "stages=[grpo, eval]")
 
 
-def test_vllm_draws_no_curve_for_several_processes() -> None:
-    vllm = ("grpo.generation=vllm", "model.quantization=none")
-    curve = ("grpo.validate_every=1", "grpo.validation_problems=2")
-    assert "grpo.validate_every" in found(*vllm, *curve, processes=2)
-    assert found(*vllm, *curve) == found(*vllm, processes=2) == ""
-
-
 def test_rollouts_are_counted_once_for_all_updates_on_them_and_for_each_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

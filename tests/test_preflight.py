@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -35,15 +34,6 @@ def test_preflight_gives_one_sentence_for_each_reason(overrides: list[str], word
     (reason,) = preflight(resolve(FIXTURES / "base.yaml", overrides).recipe)
     assert words in reason
     assert "\n" not in reason
-
-
-def test_preflight_names_the_extra_that_is_missing() -> None:
-    if find_spec("vllm"):
-        pytest.skip("vLLM is installed")
-    words = ["grpo.generation=vllm", "model.quantization=none"]
-    (reason,) = preflight(resolve(FIXTURES / "base.yaml", words).recipe)
-    assert reason == "grpo.generation: vllm is not installed; run `pip install -e '.[vllm]'`"
-    assert not preflight(resolve(FIXTURES / "base.yaml", [*words, "stages=[sft, eval]"]).recipe)
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,12 @@ from pydantic import ValidationError
 from kernelwright.commands.best_of_n import BestOf, check_model, write_kernels
 from kernelwright.envs.policy import Policy, Sampling
 from kernelwright.envs.types import Verdict
-from kernelwright.preflight.consistency import contradictions
 from kernelwright.rl.methods.base import Row
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.hf import HFPolicy, load_policy, open_policy
+from kernelwright.rl.policies.providers.base import Provider
 from kernelwright.rl.policies.providers.find import provider, provider_names
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.train.grpo import grpo_options
 from kernelwright.rl.train.sampling import players
 from tests.rollouts import ScriptedJudge, ask, player, task
 from tests.tiny_model import save_tiny
@@ -52,20 +51,8 @@ def test_a_model_named_by_its_provider_is_asked_like_any_other() -> None:
     assert record.evaluation.verdict is Verdict.CORRECT
 
 
-def test_what_a_provider_says_of_itself_is_heeded() -> None:
-    """Of vLLM that is written nowhere else."""
-    asked = recipe(generation=TOY, validate_every=1, validation_problems=1)
-    assert any(TOY in one for one in contradictions(asked, processes=4))
-    assert "use_vllm" not in grpo_options(recipe())
-    assert grpo_options(recipe(generation="vllm"))["use_vllm"] is True
-    nf4 = {"name": "a", "model": {"quantization": "nf4"}}
-    assert Recipe.model_validate({**nf4, "grpo": {"generation": TOY}})
-    with pytest.raises(ValidationError, match="quantization 'none'"):
-        Recipe.model_validate({**nf4, "grpo": {"generation": "vllm"}})
-
-
 def test_providers_are_found_by_their_files() -> None:
-    assert {"transformers", "vllm"} <= set(provider_names())
+    assert {"openai", "transformers", "vllm"} <= set(provider_names())
     known = ", ".join(provider_names())
     with pytest.raises(ValidationError, match=f"no provider 'vlm'; there are: {known}, or"):
         recipe(generation="vlm")
@@ -75,7 +62,9 @@ def test_providers_are_found_by_their_files() -> None:
 
 def test_a_provider_that_opens_nothing_says_so() -> None:
     with pytest.raises(ModelError, match="opens no model"):
-        open_policy("vllm:some/model")
+        Provider().open("some/model")
+    with pytest.raises(NotImplementedError, match="samples for no training"):
+        provider("openai").in_training(None, None, 0)
 
 
 def in_training(folder: Path, step: int) -> tuple[HFPolicy, Policy]:

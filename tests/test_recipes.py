@@ -223,7 +223,6 @@ def test_the_header_must_be_closed_and_nothing_may_close_it_early(tmp_path: Path
     [
         ("grpo.micro_batch_size=5", "grpo.micro_batch_size"),
         ("sft.micro_batch_size=3", "sft.micro_batch_size"),
-        ("grpo.generation=vllm", "grpo"),
         ("eval.samples=4", "eval"),
         ("stages=[sft,sft]", "stages"),
         ("model.lora.rank=x", "model.lora.rank"),
@@ -255,11 +254,6 @@ def test_a_compiled_baseline_is_measured_where_kernels_are_or_refused() -> None:
     assert resolve(FIXTURES / "base.yaml", words).recipe.eval.baseline == "compile"
     (line,) = mistakes(FIXTURES / "base.yaml", *words, "judge.ray_address=auto")
     assert ": eval: baseline 'compile' is measured on this machine" in line
-
-
-def test_vllm_is_allowed_with_weights_that_are_not_quantised() -> None:
-    words = ["grpo.generation=vllm", "model.quantization=none"]
-    assert resolve(FIXTURES / "base.yaml", words).recipe.grpo.generation == "vllm"
 
 
 def test_contrastive_prompts_need_speeds_to_show() -> None:

@@ -13,16 +13,16 @@ from kernelwright.rl.recipe.schema import GrpoSection, Recipe
 from kernelwright.rl.train.grpo import grpo_options
 
 
-def test_vllm_samples_by_a_method_that_takes_what_we_pass() -> None:
+def test_trls_own_pass_weighs_what_a_server_samples_by_the_names_that_we_set() -> None:
     from trl import GRPOTrainer
 
-    turn = inspect.signature(GRPOTrainer._generate_single_turn)
-    assert list(turn.parameters)[1:5] == [
-        "prompt_ids",
-        "images",
-        "multimodal_fields",
-        "num_generations",
-    ]
+    generate = inspect.getsource(GRPOTrainer._generate)
+    assert "self.use_vllm and self.state.global_step != self._last_loaded_step" in generate
+    assert "self.vllm_generation.sync_weights()" in generate
+    assert "vllm_generation" not in generate.replace("self.vllm_generation.sync_weights()", "")
+    score = inspect.getsource(GRPOTrainer._generate_and_score_completions)
+    assert "vllm_generation" not in score
+    assert "self.use_vllm and self.vllm_importance_sampling_correction" in score
 
 
 def test_a_rollout_function_is_called_with_repeated_prompts_and_its_columns_reach_the_reward() -> (

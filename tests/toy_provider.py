@@ -50,8 +50,6 @@ class Shouting:
 
 
 class Provider(base.Provider):
-    answers_all_processes = True
-
     def in_training(self, trainer: Any, tokenizer: Any, step: int) -> Policy:
         return Shouting("!", step)
 

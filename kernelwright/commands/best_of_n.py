@@ -105,7 +105,7 @@ def habits_of(model: str, dialect: Dialect | None = None) -> Habits:
 
     A `dialect` has the last word. Raises ValueError where a run names none.
     """
-    run, usual = Folder(Path(model)), Habits(dialect or "cpp")
+    run, usual = Folder(Path(_own_name(model))), Habits(dialect or "cpp")
     if not run.recipe_file.is_file():
         return usual
     try:
@@ -120,6 +120,12 @@ def habits_of(model: str, dialect: Dialect | None = None) -> Habits:
         raise ValueError(
             f"{run.recipe_file}: it names no dialect ({why}): give --dialect"
         ) from None
+
+
+def _own_name(model: str) -> str:
+    """A model's name without the provider's, and without the address of a server."""
+    named = provider_and_model(model)
+    return model if named is None else named[1].rpartition("@")[0] or named[1]
 
 
 def check_model(model: str) -> None:

@@ -22,7 +22,6 @@ EXTRAS = {
     "wandb": "train",
     "tensorboard": "trackers",
     "trackio": "trackers",
-    "vllm": "vllm",
     "triton": "triton",
     "nvcc": "cuda",
     "ray": "ray",
@@ -30,7 +29,7 @@ EXTRAS = {
     "matplotlib": "publish",
 }
 """Module, or program → the extra of this project that installs it."""
-DECIDING = ("kernelwright", "torch", "transformers", "trl", "peft", "bitsandbytes", "vllm")
+DECIDING = ("kernelwright", "torch", "transformers", "trl", "peft", "bitsandbytes")
 
 
 def cores() -> int:

@@ -21,7 +21,6 @@ from kernelwright.preflight.estimate import (
     validated_answers,
 )
 from kernelwright.preflight.judge_pace import judged_s
-from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.probe import Probe, ProbeError, ProbeFullError, ProbeKilledError, probe
 
@@ -73,10 +72,8 @@ def budget(
     measured: Callable[[Recipe], Probe] = probe,
     pace: Callable[[Recipe], float | None] = judged_s,
 ) -> Budget:
-    """What a run takes, shrunk to fit. Nothing is probed where a provider holds its share of the
-    GPU by itself, as vLLM does."""
-    apart = provider(recipe.grpo.generation).holds_gpu_memory and "grpo" in recipe.stages
-    if apart or not (recipe.learns_examples or "grpo" in recipe.stages):
+    """What a run takes, shrunk to fit."""
+    if not (recipe.learns_examples or "grpo" in recipe.stages):
         return Budget(recipe=recipe)
     notes: dict[str, str] = {}
     free = available_bytes()

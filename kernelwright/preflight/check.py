@@ -33,7 +33,8 @@ UNTIMED = "false rewards being right"
 def preflight(recipe: Recipe) -> list[str]:
     """One sentence for each reason; empty where the run can start. Imports nothing heavy."""
     found = [_model(recipe), _dialect(recipe), _sandbox(recipe), _memory(recipe), _sharded()]
-    found += [_precision(recipe), *_packages(recipe), *contradictions(recipe, this_process().world)]
+    found += [_precision(recipe), _server(recipe), *_packages(recipe)]
+    found += [*contradictions(recipe, this_process().world)]
     return [reason for reason in found if reason]
 
 
@@ -250,11 +251,19 @@ def _sharded() -> str | None:
     return None
 
 
+def _server(recipe: Recipe) -> str | None:
+    """Why what samples cannot be asked."""
+    section, model = recipe.grpo, recipe.model
+    if "grpo" not in recipe.stages and section.server is None:
+        return None
+    why = provider(section.generation).refusal(section.server, model.name, model.lora.rank)
+    return why and f"grpo.server: {why}"
+
+
 def _packages(recipe: Recipe) -> list[str | None]:
     grpo = "grpo" in recipe.stages
     needed = {
         "stages": "trl" if grpo or recipe.learns_examples else "transformers",
-        "grpo.generation": provider(recipe.grpo.generation).package if grpo else None,
         "report_to": None if recipe.report_to == "none" else recipe.report_to,
         "judge.ray_address": "ray" if recipe.judge.ray_address else None,
     }

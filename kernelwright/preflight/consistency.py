@@ -10,7 +10,6 @@ from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
 from kernelwright.preflight.estimate import taught_triples
 from kernelwright.rl.models.weights import ModelError
-from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.pairs import pair_folder
 
@@ -25,7 +24,7 @@ def contradictions(recipe: Recipe, processes: int) -> list[str]:
     if not reasons:
         reasons += _untaught(recipe)
     reasons += _unpaired(recipe)
-    return [*reasons, *_unsplittable(recipe, processes), *_curveless(recipe, processes)]
+    return [*reasons, *_unsplittable(recipe, processes)]
 
 
 def _loaded(recipe: Recipe) -> tuple[dict[str, Problems], list[str]]:
@@ -125,14 +124,3 @@ def _unsplittable(recipe: Recipe, processes: int) -> Iterator[str]:
                 f"{stage}.{name} ({count}) cannot be split evenly over {processes} processes: take "
                 f"a multiple of {processes}, or --num_processes {math.gcd(count, processes)}"
             )
-
-
-def _curveless(recipe: Recipe, processes: int) -> Iterator[str]:
-    """One process draws the curve; some providers answer all of them together, or none."""
-    section = recipe.grpo
-    asks_all = provider(section.generation).answers_all_processes and processes > 1
-    if asks_all and "grpo" in recipe.stages and section.validate_every:
-        yield (
-            f"grpo.validate_every: {section.generation} draws no curve for several processes; "
-            "set it to 0"
-        )

@@ -29,6 +29,7 @@ from kernelwright.data.triple import JudgedTriple, Triple
 from kernelwright.data.triples.templates import balanced, triples_of
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
+from kernelwright.envs.policy import Policy
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Problem
@@ -47,6 +48,7 @@ from kernelwright.preflight.estimate import (
 from kernelwright.rl.methods.base import Example, RunView
 from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.models.adapter_folder import SIDECAR
+from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.recipe.stage_names import stage_names
 from kernelwright.rl.tracking.run_tracker import tracking
@@ -295,19 +297,22 @@ class Run:
         self, adapter: Path | None, problems: Sequence[Problem], settings: EvalSettings
     ) -> None:
         """Samples and judges answers that are not on disk yet."""
-        from kernelwright.rl.policies.hf import load_policy
-
-        model = self.recipe.model
-        policy = load_policy(
-            str(adapter) if adapter else model.name,
-            quantization=model.quantization,
-            dtype=model.dtype,
-        )
+        policy = self.policy(adapter)
         done = {one.id for one in self.store.read()}
         asked = len(problems) * settings.samples
         asked -= sum((stage, step) == (settings.stage, settings.step) for stage, step, _ in done)
         with Answered(settings.stage, asked) as watcher:
             evaluate(policy, problems, self.judge, settings, self.store.append, done, watcher)
+
+    def policy(self, adapter: Path | None) -> Policy:
+        """The base model or an adapter: on the server that samples for GRPO, where there is one."""
+        from kernelwright.rl.policies.hf import load_policy, open_policy
+
+        model, grpo = self.recipe.model, self.recipe.grpo
+        name = str(adapter) if adapter else model.name
+        if grpo.server and provider(grpo.generation).asks_a_server:
+            return open_policy(f"{grpo.generation}:{name}@{grpo.server}")
+        return load_policy(name, quantization=model.quantization, dtype=model.dtype)
 
     def measure_baselines(self) -> None:
         """Measures torch.compile on the held-out problems, for the summary."""

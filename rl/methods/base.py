@@ -74,7 +74,8 @@ class Row:
     """One answer that was sampled and judged.
 
     `logprobs` are those of its tokens under the distribution they were drawn from. Without `ended`
-    it was cut off: that is no answer, so its verdict is `no_kernel` (`truncated`).
+    it was cut off: that is no answer, so its verdict is `no_kernel` (`truncated`). `weights_step`
+    is the optimiser step whose weights wrote it, where what sampled says so.
     """
 
     ask: Ask
@@ -86,6 +87,7 @@ class Row:
     source: str | None
     evaluation: Evaluation
     reward: Reward | None
+    weights_step: int | None = None
 
 
 class Player(Protocol):

@@ -41,13 +41,13 @@ def special_tokens(tokenizer: Any) -> dict[int, str]:
     return {**dict(named), **{number: str(one) for number, one in added if one.special}}
 
 
-def end_token_ids(model: Any, tokenizer: Any) -> set[int]:
+def end_token_ids(generation_config: Any, tokenizer: Any) -> set[int]:
     """Tokens that end an answer: those of the generation config, the tokenizer's end of text, and
     what ends a turn in the chat format, which is what SFT teaches.
 
     Base models declare only the end of a text, where their chat format ends turns with another.
     """
-    given = model.generation_config.eos_token_id
+    given = generation_config.eos_token_id
     ends = set(given) if isinstance(given, list) else {given}
     return (ends | {tokenizer.eos_token_id} | turn_end_ids(tokenizer)) - {None}
 

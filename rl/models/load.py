@@ -201,6 +201,18 @@ def errors_in_one_line(name: str) -> Iterator[None]:
         raise ModelError(f"{name} could not be loaded: {first}") from error
 
 
+def load_generation_config(name: str) -> Any:
+    """How a model says that it is sampled, its end tokens among it."""
+    from transformers import AutoConfig, GenerationConfig
+
+    source = _source(name)
+    with errors_in_one_line(name):
+        try:
+            return GenerationConfig.from_pretrained(source)
+        except OSError:  # it has no such file
+            return GenerationConfig.from_model_config(AutoConfig.from_pretrained(source))
+
+
 def check_loadable(name: str) -> None:
     """Raises ModelError where the configuration, tokenizer or weights cannot be loaded.
 

@@ -79,7 +79,7 @@ class HFPolicy:
             asked,
             max_new_tokens=sampling.max_new_tokens,
             temperature=sampling.temperature,
-            end_token_ids=end_token_ids(self.model, self.tokenizer),
+            end_token_ids=end_token_ids(self.model.generation_config, self.tokenizer),
             seed=sampling.seed,
             rows=self.batch_size,
             on_finished=finish,

@@ -27,7 +27,7 @@ from kernelwright.rewards.price import PRESETS
 from kernelwright.rl.methods.base import MethodOptions
 from kernelwright.rl.methods.find import method_options
 from kernelwright.rl.methods.grpo import Options as GrpoOptions
-from kernelwright.rl.policies.providers.find import known_provider, provider
+from kernelwright.rl.policies.providers.find import known_provider
 from kernelwright.rl.recipe.supervised import DpoSection, RftSection, SftSection
 from kernelwright.rl.recipe.trl_options import did_you_mean, grpo_option, typed
 from kernelwright.rl.section import Section
@@ -121,6 +121,12 @@ class GrpoSection(Section):
     generation: Annotated[str, AfterValidator(known_provider)] = "transformers"
     """What samples the completions: a module of `rl/policies/providers`, or the dotted name of your
     own."""
+    server: str | None = Field(default=None, min_length=1)
+    """Address of the server that `generation: vllm` asks, as http://127.0.0.1:8000, in GRPO and in
+    the stages that measure. It reads the run's folder."""
+    most_mismatch: float = Field(default=0.2, gt=0)
+    """Nats by which a token's log-probability may differ between sampling and training, in the
+    mean; beyond it the run ends before the step is taken."""
     iterations: int = Field(default=1, ge=1)
     """Optimiser steps on each batch of rollouts; `steps` is a multiple of it."""
     oversampled_groups: int = Field(default=0, ge=0)
@@ -345,14 +351,3 @@ class Recipe(Section):
         if section.baseline is Baseline.COMPILE and judge and judge.precision is Precision.TF32:
             raise ValueError(COMPILES_IN_IEEE)
         return section
-
-    @field_validator("grpo")
-    @classmethod
-    def _what_samples_follows_the_weights(
-        cls, grpo: GrpoSection, info: ValidationInfo
-    ) -> GrpoSection:
-        model = info.data.get("model")
-        refuses = provider(grpo.generation).refuses_nf4
-        if refuses and model and model.quantization == "nf4":
-            raise ValueError(refuses)
-        return grpo

@@ -27,6 +27,7 @@ T = TypeVar("T")
 TRUNCATED = Evaluation(verdict=Verdict.NO_KERNEL, reason="truncated")
 """No answer: what was cut off at the limit would be paid for not ending."""
 
+STALE = "an answer of step {} was sampled with the weights of step {}"
 NOT_TRAINABLE = "this policy tells no {}: it can be measured, but cannot be trained"
 
 
@@ -106,6 +107,7 @@ class JudgedPlayer:
 
         with self._phase("generate"):
             completions = self.policy.complete(prompts, sampling, on_finished)
+            self._refuse_stale(completions)
         with self._phase("judge"):
             give_back()  # a GPU's memory, too: kernels need it, and those checked by now may wait
             known = early.finish()
@@ -155,7 +157,14 @@ class JudgedPlayer:
             source=source,
             evaluation=evaluation,
             reward=price(self.preset, evaluation),
+            weights_step=one.weights_step,
         )
+
+    def _refuse_stale(self, completions: Sequence[Completion]) -> None:
+        """Answers are of this step's weights: others would be trained on as what they are not."""
+        for one in completions:
+            if one.weights_step not in (None, self.step):
+                raise ValueError(STALE.format(self.step, one.weights_step))
 
     def _comparable(self, row: Row, clocked: Collection[str]) -> Row:
         """The row, without a reward where it is correct, others of its task have a speed, and it

@@ -153,6 +153,7 @@ def record_of(
         turn=ask.turn,
         parent=ask.parent,
         credit=credit,
+        weights_step=row.weights_step,
     )
 
 

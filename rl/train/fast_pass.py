@@ -26,6 +26,7 @@ CHUNK_TOKENS = 768
 """Most positions in a chunk of answers, padding included."""
 MOST_IMPORTANCE = 2.0
 """Largest importance weight of a token that training finds likelier than sampling did."""
+MISMATCH = "sampling/mismatch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +239,7 @@ def pass_metrics(
         "clip_ratio/high_max": float(rows_R2[:, 1].max()),
     }
     if known:
-        found["sampling/mismatch"] = far / known
+        found[MISMATCH] = far / known
         found["sampling/mismatch_kl"] = kl / known
     return found
 

@@ -121,6 +121,8 @@ def _trainer(recipe: Recipe, rollouts: Rollouts, model: Any, tokenizer: Any) -> 
     rows = [{"prompt": [{"role": "user", "content": key}]} for key in rollouts.tasks]
     trainer = kernel_trainer_class()(
         fast_pass=recipe.grpo.fast_pass,
+        sampled_elsewhere=provider(recipe.grpo.generation).asks_a_server,
+        most_mismatch=recipe.grpo.most_mismatch,
         rollout_func=rollouts,
         model=model,
         reward_funcs=rollouts.credit,
@@ -177,7 +179,6 @@ def grpo_options(recipe: Recipe, *, ours: bool = True) -> dict[str, Any]:
         "learning_rate": section.learning_rate,
         "temperature": section.temperature,
         "max_completion_length": section.max_completion_length,
-        **provider(section.generation).trainer_options,
         **chosen,
         **section.trainer,
     }

@@ -21,6 +21,7 @@ def players(
     `same_each_step`, by which steps are compared, of the other two.
     """
     section, source = recipe.grpo, provider(recipe.grpo.generation)
+    source.server = section.server
 
     def at(trainer: Any, step: int) -> JudgedPlayer:
         words = (str(recipe.seed), "each step" if same_each_step else str(step), str(rank))

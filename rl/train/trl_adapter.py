@@ -1,20 +1,33 @@
 """Every private name of TRL that we touch, in one place (tests/test_trl_contract.py watches them).
 
 Rollouts go through TRL's public `rollout_func`. Private is what the training pass reads and logs,
-and the method that samples from vLLM (`rl/policies/trl_vllm.py`). Everything else is stock.
+and what makes TRL's own pass weigh tokens as it does those of its vLLM. Everything else is stock.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
-from kernelwright.rl.train.fast_pass import Clip, backward_pass, finish_gradients, pass_metrics
+from kernelwright.rl.models.weights import ModelError
+from kernelwright.rl.train.fast_pass import (
+    MISMATCH,
+    Clip,
+    backward_pass,
+    finish_gradients,
+    pass_metrics,
+)
 from kernelwright.rl.train.lm_head import not_plain, score_learned_positions
 
 LOG = logging.getLogger(__name__)
+MISMATCHED = (
+    "what samples and what trains differ by {:.3g} nats a token, more than grpo.most_mismatch "
+    "({:.3g}) allows: do both have the same base, dtype and temperature?"
+)
 
 
 def why_not_fast(trainer: Any) -> str | None:
@@ -61,7 +74,33 @@ def fast_loss(trainer: Any, inputs: Mapping[str, Any]) -> Any:
     lengths = inputs["completion_mask"].sum(dim=1)
     for name, value in pass_metrics(totals, clipped, lengths, accelerator).items():
         trainer._metrics[mode][name].append(value)
+        if name == MISMATCH:
+            refuse_mismatch(value, trainer.most_mismatch)
     return torch.tensor(totals.loss, requires_grad=True)
+
+
+def refuse_mismatch(found: float, most: float) -> None:
+    """Raises ModelError where sampling is too far from training for weights to mend it."""
+    if found > most:
+        raise ModelError(MISMATCHED.format(found, most))
+
+
+def stock_mismatch(trainer: Any, inputs: Mapping[str, Any]) -> float | None:
+    """Of a batch that TRL's own pass trains on, over all processes; None where it is not known."""
+    old, sampled = (inputs.get(key) for key in ("old_per_token_logps", "sampling_per_token_logps"))
+    if old is None or sampled is None:
+        return None
+    difference = (old - sampled).nan_to_num(nan=0.0)[inputs["completion_mask"].bool()]
+    sums = difference.new_tensor([float(difference.abs().sum()), float(difference.numel())])
+    far, tokens = trainer.accelerator.reduce(sums, "sum").tolist()
+    return float(far / max(tokens, 1))
+
+
+def weigh_as_vllms(trainer: Any) -> None:
+    """Has TRL's own pass correct for the mismatch, as for its vLLM's answers. What it asks of that
+    before a rollout, current weights, is done in the rollout."""
+    trainer.use_vllm, trainer._last_loaded_step = True, -1
+    trainer.vllm_generation = SimpleNamespace(sync_weights=lambda: None)
 
 
 @lru_cache
@@ -70,13 +109,24 @@ def kernel_trainer_class() -> type[Any]:
     from trl import GRPOTrainer
 
     class KernelGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
-        """The training pass is `rl/train/fast_pass.py`'s on a CPU, where `fast_pass` and it can."""
+        """The training pass is `rl/train/fast_pass.py`'s on a CPU, where `fast_pass` and it can.
+        `sampled_elsewhere`: another process samples, whose log-probabilities differ."""
 
-        def __init__(self, *, fast_pass: bool, **options: Any) -> None:
+        def __init__(
+            self,
+            *,
+            fast_pass: bool,
+            sampled_elsewhere: bool = False,
+            most_mismatch: float = math.inf,
+            **options: Any,
+        ) -> None:
             super().__init__(**options)
+            self.most_mismatch = most_mismatch
             score_learned_positions(self.model, self.temperature)
             reason = why_not_fast(self) if fast_pass else "grpo.fast_pass is false"
             self.fast = not reason
+            if sampled_elsewhere and not self.fast:
+                weigh_as_vllms(self)
             if reason and self.accelerator.device.type == "cpu":
                 LOG.warning("the training pass is TRL's own, slower on a CPU: %s", reason)
 
@@ -84,6 +134,10 @@ def kernel_trainer_class() -> type[Any]:
             self, model: Any, inputs: Any, return_outputs: bool = False, **options: Any
         ) -> Any:
             if not self.fast or return_outputs or not self.model.training or "tool_mask" in inputs:
+                found = stock_mismatch(self, inputs)
+                if found is not None:
+                    self._metrics["train"][MISMATCH].append(found)
+                    refuse_mismatch(found, self.most_mismatch)
                 return super().compute_loss(model, inputs, return_outputs, **options)
             return fast_loss(self, inputs)
 

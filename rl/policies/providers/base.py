@@ -3,8 +3,7 @@ kind."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from kernelwright.envs.policy import Policy
 from kernelwright.rl.models.weights import ModelError
@@ -14,16 +13,15 @@ class Provider:
     """One kind of policy. It samples for GRPO (`grpo.generation: NAME`), or is opened by a model's
     name (`NAME:…`, for `eval` and `write`), or both."""
 
-    package: str | None = None
-    """The Python package that it needs."""
-    holds_gpu_memory: bool = False
-    """Whether it takes a GPU's memory by itself, so that nothing is probed or set for it."""
-    answers_all_processes: bool = False
-    """Whether all processes of a launch have to sample together (a collective call)."""
-    refuses_nf4: str | None = None
-    """Why it cannot sample from a model in nf4 while that is trained; None where it can."""
-    trainer_options: ClassVar[Mapping[str, Any]] = {}
-    """What TRL's GRPOConfig is told for it."""
+    asks_a_server: bool = False
+    """Whether another process samples, whose log-probabilities differ from the trainer's."""
+    server: str | None = None
+    """That server's address (`grpo.server`)."""
+
+    def refusal(self, server: str | None, model: str, rank: int) -> str | None:
+        """Why GRPO cannot be sampled so now, for this base model and rank of adapter; None where it
+        can."""
+        return None
 
     def in_training(self, trainer: Any, tokenizer: Any, step: int) -> Policy:
         """The policy that TRL's trainer is training, with the weights of this optimiser step.

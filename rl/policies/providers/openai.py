@@ -1,0 +1,134 @@
+"""Any endpoint that speaks OpenAI's chat completions, by a model's name: `openai:MODEL@ADDRESS`.
+
+Without an address it is that of OPENAI_BASE_URL, else OpenAI's own. The key is OPENAI_API_KEY's.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernelwright.envs.policy import (
+    Completion,
+    Finish,
+    OnFinished,
+    Policy,
+    Prompt,
+    Sampling,
+    messages_of,
+)
+from kernelwright.rl.models.weights import ModelError
+from kernelwright.rl.policies.endpoint import Endpoint, EndpointError, all_of
+from kernelwright.rl.policies.providers import base
+
+URL, KEY, PRICES = "OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_PRICES"
+OPENAI = "https://api.openai.com/v1"
+AT_ONCE = 16
+"""Requests that wait for an answer at the same time."""
+FINISHES = {"stop": Finish.STOP, "length": Finish.LENGTH}
+
+
+@dataclass
+class Usage:
+    """Tokens that an endpoint has counted so far, and dollars where they are known."""
+
+    prices: tuple[float, float] | None = None
+    """Dollars for a million tokens that are read, and for a million that are written."""
+    answers: int = 0
+    read: int = 0
+    written: int = 0
+    dollars: float | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, told: Mapping[str, Any]) -> None:
+        """Adds what an answer says of itself; some endpoints name the cost, too."""
+        read, written = told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0
+        cost = told.get("cost")
+        if cost is None and self.prices:
+            cost = (read * self.prices[0] + written * self.prices[1]) / 1e6
+        with self.lock:
+            self.answers += 1
+            self.read += read
+            self.written += written
+            if cost is not None:
+                self.dollars = (self.dollars or 0.0) + float(cost)
+
+    def line(self) -> str:
+        spent = (
+            f"${self.dollars:.4f}"
+            if self.dollars is not None
+            else f"cost unknown ({PRICES}=READ,WRITTEN has the dollars for a million tokens)"
+        )
+        return f"{self.answers} answers, {self.read} tokens read, {self.written} written, {spent}"
+
+
+class ChatPolicy:
+    """A model behind an endpoint that tells the text, and why it ends."""
+
+    def __init__(self, endpoint: Endpoint, model: str, usage: Usage) -> None:
+        self.endpoint, self.model, self.usage = endpoint, model, usage
+        self.limit = "max_tokens"
+
+    def complete(
+        self, prompts: Sequence[Prompt], sampling: Sampling, on_finished: OnFinished | None = None
+    ) -> list[Completion]:
+        """Several requests at a time; then says how many tokens, and dollars, were spent so far."""
+
+        def ask(number: int) -> Completion:
+            return self._one(prompts[number], sampling, sampling.seed + number)
+
+        found = all_of(len(prompts), ask, AT_ONCE, on_finished)
+        print(f"{self.model}: {self.usage.line()}", file=sys.stderr)
+        return found
+
+    def _one(self, prompt: Prompt, sampling: Sampling, seed: int) -> Completion:
+        body = {
+            "model": self.model,
+            "messages": messages_of(prompt),
+            "temperature": sampling.temperature,
+            "seed": seed % 2**31,
+        }
+        told = self._limited(body, sampling.max_new_tokens)
+        self.usage.add(told.get("usage") or {})
+        choice = told["choices"][0]
+        return Completion(
+            text=choice["message"].get("content") or "",
+            finish=FINISHES.get(choice.get("finish_reason"), Finish.OTHER),
+        )
+
+    def _limited(self, body: Mapping[str, Any], most: int) -> Any:
+        """The answer; newer models of OpenAI's want the limit by another name."""
+        path, other = "/v1/chat/completions", "max_completion_tokens"
+        try:
+            return self.endpoint.post(path, {**body, self.limit: most})
+        except EndpointError as error:
+            if self.limit == other or other not in str(error):
+                raise
+            self.limit = other
+            return self.endpoint.post(path, {**body, other: most})
+
+
+class Provider(base.Provider):
+    """For `eval` and `write`; such an endpoint tells no token ids, so nothing is trained on it."""
+
+    def open(self, model: str) -> Policy:
+        name, _, address = model.partition("@")
+        if not name:
+            raise ModelError("openai:MODEL or openai:MODEL@ADDRESS names a model")
+        url = address or os.environ.get(URL) or OPENAI
+        return ChatPolicy(Endpoint.at(url, os.environ.get(KEY)), name, Usage(_prices()))
+
+
+def _prices() -> tuple[float, float] | None:
+    said = os.environ.get(PRICES)
+    if not said:
+        return None
+    try:
+        read, written = map(float, said.split(","))
+    except ValueError:
+        raise ModelError(f"{PRICES} is {said!r}: give dollars as READ,WRITTEN") from None
+    return read, written

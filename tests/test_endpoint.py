@@ -1,0 +1,144 @@
+"""Models behind an endpoint of OpenAI's kind, over real HTTP to a server on this machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+from typer.testing import CliRunner
+
+from kernelwright.cli import app
+from kernelwright.envs.policy import Finish, Sampling
+from kernelwright.rl.models.weights import ModelError
+from kernelwright.rl.policies.endpoint import AbsentError, EndpointError, all_of
+from kernelwright.rl.policies.hf import load_policy, open_policy
+from kernelwright.rl.policies.providers.openai import Usage
+from tests.loopback_vllm import BASE, LoopbackVllm
+from tests.tiny_model import save_tiny
+
+GREEDY = Sampling(max_new_tokens=12, temperature=0.0)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackVllm]:
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_PRICES"):
+        monkeypatch.delenv(name, raising=False)
+    with LoopbackVllm().serving() as found:
+        yield found
+
+
+def test_an_endpoint_answers_as_the_model_behind_it(server: LoopbackVllm, tmp_path: Path) -> None:
+    here = load_policy(str(save_tiny(tmp_path)), dtype="float32")
+    heard: dict[int, str] = {}
+    prompts = ["Add.", "Sort the rows", "Add."]
+    found = open_policy(f"openai:{BASE}@{server.url}").complete(
+        prompts, GREEDY, lambda place, one: heard.__setitem__(place, one.text)
+    )
+    expected = here.complete(prompts, GREEDY)
+    assert [(one.text, one.finish) for one in found] == [(one.text, one.finish) for one in expected]
+    assert [heard[place] for place in range(3)] == [one.text for one in found]
+    assert found[0].token_ids is None
+
+
+def test_the_key_and_the_address_come_from_the_environment(
+    server: LoopbackVllm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1/")
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    open_policy(f"openai:{BASE}").complete(["Add."], GREEDY)
+    assert server.asked[-1][2] == "Bearer secret"
+    open_policy(f"openai:{BASE}@{server.url}").complete(["Add."], GREEDY)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    open_policy(f"openai:{BASE}").complete(["Add."], GREEDY)
+    assert server.asked[-1][2] is None
+
+
+def test_tokens_and_dollars_are_shown(
+    server: LoopbackVllm, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = open_policy(f"openai:{BASE}@{server.url}")
+    policy.complete(["Add."], GREEDY)
+    assert "1 answers" in (first := capsys.readouterr().err)
+    assert "cost unknown" in first
+    monkeypatch.setenv("OPENAI_PRICES", "1000,2000")
+    policy = open_policy(f"openai:{BASE}@{server.url}")
+    policy.complete(["Add.", "Sort"], GREEDY)
+    line = capsys.readouterr().err
+    read, written = (int(line.split(word)[0].split()[-1]) for word in (" tokens read", " written"))
+    assert line.strip().endswith(f"${(read * 1000 + written * 2000) / 1e6:.4f}")
+    monkeypatch.setenv("OPENAI_PRICES", "cheap")
+    with pytest.raises(ModelError, match="OPENAI_PRICES is 'cheap'"):
+        open_policy(f"openai:{BASE}@{server.url}")
+
+
+def test_a_cost_that_the_endpoint_names_goes_before_prices() -> None:
+    usage = Usage(prices=(1.0, 1.0))
+    usage.add({"prompt_tokens": 10, "completion_tokens": 5, "cost": 0.25})
+    usage.add({"prompt_tokens": 10, "completion_tokens": 5, "cost": 0.5})
+    assert usage.line() == "2 answers, 20 tokens read, 10 written, $0.7500"
+
+
+def test_a_busy_endpoint_is_asked_again_and_a_refusal_is_one_line(server: LoopbackVllm) -> None:
+    policy = open_policy(f"openai:{BASE}@{server.url}")
+    server.failing = [(429, "slow down"), (429, "slow down")]
+    assert policy.complete(["Add."], GREEDY)[0].finish in (Finish.STOP, Finish.LENGTH)
+    server.failing = [(401, "wrong\nkey")]
+    with pytest.raises(EndpointError, match=r"/v1/chat/completions: 401 wrong key$"):
+        policy.complete(["Add."], GREEDY)
+    server.failing = [(429, "no more")] * 4
+    with pytest.raises(EndpointError, match="429 no more"):
+        policy.complete(["Add."], GREEDY)
+
+
+def test_an_answer_is_heard_of_while_others_are_written() -> None:
+    """So that it is judged meanwhile."""
+    heard = Event()
+
+    def ask(number: int) -> int:
+        assert number == 0 or heard.wait(60)
+        return number
+
+    found = all_of(3, ask, 3, lambda number, _: heard.set())
+    assert found == [0, 1, 2]
+    with pytest.raises(ZeroDivisionError):
+        all_of(2, lambda number: 1 // number, 2, None)
+
+
+def test_a_limit_goes_by_the_name_that_the_model_wants(server: LoopbackVllm) -> None:
+    policy = open_policy(f"openai:{BASE}@{server.url}")
+    server.failing = [(400, "use 'max_completion_tokens' instead")]
+    policy.complete(["Add."], GREEDY)
+    policy.complete(["Add."], GREEDY)
+    names = [{"max_tokens", "max_completion_tokens"} & one[1].keys() for one in server.asked]
+    assert names == [{"max_tokens"}, {"max_completion_tokens"}, {"max_completion_tokens"}]
+
+
+def test_an_address_where_nobody_answers_is_one_line(server: LoopbackVllm) -> None:
+    policy = open_policy(f"openai:{BASE}@{server.url}")
+    server.stop()
+    with pytest.raises(AbsentError, match=rf"^no server answers at {server.url} \(.*refused"):
+        policy.complete(["Add."], GREEDY)
+    with pytest.raises(EndpointError, match="no address of a server"):
+        open_policy("openai:gpt@localhost:8000")
+
+
+@pytest.mark.sandbox
+def test_write_and_eval_ask_an_endpoint(server: LoopbackVllm, tmp_path: Path) -> None:
+    from tests.nouns import RELU_MODULE
+
+    module, out = tmp_path / "m.py", tmp_path / "out"
+    module.write_text(RELU_MODULE, encoding="utf-8")
+    model = ["--max-new-tokens", "8"]
+    name = f"openai:{BASE}@{server.url}"
+    runner = CliRunner()
+    done = runner.invoke(app, ["write", str(module), "--model", name, "-n", "2", "--json", *model])
+    assert done.exit_code == 1, done.output
+    assert len(json.loads(done.stdout)["answers"]) == 2
+    assert "2 answers" in done.stderr
+    words = ["eval", name, "--suite", "starter:held_out", "--problems", "2", "--out", str(out)]
+    done = runner.invoke(app, [*words, *model])
+    assert done.exit_code == 0, done.output
+    assert len((out / "records.jsonl").read_text().splitlines()) == 2
