@@ -26,7 +26,7 @@ from kernelwright.rl.train.lm_head import not_plain, score_learned_positions
 LOG = logging.getLogger(__name__)
 MISMATCHED = (
     "what samples and what trains differ by {:.3g} nats a token, more than grpo.most_mismatch "
-    "({:.3g}) allows: do both have the same base, dtype and temperature?"
+    "({:.3g}) allows: do both have the same base, quantization, dtype and temperature?"
 )
 
 
