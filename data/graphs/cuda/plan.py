@@ -37,9 +37,10 @@ SHARED_OUT = {
     "": "A thread takes a column, its neighbour the next.",
 }
 ATTENDED = (
-    "A block takes a query, its warps a key each: row[j] = v * scale; then"
-    " row[j] = expf(row[j] - m); s += row[j]; and a thread takes a column:"
-    " v += row[j] * from[j * wide + k]; v /= s;"
+    "A block takes a query, and each of its warps a key after another:"
+    " v += left[k] * right[j * depth + k]; row[j] = v * scale; m = fmaxf(m, v * scale);"
+    " Each thread takes a score after another: row[j] = expf(row[j] - m); s += row[j];"
+    " Each thread takes a column after another: v += row[j] * from[j * wide + k]; v /= s;"
 )
 WHOLE = "All blocks share the row: each leaves what it found, then that is put together."
 
@@ -77,7 +78,9 @@ def _said(nest: Nest, read: str) -> list[str]:
         case Window():
             return [window_head(nest, read), *_window(nest)]
         case Move():
-            return [move_head(nest, read), "A thread takes an output.", *_steps(nest.after, "i")]
+            chosen = [f"row = {nest.chosen}[rest];"] if nest.chosen else []
+            how = "A thread takes an output."
+            return [move_head(nest, read), how, *chosen, *_steps(nest.after, "i")]
         case Attention():
             return [*attention_head(nest, read), ATTENDED, *_steps(nest.after, "at", "k")]
         case Product():

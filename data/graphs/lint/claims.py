@@ -16,7 +16,7 @@ from kernelwright.data.graphs.lint.formulas import (
     parts,
     value,
 )
-from kernelwright.data.graphs.lint.moves import MOVE_CLAIMS
+from kernelwright.data.graphs.lint.moves import ATTENTION_CLAIMS, HEAD, moved
 from kernelwright.data.graphs.lint.part import Part, elements, is_total
 
 Claim = Callable[[Part, re.Match[str]], None]
@@ -315,7 +315,8 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
     (IN_ORDER, in_order),
     (WINDOW, window),
     (r"Columns x \+ j \* (\d+) together\.", together),
-    *MOVE_CLAIMS,
+    (HEAD, moved),
+    *ATTENTION_CLAIMS,
     (r"A row of outputs takes one tap after another:", taps),
     (
         r"p is an image with zeros around it; "

@@ -18,47 +18,32 @@ from kernelwright.data.graphs.lint.claims import (
     reads_first,
     size_of,
 )
+from kernelwright.data.graphs.lint.cuda_attention import ATTENDED
+from kernelwright.data.graphs.lint.cuda_threads import (
+    OF_BLOCKS,
+    OF_COLUMNS,
+    THREAD,
+    is_thread,
+    put_together,
+    starts,
+    threads_of,
+)
 from kernelwright.data.graphs.lint.formulas import (
     base_of,
     formula,
     grows_by,
     named,
     parts,
+    replaced,
     value,
 )
-from kernelwright.data.graphs.lint.gpu import is_grid, is_place, window
+from kernelwright.data.graphs.lint.gpu import is_grid, is_place, moved, window
+from kernelwright.data.graphs.lint.moves import ATTENTION_CLAIMS, HEAD
 from kernelwright.data.graphs.lint.part import Part, elements
-
-JOIN = re.compile(r"(?:warp|block|column)_")
-OF_BLOCKS = (
-    "__shared__",
-    r"warp_\w+\(.*\);(?s:.*)warp_",
-    r"part\[threadIdx\.x / 32\] = \w+;[^{]*__syncthreads",
-)
-OF_COLUMNS = ("__shared__", r"part\[threadIdx\.y\]\[threadIdx\.x\] = \w+;[^{]*__syncthreads")
-"""What the functions do that put together what warps of a block, or threads of a column, found."""
-THREAD = "blockIdx.x * blockDim.x + threadIdx.x"
-KINDS = {"+=": "sum", "*=": "prod", "max": "max", "min": "min", ">": "argmax", "<": "argmin"}
-"""What a statement that takes in a value makes of a row."""
-
-
-def _threads(part: Part, which: str = "x") -> int:
-    return value(part.block.launches[0].given[which], {})
-
-
-def _is_thread(part: Part, place: str, count: str) -> None:
-    """Each thread has an element of its own, and there are enough of them."""
-    threads = _threads(part)
-    part.expect(is_place(part, place, THREAD), f"{place} is not the number of a thread")
-    held = is_grid(part, f"({count} + {threads - 1}) / {threads}") or (
-        # a convolution has its channels in the other direction
-        len(part.block.launches[0].grid) == 2
-    )
-    part.expect(held, "there is not a thread for each")
 
 
 def element(part: Part, said: re.Match[str]) -> None:
-    _is_thread(part, "i", "n")
+    is_thread(part, "i", "n")
     part.expect(not part.accumulations(), "elements are added up")
     reads_first(part, said["read"])
     read = [index for _, array, index in part.loads() if array == said["read"]]
@@ -90,49 +75,23 @@ def rows(part: Part, said: re.Match[str]) -> None:
     return None
 
 
-def _starts(part: Part, first: str, step: str) -> None:
-    """Where the loops over a row begin for a thread, and how they go on."""
-    for one in part.pass_loops():
-        by = one.by or str(one.step)
-        held = part.is_size(one.start, formula(first)) and part.is_size(formula(by), formula(step))
-        part.expect(held, f"a thread does not go from {first} by {step}")
-
-
-def _put_together(part: Part, who: str, *texts: str) -> None:
-    """What threads found is put together by a function that does so as its name says."""
-    loops = part.pass_loops()
-    taken = [one for one in part.accumulations() if set(one.loops) & set(loops)]
-    part.expect(taken, "nothing is found")
-    for one in taken:
-        kind = KINDS.get(one.op) or KINDS.get(one.right.op, "")
-        of = base_of(parts(one.right)[1]) if kind.startswith("arg") else one.base
-        function = f"{who}_{kind}"
-        after = part.block.statements[part.block.statements.index(one) :]
-        calls = [
-            each.right.op for each in after if JOIN.match(each.right.op) and of in named(each.right)
-        ]
-        part.expect(calls[:1] == [function], f"{of} is not put together by {function}")
-        text = part.block.helpers.get(function, "")
-        part.expect(all(re.search(each, text) for each in texts), f"{function} does something else")
-
-
 def by_warp(part: Part, said: re.Match[str]) -> None:
-    _starts(part, "lane", "32")
+    starts(part, "lane", "32")
     _is_warp(part)
-    _put_together(part, "warp", "__shfl_xor_sync", "k = 16")
+    put_together(part, "warp", "__shfl_xor_sync", "k = 16")
 
 
 def _is_warp(part: Part) -> None:
-    each = _threads(part) // 32
+    each = threads_of(part) // 32
     row = is_place(part, "i", f"blockIdx.x * {each} + threadIdx.x / 32")
     part.expect(row and is_place(part, "lane", "threadIdx.x % 32"), "a warp takes no row")
     part.expect(is_grid(part, f"(outer + {each - 1}) / {each}"), "there are not enough warps")
 
 
 def by_block(part: Part, said: re.Match[str]) -> None:
-    _starts(part, "threadIdx.x", "blockDim.x")
+    starts(part, "threadIdx.x", "blockDim.x")
     _is_block(part)
-    _put_together(part, "block", *OF_BLOCKS)
+    put_together(part, "block", *OF_BLOCKS)
 
 
 def _is_block(part: Part) -> None:
@@ -154,8 +113,8 @@ def _shown(expr: Expr) -> str:
 
 
 def all_blocks(part: Part, said: re.Match[str]) -> None:
-    _starts(part, THREAD, "gridDim.x * blockDim.x")
-    _put_together(part, "block", *OF_BLOCKS)
+    starts(part, THREAD, "gridDim.x * blockDim.x")
+    put_together(part, "block", *OF_BLOCKS)
     left = [one for one in part.stores() if one.base.startswith("part")]
     place = [parts(one.left)[1] for one in left]
     part.expect(place == [name("blockIdx.x")], "no block leaves what it found")
@@ -167,19 +126,19 @@ def all_blocks(part: Part, said: re.Match[str]) -> None:
     ]
     many = value(part.block.launches[0].grid[0], {})
     last = part.block.launches[-1]
-    held = joins and value(last.given["x"], {}) == many == _threads(part)
+    held = joins and value(last.given["x"], {}) == many == threads_of(part)
     part.expect(held, "what blocks found is not put together")
 
 
 def column_block(part: Part, said: re.Match[str]) -> None:
     columns = int(said["columns"])
-    _starts(part, "threadIdx.y", "blockDim.y")
+    starts(part, "threadIdx.y", "blockDim.y")
     found = [
         each for each in "xy" if is_place(part, "q", f"blockIdx.{each} * {columns} + threadIdx.x")
     ]
-    part.expect(found and _threads(part) == columns, f"a block has no {columns} columns")
-    part.expect(_threads(part, "y") > 1, "no threads share a column")
-    _put_together(part, "column", *OF_COLUMNS)
+    part.expect(found and threads_of(part) == columns, f"a block has no {columns} columns")
+    part.expect(threads_of(part, "y") > 1, "no threads share a column")
+    put_together(part, "column", *OF_COLUMNS)
 
 
 def column_thread(part: Part, said: re.Match[str]) -> None:
@@ -187,7 +146,7 @@ def column_thread(part: Part, said: re.Match[str]) -> None:
         is_place(part, "p", THREAD) and is_place(part, "q", "p % inner")
     )
     part.expect(is_own, "a thread takes no column")
-    threads = _threads(part)
+    threads = threads_of(part)
     count = "inner" if is_place(part, "q", THREAD) else "outer * inner"
     part.expect(
         is_grid(part, f"({count} + {threads - 1}) / {threads}"), "there are too few threads"
@@ -239,13 +198,13 @@ def pieces(part: Part, said: re.Match[str]) -> None:
     ]
     part.expect(held, "nobody adds up the pieces before its own")
     part.expect(is_place(part, "first", "threadIdx.y * span"), "a thread has no piece")
-    part.expect(_threads(part, "y") > 1, "one thread has all pieces")
+    part.expect(threads_of(part, "y") > 1, "one thread has all pieces")
 
 
 def piece_by_piece(part: Part, said: re.Match[str]) -> None:
     who = said["who"]
     steps = {one.step for one in part.block.loops() if one.index == "first"}
-    part.expect(steps == {32 if who == "warp" else _threads(part)}, f"a {who} takes other pieces")
+    part.expect(steps == {32 if who == "warp" else threads_of(part)}, f"a {who} takes other pieces")
     if who == "warp":
         _is_warp(part)
     else:
@@ -301,7 +260,7 @@ def tiles(part: Part, said: re.Match[str]) -> None:
     part.expect(part.block.arrays.get("s") == (down, across), f"a thread has no {down} x {across}")
     part.expect(is_place(part, "row", f"blockIdx.y * {high}"), f"a block has no {high} rows")
     part.expect(is_place(part, "column", f"blockIdx.x * {wide}"), f"a block has no {wide} columns")
-    part.expect(high * wide == down * across * _threads(part), "threads have more, or fewer")
+    part.expect(high * wide == down * across * threads_of(part), "threads have more, or fewer")
     grid = part.block.launches[0].grid
     sizes = (f"(n + {wide - 1}) / {wide}", f"(m + {high - 1}) / {high}")
     held = all(part.is_size(formula(one), real) for one, real in zip(sizes, grid, strict=False))
@@ -322,14 +281,20 @@ def weights(part: Part, said: re.Match[str]) -> None:
     part.expect(channels, "there are other blocks")
     kept = [one for one in part.block.statements if one.base == "w" and "w" in part.block.shared]
     has_room = kept and part.is_size(
-        part.block.launches[0].given["bytes"], kept[0].loops[0].bound * 4.0
+        part.block.launches[0].given["bytes"],
+        replaced(kept[0].loops[0].bound, part.block.places) * 4.0,
     )
     part.expect(has_room, "shared memory has no room for w")
     part.expect(any(one.op == "barrier" for one in part.block.statements), "nobody waits for w")
 
 
+def own_output(part: Part, said: re.Match[str]) -> None:
+    is_thread(part, "i", "count")
+    part.expect(not part.block.loops(), "there are loops")
+
+
 def output(part: Part, said: re.Match[str]) -> None:
-    _is_thread(part, "i", "n")
+    is_thread(part, "i", "n")
     written = [parts(one.left)[1] for one in part.stores()]
     part.expect(written == [name("i")], "a thread does not write its own output")
 
@@ -357,6 +322,10 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
     (WINDOW, window),
     (r"A block keeps the weights of (?P<channels>\d+) channels in w:", weights),
     (r"A thread takes an output:", output),
+    (HEAD, moved),
+    (r"A thread takes an output\.", own_output),
+    *ATTENTION_CLAIMS,
+    *ATTENDED,
     (
         rf"(?P<left>\w+) times (?P<right>\w+), summed over (?P<size>{SIZE})\.",
         product,

@@ -19,6 +19,7 @@ from kernelwright.data.graphs.lint.gpu import joined
 FUNCTION = re.compile(r"__global__ void (\w+)\((.*?)\) \{(.*?)\n\}", re.S)
 HELPER = re.compile(r"__device__ \w+ (\w+)\(.*?\n\}", re.S)
 LAUNCH = re.compile(r"(\w+)<<<(.*)>>>\((.*)\);")
+DECLARED = re.compile(r"(?:int|float) ")
 SHARED = re.compile(r"(\w+)((?:\[\d*\])+)")
 
 
@@ -90,9 +91,9 @@ class CudaReader(Reader):
             for array in SHARED.finditer(text):
                 block.arrays[array[1]] = tuple(map(int, re.findall(r"\d+", array[2])))
                 block.shared.add(array[1])
-        elif text.startswith("int ") and len(declared) > 1:
+        elif (kind := DECLARED.match(text)) and len(declared) > 1:
             for one in declared:
-                super()._line(f"int {one.removeprefix('int ')}", loops)
+                super()._line(f"{kind[0]}{one.removeprefix(kind[0])}", loops)
         elif called := re.fullmatch(r"(\w+)\(.*\)", text):
             self._add(Statement("call", name(called[1]), formula(text), loops))
         else:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable
 
 from kernelwright.data.graphs.expr import Expr, name
-from kernelwright.data.graphs.lint.formulas import formula, parts
+from kernelwright.data.graphs.lint.formulas import base_of, everywhere, formula, parts
 from kernelwright.data.graphs.lint.part import Part, elements
 
+OWN_PLACE = "a row ends at its own place"
 ANY = "size_"
 """Names that stand for any size."""
 
@@ -20,6 +21,11 @@ def moved(part: Part, said: re.Match[str]) -> None:
     part.expect(found == loops, f"its loops are {found}")
     written = [parts(one.left)[1] for one in part.stores()]
     part.expect(written and _lies_at(written[-1], loops), f"it does not write at {loops}")
+    expect_read(part, said)
+
+
+def expect_read(part: Part, said: re.Match[str]) -> None:
+    """Expects that a tensor is read at these places."""
     read = [
         index
         for one in part.block.statements
@@ -65,21 +71,38 @@ def _terms(expr: Expr, sign: int = 1) -> list[tuple[int, Expr]]:
 
 def attended(part: Part, said: re.Match[str]) -> None:
     for local, wanted in (("left", "queries"), ("right", "keys"), ("from", "values")):
-        found = part.block.origin(local)
+        found = _held(part, local)
         part.expect(found == said[wanted], f"its {wanted} are {found}, not {said[wanted]}")
+    if _is_causal(part):
+        part.unsaid.add(OWN_PLACE)
+
+
+def _held(part: Part, local: str) -> str:
+    """The tensor that a pointer points into, or that a block of elements was read from."""
+    if local in part.block.pointers:
+        return part.block.origin(local)
+    read = [one.right for one in part.block.statements if one.base.rstrip("_") == local]
+    return part.block.origin(base_of(read[0])) if read else "nothing"
+
+
+def _is_causal(part: Part) -> bool:
+    end = part.block.sizes.get("end") or part.block.places.get("end")
+    kept = formula("j <= i")
+    return end == formula("i + 1") or any(
+        one == kept for each in part.block.statements for one in everywhere(each.right)
+    )
 
 
 def own_place(part: Part, said: re.Match[str]) -> None:
-    end = part.block.sizes.get("end")
-    part.expect(end == formula("i + 1"), "a row does not end at its own place")
+    part.expect(OWN_PLACE in part.unsaid, "a row does not end at its own place")
+    part.unsaid.discard(OWN_PLACE)
 
 
-MOVE_CLAIMS: tuple[tuple[str, Callable[[Part, re.Match[str]], None]], ...] = (
-    (
-        r"(?P<label>\w+): for (?P<loops>\w(?:, \w)*) the value at (?P<places>[^.;]+) "
-        r"of (?P<read>\w+)\.",
-        moved,
-    ),
+HEAD = (
+    r"(?P<label>\w+): for (?P<loops>\w(?:, \w)*) the value at (?P<places>[^.;]+) "
+    r"of (?P<read>\w+)\."
+)
+ATTENTION_CLAIMS: tuple[tuple[str, Callable[[Part, re.Match[str]], None]], ...] = (
     (
         r"(?P<label>\w+): queries (?P<queries>\w+), keys (?P<keys>\w+), "
         r"values (?P<values>\w+)\.",

@@ -6,7 +6,7 @@ import math
 import random
 import re
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, reduce
 
 from kernelwright.data.graphs.expr import Expr, name
 from kernelwright.data.graphs.lint.claims import (
@@ -30,7 +30,8 @@ from kernelwright.data.graphs.lint.formulas import (
     replaced,
     value,
 )
-from kernelwright.data.graphs.lint.gpu import BUFFER, is_grid, is_place, window
+from kernelwright.data.graphs.lint.gpu import BUFFER, is_grid, is_place, moved, window
+from kernelwright.data.graphs.lint.moves import ATTENTION_CLAIMS, HEAD
 from kernelwright.data.graphs.lint.part import Part
 
 BACKWARDS = "it begins at the end"
@@ -236,17 +237,60 @@ def positions(part: Part, said: re.Match[str]) -> None:
     channels = _given(part, "CHANNELS")
     part.expect(is_place(part, "c", "lane_CHANNELS"), "it has not all channels")
     shape = part.block.shapes.get(part.block.origin(part.stores()[-1].base), ())
-    is_whole = channels.op == "next_power_of_2" and part.is_size(parts(channels)[0], shape[1])
-    part.expect(is_whole, "it has not all channels")
-    area = shape[2] if len(shape) == 3 else shape[2] * shape[3]
     grid = part.block.launches[0].grid
+    part.expect((len(grid) == 3) == bool(said["group"]), "channels are in groups, or they are not")
+    every = Expr("/", (shape[1], grid[2])) if said["group"] else shape[1]
+    is_whole = channels.op == "next_power_of_2" and part.is_size(parts(channels)[0], every)
+    part.expect(is_whole, "it has not all channels")
+    area = reduce(lambda one, other: Expr("*", (one, other)), shape[2:])
     blocks = Expr("/", (area + formula(many) - 1.0, formula(many)))
-    part.expect(len(grid) == 2 and part.is_size(grid[1], blocks), "there are other programs")
+    part.expect(len(grid) > 1 and part.is_size(grid[1], blocks), "there are other programs")
+    if said["group"]:
+        _is_group(part, every)
+
+
+def _is_group(part: Part, many: Expr) -> None:
+    """A program has as many channels, of its own group."""
+    own = part.block.places.get("own", ONE)
+    held = own.op == "<" and parts(own)[0] == name("c") and part.is_size(parts(own)[1], many)
+    first = [one.right for one in part.block.statements if one.base == "c"][-1]
+    wanted = Expr("+", (Expr("*", (name("g"), many)), name("c")))
+    held = held and part.is_size(first, wanted) and is_place(part, "g", "program_2")
+    part.expect(held, "it has channels of other groups")
 
 
 def outputs(part: Part, said: re.Match[str]) -> None:
     _is_flat(part, said["many"])
     _writes_flat(part)
+
+
+def moved_outputs(part: Part, said: re.Match[str]) -> None:
+    outputs(part, said)
+    part.expect(not part.block.loops(), "there are loops")
+
+
+def queries(part: Part, said: re.Match[str]) -> None:
+    """Programs have queries side by side, and go over keys."""
+    _is_block(part, "BLOCK", said["queries"])
+    _is_block(part, "BLOCK", said["keys"])
+    own = is_place(part, "i", PROGRAM.format(0, "BLOCK", "BLOCK"))
+    part.expect(own and is_place(part, "t", "program_1"), "it has other queries")
+    shape = part.block.shapes.get(part.block.origin(part.stores()[-1].base), ())
+    batch, sizes = reduce(lambda one, other: Expr("*", (one, other)), shape[:-2]), shape[-2:]
+    blocks = Expr("/", (sizes[0] + formula(said["queries"]) - 1.0, formula(said["queries"])))
+    grid = part.block.launches[0].grid
+    held = len(grid) == 2 and part.is_size(grid[0], blocks) and part.is_size(grid[1], batch)
+    part.expect(held, "there are other programs")
+    over = [one for one in part.block.loops() if one.by == "BLOCK"]
+    part.expect(over and is_place(part, "j", "first + lane_BLOCK"), "it does not go over keys")
+    ends = [
+        parts(one)[1]
+        for each in part.block.statements
+        if each.base == "s" and each.right.op == "where"
+        for one in everywhere(parts(each.right)[0])
+        if one.op == "<" and parts(one)[0] == name("j")
+    ]
+    part.expect(over and ends == [over[0].bound], "it has keys that there are not")
 
 
 def product(part: Part, said: re.Match[str]) -> None:
@@ -284,10 +328,18 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
     (r"Another function adds up the rows' numbers:", added_up),
     (WINDOW, window),
     (
-        r"Each program has all channels of (?P<many>\d+) neighbouring positions:",
+        r"Each program has all channels of (?P<group>a group at )?"
+        r"(?P<many>\d+) neighbouring positions:",
         positions,
     ),
     (r"Each program has (?P<many>\d+) neighbouring outputs:", outputs),
+    (HEAD, moved),
+    (r"Each program has (?P<many>\d+) elements of what it writes\.", moved_outputs),
+    *ATTENTION_CLAIMS,
+    (
+        r"Each program has (?P<queries>\d+) queries and goes over blocks of (?P<keys>\d+) keys:",
+        queries,
+    ),
     (
         rf"(?P<left>\w+) times (?P<right>\w+), summed over (?P<size>{SIZE}) in tiles:",
         product,

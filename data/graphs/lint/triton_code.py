@@ -27,6 +27,7 @@ SIGNS: dict[type[ast.AST], str] = {
     ast.Div: "/",
     ast.FloorDiv: "/",
     ast.Mod: "%",
+    ast.Pow: "**",
     ast.BitAnd: "&",
     ast.Lt: "<",
     ast.Gt: ">",

@@ -27,8 +27,9 @@ from kernelwright.data.graphs.triton.words import python, shown
 
 ATTENDED = (
     "Each program has 32 queries and goes over blocks of 32 keys: s = tl.dot(left, right) * scale;"
-    " m is the largest so far, and what is summed is scaled anew when it grows:"
-    " v = v * shrink[:, None]; total = total * shrink + tl.sum(w, 1); v = v / total[:, None];"
+    " largest = tl.maximum(m, tl.max(s, 1)); w = tl.exp(s - largest);"
+    " shrink = tl.exp(m - largest); total = total * shrink + tl.sum(w, 1); v = v * shrink;"
+    " v = tl.dot(w, from_, v); m = largest; v = v / total;"
 )
 
 
@@ -58,11 +59,9 @@ def _said(nest: Nest, read: str) -> list[str]:
         case Product():
             return [_product(nest, read), *_steps(nest.after)]
         case Move():
-            held = (
-                f"Each program has 1024 elements of what it writes; row is chosen by {nest.chosen}."
-            )
-            held = held if nest.chosen else "Each program has 1024 elements of what it writes."
-            return [move_head(nest, read), held, *_steps(nest.after)]
+            held = "Each program has 1024 elements of what it writes."
+            chosen = [f"row = {nest.chosen}[rest];"] if nest.chosen else []
+            return [move_head(nest, read), held, *chosen, *_steps(nest.after)]
         case Attention():
             return [*attention_head(nest, read), ATTENDED, *_steps(nest.after)]
     raise TypeError(type(nest).__name__)
@@ -120,7 +119,8 @@ def _window(nest: Window, read: str) -> list[str]:
     head = window_head(nest, read)
     if nest.is_dense:
         positions = f"{positions_of(nest)} neighbouring positions"
-        held = f"Each program has all channels of {positions}: v += tap * near;"
+        channels = "all channels of a group at" if nest.groups > 1 else "all channels of"
+        held = f"Each program has {channels} {positions}: v += tap * near;"
     else:
         taken = {
             "max": "v = tl.maximum(v, near);",
