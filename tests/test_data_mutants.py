@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from kernelwright.data.graphs.build import Build, Recipe
 from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import Expr, V, at, call, where
+from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants.mutant import (
     FULL,
@@ -33,7 +35,7 @@ from kernelwright.data.graphs.mutants.rows import (
     kill_score,
 )
 from kernelwright.data.graphs.mutants.slow import apart, slow_source
-from kernelwright.data.graphs.nests import Scan, Window
+from kernelwright.data.graphs.nests import Elements, Scan, Window
 from kernelwright.data.graphs.problem import DIALECTS, LOWERED, problem_of
 from kernelwright.data.graphs.sample import draw
 from kernelwright.data.suites.built import SFT_ONLY, built_triples
@@ -91,8 +93,12 @@ def test_wrong_windows_and_scans_are_of_kinds_that_there_are() -> None:
 
 
 def test_mutants_are_chosen_kind_by_kind_and_never_those_that_compute_the_same() -> None:
-    every = mutants(12)
-    assert any(one.same for one in every)
+    drawn = (mutants(index) for index in range(300))
+    every = next(
+        found
+        for found in drawn
+        if any(one.same for one in found) and len({one.kind for one in found}) > 6
+    )
     few = chosen(every, 5, "seed")
     assert len(few) == len({one.kind for one in few}) == 5
     assert few == chosen(every, 5, "seed") != chosen(every, 5, "other")
@@ -145,28 +151,33 @@ def test_values_behind_an_index_are_no_measure() -> None:
 
 
 def test_a_factor_that_the_next_norm_takes_off_is_no_measure() -> None:
-    every = mutants_of(draw(5, 534).kernel(), "cpp", source)
-    assert {one.kind for one in every if one.same == SCALED} >= {"wrong_start", "wrong_term"}
+    drawn = (mutants_of(draw(5, n).kernel(), "cpp", source) for n in range(2000))
+    every = next(found for found in drawn if any(one.same == SCALED for one in found))
     assert any(not one.same for one in every)
 
 
-@pytest.mark.parametrize(("index", "dialect"), [(6, "cuda"), (41, "triton"), (56, "triton")])
-def test_a_fault_that_no_size_of_the_problem_shows_is_known(index: int, dialect: Dialect) -> None:
+@pytest.mark.parametrize("dialect", ["cuda", "triton"])
+def test_a_fault_that_no_size_of_the_problem_shows_is_known(dialect: Dialect) -> None:
     """Sizes that parameters fix are multiples of a block; a case with others would show it."""
-    graph = draw(21, index)
-    problem, kernel = problem_of(graph, 21, index), graph.kernel()
 
-    def hidden(cases: tuple[Case, ...]) -> int:
+    def hidden(graph: Graph, cases: tuple[Case, ...]) -> int:
+        code = problem_of(graph, 21, 0).code
         every = mutants_of(
-            kernel, dialect, lambda one: LOWERED[dialect][0](one, problem.code), cases
+            graph.kernel(), dialect, lambda one: LOWERED[dialect][0](one, code), cases
         )
         return sum(one.same == FULL for one in every)
 
-    odd = tuple((constant, 37) for constant, _ in graph.constants)
-    assert hidden(problem.cases)
-    assert not hidden(())
-    if not kernel.state:
-        assert not hidden((*problem.cases, replace(problem.cases[0], sizes=odd)))
+    seen = Counter[bool]()
+    for index in range(80):
+        graph = draw(21, index)
+        cases = problem_of(graph, 21, index).cases
+        assert not hidden(graph, ())
+        if hidden(graph, cases):
+            odd = tuple((constant, 37) for constant, _ in graph.constants)
+            has_state = bool(graph.kernel().state)
+            seen[has_state] += 1
+            assert has_state or not hidden(graph, (*cases, replace(cases[0], sizes=odd)))
+    assert seen[True]
 
 
 def test_a_diagnosis_quotes_the_lines_that_differ() -> None:
@@ -186,8 +197,17 @@ def test_the_kill_score_is_a_share_of_what_was_judged() -> None:
     assert found["sft_only"] == {"judged": 1, "killed": 0, "share": 0.0}
 
 
+def of_three_steps() -> int:
+    """The draw of a kernel that does three things to each element, and nothing else."""
+    return next(
+        index
+        for index in range(900)
+        if [(type(one), len(one.after)) for one in draw(3, index).kernel().nests] == [(Elements, 3)]
+    )
+
+
 def test_a_slow_form_has_loops_for_each_step_and_no_vectors() -> None:
-    kernel = draw(3, 12).kernel()
+    kernel = draw(3, of_three_steps()).kernel()
     slow = slow_source(kernel, source, "cpp")
     assert slow is not None
     assert "omp simd" in source(kernel)
@@ -205,7 +225,7 @@ def test_a_slow_form_has_loops_for_each_step_and_no_vectors() -> None:
 def test_a_slow_form_on_a_gpu_has_a_function_for_each_step_and_distant_neighbours(
     dialect: Dialect, far: str, functions: str
 ) -> None:
-    kernel, lower = lowering(12, dialect)
+    kernel, lower = lowering(of_three_steps(), dialect)
     slow = slow_source(kernel, lower, dialect)
     assert slow is not None
     assert slow.count(far) == slow.count(functions) == len(kernel.nests[0].after)
