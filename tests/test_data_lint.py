@@ -20,6 +20,7 @@ from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.triple import Triple
 from kernelwright.envs.types import Dialect
 from tests.falsehoods import falsehoods
+from tests.graph_examples import example_with
 
 EVERY = 7
 """Of falsehoods one in so many is tried."""
@@ -30,16 +31,6 @@ in_each_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 def example(index: int, dialect: Dialect = "cpp") -> Triple:
     graph = draw(3, index)
     return example_of(graph, problem_of(graph, 3, index), dialect)
-
-
-def having(pattern: str, dialect: Dialect = "cpp", within: str = "", text: str = "") -> Triple:
-    """The first example whose code has both patterns, and its plan the text."""
-    return next(
-        one
-        for one in (example(index, dialect) for index in range(900))
-        if re.search(pattern, one.source) and re.search(within, one.source)
-        if text in one.reasoning
-    )
 
 
 def found(one: Triple, reasoning: str) -> list[str]:
@@ -84,18 +75,18 @@ def test_planted_falsehoods_are_found(dialect: Dialect) -> None:
     ],
 )
 def test_what_has_no_source_is_told(false: str, why: str) -> None:
-    one = having("0.5f", text="Each element of")
+    one = example_with("0.5f", "cpp", (64, 128), "relu", "celu")
     assert any(why in said for said in found(one, f"{one.reasoning} {false}"))
 
 
 def test_prose_whose_numbers_stand_in_the_code_is_let_be() -> None:
-    one = having("0.5f", text="Each element of")
-    assert not found(one, f"{one.reasoning} The slope 0.5 is the one that the module has.")
+    one = example_with("0.5f", "cpp", (64, 128), "leaky_relu", "gelu")
+    assert not found(one, f"{one.reasoning} The factor 0.5 is the one that the module has.")
 
 
 def test_the_code_is_read_not_the_graph() -> None:
     """The same text is false of another kernel of the same problem."""
-    one = having(r"s \+= v;")
+    one = example_with("s += v;", "cpp", (64, 128), "sum")
     assert found(one, one.reasoning) == []
     other = one.source.replace("s += v;", "s += v * v;")
     assert findings(one.reasoning, other, one.problem, "cpp")
@@ -107,45 +98,66 @@ def test_code_of_another_kind_is_not_understood(dialect: Dialect) -> None:
     assert "not understood" in findings(one.reasoning, "int x;", one.problem, dialect)[0]
 
 
-BY_BLOCK = r"(?s)int i = blockIdx\.x;\n.*block_sum\("
+LONG, ROWS, IMAGE, VOLUME = (1 << 20,), (512, 2048), (4, 16, 32, 32), (2, 8, 12, 12, 16)
+COLUMNS, FEW, QUERIES = (8, 512, 64), (4, 16, 96), (2, 4, 64, 32)
 
 
 @pytest.mark.parametrize(
-    ("dialect", "within", "true", "false"),
+    ("operators", "sizes", "dialect", "true", "false"),
     [
-        ("cuda", rf"{BY_BLOCK}.*int outer\)", r"<<<([\w *]+), 256, 0", r"<<<\1 / 2, 256, 0"),
-        ("cuda", BY_BLOCK, r"s = block_sum\(s\);", "s = warp_sum(s);"),
-        ("cuda", BY_BLOCK, r"part\[threadIdx\.x / 32\] = v;\n  __syncthreads\(\);", "part[0] = v;"),
-        ("cuda", r"int row = blockIdx\.y", r"\}\n    __syncthreads\(\);\n    for", "}\n    for"),
-        ("cuda", r"int row = blockIdx\.y", r"__shared__ (float p\[)", r"\1"),
-        ("cuda", "", r"(int column = z[^;]*);", r"\1 - 1;"),
-        ("cuda", "", r"int i = blockIdx\.x \* blockDim", "int i = blockIdx.x * 2 * blockDim"),
-        ("cuda", "", r"q = blockIdx\.x \* 32", "q = blockIdx.x * 16"),
-        ("cuda", "", r"dim3\(32, 32\)", "dim3(32, 1)"),
-        ("cuda", "", r"part0\[blockIdx\.x\] = s", "part0[0] = s"),
-        ("triton", "", r"v = v / count", "v = v / (count - 1)"),
-        ("triton", "", r"parts\.numel\(\)", "1"),
-        ("triton", r"tl\.dot", r"j \* (\w+) \+ k\[:, None\]", r"k[:, None] * \1 + j"),
-        ("triton", "", r"ix = z \+ kx", "ix = z * 2 + kx"),
-        ("triton", "", "BLOCK=1024", "BLOCK=512"),
-        ("triton", "BLOCK=1024", "mask = i < size", "mask = i < size - 1"),
-        ("triton", r"BLOCK=1024", r"j = i % (\w+)", r"j = i // \1"),
-        ("triton", "", "COLUMNS=32", "COLUMNS=16"),
-        ("triton", "", r"at = j \* inner \+ q", "at = q * inner + j"),
-        ("triton", "", r"tl\.program_id\(0\), s\b", "0, s"),
+        ("kl_div", ROWS, "cuda", "<<<x_0, 256, 0", "<<<x_0 / 2, 256, 0"),
+        ("kl_div", ROWS, "cuda", "s = block_sum(s);\n  w", "s = warp_sum(s);\n  w"),
+        ("kl_div", ROWS, "cuda", "part[threadIdx.x / 32] = v;\n  __syncthreads();", "part[0] = v;"),
+        ("matmul", ROWS, "cuda", "}\n    __syncthreads();\n    for", "}\n    for"),
+        ("matmul", ROWS, "cuda", "__shared__ float p[", "float p["),
+        ("conv", IMAGE, "cuda", "int column = z + kx;", "int column = z + kx - 1;"),
+        ("relu tanh", ROWS, "cuda", "int i = blockIdx.x *", "int i = blockIdx.x * 2 *"),
+        ("sum", COLUMNS, "cuda", "q = blockIdx.y * 32", "q = blockIdx.y * 16"),
+        ("sum", COLUMNS, "cuda", "dim3(32, 32)", "dim3(32, 1)"),
+        ("sum", LONG, "cuda", "part0[blockIdx.x] = s", "part0[0] = s"),
+        ("conv3d", VOLUME, "cuda", "int layer = d + kd", "int layer = d + kd + 1"),
+        ("conv_transpose2d", IMAGE, "cuda", "column /= 2;", "column /= 3;"),
+        ("conv_transpose2d", IMAGE, "cuda", "column % 2", "column % 3"),
+        ("group_conv", IMAGE, "cuda", "int each = channels / ", "int each = 2 * channels / "),
+        ("flip", FEW, "cuda", "int z = i % x_2", "int z = i % x_1"),
+        ("permute", FEW, "cuda", "float v = x[(", "float v = x[1 + ("),
+        ("embedding", ROWS, "cuda", "rest = i / ", "rest = 1 + i / "),
+        ("causal_attention", QUERIES, "cuda", "int end = i + 1", "int end = many"),
+        ("attention", QUERIES, "cuda", "s = block_sum(s)", "s = warp_sum(s)"),
+        ("attention", QUERIES, "cuda", "lane = threadIdx.x % 32", "lane = threadIdx.x % 16"),
+        ("kl_div", ROWS, "triton", "v = v / count", "v = v / (count - 1)"),
+        ("kl_div", ROWS, "triton", "parts.numel()", "x_1"),
+        ("matmul", ROWS, "triton", "k[:, None] * y_1 + j", "j * x_1 + k[:, None]"),
+        ("conv", IMAGE, "triton", "ix = z + kx", "ix = z * 2 + kx"),
+        ("relu tanh", ROWS, "triton", "BLOCK=1024", "BLOCK=512"),
+        ("relu tanh", ROWS, "triton", "mask = i < size", "mask = i < size - 1"),
+        ("batch_norm", COLUMNS, "triton", "j = i // x_2 % x_1", "j = i % x_1"),
+        ("sum", COLUMNS, "triton", "COLUMNS=32", "COLUMNS=16"),
+        ("sum", COLUMNS, "triton", "* x_2 + q", "* x_1 + q"),
+        ("sum", LONG, "triton", "tl.program_id(0), s", "0, s"),
+        ("conv3d", VOLUME, "triton", "id = d + kd", "id = d + kd + 1"),
+        ("conv_transpose2d", IMAGE, "triton", "ix = ux // 2", "ix = ux // 3"),
+        ("conv_transpose2d", IMAGE, "triton", "ux % 2 == 0", "ux % 3 == 0"),
+        ("group_conv", IMAGE, "triton", "g = tl.program_id(2)", "g = tl.program_id(1)"),
+        ("flip", FEW, "triton", "z = i % x_2", "z = i % x_1"),
+        ("embedding", ROWS, "triton", "rest = i // ", "rest = 1 + i // "),
+        ("causal_attention", QUERIES, "triton", " & (j[None, :] <= i)", ""),
+        ("attention", QUERIES, "triton", "first + tl.arange", "tl.arange"),
+        ("attention", QUERIES, "triton", "BLOCK=32", "BLOCK=64"),
     ],
 )
 def test_a_text_is_false_of_code_that_has_another_schedule(
-    dialect: Dialect, within: str, true: str, false: str
+    operators: str, sizes: tuple[int, ...], dialect: Dialect, true: str, false: str
 ) -> None:
-    one = having(true, dialect, within)
-    other = re.sub(true, false, one.source, count=1)
-    assert findings(one.reasoning, other, one.problem, dialect), one.source
+    one = example_with(true, dialect, sizes, *operators.split())
+    assert not found(one, one.reasoning)
+    other = one.source.replace(true, false)
+    assert findings(one.reasoning, other, one.problem, dialect)
 
 
-def _why(build: Build, index: int) -> str:
+def _why(build: Build) -> str:
     """Why the build drops this draw."""
-    (drawn,), _ = build._examples([build._drawn(index)])
+    (drawn,), _ = build._examples([build._drawn(0)])
     return drawn.why
 
 
@@ -154,17 +166,15 @@ def test_a_build_drops_a_row_whose_plan_is_false(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialect: Dialect
 ) -> None:
     build = Build(RowFolder(tmp_path), Recipe(seed=3, dialects=(dialect,)))
-    halved = re.compile(r"v = [^;]*0\.5f? \*")
-    index = next(n for n in range(900) if halved.search(example(n, dialect).reasoning))
-    assert not _why(build, index)
+    assert not _why(build)
 
     def false(*given: Any) -> Triple:
         one = example_of(*given)
-        return replace(one, reasoning=re.sub(r"0\.5(?=f? \*)", "0.7", one.reasoning))
+        return replace(one, reasoning=f"{one.reasoning} It has 12345 steps.")
 
     monkeypatch.setattr("kernelwright.data.graphs.build.example_of", false)
     build.seen.clear()
-    assert re.match(r"false plan: part \d: the code has no `v = ", _why(build, index))
+    assert re.match(r"false plan: part \d+: 12345 has no source", _why(build))
 
 
 def test_formulas_are_equal_where_languages_differ() -> None:

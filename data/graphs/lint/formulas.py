@@ -126,7 +126,7 @@ def _arguments(tokens: list[tuple[str, str]], place: int) -> tuple[tuple[Expr, .
 def called(name: str, args: tuple[Expr, ...]) -> Expr:
     """A call of a function, whatever a language calls it."""
     module, _, last = name.replace("::", ".").rpartition(".")
-    if module not in MODULES:
+    if module not in MODULES or (module == "std") != ("::" in name):
         raise FormulaError(f"no function: {name}")
     if module == "libdevice":
         return Expr(name, args)

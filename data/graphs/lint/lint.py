@@ -12,7 +12,7 @@ from kernelwright.data.graphs.lint import claims, code, cuda, cuda_code, triton,
 from kernelwright.data.graphs.lint.claims import Claim
 from kernelwright.data.graphs.lint.code import Block
 from kernelwright.data.graphs.lint.formulas import FormulaError, formula
-from kernelwright.data.graphs.lint.labels import denied
+from kernelwright.data.graphs.lint.labels import denied, meanings
 from kernelwright.data.graphs.lint.part import Part
 from kernelwright.envs.types import Dialect, Problem
 
@@ -49,6 +49,7 @@ CLAIMED = re.compile(
     re.I,
 )
 """What is said of loops in words: it has to be said in one of the forms that can be followed."""
+OPERATOR = re.compile(r"(\w+): ")
 SENTENCE = re.compile(r"[^.;]*(?:\.\d[^.;]*)*[.;]?")
 
 
@@ -135,6 +136,9 @@ class Reader:
         sentence = said[0] if said and said[0] else text[place:]
         if claimed := CLAIMED.search(sentence):
             part.deny(f"`{sentence.strip()}` says {claimed[0]} in no form that can be followed")
+        head = OPERATOR.match(sentence)
+        if head and head[1] in meanings(self.dialect):
+            part.deny(f"`{sentence.strip()}` says {head[1]} in no form that can be followed")
         known = {float(one) for one in NUMBER.findall(self.sources)}
         for number in NUMBER.findall(sentence):
             part.expect(float(number) in known, f"{number} has no source")

@@ -90,7 +90,8 @@ class Part:
 
     def quote(self, left: Expr, op: str, right: Expr, text: str) -> None:
         """A statement that the text quotes: it has to stand in the code, no earlier than the one
-        before it, and in the pass that the text is in."""
+        before it, and in the pass that the text is in: a loop along the row after all passes is
+        said to be the last one."""
         for place, one in list(enumerate(self.block.statements))[self.place :]:
             if self._is_quoted(one, left, op, right) and self._is_in_pass(place):
                 self.place = place
@@ -101,7 +102,11 @@ class Part:
         if not self.now:
             return True
         found = self.pass_of(place)
-        return found == self.now or (found == "last" and self.now == len(self.pass_loops()))
+        if found != "last" or self.now == "last":
+            return found == self.now
+        size, loops = self.size, self.block.statements[place].loops
+        along = size is not None and any(self.is_size(size, one.bound) for one in loops)
+        return self.now == len(self.pass_loops()) and not along
 
     def _is_quoted(self, one: Statement, left: Expr, op: str, right: Expr) -> bool:
         if not self.alike(right, one.right):
