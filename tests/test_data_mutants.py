@@ -11,6 +11,7 @@ import pytest
 from kernelwright.data.graphs.build import Build, Recipe
 from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import Expr, V, at, call, where
+from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants.mutant import (
     FULL,
@@ -41,6 +42,7 @@ from kernelwright.data.suites.row_folder import lines, write_lines
 from kernelwright.envs.plan.counters import PREFIX
 from kernelwright.envs.types import Case, CaseCheck, Check, Dialect, Evaluation, Verdict
 from tests.command import kernelwright
+from tests.graph_examples import a_graph
 
 OF_ALL = {
     *("wrong_start", "wrong_accumulator", "wrong_term", "dropped_step", "wrong_index"),
@@ -53,26 +55,26 @@ KINDS: dict[Dialect, set[str]] = {
     | {"wrong_mask", "wrong_grid", "race", "missing_barrier", "wrong_scope", "wrong_shuffle"},
     "triton": OF_ALL | {"wrong_mask", "wrong_grid", "race", "wrong_block"},
 }
+ROWS = (64, 512)
 SIGMOID = 1.0 / (1.0 + call("exp", -V))
 
 
-def lowering(index: int, dialect: Dialect) -> tuple[Kernel, Lower]:
-    """A drawn kernel, and what makes a source of it."""
-    graph = draw(3, index)
-    code = problem_of(graph, 3, index).code
+def lowering(graph: Graph, dialect: Dialect) -> tuple[Kernel, Lower]:
+    """A graph's kernel, and what makes a source of it."""
+    code = problem_of(graph, 3, 0).code
     return graph.kernel(), lambda kernel: LOWERED[dialect][0](kernel, code)
 
 
-def mutants(index: int, dialect: Dialect = "cpp") -> list[Mutant]:
-    kernel, lower = lowering(index, dialect)
-    return mutants_of(kernel, dialect, lower)
+def mutants(*operators: str) -> list[Mutant]:
+    kernel, lower = lowering(a_graph(ROWS, *operators), "cpp")
+    return mutants_of(kernel, "cpp", lower)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_kind_of_fault_is_made_and_changes_the_source(dialect: Dialect) -> None:
     kinds = set()
     for index in range(60):
-        kernel, lower = lowering(index, dialect)
+        kernel, lower = lowering(draw(3, index), dialect)
         right = lower(kernel)
         for one in mutants_of(kernel, dialect, lower):
             assert one.source != right
@@ -91,7 +93,7 @@ def test_wrong_windows_and_scans_are_of_kinds_that_there_are() -> None:
 
 
 def test_mutants_are_chosen_kind_by_kind_and_never_those_that_compute_the_same() -> None:
-    every = mutants(12)
+    every = mutants("softmax", "relu")
     assert any(one.same for one in every)
     few = chosen(every, 5, "seed")
     assert len(few) == len({one.kind for one in few}) == 5
@@ -140,21 +142,29 @@ def test_ranges_hold() -> None:
 
 
 def test_values_behind_an_index_are_no_measure() -> None:
-    graph = next(one for one in (draw(3, n) for n in range(999)) if "|argmin" in one.signature)
-    assert any(one.same == HIDDEN for one in mutants_of(graph.kernel(), "cpp", source))
+    assert any(one.same == HIDDEN for one in mutants("tanh", "argmin"))
 
 
 def test_a_factor_that_the_next_norm_takes_off_is_no_measure() -> None:
-    every = mutants_of(draw(5, 534).kernel(), "cpp", source)
+    every = mutants("l1_norm", "l2_norm")
     assert {one.kind for one in every if one.same == SCALED} >= {"wrong_start", "wrong_term"}
     assert any(not one.same for one in every)
 
 
-@pytest.mark.parametrize(("index", "dialect"), [(6, "cuda"), (41, "triton"), (56, "triton")])
-def test_a_fault_that_no_size_of_the_problem_shows_is_known(index: int, dialect: Dialect) -> None:
+@pytest.mark.parametrize(
+    ("operator", "sizes", "dialect"),
+    [
+        ("linear", ROWS, "cuda"),
+        ("layer_norm", ROWS, "triton"),
+        ("instance_norm", (4, 16, 64), "cuda"),
+    ],
+)
+def test_a_fault_that_no_size_of_the_problem_shows_is_known(
+    operator: str, sizes: tuple[int, ...], dialect: Dialect
+) -> None:
     """Sizes that parameters fix are multiples of a block; a case with others would show it."""
-    graph = draw(21, index)
-    problem, kernel = problem_of(graph, 21, index), graph.kernel()
+    graph = a_graph(sizes, operator)
+    problem, kernel = problem_of(graph, 21, 0), graph.kernel()
 
     def hidden(cases: tuple[Case, ...]) -> int:
         every = mutants_of(
@@ -187,7 +197,7 @@ def test_the_kill_score_is_a_share_of_what_was_judged() -> None:
 
 
 def test_a_slow_form_has_loops_for_each_step_and_no_vectors() -> None:
-    kernel = draw(3, 12).kernel()
+    kernel = a_graph(ROWS, "relu", "tanh", "sigmoid").kernel()
     slow = slow_source(kernel, source, "cpp")
     assert slow is not None
     assert "omp simd" in source(kernel)
@@ -205,7 +215,7 @@ def test_a_slow_form_has_loops_for_each_step_and_no_vectors() -> None:
 def test_a_slow_form_on_a_gpu_has_a_function_for_each_step_and_distant_neighbours(
     dialect: Dialect, far: str, functions: str
 ) -> None:
-    kernel, lower = lowering(12, dialect)
+    kernel, lower = lowering(a_graph(ROWS, "relu", "tanh", "sigmoid"), dialect)
     slow = slow_source(kernel, lower, dialect)
     assert slow is not None
     assert slow.count(far) == slow.count(functions) == len(kernel.nests[0].after)
