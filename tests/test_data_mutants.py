@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +34,7 @@ from kernelwright.data.graphs.mutants.rows import (
     kill_score,
 )
 from kernelwright.data.graphs.mutants.slow import apart, slow_source
-from kernelwright.data.graphs.nests import Elements, Scan, Window
+from kernelwright.data.graphs.nests import Scan, Window
 from kernelwright.data.graphs.problem import DIALECTS, LOWERED, problem_of
 from kernelwright.data.graphs.sample import draw
 from kernelwright.data.suites.built import SFT_ONLY, built_triples
@@ -43,6 +42,7 @@ from kernelwright.data.suites.row_folder import lines, write_lines
 from kernelwright.envs.plan.counters import PREFIX
 from kernelwright.envs.types import Case, CaseCheck, Check, Dialect, Evaluation, Verdict
 from tests.command import kernelwright
+from tests.graph_examples import a_graph
 
 OF_ALL = {
     *("wrong_start", "wrong_accumulator", "wrong_term", "dropped_step", "wrong_index"),
@@ -55,26 +55,26 @@ KINDS: dict[Dialect, set[str]] = {
     | {"wrong_mask", "wrong_grid", "race", "missing_barrier", "wrong_scope", "wrong_shuffle"},
     "triton": OF_ALL | {"wrong_mask", "wrong_grid", "race", "wrong_block"},
 }
+ROWS = (64, 512)
 SIGMOID = 1.0 / (1.0 + call("exp", -V))
 
 
-def lowering(index: int, dialect: Dialect) -> tuple[Kernel, Lower]:
-    """A drawn kernel, and what makes a source of it."""
-    graph = draw(3, index)
-    code = problem_of(graph, 3, index).code
+def lowering(graph: Graph, dialect: Dialect) -> tuple[Kernel, Lower]:
+    """A graph's kernel, and what makes a source of it."""
+    code = problem_of(graph, 3, 0).code
     return graph.kernel(), lambda kernel: LOWERED[dialect][0](kernel, code)
 
 
-def mutants(index: int, dialect: Dialect = "cpp") -> list[Mutant]:
-    kernel, lower = lowering(index, dialect)
-    return mutants_of(kernel, dialect, lower)
+def mutants(*operators: str) -> list[Mutant]:
+    kernel, lower = lowering(a_graph(ROWS, *operators), "cpp")
+    return mutants_of(kernel, "cpp", lower)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_kind_of_fault_is_made_and_changes_the_source(dialect: Dialect) -> None:
     kinds = set()
     for index in range(60):
-        kernel, lower = lowering(index, dialect)
+        kernel, lower = lowering(draw(3, index), dialect)
         right = lower(kernel)
         for one in mutants_of(kernel, dialect, lower):
             assert one.source != right
@@ -93,12 +93,8 @@ def test_wrong_windows_and_scans_are_of_kinds_that_there_are() -> None:
 
 
 def test_mutants_are_chosen_kind_by_kind_and_never_those_that_compute_the_same() -> None:
-    drawn = (mutants(index) for index in range(300))
-    every = next(
-        found
-        for found in drawn
-        if any(one.same for one in found) and len({one.kind for one in found}) > 6
-    )
+    every = mutants("softmax", "relu")
+    assert any(one.same for one in every)
     few = chosen(every, 5, "seed")
     assert len(few) == len({one.kind for one in few}) == 5
     assert few == chosen(every, 5, "seed") != chosen(every, 5, "other")
@@ -146,38 +142,41 @@ def test_ranges_hold() -> None:
 
 
 def test_values_behind_an_index_are_no_measure() -> None:
-    graph = next(one for one in (draw(3, n) for n in range(999)) if "|argmin" in one.signature)
-    assert any(one.same == HIDDEN for one in mutants_of(graph.kernel(), "cpp", source))
+    assert any(one.same == HIDDEN for one in mutants("tanh", "argmin"))
 
 
 def test_a_factor_that_the_next_norm_takes_off_is_no_measure() -> None:
-    drawn = (mutants_of(draw(5, n).kernel(), "cpp", source) for n in range(2000))
-    every = next(found for found in drawn if any(one.same == SCALED for one in found))
+    every = mutants("l1_norm", "l2_norm")
+    assert {one.kind for one in every if one.same == SCALED} >= {"wrong_start", "wrong_term"}
     assert any(not one.same for one in every)
 
 
-@pytest.mark.parametrize("dialect", ["cuda", "triton"])
-def test_a_fault_that_no_size_of_the_problem_shows_is_known(dialect: Dialect) -> None:
+@pytest.mark.parametrize(
+    ("operator", "sizes", "dialect"),
+    [
+        ("linear", ROWS, "cuda"),
+        ("layer_norm", ROWS, "triton"),
+        ("instance_norm", (4, 16, 64), "cuda"),
+    ],
+)
+def test_a_fault_that_no_size_of_the_problem_shows_is_known(
+    operator: str, sizes: tuple[int, ...], dialect: Dialect
+) -> None:
     """Sizes that parameters fix are multiples of a block; a case with others would show it."""
+    graph = a_graph(sizes, operator)
+    problem, kernel = problem_of(graph, 21, 0), graph.kernel()
 
-    def hidden(graph: Graph, cases: tuple[Case, ...]) -> int:
-        code = problem_of(graph, 21, 0).code
+    def hidden(cases: tuple[Case, ...]) -> int:
         every = mutants_of(
-            graph.kernel(), dialect, lambda one: LOWERED[dialect][0](one, code), cases
+            kernel, dialect, lambda one: LOWERED[dialect][0](one, problem.code), cases
         )
         return sum(one.same == FULL for one in every)
 
-    seen = Counter[bool]()
-    for index in range(80):
-        graph = draw(21, index)
-        cases = problem_of(graph, 21, index).cases
-        assert not hidden(graph, ())
-        if hidden(graph, cases):
-            odd = tuple((constant, 37) for constant, _ in graph.constants)
-            has_state = bool(graph.kernel().state)
-            seen[has_state] += 1
-            assert has_state or not hidden(graph, (*cases, replace(cases[0], sizes=odd)))
-    assert seen[True]
+    odd = tuple((constant, 37) for constant, _ in graph.constants)
+    assert hidden(problem.cases)
+    assert not hidden(())
+    if not kernel.state:
+        assert not hidden((*problem.cases, replace(problem.cases[0], sizes=odd)))
 
 
 def test_a_diagnosis_quotes_the_lines_that_differ() -> None:
@@ -197,17 +196,8 @@ def test_the_kill_score_is_a_share_of_what_was_judged() -> None:
     assert found["sft_only"] == {"judged": 1, "killed": 0, "share": 0.0}
 
 
-def of_three_steps() -> int:
-    """The draw of a kernel that does three things to each element, and nothing else."""
-    return next(
-        index
-        for index in range(900)
-        if [(type(one), len(one.after)) for one in draw(3, index).kernel().nests] == [(Elements, 3)]
-    )
-
-
 def test_a_slow_form_has_loops_for_each_step_and_no_vectors() -> None:
-    kernel = draw(3, of_three_steps()).kernel()
+    kernel = a_graph(ROWS, "relu", "tanh", "sigmoid").kernel()
     slow = slow_source(kernel, source, "cpp")
     assert slow is not None
     assert "omp simd" in source(kernel)
@@ -225,7 +215,7 @@ def test_a_slow_form_has_loops_for_each_step_and_no_vectors() -> None:
 def test_a_slow_form_on_a_gpu_has_a_function_for_each_step_and_distant_neighbours(
     dialect: Dialect, far: str, functions: str
 ) -> None:
-    kernel, lower = lowering(of_three_steps(), dialect)
+    kernel, lower = lowering(a_graph(ROWS, "relu", "tanh", "sigmoid"), dialect)
     slow = slow_source(kernel, lower, dialect)
     assert slow is not None
     assert slow.count(far) == slow.count(functions) == len(kernel.nests[0].after)

@@ -147,6 +147,7 @@ def moved(part: Part, said: re.Match[str]) -> None:
     places = part.block.places
     if not {*loops, "rest"} <= places.keys():
         return part.deny(f"it has no {said['loops']}")
+    part.expect(len({*loops}) == len(loops), f"{said['loops']} are no different indices")
     part.expect(_is_parted(part, loops, "i"), f"i is not parted into {said['loops']}")
     part.expect(_is_parted(part, loops[:-1], "rest"), "rest is something else")
     written = [parts(one.left)[1] for one in part.stores()]

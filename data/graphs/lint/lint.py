@@ -44,7 +44,7 @@ CLAIMED = re.compile(
     r"\b(passes|pass|rows?|columns?|transposed|in order|from the end|by itself|side by side"
     r"|summed|tiles?|stride|padding|mean|taps?|warps?|blocks?|threads?|lanes?|programs?|shared"
     r"|masks?|masked|coalesced|neighbou?r(?:s|ing)?|channels?|grid|bytes|barriers?|fused|elements"
-    r"|outputs?|times|positions|registers?|whole|long|high)\b"
+    r"|outputs?|times|positions|registers?|whole|long|high|together)\b"
     r"|[={}<>]",
     re.I,
 )
