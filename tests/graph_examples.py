@@ -54,14 +54,11 @@ def graphs_of(sizes: tuple[int, ...], *operators: str) -> Iterator[Graph]:
     return (one for one in every if one is not None)
 
 
-<<<<<<< HEAD
-=======
 def a_graph(sizes: tuple[int, ...], *operators: str) -> Graph:
     """The first of them."""
     return next(graphs_of(sizes, *operators))
 
 
->>>>>>> h-lint2
 def example_with(text: str, dialect: Dialect, sizes: tuple[int, ...], *operators: str) -> Triple:
     """An example of these operators whose code has this text."""
     for graph in graphs_of(sizes, *operators):

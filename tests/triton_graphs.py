@@ -44,8 +44,10 @@ def is_right(problem: Any, answer: Any) -> bool:
         )
     if got.shape != expected.shape or got.dtype.is_floating_point != expected.is_floating_point():
         return False
-    spread = max(1.0, float(expected.double().abs().mean()))
-    return torch.allclose(expected.double(), got.double(), rtol=1e-4, atol=1e-5 * spread)
+    known = expected.isfinite()  # a maximum with NaN is a number in Triton
+    expected, got = expected[known].double(), got[known].double()
+    spread = max(1.0, float(expected.abs().mean())) if known.any() else 1.0
+    return torch.allclose(expected, got, rtol=1e-4, atol=1e-5 * spread)
 
 
 def interpreted(function: np.ufunc) -> Any:

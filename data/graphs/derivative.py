@@ -18,7 +18,7 @@ def derivative(expr: Expr, leaf: Expr) -> Expr:
     of its own, as its quotient may overflow.
 
     >>> from kernelwright.data.graphs.expr import V
-    >>> derivative(V * V * V, V) == 3.0 * (V * V)
+    >>> derivative(V * V, V) == 2.0 * V
     True
     """
     if expr == leaf:

@@ -8,6 +8,7 @@ in the figures, for nothing is done in its place but decoding whole answers, whi
 from __future__ import annotations
 
 import gc
+import math
 import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -126,6 +127,7 @@ def _small(recipe: Recipe, folder: Path) -> Recipe:
         "steps": 1,
         "iterations": 1,
         "oversampled_groups": 0,
+        "most_mismatch": math.inf,  # its answers are written by nobody
     }
     return recipe.model_copy(
         update={

@@ -25,7 +25,7 @@ def parted(loops: tuple[tuple[str, str], ...]) -> list[str]:
     """What each index is, of that of an output: the last one first, then what `rest` is.
 
     >>> parted((("n", "4"), ("c", "x_1 / 2"), ("z", "x_2")))
-    ['z = i % x_2, rest = i / x_2', 'c = rest % (x_1 / 2)', 'n = rest / (x_1 / 2)']
+    ['z = i % x_2', 'rest = i / x_2', 'c = rest % (x_1 / 2)', 'n = rest / (x_1 / 2)']
     """
     last, size = loops[-1]
     found = [f"{last} = i % {wrapped(size)}", f"rest = i / {wrapped(size)}"]

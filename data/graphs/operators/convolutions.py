@@ -181,7 +181,7 @@ def _convolution(kind: Kind) -> Operator:
 def spread(one: Dim, kernel: int, stride: int, more: int) -> Dim:
     """The size of an output's dimension; `more` is what padding leaves of the last window.
 
-    >>> spread(Dim("x_2", 8), 3, 2, 0).text, spread(Dim("x_2", 8), 3, 1, -1)
+    >>> spread(Dim("x_2", 8), 3, 2, -1).text, spread(Dim("x_2", 8), 3, 1, -2)
     ('(x_2 - 1) * 2 + 2', Dim(text='x_2', size=8))
     """
     far = kernel - 1 + more
