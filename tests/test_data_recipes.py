@@ -138,11 +138,18 @@ def drawn(index: int) -> Row:
     return Draw(id=f"{index:05d}", graph=graph, problem=problem).row("cpp")
 
 
+COMMAND = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started us may ignore it
+runpy.run_module("kernelwright", run_name="__main__")
+"""
+
+
 def stopped(out: Path, number: signal.Signals) -> subprocess.CompletedProcess[str]:
     """A build that gets a signal once it has written a batch."""
     before = len(answers(out))
     process = subprocess.Popen(
-        [sys.executable, "-m", "kernelwright", "data", "build", str(out), *BUILD],
+        [sys.executable, "-c", COMMAND, "data", "build", str(out), *BUILD],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
