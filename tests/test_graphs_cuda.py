@@ -16,10 +16,18 @@ from kernelwright.envs.abi import signature
 from kernelwright.envs.dialects.cuda import ABI
 from kernelwright.envs.reference.module_facts import ours, timed_shapes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
+from tests.graph_examples import graphs_of
 from tests.graph_kernels import alone, cuda_library, wrong
 
-CHAINS = (2, 5, 23, 28, 112, 227, 289, 357, 814)
-"""Draws of seed 1: each schedule that operators alone do not show."""
+OTHERS = (
+    (r"warp_arg\w+\(s, best\)", (64, 96), ("argmax",)),
+    (r"block_arg\w+\(s, best\)", (16, 2048), ("argmin",)),
+    (r"column_arg\w+\(s, best\)", (8, 96, 64), ("argmin",)),
+    (r"block_cum\w+\(v, s\)", (4096,), ("cumsum",)),
+    (r"v = v [+*] x\[i\];", (64, 96), ("relu", "tanh", "residual")),
+    (r"cudaMallocAsync\(&h0", (64, 96), ("softmax", "max")),
+)
+"""Schedules that operators alone do not show: (schedule, sizes, operators)."""
 SCHEDULES = (
     r"warp_sum\(s\)",
     r"block_sum\(s\)",
@@ -52,7 +60,11 @@ SCHEDULES = (
 
 @pytest.fixture(scope="module")
 def graphs() -> list[Graph]:
-    return [*alone(1), *(sample.draw(1, index) for index in CHAINS)]
+    others = (
+        next(one for one in graphs_of(sizes, *names) if re.search(text, source(one.kernel())))
+        for text, sizes, names in OTHERS
+    )
+    return [*alone(1), *others]
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from http.client import HTTPException
 
-from kernelwright.data.graphs.lint.lint import findings
+from kernelwright.data.graphs.lint.lint import LANGUAGES, findings
 from kernelwright.data.suites.rows import Row
 
 AT_ONCE = 8
@@ -70,9 +70,10 @@ class Taught:
 
 
 def taught(rows: Sequence[Row], teacher: Callable[[Row], str]) -> list[Taught]:
-    """Asks about every row."""
+    """Asks about every row that can be checked; the others stay out of it."""
+    asked = [row for row in rows if row.dialect in LANGUAGES]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(lambda row: _taught(row, teacher), rows))
+        return list(pool.map(lambda row: _taught(row, teacher), asked))
 
 
 def _taught(row: Row, teacher: Callable[[Row], str]) -> Taught:
