@@ -135,7 +135,8 @@ class Build:
         out = RowFolder(folder)
         out.open({"command": "data build", **to_plain(recipe)})
         build = cls(out, recipe)
-        for number, line in enumerate(out.funnel()):
+        told = out.funnel()
+        for number, line in enumerate(told):
             build.fates[line["result"]] += 1
             build.seen.add(line["graph"])
             if line["result"] == KEPT:
@@ -143,7 +144,7 @@ class Build:
             if line["result"] != DUPLICATE:
                 build.drawn_at[line["category"]] = number
         build.examples.update(str(one.dialect) for one in out.rows())
-        keep_rows_of(folder, {line["problem"] for line in out.funnel()})
+        keep_rows_of(folder, {line["problem"] for line in told})
         return build
 
     def run(self, wanted: Wanted, judge: AnyJudge) -> None:

@@ -22,7 +22,7 @@ class Unary:
     weight: float = 1.0
 
 
-def _softplus(x: Expr) -> Expr:
+def softplus(x: Expr) -> Expr:
     return where(x > 20.0, x, call("log1p", call("exp", x)))
 
 
@@ -107,7 +107,7 @@ ACTIVATIONS = (
         "mish",
         "Mish",
         ("F.mish({0})", "{0} * torch.tanh(F.softplus({0}))"),
-        lambda: V * call("tanh", _softplus(V)),
+        lambda: V * call("tanh", softplus(V)),
         "nn.Mish()",
         weight=12,
     ),
@@ -149,7 +149,7 @@ ACTIVATIONS = (
         "softplus",
         "Softplus",
         ("F.softplus({0})", "torch.log(1 + torch.exp({0}))"),
-        lambda: _softplus(V),
+        lambda: softplus(V),
         "nn.Softplus()",
         weight=8,
     ),

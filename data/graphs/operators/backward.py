@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from kernelwright.data.graphs.derivative import derivative, times
 from kernelwright.data.graphs.expr import Expr, V, at, call, name, renamed, sigmoid, where
-from kernelwright.data.graphs.nests import Dim, Pass, Product, Rows, Step, Sum
+from kernelwright.data.graphs.nests import Pass, Product, Rows, Step, Sum
 from kernelwright.data.graphs.operator import Node, Number, Operator, Site, Tensor
 from kernelwright.data.graphs.operators.activations import ACTIVATIONS, ARITHMETIC, Unary
-from kernelwright.data.graphs.operators.losses import LOSSES, Loss
+from kernelwright.data.graphs.operators.losses import LOSSES, Loss, classes_of_rows
 from kernelwright.data.graphs.operators.products import FORMS, drawn_product
 from kernelwright.data.graphs.operators.reductions import (
     LARGEST,
@@ -299,15 +299,7 @@ def _cross_entropy() -> Operator:
     """Of the sum over all rows: softmax, less one at the target."""
 
     def draw(site: Site) -> Node:
-        x, wanted = site.inputs[0], site.spare.pop(0)
-        target = Tensor(
-            name=wanted,
-            shape=(Dim(f"{wanted}_0", x.shape[0].size),),
-            constants=x.constants[:1],
-            c_type="int64_t",
-            drawn=f"torch.randint(0, {x.constants[1]}, ({{}},))",
-        )
-        site.inputs.append(target)
+        wanted = classes_of_rows(site).name
         texts = (
             "torch.func.grad(lambda t: F.cross_entropy(t, {1}, reduction='sum'))({0})",
             "probs = torch.softmax({0}, dim=1)\n"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from kernelwright.data.graphs.expr import Expr, V, at, call, dim, sigmoid, where
 from kernelwright.data.graphs.nests import Step
 from kernelwright.data.graphs.operator import Node, Operator, Site
+from kernelwright.data.graphs.operators.activations import softplus
 from kernelwright.data.graphs.operators.pointwise import (
     has_learned_vector,
     is_first_shape,
@@ -96,10 +97,6 @@ def _abs(x: Expr) -> Expr:
     return call("abs", x)
 
 
-def _softplus(x: Expr) -> Expr:
-    return where(x > 20.0, x, call("log1p", _exp(x)))
-
-
 def _clip(x: Expr, n: float) -> Expr:
     return call("min", call("max", x, -n), n)
 
@@ -117,7 +114,7 @@ FUNCTIONS = (
     Operation("square", ("torch.square({a})", "{ta}.square()"), lambda x: x * x),
     Operation("power", ("{ta} ** 2",), lambda x: x * x, UNARY),
     Operation("negative", ("-{ta}",), lambda x: -x, UNARY),
-    Operation("softplus", ("F.softplus({a})",), _softplus),
+    Operation("softplus", ("F.softplus({a})",), softplus),
     Operation("bell", ("torch.exp(-{ta} ** 2)",), lambda x: _exp(-(x * x))),
     Operation("decay", ("torch.exp(-{ta}.abs())",), lambda x: _exp(-_abs(x))),
     Operation(

@@ -197,17 +197,22 @@ def _is_matrix(site: Site) -> bool:
     return site.rank == 2 and len(site.spare) > 0
 
 
-def _cross_entropy(site: Site) -> Node:
-    predictions = site.inputs[0]
-    wanted = site.spare.pop(0)
+def classes_of_rows(site: Site) -> Tensor:
+    """A further input: the number of a class for each row of the first one."""
+    first, wanted = site.inputs[0], site.spare.pop(0)
     target = Tensor(
         name=wanted,
-        shape=(Dim(f"{wanted}_0", predictions.shape[0].size),),
-        constants=predictions.constants[:1],
+        shape=(Dim(f"{wanted}_0", first.shape[0].size),),
+        constants=first.constants[:1],
         c_type="int64_t",
-        drawn=f"torch.randint(0, {predictions.constants[1]}, ({{}},))",
+        drawn=f"torch.randint(0, {first.constants[1]}, ({{}},))",
     )
     site.inputs.append(target)
+    return target
+
+
+def _cross_entropy(site: Site) -> Node:
+    predictions, target = site.inputs[0], classes_of_rows(site)
     passes = (
         Pass((Sum("m", "max"),)),
         Pass((Sum("s", "sum", call("exp", V - M)),)),
