@@ -26,6 +26,7 @@ from tests.tiny_model import save_tiny
 pytestmark = pytest.mark.model
 
 STEPS = 3
+LEARNING_RATE = 1e-2
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def grpo(
         "groups_per_step": 2,
         "micro_batch_size": 4,
         "max_completion_length": 16,
-        "learning_rate": 1e-2,
+        "learning_rate": LEARNING_RATE,
     }
     given = {
         "name": "a",
@@ -93,7 +94,11 @@ def test_each_step_is_sampled_by_its_own_adapter_and_a_dead_server_loses_nothing
     answers = [{one.id: one.completion for one in read_records(run)} for run in (whole, broken)]
     assert answers[0] == answers[1]
     ends = [weights(run) for run in (whole, broken)]
-    assert all(torch.allclose(one, ends[1][name], atol=1e-5) for name, one in ends[0].items())
+    # A lost or repeated step moves weights by about `LEARNING_RATE`; the sums of two runs differ by
+    # rounding, which Adam divides by gradients that are as small.
+    assert all(
+        torch.allclose(one, ends[1][name], atol=LEARNING_RATE / 10) for name, one in ends[0].items()
+    )
 
 
 def test_weights_correct_for_what_samples_and_trains_differently(
