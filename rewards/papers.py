@@ -25,7 +25,7 @@ MAKORA_SHIFT = 1.8
 
 def kevin(evaluation: Evaluation) -> Parts:
     """0.3·correct + T_baseline/T_kernel·correct (Kevin-32B, arXiv 2507.11948); no ceiling."""
-    right = _is_right(evaluation)
+    right = is_right(evaluation)
     return {"correct": KEVIN_FLOOR * right, "speed": _speed(evaluation)}
 
 
@@ -35,7 +35,7 @@ def autotriton(evaluation: Evaluation) -> Parts:
     Its rule that the text holds `@triton.jit` is the judge's here, in every language: what has no
     kernel of its own is never correct.
     """
-    return {"correct": float(_is_right(evaluation))}
+    return {"correct": float(is_right(evaluation))}
 
 
 def dr_kernel(evaluation: Evaluation) -> Parts:
@@ -44,7 +44,7 @@ def dr_kernel(evaluation: Evaluation) -> Parts:
     Coverage is the share of the time that is the answer's own kernels. Ours: it is 1 for a correct
     answer, because the judge lets PyTorch compute nothing.
     """
-    half = 0.5 * _is_right(evaluation)
+    half = 0.5 * is_right(evaluation)
     speed = 0.5 * min(_speed(evaluation), MOST_SPEED)
     return {"correct": half, "speed": speed, "coverage": half}
 
@@ -55,14 +55,14 @@ def kernelzero(evaluation: Evaluation) -> Parts:
     The speed part counts in groups of which at least half are correct (`GATES`). Ours: how the
     paper bounds a speedup is not known to us, and here nothing does.
     """
-    right = _is_right(evaluation)
+    right = is_right(evaluation)
     return {"correct": float(right), "speed": KERNELZERO_WEIGHT * _speed(evaluation)}
 
 
 def cuda_agent(evaluation: Evaluation, compiled: Speedup) -> Parts:
     """-1, 1, 2 or 3 (CUDA-Agent, arXiv 2602.24286): not correct, correct, more than 5 % faster than
     eager PyTorch, and than torch.compile too. By the intervals' unfavourable ends: ours."""
-    if not _is_right(evaluation):
+    if not is_right(evaluation):
         return {"correct": -1.0, "speed": 0.0}
     faster = _speed(evaluation) > MARGIN
     than_compiled = faster and _against(evaluation, compiled) > MARGIN
@@ -72,7 +72,7 @@ def cuda_agent(evaluation: Evaluation, compiled: Speedup) -> Parts:
 def makora(evaluation: Evaluation, compiled: Speedup) -> Parts:
     """σ(1 + speedup over TorchInductor - 1.8) for correct (Makora, arXiv 2602.11000), in two parts:
     what a kernel of no speed earns, and the rest."""
-    if not _is_right(evaluation):
+    if not is_right(evaluation):
         return {"correct": 0.0, "speed": 0.0}
     least = _sigmoid(1 - MAKORA_SHIFT)
     paid = _sigmoid(1 + _against(evaluation, compiled) - MAKORA_SHIFT)
@@ -94,7 +94,7 @@ GATES = {"kernelzero": 0.5}
 """The least share of a group that is correct for its speed parts to count."""
 
 
-def _is_right(evaluation: Evaluation) -> bool:
+def is_right(evaluation: Evaluation) -> bool:
     return evaluation.verdict is Verdict.CORRECT
 
 

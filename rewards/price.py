@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Sequence
 from statistics import fmean
 
 from kernelwright.envs.types import Evaluation, Reward, Speedup, Verdict
-from kernelwright.rewards.papers import AGAINST_COMPILE, GATES, PAPERS
+from kernelwright.rewards.papers import AGAINST_COMPILE, GATES, PAPERS, is_right
 
 Preset = Callable[[Evaluation], dict[str, float]]
 
@@ -48,27 +48,32 @@ def price(preset: str, evaluation: Evaluation, compiled: Speedup | None = None) 
 
 
 def price_groups(
-    preset: str, groups: Sequence[Hashable], evaluations: Sequence[Evaluation]
+    preset: str,
+    groups: Sequence[Hashable],
+    evaluations: Sequence[Evaluation],
+    compiled: Sequence[Speedup | None] | None = None,
 ) -> list[Reward | None]:
     """The reward of each answer; `groups` names the prompt that each of them answers.
 
     A preset with a gate pays for speed only where enough of a group's judged answers are correct.
+    A correct answer without a speed has no reward beside one that has: presets take no speed as the
+    module's own, which may be far from it.
     """
-    right: dict[Hashable, list[bool]] = defaultdict(list)
+    known: dict[Hashable, list[Evaluation]] = defaultdict(list)
     for group, one in zip(groups, evaluations, strict=True):
         if one.verdict is not Verdict.UNJUDGED:
-            right[group].append(one.verdict is Verdict.CORRECT)
+            known[group].append(one)
     gate = GATES.get(preset, 0.0)
-    closed = {group for group, known in right.items() if fmean(known) < gate}
-    found = (price(preset, one) for one in evaluations)
-    return [
-        without_speed(one) if one and group in closed else one
-        for group, one in zip(groups, found, strict=True)
-    ]
-
-
-def without_speed(reward: Reward) -> Reward:
-    return Reward(parts={**reward.parts, "speed": 0.0})
+    closed = {group for group, some in known.items() if fmean(map(is_right, some)) < gate}
+    clocked = {group for group, some in known.items() if any(one.timing for one in some)}
+    found: list[Reward | None] = []
+    for place, (group, one) in enumerate(zip(groups, evaluations, strict=True)):
+        reward = price(preset, one, compiled[place] if compiled else None)
+        if reward and group in closed:
+            reward = Reward(parts={**reward.parts, "speed": 0.0})
+        unknown = is_right(one) and one.timing is None and group in clocked
+        found.append(None if unknown else reward)
+    return found
 
 
 def refused_in_training(preset: str) -> str | None:
@@ -81,7 +86,7 @@ def default(evaluation: Evaluation) -> dict[str, float]:
 
     So 4x is worth 2 and more is not worth more; a correct kernel, however slow, earns 0.25.
     """
-    if evaluation.verdict is not Verdict.CORRECT:
+    if not is_right(evaluation):
         return {"correct": 0.0, "speed": 0.0}
     speed = 0.0
     if evaluation.timing is not None:
@@ -100,7 +105,7 @@ def first_right(evaluation: Evaluation) -> dict[str, float]:
     (seen in long runs by Kevin-32B, arXiv 2507.11948).
     """
     parts = {"tier": TIERS.get(evaluation.verdict, 0.0), "correct": 0.0, "speed": 0.0}
-    if evaluation.verdict is Verdict.CORRECT:
+    if is_right(evaluation):
         parts["correct"] = CORRECT_FLOOR
         if evaluation.timing is not None:
             log_speed = math.log2(evaluation.timing.speedup.low)

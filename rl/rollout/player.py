@@ -7,7 +7,7 @@ any more: beside a decoder on the same cores, or the same GPU, no speed can be m
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -170,17 +170,7 @@ class JudgedPlayer:
         """The rows with their rewards: those of a task are priced together."""
         tasks = [row.ask.task.key for row in rows]
         rewards = price_groups(self.preset, tasks, [row.evaluation for row in rows])
-        clocked = {row.ask.task.key for row in rows if row.evaluation.timing}
-        return [
-            self._comparable(replace(row, reward=reward), clocked)
-            for row, reward in zip(rows, rewards, strict=True)
-        ]
-
-    def _comparable(self, row: Row, clocked: Collection[str]) -> Row:
-        """The row, without a reward where it is correct, others of its task have a speed, and it
-        has none: presets count no speed as the module's own, which may be far from it."""
-        unknown = row.evaluation.verdict is Verdict.CORRECT and row.evaluation.timing is None
-        return replace(row, reward=None) if unknown and row.ask.task.key in clocked else row
+        return [replace(row, reward=one) for row, one in zip(rows, rewards, strict=True)]
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
