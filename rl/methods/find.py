@@ -45,6 +45,11 @@ def method_options(given: Any) -> MethodOptions:
     return options
 
 
+def gives_advantages(options: MethodOptions) -> bool:
+    """Whether the method computes advantages itself, so that TRL's are not used."""
+    return bool(method_module(options.name).Method.advantages is not Method.advantages)
+
+
 def start_method(options: MethodOptions, run: RunView) -> Method:
     """The method, ready for a run."""
     method: Method = method_module(options.name).Method(options, run)

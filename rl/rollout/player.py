@@ -93,7 +93,7 @@ class JudgedPlayer:
     def play(self, asked: Sequence[Ask]) -> list[Row]:
         """Samples an answer to each and judges it, in order."""
         with self._phase("prompt"):
-            prompts = [one.prompt.text for one in asked]
+            prompts = [one.prompt.chat for one in asked]
             sampling = self._next_sampling()
         early = EarlyCheck(self.judge)
         sources: dict[int, str | None] = {}
