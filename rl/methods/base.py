@@ -117,6 +117,10 @@ class Player(Protocol):
         """Samples an answer to each and judges it, in order."""
         ...
 
+    def judge_again(self, rows: Sequence[Row]) -> list[Evaluation]:
+        """Judges and times the kernels of these rows once more, on other inputs."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:

@@ -87,10 +87,14 @@ class Exemplars:
 
     def before(self, task: str, step: int) -> list[Exemplar]:
         """The distinct ones of a task that were judged before this step, oldest first."""
-        found: dict[str, Exemplar] = {}
+        return [exemplar for _, exemplar in self.dated(task, step)]
+
+    def dated(self, task: str, step: int) -> list[tuple[int, Exemplar]]:
+        """The same, each with the step that it was first judged in: -1 for judged triples."""
+        found: dict[str, tuple[int, Exemplar]] = {}
         for judged_in, exemplar in self._of.get(task, ()):
             if judged_in < step:
-                found.setdefault(exemplar.key, exemplar)
+                found.setdefault(exemplar.key, (judged_in, exemplar))
         return list(found.values())
 
 
@@ -150,10 +154,14 @@ class Method(base.Method):
     def known(self) -> Exemplars:
         """The exemplars of all records so far."""
         records = self._cursor.read()
-        if self._cursor.restarted:
+        self.learn(records, anew=self._cursor.restarted)
+        return self._known
+
+    def learn(self, records: Sequence[Record], *, anew: bool) -> None:
+        """Takes in the next records of the run; `anew`: all of it, as some were taken back."""
+        if anew:
             self._known = Exemplars()
         self._known.add(records)
-        return self._known
 
     def prompt(self, task: Task, step: int) -> Prompt:
         asked, chosen = task_prompt(task), self.drawn(task.key, task.problem.key, step)

@@ -117,6 +117,18 @@ class JudgedPlayer:
             [self._row(*one, sources[number], known) for number, one in enumerate(answers)]
         )
 
+    def judge_again(self, rows: Sequence[Row]) -> list[Evaluation]:
+        """Judges and times the kernels of these rows once more, on other inputs."""
+        jobs = [
+            (row.ask.task.problem, row.ask.task.candidate(row.source))
+            for row in rows
+            if row.source is not None
+        ]
+        if len(jobs) < len(rows):
+            raise ValueError("a row without a kernel cannot be judged again")
+        with self._phase("judge"):
+            return self.judge.evaluate_many(jobs, timed=self.timed)
+
     def _time_correct(
         self, asked: Sequence[Ask], sources: dict[int, str | None], known: dict[str, Evaluation]
     ) -> None:
