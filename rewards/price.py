@@ -19,7 +19,6 @@ SPEED_WEIGHT = 0.5
 LOG_SPEED_RANGE = (-1.5, 2.0)
 KEVIN_FLOOR = 0.3
 SMALL_SPEED_WEIGHT = 0.25
-DR_KERNEL_HALF, DR_KERNEL_FASTEST = 0.5, 3.0
 TIERS = {Verdict.CRASHED: 0.05, Verdict.WRONG: 0.1}
 """What `first_right` pays for a kernel that was built and is not correct. Nothing for one that
 takes too long: it holds a worker longer than any other, and is the easiest of all to write."""
@@ -61,15 +60,6 @@ def kevin(evaluation: Evaluation) -> dict[str, float]:
     return {"correct": KEVIN_FLOOR, "speed": timing.speedup.low if timing else 0.0}
 
 
-def dr_kernel(evaluation: Evaluation) -> dict[str, float]:
-    """0.5·correct + 0.5·clip(speedup, 0, 3)·correct (Dr. Kernel, arXiv 2602.05885), by the lower
-    confidence bound. Their third part, the share of the time that own kernels take, is left out."""
-    if evaluation.verdict is not Verdict.CORRECT:
-        return {"correct": 0.0, "speed": 0.0}
-    low = evaluation.timing.speedup.low if evaluation.timing else 0.0
-    return {"correct": DR_KERNEL_HALF, "speed": DR_KERNEL_HALF * min(low, DR_KERNEL_FASTEST)}
-
-
 def first_right(evaluation: Evaluation) -> dict[str, float]:
     """For short runs of weak policies: 1 for correct, at most 0.25 more or less for speed; tiers.
 
@@ -87,9 +77,4 @@ def first_right(evaluation: Evaluation) -> dict[str, float]:
     return parts
 
 
-PRESETS: dict[str, Preset] = {
-    "default": default,
-    "first_right": first_right,
-    "kevin": kevin,
-    "dr_kernel": dr_kernel,
-}
+PRESETS: dict[str, Preset] = {"default": default, "first_right": first_right, "kevin": kevin}

@@ -55,7 +55,7 @@ def test_every_judged_kernel_has_a_price_and_only_a_correct_one_earns_more_than_
         assert reward.total == reward.parts.get("tier", 0.0) <= most
 
 
-@pytest.mark.parametrize("preset", ["default", "kevin", "dr_kernel"])
+@pytest.mark.parametrize("preset", ["default", "kevin"])
 @pytest.mark.parametrize("verdict", [Verdict.CRASHED, Verdict.WRONG, Verdict.TIMED_OUT])
 def test_a_preset_without_tiers_pays_nothing_for_a_failure(preset: str, verdict: Verdict) -> None:
     assert total(preset, nouns.verdict(verdict)) == 0
@@ -112,13 +112,6 @@ def test_every_verdict_is_paid_in_parts_of_the_same_names(
 def test_kevin_pays_three_tenths_and_what_the_speedup_is_at_least(timing: Timing) -> None:
     expected = pytest.approx(0.3 + timing.speedup.low)
     assert total("kevin", nouns.correct(timing)) == expected
-
-
-@pytest.mark.parametrize(("speedup", "expected"), [(0.5, 0.75), (1, 1.0), (3, 2.0), (8, 2.0)])
-def test_dr_kernel_pays_half_of_the_speedup_up_to_three(speedup: float, expected: float) -> None:
-    measured = nouns.timing(round(8_000 * speedup), 8_000)
-    assert total("dr_kernel", nouns.correct(measured)) == pytest.approx(expected)
-    assert total("dr_kernel", nouns.correct()) == 0.5
 
 
 @pytest.mark.parametrize(

@@ -129,8 +129,8 @@ def test_trloos_advantages_leave_a_row_out_of_what_it_is_compared_with_turn_by_t
     method = {"name": "trloo", "turns": 2}
     found = one_step(model, tmp_path, answers, "dr_kernel", method=method, group_size=4)
     # by trajectory: two returns each; the third is unjudged in its second turn
-    assert [one.credit for one in found.records] == [2.0, 0, 1.5, 1.5, None, None, 2.0, 2.0]
-    wanted = [0.25, -1.75, -0.5, 0.5, 0.0, 0.0, 0.25, 1.25]
+    assert [one.credit for one in found.records] == [2.5, 0, 2.0, 2.0, None, None, 2.5, 2.5]
+    wanted = [0.25, -2.25, -0.5, 0.75, 0.0, 0.0, 0.25, 1.5]
     assert found.advantages == pytest.approx(wanted, abs=1e-6)
 
 
