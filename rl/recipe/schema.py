@@ -23,7 +23,7 @@ from kernelwright.data.runs.stages import chosen
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.sandbox.levels import LEVELS
 from kernelwright.envs.types import Baseline, Precision
-from kernelwright.rewards.price import PRESETS
+from kernelwright.rewards.price import PRESETS, refused_in_training
 from kernelwright.rl.methods.base import MethodOptions
 from kernelwright.rl.methods.find import gives_advantages, method_options
 from kernelwright.rl.methods.grpo import Options as GrpoOptions
@@ -305,7 +305,7 @@ class Recipe(Section):
     grpo: GrpoSection = GrpoSection()
     """Reinforcement learning."""
     reward: str = "default"
-    """Preset that prices a verdict (`rewards/price.py`)."""
+    """Preset that prices a verdict (`rewards/`)."""
     judge: JudgeSection = JudgeSection()
     """The judge."""
     eval: EvalSection = EvalSection()
@@ -330,6 +330,8 @@ class Recipe(Section):
     @field_validator("reward")
     @classmethod
     def _reward_is_known(cls, name: str) -> str:
+        if refusal := refused_in_training(name):
+            raise ValueError(refusal)
         if name not in PRESETS:
             raise ValueError(
                 f"no reward preset is named {name!r}{did_you_mean(name, PRESETS)} "
