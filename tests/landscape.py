@@ -2,7 +2,8 @@
 
 A policy has logits for each task: over plans, which decide how fast a kernel is, and over code,
 which decides whether it is right. It begins with slow plans and wrong code. Where a prompt shows
-kernels it tends to improve on the one that is said to be the fastest. Prompts, rollouts, judging,
+kernels it tends to improve on the one that is said to be the fastest, and it mends what is said to
+be wrong. Prompts, rollouts, judging,
 rewards, credits and advantages are the real ones; in the place of the trainer is a step of policy
 gradient.
 """
@@ -34,6 +35,8 @@ RATE, HINT = 0.5, 4.0
 KERNEL = re.compile(r"kernel (\d) (right|wrong|cheat)")
 SAID = re.compile(r"([\d.]+)[^\n]*\n```\w+\n(kernel \d \w+)")
 """A kernel in a prompt, behind a line that has its speedup."""
+TOLD = re.compile(r"kernel (\d) \w+\n```\n\n\w+:\nThe [ak]\w+ is (not correct|correct)")
+"""A kernel in a chat, and the verdict in the message after it."""
 
 
 def speedup(plan: int) -> float:
@@ -80,9 +83,12 @@ class Learner:
     def _answer(self, prompt: str, rng: random.Random) -> Completion:
         name = re.findall(r"do (\w+)", prompt)[0]
         plans = list(self.plans.setdefault(name, [-0.8 * one for one in range(PLANS)]))
+        codes = list(self.codes.setdefault(name, [0.0, 1.0, 0.0]))
         if (hint := hinted(prompt)) is not None:
             plans[min(hint + 1, PLANS - 1)] += HINT
-        chances = softmax(plans), softmax(self.codes.setdefault(name, [0.0, 1.0, 0.0]))
+        if (told := TOLD.findall(prompt)) and told[-1][1] == "not correct":
+            codes[0] += HINT / 2
+        chances = softmax(plans), softmax(codes)
         plan, code = (rng.choices(range(len(one)), one)[0] for one in chances)
         self.asked.append((name, *chances))
         return Completion(
@@ -104,7 +110,9 @@ class Learner:
 
 
 def hinted(prompt: str) -> int | None:
-    """The plan of the kernel that the prompt says is the fastest."""
+    """The plan of the kernel that the prompt says is right, or the fastest."""
+    if told := TOLD.findall(prompt):
+        return int(told[-1][0]) if told[-1][1] == "correct" else None
     said = [(float(one), KERNEL.search(kernel)) for one, kernel in SAID.findall(prompt)]
     fastest = max(said, key=lambda one: one[0], default=None)
     return int(fastest[1][1]) if fastest and fastest[1] else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -96,16 +97,16 @@ class Scripted:
     answers: Sequence[Completion]
     asked: list[Sampling] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self._next = cycle(self.answers)
+
     def complete(
         self, prompts: Sequence[Any], sampling: Sampling, on_finished: OnFinished | None = None
     ) -> list[Completion]:
         self.asked.append(sampling)
         found = [
-            replace(
-                self.answers[number % len(self.answers)],
-                prompt_ids=tuple(map(ord, text_of(prompt))),
-            )
-            for number, prompt in enumerate(prompts)
+            replace(next(self._next), prompt_ids=tuple(map(ord, text_of(prompt))))
+            for prompt in prompts
         ]
         for number, one in reversed(list(enumerate(found))):
             if on_finished:

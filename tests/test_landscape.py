@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 import kernelwright.envs.prompt
+from kernelwright.envs.types import Evaluation, Verdict
+from kernelwright.rl.methods import turns
 from kernelwright.rl.methods.base import Method
 from kernelwright.rl.methods.contrastive import Exemplar
 from kernelwright.rl.methods.find import method_names
+from tests import nouns
 from tests.landscape import learned, named
 
 BEFORE_RIGHT, BEFORE_PLAN = 0.21, 0.8
@@ -67,3 +70,22 @@ def test_kernels_shown_with_true_speeds_help_and_with_exchanged_ones_do_not(
     with_true = learned(true, method, steps=20)
     with_false = learned(false, method, steps=20, changed=exchanged)
     assert with_true.plan > with_false.plan + 1.5
+
+
+@pytest.mark.parametrize("method", ["kevin", "trloo"])
+def test_what_the_judge_says_helps_and_the_contrary_does_not(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true, false = (tmp_path / one for one in ("true", "false"))
+    for folder in (true, false):
+        folder.mkdir()
+    with_true = learned(true, method, steps=20)
+    said = turns.feedback
+
+    def contrary(evaluation: Evaluation, dialect: str) -> str:
+        right = evaluation.verdict is Verdict.CORRECT
+        return said(nouns.verdict(Verdict.WRONG) if right else nouns.correct(), dialect)
+
+    monkeypatch.setattr(turns, "feedback", contrary)
+    with_false = learned(false, method, steps=20)
+    assert with_true.plan > with_false.plan + 0.5

@@ -77,13 +77,17 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """A request for one answer: `turn` of a task's `trajectory`, to improve on `parent`."""
+    """A request for one answer: `turn` of a task's `trajectory`, to improve on `parent`.
+
+    With `parent_source` that kernel is timed again, in the batch of the answers.
+    """
 
     task: Task
     prompt: Prompt
     trajectory: int
     turn: int = 0
     parent: str | None = None
+    parent_source: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +109,8 @@ class Row:
     evaluation: Evaluation
     reward: Reward | None
     weights_step: int | None = None
+    parent_evaluation: Evaluation | None = None
+    """Of `ask.parent_source`, where it was judged: not where no answer of its group is correct."""
 
 
 class Player(Protocol):

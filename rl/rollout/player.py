@@ -132,15 +132,18 @@ class JudgedPlayer:
     def _time_correct(
         self, asked: Sequence[Ask], sources: dict[int, str | None], known: dict[str, Evaluation]
     ) -> None:
-        """Judges the correct ones anew, timed this time, on inputs that none of them has seen."""
+        """Judges the correct ones anew, timed this time, on inputs that none of them has seen, and
+        with them the kernels that they were to improve on."""
         if not self.timed:
             return
         jobs = {}
         for number, source in sources.items():
-            if source is not None:
-                candidate = asked[number].task.candidate(source)
-                if known[candidate.key].verdict is Verdict.CORRECT:
-                    jobs[candidate.key] = (asked[number].task.problem, candidate)
+            task, parent = asked[number].task, asked[number].parent_source
+            if source is None or known[task.candidate(source).key].verdict is not Verdict.CORRECT:
+                continue
+            for one in filter(None, (source, parent)):
+                candidate = task.candidate(one)
+                jobs[candidate.key] = (task.problem, candidate)
         found = self.judge.evaluate_many(list(jobs.values()), timed=True) if jobs else []
         known.update(zip(jobs, found, strict=True))
 
@@ -159,6 +162,7 @@ class JudgedPlayer:
             evaluation = known[ask.task.candidate(source).key]
         else:
             evaluation = NO_CODE_BLOCK if one.ended else TRUNCATED
+        parent = ask.task.candidate(ask.parent_source).key if ask.parent_source else None
         return Row(
             ask=ask,
             prompt_ids=_told(one.prompt_ids, "token ids of a prompt"),
@@ -170,6 +174,7 @@ class JudgedPlayer:
             evaluation=evaluation,
             reward=None,
             weights_step=one.weights_step,
+            parent_evaluation=known.get(parent) if parent else None,
         )
 
     def _refuse_stale(self, completions: Sequence[Completion]) -> None:
