@@ -19,7 +19,7 @@ from kernelwright.evals.numbers.compiled_baselines import read_baselines, speedu
 from kernelwright.evals.numbers.metrics import timed_at
 from kernelwright.rewards.papers import AGAINST_COMPILE
 from kernelwright.rewards.price import PRESETS, price_groups
-from kernelwright.rl.rollout.groups import advantages, is_live
+from kernelwright.rl.rollout.groups import centred, is_live
 
 RECORDED = "recorded"
 NO_PYTORCH = ("dr_kernel",)
@@ -78,11 +78,12 @@ def totals(
 
 
 def _repriced(name: str, records: Sequence[Record], paid: Totals, recorded: Totals) -> Repriced:
-    groups = _grouped(paid, ((one.step, task_key(one)) for one in records))
+    groups = _grouped((one.step, task_key(one)) for one in records)
+    advantages = [centred([paid[place] for place in places]) for places in groups]
     known = [one for one in paid if one is not None]
     advantage: dict[str, list[float]] = defaultdict(list)
-    for places in groups:
-        for place, one in zip(places, advantages([paid[place] for place in places]), strict=True):
+    for places, group in zip(groups, advantages, strict=True):
+        for place, one in zip(places, group, strict=True):
             if paid[place] is not None:
                 advantage[records[place].evaluation.verdict].append(one)
     return Repriced(
@@ -90,14 +91,12 @@ def _repriced(name: str, records: Sequence[Record], paid: Totals, recorded: Tota
         priced=len(known),
         mean=fmean(known) if known else None,
         correlation=_correlation(paid, recorded),
-        live=fmean(is_live([paid[place] for place in places]) for places in groups)
-        if known
-        else None,
+        live=fmean(map(is_live, advantages)) if known else None,
         advantage={one: fmean(advantage[one]) for one in Verdict if one in advantage},
     )
 
 
-def _grouped(paid: Totals, names: Iterable[Hashable]) -> list[list[int]]:
+def _grouped(names: Iterable[Hashable]) -> list[list[int]]:
     """The places of each group's answers."""
     found: dict[Hashable, list[int]] = defaultdict(list)
     for place, name in enumerate(names):
