@@ -119,10 +119,13 @@ class Rollouts:
 
     def _own_advantages(self, rows: Sequence[Row], credits: Credits) -> list[Advantage] | None:
         """The method's, one for each row, or one for each of its tokens; None where it has none."""
-        found, name = self.method.advantages(rows, credits), self.method.options.name
-        if found is not None and len(found) != len(rows):
-            raise ValueError(f"method {name!r} gave {len(found)} advantages for {len(rows)} rows")
-        for row, one in zip(rows, found or (), strict=False):
+        given, name = self.method.advantages(rows, credits), self.method.options.name
+        if given is None:
+            return None
+        if len(given) != len(rows):
+            raise ValueError(f"method {name!r} gave {len(given)} advantages for {len(rows)} rows")
+        found = [tuple(one) if isinstance(one, Sequence) else float(one) for one in given]
+        for row, one in zip(rows, found, strict=True):
             if isinstance(one, tuple) and len(one) != len(row.token_ids):
                 count = len(row.token_ids)
                 raise ValueError(f"method {name!r} gave {len(one)} advantages for {count} tokens")

@@ -75,24 +75,27 @@ def credited_answers(inputs: Mapping[str, Any]) -> dict[tuple[int, ...], list[An
     """The answers to each prompt that have credit, longest first, equal ones together."""
     found: dict[tuple[int, ...], dict[tuple[int, ...], Answer]] = {}
     prompt_mask, mask = inputs["prompt_mask"].bool(), inputs["completion_mask"].bool()
+
+    def of_tokens(key: str, row: int) -> torch.Tensor:
+        found: torch.Tensor = inputs[key][row].expand(mask.shape[1])[mask[row]]
+        return found
+
     for row in range(len(mask)):
+        advantage_T = of_tokens("advantages", row)
+        if not advantage_T.any():
+            continue
         known = {
-            name: None
-            if inputs.get(key) is None
-            else inputs[key][row].expand(mask.shape[1])[mask[row]]
+            name: None if inputs.get(key) is None else of_tokens(key, row)
             for name, key in (
-                ("advantage_T", "advantages"),
                 ("old_T", "old_per_token_logps"),
                 ("sampling_T", "sampling_per_token_logps"),
                 ("importance_T", "importance_sampling_ratio"),
             )
         }
-        if not known["advantage_T"].any():
-            continue
         token_ids = tuple(inputs["completion_ids"][row][mask[row]].tolist())
         prompt = tuple(inputs["prompt_ids"][row][prompt_mask[row]].tolist())
         answer = found.setdefault(prompt, {}).setdefault(token_ids, Answer(token_ids))
-        answer.copies.append(Copy(row=row, **known))
+        answer.copies.append(Copy(row=row, advantage_T=advantage_T, **known))
     return {
         prompt: sorted(answers.values(), key=lambda one: -len(one.token_ids))
         for prompt, answers in found.items()

@@ -106,17 +106,17 @@ def final_advantages(
 ) -> torch.Tensor:
     """TRL's advantages with the method's own in the place of those that it gave: a number a row,
     or, where one of them has a number a token, (rows, width)."""
-    by_row = [0.0 if isinstance(one, tuple | list) else one for one in own]
+    numbers = {row: one for row, one in enumerate(own) if isinstance(one, float)}
+    tokens = {row: one for row, one in enumerate(own) if isinstance(one, tuple)}
     found_R = trls_R.clone()
-    for row, one in enumerate(by_row):
-        if one is not None:
-            found_R[row] = one
-    if not any(isinstance(one, tuple | list) for one in own):
+    for row, number in numbers.items():
+        found_R[row] = number
+    if not tokens:
         return found_R
     found_RT = found_R[:, None].repeat(1, width)
-    for row, one in enumerate(own):
-        if isinstance(one, tuple | list):
-            found_RT[row, : len(one)] = found_RT.new_tensor(one)
+    for row, each in tokens.items():
+        found_RT[row] = 0.0
+        found_RT[row, : len(each)] = found_RT.new_tensor(each)
     return found_RT
 
 
