@@ -23,9 +23,8 @@ from typing import Any
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.policy import Completion, Finish, OnFinished, Sampling, text_of
 from kernelwright.envs.types import Evaluation, Task, Verdict
-from kernelwright.rl.methods.base import Method, RunView
+from kernelwright.rl.methods.base import Method, RunView, centred
 from kernelwright.rl.methods.find import method_options, start_method
-from kernelwright.rl.rollout.groups import centred
 from kernelwright.rl.rollout.rows import Rollouts, by_key
 from tests import nouns
 from tests.rollouts import ScriptedJudge, player, task
@@ -92,7 +91,7 @@ class Learner:
         plan, code = (rng.choices(range(len(one)), one)[0] for one in chances)
         self.asked.append((name, *chances))
         return Completion(
-            text=f"Plan {plan}.\n```cpp\nkernel {plan} {CODES[code]}\n```",
+            text=spelled((plan, code)),
             finish=Finish.STOP,
             prompt_ids=(len(self.asked) - 1,),
             token_ids=(plan, code),
@@ -107,6 +106,13 @@ class Learner:
         ):
             for choice, likely in enumerate(chance):
                 logits[choice] += RATE * one * ((choice == token) - likely)
+
+
+def spelled(tokens: Sequence[int]) -> str:
+    """The text of an answer, or of its first token, the plan."""
+    plan = f"Plan {tokens[0]}.\n" if tokens else ""
+    code = "".join(f"```cpp\nkernel {tokens[0]} {CODES[one]}\n```" for one in tokens[1:])
+    return plan + code
 
 
 def hinted(prompt: str) -> int | None:
@@ -138,7 +144,7 @@ def learned(
 ) -> Learned:
     """Trains a learner on four tasks, and looks at its last ten steps."""
     store, options, policy = RecordStore(folder), method_options(method), Learner()
-    started = start_method(options, RunView(seed=0, store=store))
+    started = start_method(options, RunView(seed=0, store=store, decode=spelled))
     changed(started)
     tasks = by_key(started.tasks([task(name) for name in "abcd"]))
     rollouts = Rollouts(

@@ -130,7 +130,8 @@ def player(judge: ScriptedJudge, answers: Sequence[Completion], **changed: Any) 
 
 def rollouts(folder: Path, answers: list[Any], method: Any = "grpo", **changed: Any) -> Rollouts:
     store, options = RecordStore(folder), method_options(method)
-    started = start_method(options, RunView(seed=0, store=store))
+    view = RunView(seed=0, store=store, decode=lambda ids: "".join(map(chr, ids)))
+    started = start_method(options, view)
     if type(started).prompt.__qualname__ == "Method.prompt":
         started.prompt = lambda task, step: Prompt(text=f"do {task.problem.name}")  # type: ignore[method-assign]
     tasks = [task(name) for name in "abcd"]

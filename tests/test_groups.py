@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.envs.types import Reward
+from kernelwright.rl.methods.base import centred
 from kernelwright.rl.rollout.groups import (
     advantage_shares,
-    centred,
     chosen,
     group_metrics,
     is_live,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean, stdev
 
 import pytest
 from hypothesis import given
@@ -100,6 +101,35 @@ def test_a_run_without_records_of_the_stage_names_those_it_has(tmp_path: Path) -
     with pytest.raises(RepriceError, match="no records of stage grpo; its stages are: eval_after"):
         reprice(tmp_path)
     assert reprice(tmp_path, "eval_after")[0].priced == 11
+
+
+def test_a_method_s_advantages_are_made_of_each_reward(tmp_path: Path) -> None:
+    turns = [
+        record(row=2 * way + turn, trajectory=way, turn=turn, evaluation=one)
+        for way, pair in enumerate(((WRONG, FAST), (WRONG, WRONG), (SLOW, FAST)))
+        for turn, one in enumerate(pair)
+    ]
+    RecordStore(tmp_path).append(turns)
+    found = {one.reward: one for one in reprice(tmp_path, method="trloo")}["autotriton"]
+    first, second = [1.0, 0.0, 2.0], [1.0, 0.0, 1.0]
+    a, b = ([3 / 2 * (one - fmean(some)) for one in some] for some in (first, second))
+    wrong, right = fmean([a[0], a[1], b[1]]), fmean([a[2], b[0], b[2]])
+    assert found.advantage == pytest.approx({"correct": right, "wrong": wrong})
+    kevin = {one.reward: one for one in reprice(tmp_path, method="kevin")}["autotriton"]
+    returns = [0.4, 1.0, 0.0, 0.0, 1.4, 1.0]
+    scaled = [(one - fmean(returns)) / (stdev(returns) + 1e-4) for one in returns]
+    assert kevin.advantage["wrong"] == pytest.approx(fmean([scaled[0], scaled[2], scaled[3]]))
+
+
+@pytest.mark.parametrize(
+    ("method", "why"), [("tritonrl", "tokens are not on record"), ("kevn", "no method 'kevn'")]
+)
+def test_a_method_that_records_do_not_carry_is_refused(
+    method: str, why: str, tmp_path: Path
+) -> None:
+    RecordStore(tmp_path).append(records())
+    with pytest.raises(RepriceError, match=why):
+        reprice(tmp_path, method=method)
 
 
 def test_the_command_prints_a_table_or_a_list(tmp_path: Path) -> None:

@@ -100,6 +100,7 @@ def replay(
 def reprice(
     run: RunFolder,
     stage: Annotated[str, typer.Option(help="Whose records: grpo, eval_after, …")] = "grpo",
+    method: Annotated[str, typer.Option(help="Whose advantages: grpo, kevin, trloo, …")] = "grpo",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
     """Print what each reward would have paid for a run's stored answers; nothing is judged."""
@@ -108,7 +109,7 @@ def reprice(
     from kernelwright.data.runs.records import StoreError
 
     with told(RepriceError, StoreError, OSError):
-        found = price_again(run, stage)
+        found = price_again(run, stage, method)
     typer.echo(json.dumps(plain(found)) if as_json else text(found))
 
 

@@ -1,7 +1,8 @@
-"""What the stored answers of a run would have earned under each reward.
+"""What the stored answers of a run would have earned under each reward, and under a method.
 
-Nothing is sampled or judged again: a record holds all that a reward sees. The advantages are
-GRPO's, each reward less the mean of its group, which is a task's answers of one step.
+Nothing is sampled or judged again: a record holds all that a reward sees. A method's advantages
+are made from the rewards; GRPO's are each reward less the mean of its group, which is a task's
+answers of one step.
 """
 
 from __future__ import annotations
@@ -10,20 +11,30 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import StatisticsError, correlation, fmean
+from statistics import StatisticsError, correlation, fmean, stdev
 from typing import Any
 
-from kernelwright.data.runs.records import read_records, task_key
-from kernelwright.envs.types import Record, Speedup, Verdict
+from kernelwright.data.runs.records import RecordStore, read_records, task_key
+from kernelwright.envs.types import Case, Problem, Record, Reward, Speedup, Task, Verdict
 from kernelwright.evals.numbers.compiled_baselines import read_baselines, speedups
 from kernelwright.evals.numbers.metrics import timed_at
 from kernelwright.rewards.papers import AGAINST_COMPILE
 from kernelwright.rewards.price import PRESETS, price_groups
-from kernelwright.rl.rollout.groups import centred, is_live
+from kernelwright.rl.methods.base import Ask, Method, Prompt, Row, RunView, centred
+from kernelwright.rl.methods.find import method_options, start_method
+from kernelwright.rl.rollout.groups import is_live
 
 RECORDED = "recorded"
 NO_PYTORCH = ("dr_kernel",)
 """Presets that take it that PyTorch computes no part of an answer."""
+
+NOT_ON_RECORD = {
+    "cuda_l1": "its z-scores follow the run as it was",
+    "kernel_smith": "the times of parents are not on record",
+    "stitchcuda": "what a kernel was shown beside follows the run as it was",
+    "tritonrl": "tokens are not on record",
+}
+"""Methods that cannot be tried on records, and why."""
 
 Totals = list[float | None]
 
@@ -48,20 +59,31 @@ class Repriced:
     advantage: dict[str, float]
 
 
-def reprice(run: Path, stage: str = "grpo") -> list[Repriced]:
-    """The recorded reward first, then every preset. Raises RepriceError without such records."""
+def reprice(run: Path, stage: str = "grpo", method: str = "grpo") -> list[Repriced]:
+    """The recorded reward first, then every preset. Raises RepriceError without such records, and
+    for a method that cannot be tried on them."""
     everything = read_records(run)
     records = [one for one in everything if one.stage == stage]
     if not records:
         there = ", ".join(dict.fromkeys(one.stage for one in everything)) or "none"
         raise RepriceError(f"{run} has no records of stage {stage}; its stages are: {there}")
+    learner = _method(run, method)
     recorded = [one.reward.total if one.reward else None for one in records]
     compiled = _compiled(run, records)
     paid = {name: totals(name, records, compiled) for name in sorted((*PRESETS, *AGAINST_COMPILE))}
     return [
-        _repriced(name, records, one, recorded)
+        _repriced(name, records, one, recorded, learner)
         for name, one in ({RECORDED: recorded} | paid).items()
     ]
+
+
+def _method(run: Path, name: str) -> Method:
+    if name in NOT_ON_RECORD:
+        raise RepriceError(f"method {name!r} cannot be tried on records: {NOT_ON_RECORD[name]}")
+    try:
+        return start_method(method_options(name), RunView(seed=0, store=RecordStore(run)))
+    except ValueError as error:
+        raise RepriceError(str(error)) from None
 
 
 def totals(
@@ -77,22 +99,64 @@ def totals(
     ]
 
 
-def _repriced(name: str, records: Sequence[Record], paid: Totals, recorded: Totals) -> Repriced:
-    groups = _grouped((one.step, task_key(one)) for one in records)
-    advantages = [centred([paid[place] for place in places]) for places in groups]
+def _repriced(
+    name: str, records: Sequence[Record], paid: Totals, recorded: Totals, method: Method
+) -> Repriced:
     known = [one for one in paid if one is not None]
     advantage: dict[str, list[float]] = defaultdict(list)
-    for places, group in zip(groups, advantages, strict=True):
-        for place, one in zip(places, group, strict=True):
-            if paid[place] is not None:
-                advantage[records[place].evaluation.verdict].append(one)
+    groups = []
+    for places in _grouped((one.step, task_key(one)) for one in records):
+        rows = [_row(records[place], paid[place]) for place in places]
+        groups.append(_advantages(method, rows))
+        for row, one in zip(rows, groups[-1], strict=True):
+            if row.reward:
+                advantage[row.evaluation.verdict].append(one)
     return Repriced(
         reward=name,
         priced=len(known),
         mean=fmean(known) if known else None,
         correlation=_correlation(paid, recorded),
-        live=fmean(map(is_live, advantages)) if known else None,
+        live=fmean(map(is_live, groups)) if known else None,
         advantage={one: fmean(advantage[one]) for one in Verdict if one in advantage},
+    )
+
+
+def _advantages(method: Method, rows: Sequence[Row]) -> list[float]:
+    """What the trainer makes of the rows of a group."""
+    credits = method.credit(rows)
+    own = method.advantages(rows, credits)
+    if own is not None:
+        return [fmean(one) if isinstance(one, tuple) else float(one) for one in own]
+    found = centred(credits)
+    known = [one for one in credits if one is not None]
+    if method.options.trainer.get("scale_rewards") != "group" or len(known) < 2:
+        return found
+    return [one / (stdev(known) + 1e-4) for one in found]
+
+
+def _row(record: Record, paid: float | None) -> Row:
+    """A record as a method's credit rule sees it: without its tokens."""
+    problem = Problem(
+        name=record.problem, code="class Model", cases=(Case(name="unknown", sizes=()),)
+    )
+    task = Task(problem=problem, dialect=record.dialect, skill=record.skill)
+    ask = Ask(
+        task=task,
+        prompt=Prompt(text=record.prompt, exemplars=record.exemplars),
+        trajectory=record.trajectory,
+        turn=record.turn,
+        parent=record.parent,
+    )
+    return Row(
+        ask=ask,
+        prompt_ids=(),
+        token_ids=(),
+        logprobs=(),
+        ended=record.evaluation.reason != "truncated",
+        completion=record.completion,
+        source=record.source,
+        evaluation=record.evaluation,
+        reward=None if paid is None else Reward(parts={"paid": paid}),
     )
 
 

@@ -8,8 +8,9 @@ for something else, and `advantages` to compare rows otherwise, or to train toke
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kernelwright.envs.policy import Message
@@ -130,10 +131,12 @@ class Player(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """A method's view of its run: its seed, and all records so far."""
+    """A method's view of its run: its seed, all records so far, and while it trains the text of
+    token ids."""
 
     seed: int
     store: RecordStore
+    decode: Callable[[Sequence[int]], str] | None = None
 
 
 class Method:
@@ -190,3 +193,10 @@ class Method:
         `scale_rewards` names.
         """
         return None
+
+
+def centred(credits: Sequence[float | None]) -> list[float]:
+    """Each credit less the mean of those that are known; 0 where it is None."""
+    known = [one for one in credits if one is not None]
+    mean = fmean(known) if known else 0.0
+    return [0.0 if one is None else one - mean for one in credits]

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean
 
-from kernelwright.rl.methods.base import Advantage, Row
+from kernelwright.rl.methods.base import Advantage, Row, centred
 
 SAME = 1e-9
 """An advantage nearer to 0 than this is rounding."""
@@ -47,13 +47,6 @@ def _size(advantage: Advantage) -> float:
     if isinstance(advantage, tuple):
         return fmean(map(abs, advantage)) if advantage else 0.0
     return abs(advantage)
-
-
-def centred(credits: Credits) -> list[float]:
-    """Each credit less the mean of those that are known; 0 where it is None."""
-    known = [one for one in credits if one is not None]
-    mean = fmean(known) if known else 0.0
-    return [0.0 if one is None else one - mean for one in credits]
 
 
 def advantage_shares(groups: Sequence[Sequence[Row]]) -> dict[str, float]:

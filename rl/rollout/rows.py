@@ -19,11 +19,10 @@ from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.judged import Batch, Response
 from kernelwright.envs.policy import text_of
 from kernelwright.envs.types import Record, Task, Verdict
-from kernelwright.rl.methods.base import Advantage, Method, Row
+from kernelwright.rl.methods.base import Advantage, Method, Row, centred
 from kernelwright.rl.rollout.groups import (
     Advantages,
     Credits,
-    centred,
     chosen,
     group_metrics,
     is_live,

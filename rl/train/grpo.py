@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,9 @@ def run_grpo(
     learn_shapes(suite.problems)
     reserved, trained = reserve(tasks, recipe.grpo.validation_problems)
     tokenizer = load_tokenizer(recipe.model.name)
-    method = start_method(recipe.grpo.method, RunView(seed=recipe.seed, store=store))
+    decode = partial(tokenizer.decode, skip_special_tokens=True)
+    view = RunView(seed=recipe.seed, store=store, decode=decode)
+    method = start_method(recipe.grpo.method, view)
     rollouts = Rollouts(
         method=method,
         tasks=by_key(method.tasks(trained)),
