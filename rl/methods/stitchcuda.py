@@ -1,0 +1,127 @@
+"""`method: stitchcuda`: two skills of one turn each, and a rubric beside the reward.
+
+After StitchCUDA (arXiv 2603.02637): in the place of several turns a policy learns to write a kernel
+from the task alone, and to improve on one that was judged. Each problem is a task in both skills,
+with groups of their own. The reward is shaped by a rubric of four parts.
+
+Ours: the paper has a language model fill in the rubric, by weights that it does not tell. Here the
+judge's facts do: whether the answer plays by the rules, whether the kernel ends by itself, the
+share of the checked cases that it passes, and whether it does what its skill asks. How well code is
+engineered they do not say; `weight` is 0.2. Kernels to improve on are those of this run.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Literal
+
+from pydantic import Field
+
+from kernelwright.data.runs.records import Cursor, answer_of
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.types import Evaluation, Record, Task, Verdict
+from kernelwright.rl.methods import base
+from kernelwright.rl.methods.base import MethodOptions, Prompt, Row, RunView
+from kernelwright.rl.methods.turns import feedback
+
+WRITE, IMPROVE = "write", "improve"
+REMEMBERED = 16
+"""Kernels of a problem that may be shown: the last ones."""
+BROKEN = (Verdict.CHEATED, Verdict.NO_KERNEL, Verdict.BUILD_FAILED)
+STOPPED = (Verdict.CRASHED, Verdict.TIMED_OUT)
+
+
+class Options(MethodOptions):
+    """How much the rubric counts."""
+
+    name: Literal["stitchcuda"] = "stitchcuda"
+    weight: float = Field(default=0.2, ge=0, le=0.25)
+    """Times the rubric, which is at most 1; added to the reward."""
+
+    @property
+    def needs_triples(self) -> bool:
+        return True
+
+
+class Method(base.Method):
+    """Reads the run's records as they are appended: they are what is improved on."""
+
+    options: Options
+
+    def __init__(self, options: Options, run: RunView) -> None:
+        super().__init__(options, run)
+        self._cursor = Cursor(run.store)
+        self._of: dict[tuple[str, str], list[Record]] = defaultdict(list)
+        self._speeds: dict[str, float] = {}
+        """Candidate → the median speedup that it was shown with."""
+
+    def tasks(self, tasks: Sequence[Task]) -> list[Task]:
+        return [replace(one, skill=skill) for one in tasks for skill in (WRITE, IMPROVE)]
+
+    def prompt(self, task: Task, step: int) -> Prompt:
+        """The task; in the skill `improve` with an earlier kernel and the judge's words on it."""
+        asked, shown = task_prompt(task), self._shown(task, step)
+        if shown is None or shown.source is None:
+            return Prompt(text=asked)
+        block = f"```{DIALECTS[task.dialect].mark}\n{shown.source.strip()}\n```"
+        said = f"Verdict:\n{feedback(shown.evaluation, task.dialect)}"
+        text = f"{asked}\nA kernel for this module:\n{block}\n\n{said}"
+        return Prompt(text=text, exemplars=(answer_of(shown).key,))
+
+    def credit(self, rows: Sequence[Row]) -> list[float | None]:
+        """The reward and `weight` times the rubric; None where there is no reward."""
+        return [
+            None if paid is None else paid + self.options.weight * self.rubric(row)
+            for row, paid in zip(rows, super().credit(rows), strict=True)
+        ]
+
+    def rubric(self, row: Row) -> float:
+        """Between 0 and 1: the mean of four parts, each 0 for a cheat and for what does not
+        build."""
+        evaluation = row.evaluation
+        if evaluation.verdict in BROKEN:
+            return 0.0
+        ends = evaluation.verdict not in STOPPED
+        return fmean([1.0, float(ends), _passed(evaluation), float(self._complies(row))])
+
+    def _complies(self, row: Row) -> bool:
+        """Right; in the skill `improve` also faster than the kernel shown, if that was right."""
+        if row.evaluation.verdict is not Verdict.CORRECT:
+            return False
+        speeds = [self._speeds[key] for key in row.ask.prompt.exemplars if key in self._speeds]
+        timing = row.evaluation.timing
+        return not speeds or timing is None or timing.speedup.low > max(speeds)
+
+    def _shown(self, task: Task, step: int) -> Record | None:
+        self._read()
+        if task.skill != IMPROVE:
+            return None
+        known = self._of[(task.problem.key, task.dialect)]
+        before = [one for one in known if one.stage == "triples" or one.step < step]
+        rng = random.Random(f"{self.run.seed}/{step}/{task.key}")
+        return rng.choice(before[-REMEMBERED:]) if before else None
+
+    def _read(self) -> None:
+        records = self._cursor.read()
+        if self._cursor.restarted:
+            self._of.clear()
+            self._speeds.clear()
+        for one in records:
+            hidden = (Verdict.UNJUDGED, Verdict.CHEATED)
+            ours = one.stage in ("triples", "grpo") and one.source is not None
+            if ours and one.evaluation.verdict not in hidden:
+                self._of[(one.problem_key, one.dialect)].append(one)
+                if one.evaluation.timing:
+                    self._speeds[answer_of(one).key] = one.evaluation.timing.speedup.median
+
+
+def _passed(evaluation: Evaluation) -> float:
+    """The share of the compared rounds that the kernel passes."""
+    if evaluation.check is None:
+        return 0.0
+    return fmean(one.passed for one in evaluation.check.rounds)
