@@ -396,4 +396,4 @@ def test_a_recipe_that_comes_with_the_package_is_found_by_its_name_from_anywhere
     assert resolve(mine).recipe.sft != named.sft
     with pytest.raises(RecipeError) as caught:
         resolve(Path("recipes/quickstart.yaml"))
-    assert "by their name alone: contrastive, dpo, grpo" in str(caught.value.lines)
+    assert "by their name alone: contrastive, cuda_l1, dpo" in str(caught.value.lines)

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
-from kernelwright.commands.reprice import RECORDED, Repriced, RepriceError, reprice, text, totals
+from kernelwright.commands.reprice import RepriceError, reprice, text
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.types import Evaluation, Record, Verdict
 from kernelwright.envs.workers.compile_baseline import CompiledBaseline
 from kernelwright.evals.numbers.compiled_baselines import Known, write_baselines
 from kernelwright.rewards.price import PRESETS, price, price_groups
+from kernelwright.rl.rollout.repriced import RECORDED, Repriced, totals
 from tests.nouns import correct, record, timing, verdict
 
 FAST, SLOW = (correct(timing(1_000 * times, 1_000)) for times in (4, 1))
