@@ -42,10 +42,10 @@ class Plan:
     size: float = 0.0
     signed: bool = True
     """Whether values go below zero. Rows of one sign do only that, or never."""
-    by_turns: bool = False
-    """Whether rows are below zero in some draws and above in others."""
     literals: tuple[float, ...] = ()
     integers: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    by_turns: bool = False
+    """Whether rows are below zero in some draws and above in others."""
 
 
 NONE = Plan()
