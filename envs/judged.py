@@ -52,6 +52,7 @@ class Batch:
             problem=problem.name,
             problem_key=problem.key,
             dialect=response.task.dialect,
+            skill=response.task.skill,
             prompt=response.prompt,
             completion=response.completion,
             source=response.source,

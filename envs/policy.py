@@ -33,6 +33,17 @@ def messages_of(prompt: Prompt) -> list[dict[str, str]]:
     return [one._asdict() for one in chat]
 
 
+def text_of(prompt: Prompt) -> str:
+    """A prompt as one text, for records: each message of a chat below the name of who speaks.
+
+    >>> text_of("Add."), text_of((Message("system", "Be brief."), Message("user", "Add.")))
+    ('Add.', 'system:\nBe brief.\n\nuser:\nAdd.')
+    """
+    if isinstance(prompt, str):
+        return prompt
+    return "\n\n".join(f"{one.role}:\n{one.content}" for one in prompt)
+
+
 class Finish(StrEnum):
     """Why a completion ends: the model ended it, it reached the limit, or anything else."""
 

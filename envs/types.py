@@ -76,8 +76,7 @@ class Role(StrEnum):
 
 def content_hash(*parts: str) -> str:
     """16 hex digits that name these texts, in this order."""
-    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:16]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,11 +161,12 @@ class Task:
 
     problem: Problem
     dialect: Dialect
+    skill: str = ""  # names the way it is asked, where a method has several
 
     @property
     def key(self) -> str:
-        """Content hash of problem and dialect."""
-        return content_hash(self.problem.key, self.dialect)
+        """Content hash of problem, dialect and skill."""
+        return content_hash(self.problem.key, self.dialect, *filter(None, [self.skill]))
 
     def candidate(self, source: str) -> Candidate:
         """This source as an answer to the task."""
@@ -215,7 +215,7 @@ class Candidate:
     @property
     def key(self) -> str:
         """Content hash of problem, dialect and source, and of what is allowed."""
-        rule = ("torch_allowed",) if self.torch_allowed else ()
+        rule = ["torch_allowed"] * self.torch_allowed
         return content_hash(self.problem_key, self.dialect, self.source, *rule)
 
 
@@ -363,9 +363,8 @@ class Record:
 
     (`stage`, `step`, `row`) is unique within a run. `reward` is None where there is none to give.
     `credit` is what the method made of its group's rewards, and None where the trainer never got
-    this row: it was sampled for measurement, or its group gave way to one that differs more. Equal
-    credits move nothing. Each turn of a trajectory has a record; `parent` is the key of what the
-    turn started from, and `weights_step` the step whose weights wrote it in training.
+    this row: it was sampled for measurement, or its group gave way to one that differs more.
+    `parent` is the key of what a turn started from, `weights_step` the step whose weights wrote it.
     """
 
     stage: str
@@ -386,11 +385,12 @@ class Record:
     credit: float | None = None
     weights_step: int | None = None
     torch_allowed: bool = False  # as the `Candidate` was judged
+    skill: str = ""  # of its task
+    void: bool = False  # takes back the earlier record of this id, and is read by nobody
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        unjudged = self.evaluation.verdict is Verdict.UNJUDGED
-        if unjudged and self.reward is not None:
+        if self.reward is not None and self.evaluation.verdict is Verdict.UNJUDGED:
             raise ValueError("an unjudged rollout has no reward")
         if (self.source is None) != (self.evaluation.verdict is Verdict.NO_KERNEL):
             raise ValueError("a record has no source exactly when no kernel was found")

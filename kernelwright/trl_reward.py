@@ -14,7 +14,7 @@ import os
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Problem, Record, Task, Verdict
-from kernelwright.rewards.price import PRESETS, price
+from kernelwright.rewards.price import PRESETS, price_groups, refused_in_training
 from kernelwright.rl.models.free_memory import give_back
 
 
@@ -57,9 +57,9 @@ class KernelReward:
 
     Data sets need the column `problem` of `kernel_dataset`. A completion that the judge could not
     judge gets None, which TRL leaves out of the group. `preset` names how verdicts are priced
-    (`rewards/price.py`). With `records` every judged completion is kept in that folder, where
-    `kernelwright replay` and the report read it. The judge starts at the first call and ends with
-    the process; each process of a launch has its share of the cores.
+    (`rewards/`), those of a call and a problem together. With `records` every judged completion is
+    kept in that folder, where `kernelwright replay` and the report read it. The judge starts at the
+    first call and ends with the process; each process of a launch has its share of the cores.
     """
 
     def __init__(
@@ -72,6 +72,8 @@ class KernelReward:
         records: str | Path | None = None,
         judge: AnyJudge | None = None,
     ) -> None:
+        if refusal := refused_in_training(preset):
+            raise ValueError(refusal)
         if preset not in PRESETS:
             known = ", ".join(sorted(PRESETS))
             raise ValueError(f"no reward preset {preset!r}; there are: {known}")
@@ -104,8 +106,13 @@ class KernelReward:
             Response.of_completion(task, row, _text(asked), text)
             for task, row, asked, text in zip(tasks, rows, prompts, texts, strict=True)
         ]
-        batch = Batch(stage="grpo", step=step, price=partial(price, self.preset))
-        records = judged(self._opened(), responses, batch, timed=self.timed)
+        unpriced = judged(
+            self._opened(), responses, Batch(stage="grpo", step=step), timed=self.timed
+        )
+        rewards = price_groups(self.preset, problem, [one.evaluation for one in unpriced])
+        records = [
+            replace(one, reward=reward) for one, reward in zip(unpriced, rewards, strict=True)
+        ]
         if self.store:
             self.store.append(records)
         if log_metric:

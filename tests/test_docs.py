@@ -17,6 +17,7 @@ from kernelwright.envs.types import Verdict
 from kernelwright.evals.page.curves import HEALTH, LEARNING, Series
 from kernelwright.recipe.resolve import resolve
 from kernelwright.rewards.price import PRESETS
+from kernelwright.rl.methods.find import method_names
 from scripts.figure import FIGURE, figure, read_rows
 from scripts.prose import HISTORY, of_files, pages
 from tests.command import kernelwright
@@ -154,9 +155,7 @@ def test_every_metric_that_is_drawn_is_explained(series: Series) -> None:
 
 def test_every_reward_and_method_is_explained() -> None:
     page = (DOCS / "methods.md").read_text(encoding="utf-8")
-    parts = {"base", "find", "__init__"}
-    methods = {path.stem for path in (ROOT / "rl" / "methods").glob("*.py")} - parts
-    assert {name for name in (*PRESETS, *methods) if f"`{name}`" not in page} == set()
+    assert {name for name in (*PRESETS, *method_names()) if f"`{name}`" not in page} == set()
 
 
 def test_every_recipe_is_named() -> None:

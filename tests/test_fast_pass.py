@@ -212,6 +212,23 @@ def test_any_groups_give_the_gradient_of_trl(folder: str, data: st.DataObject) -
     assert float((found - true).norm()) <= 1e-5 * float(true.norm()) + 1e-7
 
 
+def test_an_advantage_for_each_token_gives_the_gradient_of_trl(folder: str) -> None:
+    """A plan and its code apart; one row is trained in its first tokens alone."""
+    stock, ours = cached_trainers(folder)
+    inputs = batch(5, old=True)
+    whole_R, width = inputs["advantages"], inputs["completion_ids"].shape[1]
+    inputs["advantages"] = whole_R[:, None].repeat(1, width)
+    inputs["advantages"][:, 4:] *= -0.5
+    inputs["advantages"][0, 1:] = 0.0
+    inputs["old_per_token_logps"] = logprobs(stock, inputs) + inputs.pop("noise")
+    true, loss = learned(stock, inputs)
+    found, same = learned(ours, inputs)
+    assert distance(found, true) < 1e-5
+    assert same == pytest.approx(loss, abs=1e-6)
+    apart, _ = learned(ours, {**inputs, "advantages": whole_R})
+    assert distance(apart, true) > 0.1
+
+
 @cache
 def cached_trainers(folder: str) -> tuple[Any, Any]:
     return both_trainers(folder)

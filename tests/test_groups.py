@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from kernelwright.envs.types import Reward
 from kernelwright.rl.rollout.groups import (
-    SAME,
     advantage_shares,
-    advantages,
+    centred,
     chosen,
     group_metrics,
     is_live,
@@ -24,16 +23,26 @@ CREDITS = st.lists(st.none() | st.floats(-10, 10), min_size=1, max_size=8)
 
 
 def test_a_group_is_live_where_two_credits_differ_and_none_has_no_say() -> None:
-    assert is_live([0.0, 1.0])
-    assert is_live([0.0, None, 1.0])
+    assert is_live(centred([0.0, 1.0]))
+    assert is_live(centred([0.0, None, 1.0]))
     for dead in ([], [None], [1.0], [1.0, 1.0, None], [0.1 + 0.2, 0.3]):
-        assert not is_live(dead)
+        assert not is_live(centred(dead))
+
+
+def test_a_group_is_live_where_a_token_of_a_row_is_trained_on() -> None:
+    assert is_live([0.0, (0.0, 0.5)])
+    assert not is_live([0.0, (0.0, 0.0), ()])
+
+
+def test_a_row_with_a_number_a_token_teaches_as_much_as_their_mean() -> None:
+    assert chosen([[0.4, -0.4], [(1.0, 0.0), -0.5], [(2.0, 0.0, 0.0, 0.0), 0.0]], 1) == [1]
 
 
 @given(st.lists(CREDITS, min_size=1, max_size=10), st.data())
 def test_no_dead_group_is_trained_while_a_live_one_is_left_out(
-    groups: list[list[float | None]], data: st.DataObject
+    credits: list[list[float | None]], data: st.DataObject
 ) -> None:
+    groups = [centred(one) for one in credits]
     wanted = data.draw(st.integers(0, len(groups)))
     kept = chosen(groups, wanted)
     left = [number for number in range(len(groups)) if number not in kept]
@@ -45,18 +54,19 @@ def test_no_dead_group_is_trained_while_a_live_one_is_left_out(
 
 @given(st.lists(CREDITS, min_size=1, max_size=10), st.data())
 def test_no_group_that_is_left_out_has_more_advantage_than_one_that_is_trained(
-    groups: list[list[float | None]], data: st.DataObject
+    credits: list[list[float | None]], data: st.DataObject
 ) -> None:
+    groups = [centred(one) for one in credits]
     kept = chosen(groups, data.draw(st.integers(1, len(groups))))
-    sums = [math.fsum(map(abs, advantages(one))) if is_live(one) else 0.0 for one in groups]
+    sums = [math.fsum(map(abs, one)) if is_live(one) else 0.0 for one in groups]
     left = [sums[number] for number in range(len(groups)) if number not in kept]
     assert max(left, default=0.0) <= min(sums[number] for number in kept)
 
 
 def test_of_groups_that_teach_as_much_the_first_are_trained_on() -> None:
-    assert chosen([[0.0, 0.1], [0.0, 2.0], [1.0, 1.0], [2.0, 0.0], [0.0, 2.0]], 3) == [1, 3, 4]
-    assert chosen([[0.0, 2.0], [0.0, 2.0], [2.0, 0.0]], 2) == [0, 1]
-    assert chosen([[1.0, 1.0], [1.0], [1.0, 1.0]], 2) == [0, 1]
+    assert chosen([[-0.1, 0.1], [-1, 1], [0.0, 0.0], [1.0, -1.0], [-1, 1]], 3) == [1, 3, 4]
+    assert chosen([[-1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]], 2) == [0, 1]
+    assert chosen([[0.0, 0.0], [0.0], [0.0, 0.0]], 2) == [0, 1]
 
 
 def test_too_few_groups_are_an_error() -> None:
@@ -68,13 +78,12 @@ def test_too_few_groups_are_an_error() -> None:
 def test_advantages_sum_to_zero_and_ignore_an_offset(
     credits: list[float | None], offset: float
 ) -> None:
-    found = advantages(credits)
+    found = centred(credits)
     assert math.fsum(found) == pytest.approx(0, abs=1e-9)
-    moved = advantages([None if one is None else one + offset for one in credits])
+    moved = centred([None if one is None else one + offset for one in credits])
     assert moved == pytest.approx(found, abs=1e-9)
     assert all(one == 0 for one, credit in zip(found, credits, strict=True) if credit is None)
-    if max(map(abs, found)) > SAME:
-        assert is_live(credits)
+    assert len({one for one in credits if one is not None}) > 1 or not is_live(found)
 
 
 def test_the_share_of_a_part_is_its_part_of_all_advantage() -> None:
@@ -88,7 +97,7 @@ def test_the_share_of_a_part_is_its_part_of_all_advantage() -> None:
 
 def test_metrics_count_live_groups_and_distinct_answers() -> None:
     groups = [[row(0.0, tokens=(1,)), row(1.0, tokens=(2,))], [row(0.0), row(0.0)]]
-    found = group_metrics(groups, [[0.0, 1.0], [0.0, 0.0]])
+    found = group_metrics(groups, [[-0.5, 0.5], [0.0, 0.0]])
     assert found["groups/live"] == 1
     assert found["groups/dead"] == 1
     assert found["groups/distinct_answers"] == 0.75

@@ -261,6 +261,11 @@ def test_contrastive_prompts_need_speeds_to_show() -> None:
     assert line.startswith("command line: judge: method 'contrastive' needs to know how fast")
 
 
+def test_a_run_is_not_paid_for_what_it_does_not_measure() -> None:
+    (line,) = mistakes(FIXTURES / "base.yaml", "reward=makora")
+    assert line.startswith("command line: reward: reward 'makora' pays for speed against")
+
+
 def test_a_recipe_does_not_change_after_the_check() -> None:
     recipe = Recipe.model_validate({"name": "a"})
     with pytest.raises(ValidationError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -13,30 +12,10 @@ from kernelwright.data.runs.records import RecordStore, task_key
 from kernelwright.rl.methods.base import Prompt, RunView
 from kernelwright.rl.methods.find import method_names, method_options, start_method
 from kernelwright.rl.rollout.rows import Rollouts, by_key
-from tests.rollouts import ScriptedJudge, block, player, row, sampled, task
+from tests.rollouts import block, rollouts, row, sampled, task
 
 RIGHT, WRONG = sampled(block("right")), sampled(block("wrong"))
 TRAINER = SimpleNamespace(state=SimpleNamespace(global_step=3))
-
-
-def rollouts(folder: Path, answers: list[Any], method: Any = "grpo", **changed: Any) -> Rollouts:
-    store, options = RecordStore(folder), method_options(method)
-    started = start_method(options, RunView(seed=0, store=store))
-    if type(started).prompt.__qualname__ == "Method.prompt":
-        started.prompt = lambda task, step: Prompt(text=f"do {task.problem.name}")  # type: ignore[method-assign]
-    tasks = [task(name) for name in "abcd"]
-    fields: dict[str, Any] = {
-        "method": started,
-        "tasks": by_key(tasks),
-        "player_at": lambda trainer, step: player(ScriptedJudge(), answers, step=step),
-        "store": store,
-        "rows_per_group": 2 * options.turns,
-        "oversampled": 0,
-        "seed": 0,
-        "rank": 0,
-        "versions": {},
-    }
-    return Rollouts(**fields | changed)
 
 
 def prompts(found: Rollouts, names: str, times: int = 2) -> list[list[dict[str, str]]]:
@@ -51,6 +30,7 @@ def test_trl_gets_what_was_sampled_and_the_credit_of_each_row(tmp_path: Path) ->
     assert rows["logprobs"] == [list(one.logprobs or ()) for one in (RIGHT, WRONG)] * 2
     assert rows["prompt_ids"][0] == [ord(one) for one in "do a"]
     assert rows["credit"] == [1.5, 0.0, 1.5, 0.0]
+    assert rows["advantage"] == [None] * 4  # TRL's: the credits less their mean
 
 
 def test_the_reward_function_hands_the_credit_on_and_logs_the_step(tmp_path: Path) -> None:
@@ -120,8 +100,8 @@ def test_grpo_and_contrastive_credit_a_row_with_its_reward_and_unjudged_ones_wit
 def test_a_dead_group_has_no_advantage_whatever_rounding_does_to_its_mean(tmp_path: Path) -> None:
     found = rollouts(tmp_path, [RIGHT, RIGHT])
     rows = found(prompts(found, "a"), TRAINER)
-    assert rows["credit"] == [0.0, 0.0]
-    assert [one.credit for one in found.store.read()] == [1.5, 1.5]
+    assert rows["advantage"] == [0.0, 0.0]
+    assert [one.credit for one in found.store.read()] == rows["credit"] == [1.5, 1.5]
 
 
 def test_a_method_that_gives_too_few_rows_is_named(tmp_path: Path) -> None:

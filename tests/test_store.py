@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests import nouns
 ROOT = Path(__file__).parents[1]
 WRITER = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 from kernelwright.data.runs.records import RecordStore
 from tests import nouns
@@ -170,3 +172,37 @@ def test_a_cursor_parses_no_line_twice(store: RecordStore, monkeypatch: pytest.M
         store.append([nouns.record("grpo", step)])
         assert [one.step for one in cursor.read()] == [step]
     assert len(parsed) == 5
+
+
+def test_what_is_taken_back_is_read_by_nobody_and_stays_on_disk(store: RecordStore) -> None:
+    records = [nouns.record("grpo", step) for step in range(3)]
+    store.append(records)
+    store.void(records[1:2])
+    assert store.read() == [records[0], records[2]]
+    assert len(store.path.read_bytes().splitlines()) == 4
+    again = replace(records[1], completion="again")
+    store.append([again])
+    assert store.read() == [records[0], records[2], again]
+
+
+def test_a_cursor_begins_anew_where_what_it_read_is_taken_back(store: RecordStore) -> None:
+    records = [nouns.record("grpo", step) for step in range(4)]
+    store.append(records[:3])
+    cursor = Cursor(store)
+    assert (cursor.read(), cursor.restarted) == (records[:3], False)
+    store.append(records[3:])
+    store.void(records[3:])
+    assert (cursor.read(), cursor.restarted) == ([], False)
+    store.void(records[:1])
+    assert (cursor.read(), cursor.restarted) == (records[1:3], True)
+    store.append(records[3:])
+    assert (cursor.read(), cursor.restarted) == (records[3:], False)
+
+
+def test_a_rewind_keeps_what_was_taken_back_of_earlier_steps(store: RecordStore) -> None:
+    records = [nouns.record("grpo", step) for step in range(3)]
+    store.append(records)
+    store.void([records[0], records[2]])
+    assert store.rewind("grpo", 2) == 2
+    assert store.read() == [records[1]]
+    assert len(store.path.read_bytes().splitlines()) == 3

@@ -36,6 +36,7 @@ def test_a_rollout_function_is_called_with_repeated_prompts_and_its_columns_reac
     assert "self.rollout_func(prompts, self)" in generate
     assert '{"prompt_ids", "completion_ids", "logprobs"}' in generate
     score = inspect.getsource(GRPOTrainer._generate_and_score_completions)
+    assert "for i, inp in enumerate(inputs)" in score
     assert "inp[key] = values[i]" in score
 
 
@@ -59,6 +60,7 @@ def test_the_loss_of_a_batch_is_made_from_what_the_fast_pass_reads() -> None:
     for name in ("self.epsilon_low", "self.epsilon_high", "self.max_completion_length"):
         assert name in loss
     assert "current_gradient_accumulation_steps" in loss
+    assert "if advantages.dim() == 1" in loss  # else it has a number for each token
     assert 'self._metrics[mode]["entropy"].append' in loss
 
 

@@ -118,7 +118,7 @@ def test_a_right_kernel_is_paid_by_the_real_judge_and_a_wrong_one_is_not() -> No
 
 
 def test_an_unknown_preset_is_refused_before_anything_is_judged() -> None:
-    with pytest.raises(ValueError, match="there are: default"):
+    with pytest.raises(ValueError, match="there are: autotriton, default"):
         KernelReward(SUITE, preset="defalt")
 
 

@@ -15,7 +15,7 @@ class Options(MethodOptions):
     praise: float = 0.5
 
     @property
-    def turns(self) -> int:
+    def rows_per_trajectory(self) -> int:
         return 2
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kernelwright.envs.codec import from_plain, to_json
@@ -36,8 +37,13 @@ class RecordStore:
         finally:
             os.close(descriptor)
 
+    def void(self, records: Iterable[Record]) -> None:
+        """Takes records back, by a line for each: no reader gets them any more."""
+        self.append(replace(one, void=True) for one in records)
+
     def read(self) -> list[Record]:
-        """All complete records, in order; an unfinished last line is not one. Raises StoreError."""
+        """All complete records that stand, in order; an unfinished last line is none. Raises
+        StoreError."""
         return Cursor(self).read()
 
     def cut_unfinished(self) -> int:
@@ -59,7 +65,7 @@ class RecordStore:
 
         Those are the records of `stage` from `first_lost_step` on, and an unfinished last line.
         """
-        records = self.read()
+        records = Cursor(self).lines()
         kept = [one for one in records if one.stage != stage or one.step < first_lost_step]
         write_whole(self.path, "".join(to_json(one) + "\n" for one in kept))
         return len(records) - len(kept)
@@ -71,11 +77,21 @@ class Cursor:
     def __init__(self, store: RecordStore) -> None:
         self.path = store.path
         self.restarted = False
-        """Whether the last reading began anew: records had been dropped (`rewind`)."""
+        """Whether the last reading began anew: records had been dropped (`rewind`), or taken back
+        (`void`)."""
         self._read_bytes, self._lines, self._last = 0, 0, b""
 
     def read(self) -> list[Record]:
-        """The complete records since the last reading, in order. Raises StoreError."""
+        """The records since the last reading that stand, in order. Raises StoreError."""
+        read_before, found = self._lines, self.lines()
+        if read_before and not self.restarted and _takes_back_earlier(found):
+            self._start(anew=True)
+            found = self.lines()
+            self.restarted = True
+        return standing(found)
+
+    def lines(self) -> list[Record]:
+        """The same with what was taken back, and with what takes it back."""
         if not self.path.exists():
             self._start(anew=self._read_bytes > 0)
             return []
@@ -105,8 +121,22 @@ class Cursor:
             raise StoreError(f"{self.path}:{self._lines + 1}: not a record ({error})") from None
 
 
+def standing(records: Sequence[Record]) -> list[Record]:
+    """Those that no later one takes back."""
+    voided = {one.id: place for place, one in enumerate(records) if one.void}
+    return [
+        one for place, one in enumerate(records) if not one.void and voided.get(one.id, -1) < place
+    ]
+
+
+def _takes_back_earlier(records: Sequence[Record]) -> bool:
+    """Whether one of them takes back what is not among them."""
+    known = {one.id for one in records if not one.void}
+    return any(one.void and one.id not in known for one in records)
+
+
 def read_records(run_dir: Path) -> list[Record]:
-    """All records of a run."""
+    """All records of a run that stand."""
     return RecordStore(run_dir).read()
 
 
@@ -124,4 +154,4 @@ def answer_of(record: Record) -> Candidate:
 
 def task_key(record: Record) -> str:
     """`Task.key` of what the record's model was asked."""
-    return content_hash(record.problem_key, record.dialect)
+    return content_hash(record.problem_key, record.dialect, *filter(None, [record.skill]))

@@ -16,6 +16,7 @@ from typing import Any
 
 from kernelwright.data.runs.folder import DamagedError, Document, Folder
 from kernelwright.data.runs.records import FILE as RECORDS_FILE
+from kernelwright.data.runs.records import standing
 from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.envs.codec import from_plain
 from kernelwright.envs.types import Precision, Record
@@ -61,7 +62,8 @@ def evidence(run_dir: Path) -> Evidence:
 
 
 def readable_records(run_dir: Path) -> tuple[list[Record], list[int]]:
-    """(every record in order, numbers of the lines that are none); a line being written is neither.
+    """(the records that stand, in order; numbers of the lines that are none); a line being written
+    is neither.
 
     For pages only: whatever goes on with a run refuses damaged records (`data/runs/records.py`).
     """
@@ -77,7 +79,7 @@ def readable_records(run_dir: Path) -> tuple[list[Record], list[int]]:
                     records.append(record)
                 else:
                     damaged.append(number)
-    return records, damaged
+    return standing(records), damaged
 
 
 def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:

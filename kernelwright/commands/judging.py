@@ -1,4 +1,4 @@
-"""Commands about problems and answers: `prompt`, `judge`, `replay`, `gallery`, `suite check`."""
+"""Commands about problems and answers: what they are, what they are worth, what may be tried."""
 
 from __future__ import annotations
 
@@ -94,6 +94,22 @@ def replay(
         found = judge_again(run, record, versions())
     typer.echo(json.dumps(found.plain()) if as_json else text(found))
     raise typer.Exit(0 if found.holds else FAILED)
+
+
+@app.command()
+def reprice(
+    run: RunFolder,
+    stage: Annotated[str, typer.Option(help="Whose records: grpo, eval_after, …")] = "grpo",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
+) -> None:
+    """Print what each reward would have paid for a run's stored answers; nothing is judged."""
+    from kernelwright.commands.reprice import RepriceError, plain, text
+    from kernelwright.commands.reprice import reprice as price_again
+    from kernelwright.data.runs.records import StoreError
+
+    with told(RepriceError, StoreError, OSError):
+        found = price_again(run, stage)
+    typer.echo(json.dumps(plain(found)) if as_json else text(found))
 
 
 @app.command()

@@ -2,22 +2,28 @@
 
 A module of this folder (or any importable one, named with its dots) holds `Options`, whose keys
 stand under `grpo.method` in a recipe, and `Method`, made from them. GRPO's own is `grpo.py`; a
-method overrides `prompt` to show something else, `rollout` to take several turns, and `credit` to
-pay for something else.
+method overrides `prompt` to show something else, `rollout` to take several turns, `credit` to pay
+for something else, and `advantages` to compare rows otherwise, or to train tokens apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kernelwright.envs.policy import Message
+from kernelwright.envs.policy import Prompt as Chat
 from kernelwright.envs.types import Evaluation, Reward, Task, Verdict
 from kernelwright.rl.section import Section
 
 if TYPE_CHECKING:
     from kernelwright.data.runs.records import RecordStore
     from kernelwright.data.triple import JudgedTriple
+
+
+Advantage = float | tuple[float, ...]
+"""What a row is trained with: one number for all of its tokens, or one for each."""
 
 
 class MethodOptions(Section):
@@ -27,9 +33,14 @@ class MethodOptions(Section):
     """The method: a module of `rl/methods`, or the dotted name of one of your own."""
 
     @property
-    def turns(self) -> int:
-        """Rows that one trajectory gives; each is trained on by its own credit."""
+    def rows_per_trajectory(self) -> int:
+        """Answers of one trajectory, one a turn; each is trained on by its own credit."""
         return 1
+
+    @property
+    def trainer(self) -> Mapping[str, Any]:
+        """Options of TRL's GRPOConfig that belong to the method; `grpo.trainer` overrules them."""
+        return {}
 
     @property
     def needs_speeds(self) -> bool:
@@ -44,10 +55,16 @@ class MethodOptions(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A user message, and the keys of the candidates it shows."""
+    """A user message, the messages before it, and the keys of the candidates that are shown."""
 
     text: str
+    before: tuple[Message, ...] = ()
     exemplars: tuple[str, ...] = ()
+
+    @property
+    def chat(self) -> Chat:
+        """As a policy is asked."""
+        return (*self.before, Message("user", self.text)) if self.before else self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +127,7 @@ class RunView:
 
 
 class Method:
-    """The defaults of GRPO; methods override prompt, rollout or credit."""
+    """The defaults of GRPO; methods override prompt, rollout, credit or advantages."""
 
     def __init__(self, options: Any, run: RunView) -> None:
         self.options, self.run = options, run
@@ -119,6 +136,13 @@ class Method:
         """What SFT learns from judged triples: those that are correct, as they were asked."""
         correct = [one for one in triples if one.evaluation.verdict is Verdict.CORRECT]
         return [Example(prompt=one.prompt, completion=one.triple.completion()) for one in correct]
+
+    def tasks(self, tasks: Sequence[Task]) -> list[Task]:
+        """What is trained on, made from the tasks of the training suite: here those.
+
+        A method may ask for a problem in several skills or dialects: each is a task of its own.
+        """
+        return list(tasks)
 
     def prompt(self, task: Task, step: int) -> Prompt:
         """What a group is asked. A pure function of the run's records before this step."""
@@ -129,7 +153,7 @@ class Method:
         return Prompt(text=task_prompt(task))
 
     def rollout(self, tasks: Sequence[Task], player: Player) -> list[Row]:
-        """Task by task, `player.group_size` trajectories of `options.turns` rows each."""
+        """Task by task, `player.group_size` trajectories of `options.rows_per_trajectory` rows."""
         asked = []
         for task in tasks:
             prompt = self.prompt(task, player.step)
@@ -140,9 +164,19 @@ class Method:
         return player.play(asked)
 
     def credit(self, rows: Sequence[Row]) -> list[float | None]:
-        """What each row of one group is to be trained with: here its reward.
+        """What each row of one group has earned: here its reward.
 
-        Pure. The trainer subtracts the group's mean, so a credit may have any offset; None has no
-        say in that mean and is not trained on. `unjudged` rows have no reward, and so no credit.
+        Pure. None has no say in the group's mean and is not trained on. `unjudged` rows have no
+        reward, and so no credit.
         """
         return [row.reward.total if row.reward else None for row in rows]
+
+    def advantages(
+        self, rows: Sequence[Row], credits: Sequence[float | None]
+    ) -> list[Advantage] | None:
+        """What each row of one group is trained with in the end, made from the credits. Pure.
+
+        None is the credit less the group's mean, which TRL computes, and divides by what
+        `scale_rewards` names.
+        """
+        return None

@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelwright.rl.methods.base import Method, MethodOptions, RunView
 
-NOT_METHODS = ("__init__", "base", "find")
+NOT_METHODS = ("__init__", "base", "find", "turns")
 
 
 def method_names() -> list[str]:
@@ -43,6 +43,11 @@ def method_options(given: Any) -> MethodOptions:
         raise ValueError("give a method's name, or a section with a name and its options")
     options: MethodOptions = method_module(keys["name"]).Options.model_validate(keys)
     return options
+
+
+def gives_advantages(options: MethodOptions) -> bool:
+    """Whether the method computes advantages itself, so that TRL's are not used."""
+    return bool(method_module(options.name).Method.advantages is not Method.advantages)
 
 
 def start_method(options: MethodOptions, run: RunView) -> Method:

@@ -23,9 +23,9 @@ from kernelwright.data.runs.stages import chosen
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.sandbox.levels import LEVELS
 from kernelwright.envs.types import Baseline, Precision
-from kernelwright.rewards.price import PRESETS
+from kernelwright.rewards.price import PRESETS, refused_in_training
 from kernelwright.rl.methods.base import MethodOptions
-from kernelwright.rl.methods.find import method_options
+from kernelwright.rl.methods.find import gives_advantages, method_options
 from kernelwright.rl.methods.grpo import Options as GrpoOptions
 from kernelwright.rl.policies.providers.find import known_provider
 from kernelwright.rl.recipe.supervised import DpoSection, RftSection, SftSection
@@ -35,6 +35,7 @@ from kernelwright.rl.section import Section
 METHOD_NEEDS_SPEEDS = (
     "method {!r} needs to know how fast kernels were; use judge.timed true, or grpo.method 'grpo'"
 )
+SCALED_BY_METHOD = "method {!r} computes its advantages itself: TRL's scale_rewards has no say"
 COMPILES_ON_THIS_MACHINE = (
     "baseline 'compile' is measured on this machine, and judge.ray_address has kernels timed on "
     "others; use baseline 'eager', or no judge.ray_address"
@@ -155,16 +156,24 @@ class GrpoSection(Section):
     def _options_have_types(cls, trainer: dict[str, Any]) -> dict[str, Any]:
         return typed(trainer, "GRPOConfig")
 
+    @field_validator("trainer")
+    @classmethod
+    def _nobody_scales_twice(cls, trainer: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        method = info.data.get("method")
+        if method and "scale_rewards" in trainer and gives_advantages(method):
+            raise ValueError(SCALED_BY_METHOD.format(method.name))
+        return trainer
+
     @field_validator("micro_batch_size")
     @classmethod
     def _batch_splits_evenly(cls, micro_batch_size: int, info: ValidationInfo) -> int:
         if {"group_size", "groups_per_step"} <= info.data.keys():
-            turns = info.data["method"].turns if "method" in info.data else 1
+            turns = info.data["method"].rows_per_trajectory if "method" in info.data else 1
             rollouts = info.data["group_size"] * turns * info.data["groups_per_step"]
             if rollouts % micro_batch_size:
                 raise ValueError(
-                    f"group_size x groups_per_step ({rollouts}) must be a multiple of "
-                    f"micro_batch_size ({micro_batch_size})"
+                    f"group_size x groups_per_step{' x turns' * (turns > 1)} ({rollouts}) must be "
+                    f"a multiple of micro_batch_size ({micro_batch_size})"
                 )
         return micro_batch_size
 
@@ -186,7 +195,12 @@ class GrpoSection(Section):
     @property
     def rows_per_group(self) -> int:
         """Rows whose credits are compared: the turns of all trajectories of a task."""
-        return self.group_size * self.method.turns
+        return self.group_size * self.method.rows_per_trajectory
+
+    @property
+    def trainer_options(self) -> dict[str, Any]:
+        """What the method asks of TRL's GRPOConfig, overruled by `trainer`."""
+        return {**self.method.trainer, **self.trainer}
 
     @property
     def rollouts_per_step(self) -> int:
@@ -291,7 +305,7 @@ class Recipe(Section):
     grpo: GrpoSection = GrpoSection()
     """Reinforcement learning."""
     reward: str = "default"
-    """Preset that prices a verdict (`rewards/price.py`)."""
+    """Preset that prices a verdict (`rewards/`)."""
     judge: JudgeSection = JudgeSection()
     """The judge."""
     eval: EvalSection = EvalSection()
@@ -316,6 +330,8 @@ class Recipe(Section):
     @field_validator("reward")
     @classmethod
     def _reward_is_known(cls, name: str) -> str:
+        if refusal := refused_in_training(name):
+            raise ValueError(refusal)
         if name not in PRESETS:
             raise ValueError(
                 f"no reward preset is named {name!r}{did_you_mean(name, PRESETS)} "

@@ -1,7 +1,8 @@
-"""Selects the groups that a step trains on, and computes their advantages.
+"""Selects the groups that a step trains on, by their advantages.
 
-A group whose credits are all alike has no gradient: it is dead. Sampling more groups than are
-trained on and leaving out the dead ones is the dynamic sampling of DAPO (arXiv 2503.14476).
+A group whose advantages are all 0, as where its credits are all alike, has no gradient: it is
+dead. Sampling more groups than are trained on and leaving out the dead ones is the dynamic sampling
+of DAPO (arXiv 2503.14476).
 """
 
 from __future__ import annotations
@@ -11,21 +12,21 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean
 
-from kernelwright.rl.methods.base import Row
+from kernelwright.rl.methods.base import Advantage, Row
 
 SAME = 1e-9
-"""Credits nearer to each other than this are alike."""
+"""An advantage nearer to 0 than this is rounding."""
 
 Credits = Sequence[float | None]
+Advantages = Sequence[Advantage]
 
 
-def is_live(credits: Credits) -> bool:
-    """Whether at least two rows of a group have different credits."""
-    known = [one for one in credits if one is not None]
-    return bool(known) and max(known) - min(known) > SAME
+def is_live(advantages: Advantages) -> bool:
+    """Whether a row of a group is trained on."""
+    return any(_size(one) > SAME for one in advantages)
 
 
-def chosen(groups: Sequence[Credits], wanted: int) -> list[int]:
+def chosen(groups: Sequence[Advantages], wanted: int) -> list[int]:
     """The numbers of `wanted` groups to train on, in order: those that teach most.
 
     A group teaches as much as the sum of its |advantages|; of equals the first is taken, and dead
@@ -37,11 +38,18 @@ def chosen(groups: Sequence[Credits], wanted: int) -> list[int]:
     return sorted(most_first[:wanted])
 
 
-def _taught(credits: Credits) -> float:
-    return math.fsum(map(abs, advantages(credits))) if is_live(credits) else 0.0
+def _taught(advantages: Advantages) -> float:
+    return math.fsum(map(_size, advantages)) if is_live(advantages) else 0.0
 
 
-def advantages(credits: Credits) -> list[float]:
+def _size(advantage: Advantage) -> float:
+    """|advantage|; of one with a number for each token their mean."""
+    if isinstance(advantage, tuple):
+        return fmean(map(abs, advantage)) if advantage else 0.0
+    return abs(advantage)
+
+
+def centred(credits: Credits) -> list[float]:
     """Each credit less the mean of those that are known; 0 where it is None."""
     known = [one for one in credits if one is not None]
     mean = fmean(known) if known else 0.0
@@ -58,18 +66,20 @@ def advantage_shares(groups: Sequence[Sequence[Row]]) -> dict[str, float]:
     for rows in groups:
         rewards = [row.reward for row in rows if row.reward]
         for name in dict.fromkeys(name for one in rewards for name in one.parts):
-            centred = advantages([one.parts.get(name, 0.0) for one in rewards])
-            totals[name] += math.fsum(map(abs, centred))
+            parts = centred([one.parts.get(name, 0.0) for one in rewards])
+            totals[name] += math.fsum(map(abs, parts))
     whole = math.fsum(totals.values())
     return {name: total / whole for name, total in totals.items()} if whole > SAME else {}
 
 
-def group_metrics(groups: Sequence[Sequence[Row]], credits: Sequence[Credits]) -> dict[str, float]:
+def group_metrics(
+    groups: Sequence[Sequence[Row]], advantages: Sequence[Advantages]
+) -> dict[str, float]:
     """What a step's groups look like, as metrics: live ones, distinct answers, shares."""
     distinct = [len({row.token_ids for row in rows}) / len(rows) for rows in groups]
     return {
-        "groups/live": float(sum(map(is_live, credits))),
-        "groups/dead": float(sum(not is_live(one) for one in credits)),
+        "groups/live": float(sum(map(is_live, advantages))),
+        "groups/dead": float(sum(not is_live(one) for one in advantages)),
         "groups/distinct_answers": fmean(distinct),
         **{f"advantage_share/{name}": one for name, one in advantage_shares(groups).items()},
     }

@@ -7,7 +7,7 @@ any more: beside a decoder on the same cores, or the same GPU, no speed can be m
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ from kernelwright.envs.judge import NO_CODE_BLOCK, AnyJudge
 from kernelwright.envs.policy import Completion, Policy, Sampling
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict, content_hash
 from kernelwright.envs.workers.health import fresh_seed
-from kernelwright.rewards.price import price
+from kernelwright.rewards.price import price_groups
 from kernelwright.rl.methods.base import Ask, Row
 from kernelwright.rl.models.free_memory import give_back
 
@@ -93,7 +93,7 @@ class JudgedPlayer:
     def play(self, asked: Sequence[Ask]) -> list[Row]:
         """Samples an answer to each and judges it, in order."""
         with self._phase("prompt"):
-            prompts = [one.prompt.text for one in asked]
+            prompts = [one.prompt.chat for one in asked]
             sampling = self._next_sampling()
         early = EarlyCheck(self.judge)
         sources: dict[int, str | None] = {}
@@ -113,9 +113,9 @@ class JudgedPlayer:
             known = early.finish()
             self._time_correct(asked, sources, known)
         answers = zip(asked, completions, strict=True)
-        rows = [self._row(*one, sources[number], known) for number, one in enumerate(answers)]
-        clocked = {row.ask.task.key for row in rows if row.evaluation.timing}
-        return [self._comparable(row, clocked) for row in rows]
+        return self._priced(
+            [self._row(*one, sources[number], known) for number, one in enumerate(answers)]
+        )
 
     def _time_correct(
         self, asked: Sequence[Ask], sources: dict[int, str | None], known: dict[str, Evaluation]
@@ -156,7 +156,7 @@ class JudgedPlayer:
             completion=one.text,
             source=source,
             evaluation=evaluation,
-            reward=price(self.preset, evaluation),
+            reward=None,
             weights_step=one.weights_step,
         )
 
@@ -166,11 +166,11 @@ class JudgedPlayer:
             if one.weights_step not in (None, self.step):
                 raise ValueError(STALE.format(self.step, one.weights_step))
 
-    def _comparable(self, row: Row, clocked: Collection[str]) -> Row:
-        """The row, without a reward where it is correct, others of its task have a speed, and it
-        has none: presets count no speed as the module's own, which may be far from it."""
-        unknown = row.evaluation.verdict is Verdict.CORRECT and row.evaluation.timing is None
-        return replace(row, reward=None) if unknown and row.ask.task.key in clocked else row
+    def _priced(self, rows: Sequence[Row]) -> list[Row]:
+        """The rows with their rewards: those of a task are priced together."""
+        tasks = [row.ask.task.key for row in rows]
+        rewards = price_groups(self.preset, tasks, [row.evaluation for row in rows])
+        return [replace(row, reward=one) for row, one in zip(rows, rewards, strict=True)]
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:

@@ -1,8 +1,8 @@
 """TRL's `rollout_func`: a step's tasks in, judged rows out, with every record kept.
 
-A method plays its rollout, its credit rule says what each row is worth, and the reward function
-that TRL asks for afterwards only hands that on. What was sampled is on disk before anything is
-trained.
+A method plays its rollout, its credit rule says what each row has earned, and the reward function
+that TRL asks for afterwards only hands that on. Where the method gives advantages of its own, the
+trainer takes those. What was sampled is on disk before anything is trained.
 """
 
 from __future__ import annotations
@@ -17,9 +17,17 @@ from typing import Any
 
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.judged import Batch, Response
+from kernelwright.envs.policy import text_of
 from kernelwright.envs.types import Record, Task, Verdict
-from kernelwright.rl.methods.base import Method, Row
-from kernelwright.rl.rollout.groups import Credits, chosen, group_metrics, is_live
+from kernelwright.rl.methods.base import Advantage, Method, Row
+from kernelwright.rl.rollout.groups import (
+    Advantages,
+    Credits,
+    centred,
+    chosen,
+    group_metrics,
+    is_live,
+)
 from kernelwright.rl.rollout.player import JudgedPlayer
 
 PlayerAt = Callable[[Any, int], JudgedPlayer]
@@ -50,7 +58,7 @@ class Rollouts:
     """How long the last step's rollout took."""
 
     def __call__(self, prompts: list[list[dict[str, str]]], trainer: Any) -> dict[str, list[Any]]:
-        """What TRL wants to know of each row, and the column `credit`.
+        """What TRL wants to know of each row, and the columns `credit` and `advantage`.
 
         `prompts` hold keys of tasks, each as often as its group has rows.
         """
@@ -61,12 +69,14 @@ class Rollouts:
         rows = self.method.rollout(tasks, player)
         groups = self._groups(rows, len(tasks))
         credits = [self.method.credit(group) for group in groups]
-        kept = chosen(credits, len(keys))
+        own = [self._own_advantages(*one) for one in zip(groups, credits, strict=True)]
+        advantages = [given or centred(one) for given, one in zip(own, credits, strict=True)]
+        kept = chosen(advantages, len(keys))
         self.store.append(self._records(step, groups, credits, kept))
         self.metrics = {
             **{f"seconds/{phase}": spent for phase, spent in player.seconds.items()},
             **row_metrics(rows),
-            **group_metrics(groups, credits),
+            **group_metrics(groups, advantages),
         }
         self.seconds = monotonic() - started
         trained = [row for number in kept for row in groups[number]]
@@ -74,7 +84,10 @@ class Rollouts:
             "prompt_ids": [list(row.prompt_ids) for row in trained],
             "completion_ids": [list(row.token_ids) for row in trained],
             "logprobs": [list(row.logprobs) for row in trained],
-            "credit": [credit for number in kept for credit in _taught(credits[number])],
+            "credit": [credit for number in kept for credit in credits[number]],
+            "advantage": [
+                one for number in kept for one in _final(own[number], advantages[number])
+            ],
         }
 
     def credit(
@@ -104,6 +117,20 @@ class Rollouts:
             )
         return [list(rows[start : start + size]) for start in range(0, len(rows), size)]
 
+    def _own_advantages(self, rows: Sequence[Row], credits: Credits) -> list[Advantage] | None:
+        """The method's, one for each row, or one for each of its tokens; None where it has none."""
+        given, name = self.method.advantages(rows, credits), self.method.options.name
+        if given is None:
+            return None
+        if len(given) != len(rows):
+            raise ValueError(f"method {name!r} gave {len(given)} advantages for {len(rows)} rows")
+        found = [tuple(one) if isinstance(one, Sequence) else float(one) for one in given]
+        for row, one in zip(rows, found, strict=True):
+            if isinstance(one, tuple) and len(one) != len(row.token_ids):
+                count = len(row.token_ids)
+                raise ValueError(f"method {name!r} gave {len(one)} advantages for {count} tokens")
+        return found
+
     def _records(
         self, step: int, groups: Sequence[list[Row]], credits: Sequence[Credits], kept: list[int]
     ) -> list[Record]:
@@ -122,9 +149,12 @@ class Rollouts:
         ]
 
 
-def _taught(credits: Credits) -> Credits:
-    """Zeros where a group teaches nothing: rounding in its mean would leave it an advantage."""
-    return credits if is_live(credits) else [0.0] * len(credits)
+def _final(own: list[Advantage] | None, advantages: Advantages) -> Sequence[Advantage | None]:
+    """What the trainer takes; None: TRL's. A group that teaches nothing has zeros, for rounding in
+    its mean would leave it an advantage."""
+    if not is_live(advantages):
+        return [0.0] * len(advantages)
+    return own or [None] * len(advantages)
 
 
 def record_of(
@@ -141,7 +171,7 @@ def record_of(
     response = Response(
         task=ask.task,
         row=number,
-        prompt=ask.prompt.text,
+        prompt=text_of(ask.prompt.chat),
         completion=row.completion,
         source=row.source,
     )

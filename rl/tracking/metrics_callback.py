@@ -56,7 +56,8 @@ class Samples:
         """Records of steps that have not ended: other processes may be ahead."""
 
     def __call__(self, step: int) -> None:
-        records = [*self._later, *self._cursor.read()]
+        new = self._cursor.read()
+        records = new if self._cursor.restarted else [*self._later, *new]
         self._later = [one for one in records if one.stage == self.stage and one.step >= step]
         if found := sampled_for(records, self.stage, step):
             tracker_of(self.recipe).table(self.stage, step, samples(found))

@@ -1,6 +1,6 @@
 """GRPO's training pass on a CPU: the gradient of Dr. GRPO's loss, without redundant computation.
 
-Rows without credit are left out. Each prompt is read once, with gradients through its keys and
+Rows without advantage are left out. Each prompt is read once, with gradients through its keys and
 values; equal answers to it are learned once, with the sum of their credit; a chunk of answers is as
 wide as its own longest one, and its gradient is taken before the next chunk begins. So memory is
 bounded by tokens, not by rows. The gradient is that of TRL's own pass up to rounding. Each token
@@ -44,7 +44,7 @@ class Copy:
     """One row's credit for an answer. `old`: log-probs before this batch's first update."""
 
     row: int
-    advantage: float
+    advantage_T: torch.Tensor
     old_T: torch.Tensor | None
     sampling_T: torch.Tensor | None
     importance_T: torch.Tensor | None
@@ -75,23 +75,27 @@ def credited_answers(inputs: Mapping[str, Any]) -> dict[tuple[int, ...], list[An
     """The answers to each prompt that have credit, longest first, equal ones together."""
     found: dict[tuple[int, ...], dict[tuple[int, ...], Answer]] = {}
     prompt_mask, mask = inputs["prompt_mask"].bool(), inputs["completion_mask"].bool()
-    for row, advantage in enumerate(inputs["advantages"].tolist()):
-        token_ids = tuple(inputs["completion_ids"][row][mask[row]].tolist())
-        if advantage == 0 or not token_ids:
+
+    def of_tokens(key: str, row: int) -> torch.Tensor:
+        found: torch.Tensor = inputs[key][row].expand(mask.shape[1])[mask[row]]
+        return found
+
+    for row in range(len(mask)):
+        advantage_T = of_tokens("advantages", row)
+        if not advantage_T.any():
             continue
-        prompt = tuple(inputs["prompt_ids"][row][prompt_mask[row]].tolist())
-        answer = found.setdefault(prompt, {}).setdefault(token_ids, Answer(token_ids))
         known = {
-            name: None
-            if inputs.get(key) is None
-            else inputs[key][row].expand(mask.shape[1])[mask[row]]
+            name: None if inputs.get(key) is None else of_tokens(key, row)
             for name, key in (
                 ("old_T", "old_per_token_logps"),
                 ("sampling_T", "sampling_per_token_logps"),
                 ("importance_T", "importance_sampling_ratio"),
             )
         }
-        answer.copies.append(Copy(row=row, advantage=advantage, **known))
+        token_ids = tuple(inputs["completion_ids"][row][mask[row]].tolist())
+        prompt = tuple(inputs["prompt_ids"][row][prompt_mask[row]].tolist())
+        answer = found.setdefault(prompt, {}).setdefault(token_ids, Answer(token_ids))
+        answer.copies.append(Copy(row=row, advantage_T=advantage_T, **known))
     return {
         prompt: sorted(answers.values(), key=lambda one: -len(one.token_ids))
         for prompt, answers in found.items()
@@ -157,10 +161,10 @@ def _slope(
     for copy in answer.copies:
         old_T = logprob_T if copy.old_T is None else copy.old_T
         ratio_T = (logprob_T - old_T).exp()
-        low_T = (ratio_T < 1 - clip.low) & (copy.advantage < 0)
-        high_T = (ratio_T > 1 + clip.high) & (copy.advantage > 0)
+        low_T = (ratio_T < 1 - clip.low) & (copy.advantage_T < 0)
+        high_T = (ratio_T > 1 + clip.high) & (copy.advantage_T > 0)
         bounded_T = ratio_T.clamp(1 - clip.low, 1 + clip.high)
-        weight_T = _importance(copy, old_T, totals) * (-copy.advantage / clip.normalizer)
+        weight_T = _importance(copy, old_T, totals) * (-copy.advantage_T / clip.normalizer)
         slope_T += torch.where(low_T | high_T, 0.0, ratio_T) * weight_T
         totals.loss += float((torch.where(low_T | high_T, bounded_T, ratio_T) * weight_T).sum())
         totals.clipped[copy.row] = (float(low_T.float().mean()), float(high_T.float().mean()))

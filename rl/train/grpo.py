@@ -80,7 +80,7 @@ def run_grpo(
     method = start_method(recipe.grpo.method, RunView(seed=recipe.seed, store=store))
     rollouts = Rollouts(
         method=method,
-        tasks=by_key(trained),
+        tasks=by_key(method.tasks(trained)),
         player_at=players(recipe, judge, tokenizer, process.rank),
         store=store,
         rows_per_group=recipe.grpo.rows_per_group,
@@ -144,9 +144,9 @@ def _keep(recipe: Recipe, trainer: Any, out: Path, best: int | None) -> None:
 
 
 def grpo_options(recipe: Recipe, *, ours: bool = True) -> dict[str, Any]:
-    """Options of `GRPOConfig`; the recipe's `grpo.trainer` has the last word. `ours` says whether
-    `rl/train/fast_pass.py` trains: it takes a whole step at once, for it bounds its own memory and
-    reads a prompt once for all of its answers.
+    """Options of `GRPOConfig`; the method's own stand above these, and the recipe's `grpo.trainer`
+    above both. `ours` says whether `rl/train/fast_pass.py` trains: it takes a whole step at once,
+    for it bounds its own memory and reads a prompt once for all of its answers.
 
     Dr. GRPO (arXiv 2503.20783): no length bias, and advantages are not divided by the group's
     spread, which would make much of small differences in speed. No KL term. A truncated answer
@@ -180,7 +180,7 @@ def grpo_options(recipe: Recipe, *, ours: bool = True) -> dict[str, Any]:
         "temperature": section.temperature,
         "max_completion_length": section.max_completion_length,
         **chosen,
-        **section.trainer,
+        **section.trainer_options,
     }
 
 
@@ -194,5 +194,5 @@ def is_ours(recipe: Recipe, model: Any) -> bool:
 
     section = recipe.grpo
     dropout = any(one.lora_dropout for one in model.peft_config.values())
-    stock = TRAINED_BY_TRL & set(section.trainer) or dropout or torch.cuda.is_available()
+    stock = TRAINED_BY_TRL & set(section.trainer_options) or dropout or torch.cuda.is_available()
     return section.fast_pass and not stock and is_plain(model)

@@ -106,7 +106,7 @@ def _key(recipe: Recipe) -> str:
     """What decides the figures: the model, the sizes of steps, the machine and the code."""
     sft, grpo = recipe.sft, recipe.grpo
     sizes = (sft.batch_size, sft.micro_batch_size, sft.max_length, grpo.rollouts_per_step)
-    whose = (recipe.stages, grpo.fast_pass, grpo.micro_batch_size, sorted(grpo.trainer))
+    whose = (recipe.stages, grpo.fast_pass, grpo.micro_batch_size, sorted(grpo.trainer_options))
     code = [
         path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parents[1].rglob("*.py"))
     ]
@@ -122,7 +122,7 @@ def _gpu(recipe: Recipe) -> list[str]:
         return []
     gpu, grpo = visible_gpus()[0], recipe.grpo
     card = (gpu.name, gpu.driver, gpu.memory_bytes)
-    rows = (grpo.rows_per_group, grpo.oversampled_groups, recipe.sft.trainer, grpo.trainer)
+    rows = (grpo.rows_per_group, grpo.oversampled_groups, recipe.sft.trainer, grpo.trainer_options)
     asked = (recipe.data.model_dump_json(), recipe.eval.model_dump_json())
     return [repr((card, rows, asked))]
 

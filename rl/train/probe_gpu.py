@@ -122,6 +122,7 @@ def _small(recipe: Recipe, folder: Path) -> Recipe:
     )
     changed = {
         "method": method_options("grpo"),
+        "trainer": grpo.trainer_options,
         "group_size": grpo.rows_per_group,
         "groups_per_step": groups,
         "steps": 1,

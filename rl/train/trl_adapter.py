@@ -1,18 +1,20 @@
 """Every private name of TRL that we touch, in one place (tests/test_trl_contract.py watches them).
 
-Rollouts go through TRL's public `rollout_func`. Private is what the training pass reads and logs,
-and what makes TRL's own pass weigh tokens as it does those of its vLLM. Everything else is stock.
+Rollouts go through TRL's public `rollout_func`. Private is where advantages are made, what the
+training pass reads and logs, and what makes TRL's own pass weigh tokens as it does those of its
+vLLM. Everything else is stock.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from kernelwright.rl.methods.base import Advantage
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.train.fast_pass import (
     MISMATCH,
@@ -22,6 +24,9 @@ from kernelwright.rl.train.fast_pass import (
     pass_metrics,
 )
 from kernelwright.rl.train.lm_head import not_plain, score_learned_positions
+
+if TYPE_CHECKING:
+    import torch
 
 LOG = logging.getLogger(__name__)
 MISMATCHED = (
@@ -96,6 +101,25 @@ def stock_mismatch(trainer: Any, inputs: Mapping[str, Any]) -> float | None:
     return float(far / max(tokens, 1))
 
 
+def final_advantages(
+    trls_R: torch.Tensor, own: Sequence[Advantage | None], width: int
+) -> torch.Tensor:
+    """TRL's advantages with the method's own in the place of those that it gave: a number a row,
+    or, where one of them has a number a token, (rows, width)."""
+    numbers = {row: one for row, one in enumerate(own) if isinstance(one, float)}
+    tokens = {row: one for row, one in enumerate(own) if isinstance(one, tuple)}
+    found_R = trls_R.clone()
+    for row, number in numbers.items():
+        found_R[row] = number
+    if not tokens:
+        return found_R
+    found_RT = found_R[:, None].repeat(1, width)
+    for row, each in tokens.items():
+        found_RT[row] = 0.0
+        found_RT[row, : len(each)] = found_RT.new_tensor(each)
+    return found_RT
+
+
 def weigh_as_vllms(trainer: Any) -> None:
     """Has TRL's own pass correct for the mismatch, as for its vLLM's answers. What it asks of that
     before a rollout, current weights, is done in the rollout."""
@@ -129,6 +153,15 @@ def kernel_trainer_class() -> type[Any]:
                 weigh_as_vllms(self)
             if reason and self.accelerator.device.type == "cpu":
                 LOG.warning("the training pass is TRL's own, slower on a CPU: %s", reason)
+
+        def _generate_and_score_completions(self, inputs: Any) -> Any:
+            scored = super()._generate_and_score_completions(inputs)
+            scored["advantages"] = final_advantages(
+                scored["advantages"],
+                [one.get("advantage") for one in inputs],
+                scored["completion_ids"].shape[1],
+            )
+            return scored
 
         def compute_loss(
             self, model: Any, inputs: Any, return_outputs: bool = False, **options: Any
