@@ -64,6 +64,8 @@ class Row:
     tags: tuple[str, ...] = ()
     pattern: str = ""
     """What the kernel's loops are like: `data.balance` evens these out."""
+    schedule: str = ""
+    """How a drawn kernel differs from the first one of its problem; none: it is that one."""
 
     def __post_init__(self) -> None:
         if (self.kernel is None) != (self.dialect is None):
