@@ -83,5 +83,5 @@ def examples_of(
 def as_sft(recipe: Recipe) -> Recipe:
     """The recipe whose SFT is a round's training."""
     section = recipe.rft
-    change = {"epochs": section.epochs, "learning_rate": section.learning_rate}
+    change = {"epochs": section.epochs, "learning_rate": section.learning_rate, "tokens": None}
     return recipe.model_copy(update={"sft": recipe.sft.model_copy(update=change)})
