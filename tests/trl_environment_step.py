@@ -47,7 +47,7 @@ def trainer_in(folder: Path) -> tuple[Any, Any]:
     return partial(GRPOTrainer, processing_class=tokenizer, args=config), model
 
 
-def one_row(suite: str) -> Any:
+def one_row(suite: str, dialect: str = "cpp") -> Any:
     """The data set of a suite, of which the trainer is to see one row."""
     asked = [{"role": "user", "content": task_prompt(TRIPLE.task)}]
     return Dataset.from_list([{"prompt": asked, "problem": TRIPLE.problem.key}])
