@@ -153,7 +153,7 @@ def test_trls_own_trainer_runs_the_documented_environment_and_trains_on_its_rewa
         cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

@@ -17,7 +17,7 @@ from kernelwright.envs.types import Candidate, Evaluation, Problem
 from kernelwright.envs.workers.pool import JudgeError
 
 RATE_S = 60.0
-KNOWN = 200
+KNOWN = 2000
 """How many of the last answers rates are worked out from."""
 GUESS_S = 5.0
 """How long an answer takes, before any was judged."""
@@ -61,7 +61,7 @@ class JudgeQueue:
         self._last: deque[tuple[float, float]] = deque(maxlen=KNOWN)
         """(when it was done, how long it took) of the last answers."""
         self.failure = ""
-        """Why the judge cannot go on; empty while it can."""
+        """Why the judge could not judge the last answer; empty where it did."""
 
     def put(self, jobs: Sequence[Job]) -> list[Future[Evaluation]]:
         """The evaluations to come. Raises QueueFullError or StoppingError: then none is judged."""
@@ -112,6 +112,7 @@ class JudgeQueue:
                 self._running -= 1
         done = time.monotonic()
         with self._lock:
+            self.failure = ""
             self._last.append((done, done - began))
             self._verdicts[found.verdict] += 1
         return found
