@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +18,16 @@ from kernelwright.commands.option_types import (
     AskedDialectOrAuto,
     Rule,
 )
-from kernelwright.commands.shared import FAILED, MISUSED, RunFolder, judging, refuse_tf32, told
+from kernelwright.commands.shared import (
+    FAILED,
+    MISUSED,
+    RunFolder,
+    as_one_of_several,
+    judging,
+    refuse_tf32,
+    told,
+)
+from kernelwright.data.runs.process import this_process
 from kernelwright.envs.types import Baseline, Dialect, Precision
 
 if TYPE_CHECKING:
@@ -90,7 +100,9 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     from kernelwright.evals.evaluate.model import EvalError, evaluate_model, held_alone
     from kernelwright.evals.evaluate.stored import ask_kernelbench, evaluate_answers, show_levels
     from kernelwright.rl.models.weights import ModelError
+    from kernelwright.run.processes import join
 
+    process = this_process()
     asked = None if dialect == AUTO else dialect
     habits = _habits(model, asked, max_new_tokens)
     wanted = habits.dialect if model else asked
@@ -100,18 +112,22 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
         chosen = _chosen(_sized(suite, habits.dialect, ray), problems, protocol)
         settings = _settings(habits, samples, temperature, precision)
     folder = out or _folder(answers, model)
-    judges = partial(open_judge, ray_address=ray, precision=precision)
+    shares: Any = {"here": process.here, "everywhere": (process.rank, process.world)}
+    judges = partial(open_judge, ray_address=ray, precision=precision, **shares)
     how: Any = {"resume": resume, "judges": judges}
     refused = (EvalError, ModelError, StoreError, AnswersError, OSError)
-    with judging(), told(*refused), held_alone(folder):
+    hold = held_alone(folder) if process.leads else nullcontext()
+    with judging(), told(*refused), as_one_of_several(), hold:
+        join(process)
         if answers:
             stored = Stored(answers, asked, torch_allowed, precision)
             evaluate_answers(stored, chosen, folder, settings.versions, **how)
         elif model:
             evaluate_model(model, chosen, settings, folder, baseline=baseline, **how)
-        if protocol:
+        if process.leads and protocol:
             ask_kernelbench(folder, chosen, judges)
-        show_levels(folder, chosen)
+        if process.leads:
+            show_levels(folder, chosen)
 
 
 def _sized(suite: str, dialect: Dialect, ray: str | None) -> str:
@@ -171,6 +187,8 @@ def _refuse(
             provider_and_model(model)
         if answers and baseline is not Baseline.EAGER:
             raise ValueError("--baseline compile is for a model; --answers is held against eager")
+        if answers and this_process().world > 1:
+            raise ValueError("--answers are judged by one process: start it without a launcher")
         if torch_allowed and not answers:
             raise ValueError("--torch-allowed is for --answers: a model is asked for whole kernels")
     if dialect and (why := not_judged_here(dialect)):
