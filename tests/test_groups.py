@@ -88,7 +88,9 @@ def test_the_share_of_a_part_is_its_part_of_all_advantage() -> None:
 
 
 def shares(rows: list[Row]) -> dict[str, float]:
-    found = figures([group_tally([rows], [[one.reward and one.reward.total for one in rows]])])
+    found = figures(
+        [group_tally([rows], [[one.reward.total if one.reward else None for one in rows]])]
+    )
     named = ((name.partition("/"), value) for name, value in found.items())
     return {name: value for (kind, _, name), value in named if kind == "advantage_share"}
 
