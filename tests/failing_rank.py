@@ -22,7 +22,7 @@ def fails(*_: Any, **__: Any) -> None:
             raise ValueError("the third step\nfails")
 
 
-def nothing(_: Any) -> list[str]:
+def nothing(recipe: Recipe) -> list[str]:
     return []
 
 

@@ -53,7 +53,7 @@ def test_who_only_lost_another_says_so_and_waits_to_be_ended_first(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(ranks.time, "sleep", waits.append)
+    monkeypatch.setattr("kernelwright.supervise.ranks.time.sleep", waits.append)
     tell_failure("alone")
     monkeypatch.setenv("WORLD_SIZE", "2")
     for rank, error in (("0", None), ("1", None), ("0", GLOO)):

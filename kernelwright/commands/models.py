@@ -118,7 +118,8 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     refused = (EvalError, ModelError, StoreError, AnswersError, OSError)
     hold = held_alone(folder) if process.leads else nullcontext()
     with judging(), told(*refused), as_one_of_several(), hold:
-        join(process)
+        if process.world > 1:
+            join(process)
         if answers:
             stored = Stored(answers, asked, torch_allowed, precision)
             evaluate_answers(stored, chosen, folder, settings.versions, **how)
