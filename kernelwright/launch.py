@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelwright.data.runs.process import this_process
 from kernelwright.recipe.resolve import RecipeError, Resolved, resolve
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.supervise.machine_faults import explained
-from kernelwright.supervise.ranks import rank_words, tell_failure
+from kernelwright.supervise.machine_faults import LOST, explained, lost_another
 from kernelwright.supervise.resume_command import resume_command
 from kernelwright.supervise.supervisor import end_launcher, supervised
 
@@ -30,6 +31,11 @@ ALLOCATOR = {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}
 """Lets PyTorch's memory of a GPU grow in place. In blocks of fixed sizes, memory freed between
 sampling and training rarely fits the next request, and the judge loses it too."""
 FLAGS = ("--resume", "--dry-run")
+
+OTHERS_S, LOST_S = 3.0, 15.0
+"""How long processes of a launch after the first wait before they tell of a failure, and who only
+lost its connection to another: the launcher ends them as soon as one has ended, and who may only
+repeat what another says should not speak."""
 
 DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
@@ -70,7 +76,8 @@ def start(
         return _refuse(path, reasons)
     again = resume_command(recipe_path, overrides)
     alone = int(os.environ.get("WORLD_SIZE", 1)) == 1
-    return supervised(lambda: _train(path, recipe, resume, again), again, alone=alone)
+    work = partial(_train, path, recipe, resume, again)
+    return supervised(work, again, alone=alone, who=rank_words())
 
 
 def _set_allocator() -> None:
@@ -186,3 +193,33 @@ def _fail(lines: Sequence[str], code: int) -> int:
         words = "" if process.leads else rank_words()
         print(*(f"{words}{line}" for line in lines), sep="\n", file=sys.stderr)
     return code
+
+
+def rank_words() -> str:
+    """`rank 1 of 2 processes: `; nothing where there is one process.
+
+    >>> rank_words()
+    ''
+    """
+    process = this_process()
+    return f"rank {process.rank} of {process.world} processes: " if process.world > 1 else ""
+
+
+def tell_failure(line: str, error: BaseException | None = None) -> None:
+    """Prints the last line of a process that fails, which may be this `error`."""
+    if rank_words():
+        lost = error is not None and lost_another(error)
+        time.sleep(LOST_S if lost else OTHERS_S if this_process().rank else 0.0)
+    print(f"{rank_words()}{line}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def as_one_of_several() -> Iterator[None]:
+    """Exits with FAILED if another process of the launch is gone: that one says why."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not lost_another(error):
+            raise
+        tell_failure(LOST, error)
+        sys.exit(FAILED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import kernelwright.preflight.check
 import kernelwright.run.train
 from kernelwright.data.runs.process import this_process, wait_for_all
-from kernelwright.launch import _train
+from kernelwright.launch import _train, rank_words
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.supervise.supervisor import supervised
 
@@ -30,7 +31,6 @@ if __name__ == "__main__":
     kernelwright.run.train.train = fails
     kernelwright.preflight.check.unprepared = kernelwright.preflight.check.fooled = nothing
     recipe = Recipe(name="fails", run_dir=Path(sys.argv[1]))
-    work = supervised(
-        lambda: _train(Path("fails.yaml"), recipe, False, "again"), "again", alone=False
-    )
-    sys.exit(work)
+    again = "again"
+    work = partial(_train, Path("fails.yaml"), recipe, False, again)
+    sys.exit(supervised(work, again, alone=False, who=rank_words()))

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright import launch as launching
 from kernelwright.envs.system.processes import living_below, still_alive
-from kernelwright.supervise import ranks
 from kernelwright.supervise.machine_faults import LOST, explained
-from kernelwright.supervise.ranks import tell_failure
 
 ROOT = Path(__file__).parents[1]
 GLOO = RuntimeError("[gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:28066")
@@ -53,13 +52,13 @@ def test_who_only_lost_another_says_so_and_waits_to_be_ended_first(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("kernelwright.supervise.ranks.time.sleep", waits.append)
-    tell_failure("alone")
+    monkeypatch.setattr("kernelwright.launch.time.sleep", waits.append)
+    launching.tell_failure("alone")
     monkeypatch.setenv("WORLD_SIZE", "2")
     for rank, error in (("0", None), ("1", None), ("0", GLOO)):
         monkeypatch.setenv("RANK", rank)
-        tell_failure("it failed", error)
-    assert waits == [0.0, ranks.OTHERS_S, ranks.LOST_S]
+        launching.tell_failure("it failed", error)
+    assert waits == [0.0, launching.OTHERS_S, launching.LOST_S]
     told = capsys.readouterr().err.splitlines()
     assert told[:2] == ["alone", "rank 0 of 2 processes: it failed"]
     assert explained(GLOO, tmp_path) == LOST

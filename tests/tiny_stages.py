@@ -10,29 +10,36 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.runs.process import this_process
+from kernelwright.data.runs.process import this_process, wait_for_all
 from kernelwright.data.suites.load import Suite, load_suite
+from kernelwright.envs.policy import Policy
 from kernelwright.rl.methods.base import Example
+from kernelwright.rl.models.load import load_tokenizer
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.dpo import run_dpo
 from kernelwright.rl.train.grpo import run_grpo
 from kernelwright.rl.train.pairs import Pair
 from kernelwright.rl.train.sft import run_sft
 from kernelwright.run.processes import join
+from kernelwright.run.run_folder import RunFolder
+from kernelwright.run.train import Run
+from tests.given_answers import Given
 from tests.rollouts import ScriptedJudge
 
+STAGES = ("sft", "rft", "dpo", "grpo")
 GIVEN = "tests.given_answers"
 EXAMPLES = [Example(prompt=f"Question {k}.", completion="Yes. " * (1 + k % 5)) for k in range(8)]
 PAIRS = [Pair(f"Question {k}.", "Yes. " * (1 + k % 3), "No, never.") for k in range(8)]
 
 
 def recipe(model: Path, run: Path, **grpo: Any) -> Recipe:
-    """Four steps of each stage."""
+    """Four steps of each stage; two rounds of rejection sampling."""
     plain = {"batch_size": 4, "micro_batch_size": 2, "max_length": 256, "epochs": 2}
     return Recipe.model_validate(
         {
             "name": "tiny",
             "run_dir": run,
+            "stages": ["rft"],
             "model": {
                 "name": str(model),
                 "quantization": "none",
@@ -41,6 +48,7 @@ def recipe(model: Path, run: Path, **grpo: Any) -> Recipe:
             },
             "sft": plain,
             "dpo": plain,
+            "rft": {"rounds": 2, "problems": 4, "samples": 4, "replay": 0, "max_new_tokens": 64},
             "grpo": {
                 "method": GIVEN,
                 "generation": GIVEN,
@@ -55,6 +63,13 @@ def recipe(model: Path, run: Path, **grpo: Any) -> Recipe:
     )
 
 
+class GivenRun(Run):
+    """A run whose policy gives the answers of tests/given_answers.py."""
+
+    def policy(self, adapter: Path | None) -> Policy:
+        return Given(load_tokenizer(self.recipe.model.name), 0)
+
+
 def problems() -> Suite:
     whole = load_suite("starter:train")
     return Suite(spec=whole.spec, problems=whole.problems[:8])
@@ -67,8 +82,13 @@ def train(stage: str, asked: Recipe, *, resume: bool = False) -> Path:
         return run_sft(asked, EXAMPLES, out, resume=resume)
     if stage == "dpo":
         return run_dpo(asked, PAIRS, out, None, resume)
-    judge: Any = ScriptedJudge()
-    return run_grpo(asked, problems(), judge, None, out, resume=resume, versions={})
+    if stage == "rft":
+        folder = RunFolder(asked.run_dir)
+        folder.open(asked, resume=resume)
+        run = GivenRun(asked, folder, ScriptedJudge(), this_process(), wait_for_all, resume=resume)
+        run.rft()
+        return out
+    return run_grpo(asked, problems(), ScriptedJudge(), None, out, resume=resume, versions={})
 
 
 def by_gradient_steps(asked: Recipe, rate: float) -> Recipe:

@@ -10,8 +10,6 @@ from typing import Annotated
 import typer
 
 from kernelwright.envs.types import Dialect, Precision
-from kernelwright.supervise.machine_faults import LOST, lost_another
-from kernelwright.supervise.ranks import tell_failure
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as runs/NAME.")]
@@ -40,22 +38,12 @@ def told(
     try:
         yield
     except errors as error:
+        from kernelwright.launch import tell_failure
+
         line = one_line(error)
         unnamed = about is not None and str(about) not in line
         tell_failure(f"{about}: {line}" if unnamed else line)
         raise typer.Exit(code) from None
-
-
-@contextmanager
-def as_one_of_several() -> Iterator[None]:
-    """Exits with FAILED if another process of the launch is gone: that one says why."""
-    try:
-        yield
-    except RuntimeError as error:
-        if not lost_another(error):
-            raise
-        tell_failure(LOST, error)
-        raise typer.Exit(FAILED) from None
 
 
 def refuse_tf32(precision: Precision, dialect: Dialect | None) -> None:

@@ -23,7 +23,6 @@ from kernelwright.envs.system.hardware import (
     physical_bytes,
 )
 from kernelwright.envs.system.lifetime import die_with
-from kernelwright.supervise.ranks import rank_words, tell_failure
 from kernelwright.supervise.resume_command import launcher_words
 
 FAILED, INTERRUPTED = 1, 130
@@ -42,12 +41,12 @@ LIKELY = {
 }
 
 
-def supervised(work: Callable[[], int], command: str, *, alone: bool) -> int:
+def supervised(work: Callable[[], int], command: str, *, alone: bool, who: str = "") -> int:
     """The exit code of `work`, which runs in a child process.
 
     If a signal ends the child, one line names the signal, its likely cause, and the `command` that
     goes on. Not `alone`: this is one of several processes of a launch, which ends the others; they
-    end with their launcher, too.
+    end with their launcher, too. `who` goes before the line.
     """
     if not alone:
         die_with(os.getppid())
@@ -61,7 +60,7 @@ def supervised(work: Callable[[], int], command: str, *, alone: bool) -> int:
         die_with(parent)
         _interrupt_once()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        return work() if alone else _leave(work, command)
+        return work() if alone else _leave(work, command, who)
     status, peak_bytes, asked = _wait(child, watched)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     code = os.waitstatus_to_exitcode(status)
@@ -72,7 +71,7 @@ def supervised(work: Callable[[], int], command: str, *, alone: bool) -> int:
     if alone or not asked:  # else the launcher ends every process because of another one
         killed_for_memory = None if memory_kills is None else _memory_kills() != memory_kills
         line = death_line(signal.Signals(-code), peak_bytes, killed_for_memory)
-        print(f"{rank_words()}{line}; go on with: {command}", file=sys.stderr, flush=True)
+        print(f"{who}{line}; go on with: {command}", file=sys.stderr, flush=True)
     return FAILED
 
 
@@ -128,7 +127,7 @@ def _wait(child: int, watched: set[signal.Signals]) -> tuple[int, int, bool]:
             end_launcher()
 
 
-def _leave(work: Callable[[], int], command: str) -> int:
+def _leave(work: Callable[[], int], command: str, who: str) -> int:
     """Does the work and exits at once on failure. An orderly exit would wait for threads, which may
     wait for the other processes.
     """
@@ -136,9 +135,8 @@ def _leave(work: Callable[[], int], command: str) -> int:
         code = work()
     except BaseException as error:  # noqa: BLE001  as the interpreter would, and then ends
         traceback.print_exc()
-        tell_failure(
-            f"{type(error).__name__}: {error}".splitlines()[0] + f"; go on with: {command}"
-        )
+        line = f"{type(error).__name__}: {error}".splitlines()[0]
+        print(f"{who}{line}; go on with: {command}", file=sys.stderr)
         code = FAILED
     if code:
         sys.stdout.flush()

@@ -141,6 +141,9 @@ def kernel_trainer_class() -> type[Any]:
                 return super().compute_loss(model, inputs, return_outputs, **options)
             return fast_loss(self, inputs)
 
+        def _get_train_sampler(self, dataset: Any = None) -> Any:
+            return _sampler_class()(super()._get_train_sampler(dataset), self)
+
         def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
             if not self.args.get_warmup_steps(num_training_steps):
                 return super().create_scheduler(num_training_steps, optimizer)
@@ -149,6 +152,30 @@ def kernel_trainer_class() -> type[Any]:
             return self.lr_scheduler
 
     return KernelGRPOTrainer
+
+
+@lru_cache
+def _sampler_class() -> type[Any]:
+    import torch
+
+    class OrderOfEpochs(torch.utils.data.Sampler):  # type: ignore[type-arg]
+        """TRL's sampler, in the order that each epoch has in a run that nothing ended. By itself a
+        resumed run would begin with the order of the first one."""
+
+        def __init__(self, made: Any, trainer: Any) -> None:
+            self.made, self.trainer = made, trainer
+
+        def __len__(self) -> int:
+            return len(self.made)
+
+        def __iter__(self) -> Any:
+            if self.made.shuffle:
+                self.made.generator.manual_seed(self.made.seed)
+                for _ in range(int(self.trainer.state.epoch or 0)):
+                    torch.randperm(self.made.num_samples, generator=self.made.generator)
+            return iter(self.made)
+
+    return OrderOfEpochs
 
 
 def one_step_on(scheduler: Any) -> Any:
