@@ -70,6 +70,7 @@ def examples_of(
     """The answers kept up to round `number`, and `section.replay` times as many of those that SFT
     is taught, other ones each round. Raises ModelError where nothing is kept."""
     mine = [one for one in records if one.stage == STAGE and one.step <= number]
+    mine.sort(key=lambda one: one.id)  # processes write them in any order
     own = [
         Example(prompt=one.prompt, completion=one.completion)
         for one in kept(mine, section.kept_per_problem)
