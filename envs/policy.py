@@ -55,11 +55,20 @@ class Finish(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
     """Sampling parameters. `temperature` 0 is greedy; the same seed gives the same completions
-    where a policy can promise that."""
+    where a policy can promise that.
+
+    `numbers` has a number for each prompt, which draws its random numbers by the seed and that
+    number, so that a part of a batch is answered as in the whole; None: its place.
+    """
 
     max_new_tokens: int
     temperature: float
     seed: int = 0
+    numbers: tuple[int, ...] | None = None
+
+    def number(self, place: int) -> int:
+        """The number of the prompt at this place."""
+        return place if self.numbers is None else self.numbers[place]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

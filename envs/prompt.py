@@ -14,6 +14,9 @@ from kernelwright.envs.reference.module import sized_code
 from kernelwright.envs.reference.module_facts import timed_shapes
 from kernelwright.envs.types import Problem, Task
 
+REPAIR_REQUEST = "Say which line is wrong. Then give the whole kernel again: one complete {answer}."
+"""Follows what is wrong with an answer; `another` of the dialect goes into it."""
+
 
 @lru_cache(maxsize=4096)
 def task_prompt(task: Task) -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelwright.data.runs.process import this_process
 from kernelwright.recipe.resolve import RecipeError, Resolved, resolve
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.supervise.machine_faults import explained
+from kernelwright.supervise.machine_faults import LOST, explained, lost_another
 from kernelwright.supervise.resume_command import resume_command
 from kernelwright.supervise.supervisor import end_launcher, supervised
 
@@ -28,6 +31,11 @@ ALLOCATOR = {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}
 """Lets PyTorch's memory of a GPU grow in place. In blocks of fixed sizes, memory freed between
 sampling and training rarely fits the next request, and the judge loses it too."""
 FLAGS = ("--resume", "--dry-run")
+
+OTHERS_S, LOST_S = 3.0, 15.0
+"""How long processes of a launch after the first wait before they tell of a failure, and who only
+lost its connection to another: the launcher ends them as soon as one has ended, and who may only
+repeat what another says should not speak."""
 
 DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
@@ -60,7 +68,7 @@ def start(
         return _fail(error.lines, MISUSED)
     except (OSError, RuntimeError) as error:
         return _told(error, Path(), again=None)
-    if resolved.chosen and _speaks():
+    if resolved.chosen and this_process().leads:
         print(*(f"auto: {line}" for line in resolved.chosen), sep="\n", file=sys.stderr)
     if dry_run:
         return _dry_run(resolved, reasons)
@@ -68,7 +76,8 @@ def start(
         return _refuse(path, reasons)
     again = resume_command(recipe_path, overrides)
     alone = int(os.environ.get("WORLD_SIZE", 1)) == 1
-    return supervised(lambda: _train(path, recipe, resume, again), again, alone=alone)
+    work = partial(_train, path, recipe, resume, again)
+    return supervised(work, again, alone=alone, who=rank_words())
 
 
 def _set_allocator() -> None:
@@ -88,7 +97,7 @@ def _dry_run(resolved: Resolved, reasons: list[str]) -> int:
     from kernelwright.rl.models.load import is_here
     from kernelwright.run.dry_run import dry_run_text
 
-    if not _speaks():
+    if not this_process().leads:
         return FAILED if reasons else DONE
     here = not reasons and is_here(resolved.recipe.model.name)
     found = budget(resolved.recipe) if here else Budget(recipe=resolved.recipe)
@@ -112,7 +121,6 @@ def _fitted(recipe: Recipe) -> Budget:
 
 def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
     """Everything that is slow or heavy: the folder, the model, the judge, then the stages."""
-    from kernelwright.data.runs.process import this_process
     from kernelwright.data.runs.records import StoreError
     from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError
     from kernelwright.envs.workers.pool import JudgeError
@@ -138,9 +146,9 @@ def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
                 return _refuse(path, reasons)
             train(recipe, resume=resume, fitted=fitted.recipe)
     except NotEmptyError as error:
-        return _fail([f"{error}: go on with it by  {again}  or give name=… anew"], FAILED)
+        tell_failure(f"{error}: go on with it by  {again}  or give name=… anew")
     except EndpointError as error:
-        return _fail([f"{error}; once it answers, go on with: {again}"], FAILED)
+        tell_failure(f"{error}; once it answers, go on with: {again}")
     except (
         JudgeError,
         ModelError,
@@ -149,12 +157,14 @@ def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
         StoreError,
         TrackerError,
     ) as error:
-        return _fail([str(error)], FAILED)
+        tell_failure(str(error))
     except KeyboardInterrupt:
         return _fail([f"interrupted; go on with: {again}"], INTERRUPTED)
     except Exception as error:  # noqa: BLE001  raised again where it is ours
         return _told(error, recipe.run_dir, again)
-    return DONE
+    else:
+        return DONE
+    return FAILED
 
 
 def _refuse(path: Path, reasons: Sequence[str]) -> int:
@@ -166,7 +176,7 @@ def _told(error: Exception, run_dir: Path, again: str | None) -> int:
     line = explained(error, run_dir)
     if line is None:
         raise error
-    print(line if again is None else f"{line}; go on with: {again}", file=sys.stderr)
+    tell_failure(line if again is None else f"{line}; go on with: {again}", error)
     return FAILED
 
 
@@ -177,11 +187,39 @@ def _short(path: Path) -> Path:
 
 
 def _fail(lines: Sequence[str], code: int) -> int:
-    if _speaks():
-        print(*lines, sep="\n", file=sys.stderr)
+    """Says so, in the first process on each machine, which speaks for all that are there."""
+    process = this_process()
+    if process.here[0] == 0:
+        words = "" if process.leads else rank_words()
+        print(*(f"{words}{line}" for line in lines), sep="\n", file=sys.stderr)
     return code
 
 
-def _speaks() -> bool:
-    """The first process of a launch speaks for all."""
-    return os.environ.get("RANK", "0") == "0"
+def rank_words() -> str:
+    """`rank 1 of 2 processes: `; nothing where there is one process.
+
+    >>> rank_words()
+    ''
+    """
+    process = this_process()
+    return f"rank {process.rank} of {process.world} processes: " if process.world > 1 else ""
+
+
+def tell_failure(line: str, error: BaseException | None = None) -> None:
+    """Prints the last line of a process that fails, which may be this `error`."""
+    if rank_words():
+        lost = error is not None and lost_another(error)
+        time.sleep(LOST_S if lost else OTHERS_S if this_process().rank else 0.0)
+    print(f"{rank_words()}{line}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def as_one_of_several() -> Iterator[None]:
+    """Exits with FAILED if another process of the launch is gone: that one says why."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not lost_another(error):
+            raise
+        tell_failure(LOST, error)
+        sys.exit(FAILED)

@@ -10,8 +10,6 @@ trainer = GRPOTrainer(model, reward_funcs=KernelReward("starter:train"), train_d
 
 from __future__ import annotations
 
-import os
-import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -20,12 +18,12 @@ from typing import Any
 
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suites.load import load_suite
+from kernelwright.environments.lazy_judge import LazyJudge, launch_number
+from kernelwright.environments.tasks import Tasks
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.prompt import task_prompt
-from kernelwright.envs.reference.module_facts import learn_shapes
-from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Problem, Record, Task, Verdict
 from kernelwright.rewards.price import PRESETS, price_groups, refused_in_training
 from kernelwright.rl.models.free_memory import give_back
@@ -35,19 +33,12 @@ def kernel_dataset(suite: str, dialect: str = "cpp") -> Any:
     """A `datasets.Dataset` with a row for each problem of a suite: its prompt, and its key."""
     from datasets import Dataset
 
-    problems = load_suite(suite).problems
-    learn_shapes(problems)
     rows = [
         {
-            "prompt": [
-                {
-                    "role": "user",
-                    "content": task_prompt(Task(problem=problem, dialect=known_dialect(dialect))),
-                }
-            ],
-            "problem": problem.key,
+            "prompt": [{"role": "user", "content": task_prompt(task)}],
+            "problem": task.problem.key,
         }
-        for problem in problems
+        for task in Tasks(suite, dialect)
     ]
     return Dataset.from_list(rows)
 
@@ -82,8 +73,7 @@ class KernelReward:
         self.problems = load_suite(suite).by_key()
         self.store = _store(Path(records)) if records else None
         self.__name__ = "kernel"
-        self._judge = judge
-        self._ending: Callable[[], object] = lambda: None  # a judge that was given is not ours
+        self._judge = LazyJudge(judge)
         self._rows: Counter[int] = Counter()
 
     def __call__(
@@ -107,7 +97,7 @@ class KernelReward:
             for task, row, asked, text in zip(tasks, rows, prompts, texts, strict=True)
         ]
         unpriced = judged(
-            self._opened(), responses, Batch(stage="grpo", step=step), timed=self.timed
+            self._judge.opened(), responses, Batch(stage="grpo", step=step), timed=self.timed
         )
         rewards = price_groups(self.preset, problem, [one.evaluation for one in unpriced])
         records = [
@@ -121,17 +111,7 @@ class KernelReward:
 
     def close(self) -> None:
         """Ends the judge; the next call starts another."""
-        if self._judge is not None:
-            self._ending()
-            self._judge = None
-
-    def _opened(self) -> AnyJudge:
-        if self._judge is None:
-            here = (_number("LOCAL_RANK", 0), _number("LOCAL_WORLD_SIZE", 1))
-            started = open_judge(here=here)
-            self._ending = weakref.finalize(self, started.close)
-            self._judge = started
-        return self._judge
+        self._judge.close()
 
     def _problems(self, keys: Sequence[str], count: int) -> list[Problem]:
         if len(keys) != count or not self.problems.keys() >= set(keys):
@@ -143,7 +123,11 @@ class KernelReward:
 
     def _next_rows(self, step: int, count: int) -> list[int]:
         """Record numbers of a step, distinct over calls and processes."""
-        first, rank, world = self._rows[step], _number("RANK", 0), _number("WORLD_SIZE", 1)
+        first, rank, world = (
+            self._rows[step],
+            launch_number("RANK", 0),
+            launch_number("WORLD_SIZE", 1),
+        )
         self._rows[step] += count
         return [(first + place) * world + rank for place in range(count)]
 
@@ -152,14 +136,9 @@ def _store(folder: Path) -> RecordStore:
     """The folder's records. Removes a half-written last line if no other process writes."""
     folder.mkdir(parents=True, exist_ok=True)
     store = RecordStore(folder)
-    if _number("WORLD_SIZE", 1) == 1:
+    if launch_number("WORLD_SIZE", 1) == 1:
         store.cut_unfinished()
     return store
-
-
-def _number(name: str, otherwise: int) -> int:
-    """A number that a launcher put into the environment."""
-    return int(os.environ.get(name, otherwise))
 
 
 def _text(message: Any) -> str:

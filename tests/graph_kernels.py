@@ -14,7 +14,9 @@ from kernelwright.data.graphs import sample
 from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.cuda.kernel import source as cuda_source
 from kernelwright.data.graphs.graph import Graph
+from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.operators.registry import OPERATORS
+from kernelwright.data.graphs.schedules import BEST, scheduled
 from kernelwright.data.graphs.style import module
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.cpp import FLAGS, LIBRARIES
@@ -26,10 +28,15 @@ QUICK = [one for one in FLAGS if one != "-O3"] + ["-O1"]
 RUNTIME = Path(__file__).parent / "device" / "host_runtime.cpp"
 
 
-def library(graphs: Sequence[Graph], folder: Path) -> ctypes.CDLL:
+def lowered(graph: Graph, schedule: str) -> Kernel:
+    """By this schedule, where it has another one."""
+    return scheduled(graph.kernel(), schedule) or graph.kernel()
+
+
+def library(graphs: Sequence[Graph], folder: Path, schedule: str = BEST) -> ctypes.CDLL:
     """Functions `kernel0`, `kernel1`, …"""
     texts = [
-        source(one.kernel()).replace("void kernel(", f"void kernel{number}(")
+        source(lowered(one, schedule)).replace("void kernel(", f"void kernel{number}(")
         for number, one in enumerate(graphs)
     ]
     file, built = folder / "kernels.cpp", folder / "kernels.so"
@@ -38,10 +45,10 @@ def library(graphs: Sequence[Graph], folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(built))
 
 
-def cuda_library(graphs: Sequence[Graph], folder: Path) -> ctypes.CDLL:
+def cuda_library(graphs: Sequence[Graph], folder: Path, schedule: str = BEST) -> ctypes.CDLL:
     """The same in CUDA: host code beside a runtime that calls the translated device code."""
     texts = [
-        f"namespace k{number} {{\n{cuda_source(one.kernel())}}}\n".replace(
+        f"namespace k{number} {{\n{cuda_source(lowered(one, schedule))}}}\n".replace(
             "void kernel(", f"void kernel{number}("
         )
         for number, one in enumerate(graphs)

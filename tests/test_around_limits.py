@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 
@@ -58,7 +61,6 @@ def test_rows_overflow_where_a_module_subtracts_the_maximum(body: str, inputs: s
         "x.tanh().softmax(dim=1)",
         "(x.sigmoid() * 20).logsumexp(dim=1)",
         "x.exp() / x.exp().sum(dim=1, keepdim=True)",
-        "x.amax(dim=1)",
         "x.sin()",
     ],
 )
@@ -99,6 +101,40 @@ def test_a_softmax_over_any_axis_needs_all_of_its_maximum(axis: int, sizes: str)
             if not torch.allclose(found, x.softmax(-1)):
                 wrong.add(name)
     assert wrong == {"at zero", "after the first", "before the last"}
+
+
+@pytest.mark.parametrize(
+    ("body", "sizes", "from_zero"),
+    [
+        ("x.argmax(dim=1)", "16, 56", lambda x: x.clamp(min=0).argmax(1)),
+        ("x.argmin(dim=0)", "56, 16", lambda x: x.clamp(max=0).argmin(0)),
+        ("x.amax(dim=-1)", "4, 8, 64", lambda x: x.amax(-1).clamp(min=0)),
+        ("x.min(dim=1).values", "4, 64, 8", lambda x: x.amin(1).clamp(max=0)),
+        ("x.amax(dim=(2, 3))", "4, 8, 16, 16", lambda x: x.amax((2, 3)).clamp(min=0)),
+        ("F.adaptive_max_pool2d(x, 1)", "4, 8, 16, 16", lambda x: x.amax((2, 3)).clamp(min=0)),
+        ("(x * 3 - 2).topk(3).values.sum(-1)", "16, 64", lambda x: _from_zero(x * 3 - 2)),
+        ("x.topk(3, largest=False).values.sum(-1)", "16, 64", lambda x: -_from_zero(-x)),
+    ],
+)
+def test_rows_of_one_sign_show_an_extreme_that_starts_at_zero(
+    body: str, sizes: str, from_zero: Callable[[Any], Any]
+) -> None:
+    ready = of_kind(problem(body, f"torch.randn({sizes})"), "signed_rows")
+    for seed in range(8):
+        model, _, (x,) = ready.reference.draw(seed)
+        assert not torch.allclose(model(x).flatten().double(), from_zero(x).flatten().double())
+        assert x.min() < 0 < x.max()
+
+
+def _from_zero(x: Any) -> Any:
+    return x.clamp(min=0).topk(3).values.sum(-1)
+
+
+@pytest.mark.parametrize(
+    "body", ["x.tanh().abs().amax(dim=1)", "x.amax()", "F.max_pool1d(x, 4)", "x.maximum(-x)"]
+)
+def test_an_extreme_that_no_row_can_show_has_no_such_case(body: str) -> None:
+    assert "signed_rows" not in applicable_kinds(problem(body, X))
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ import typer.main
 
 from kernelwright.cli import app
 from kernelwright.commands.problem_prompt import ask
-from kernelwright.commands.verdict_text import verdict_object, verdict_text
+from kernelwright.commands.verdict_text import verdict_text
 from kernelwright.data.suites.kernelbench import load_problem
+from kernelwright.environments.verdict_object import verdict_object
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.sandbox.levels import LEVELS

@@ -99,6 +99,9 @@ def test_a_step_that_does_not_split_says_what_would() -> None:
     assert "a multiple of 3, or --num_processes 1" in found(processes=3)
     assert "--num_processes 2" in found(processes=6)
     assert found("stages=[eval]", processes=3) == ""
+    assert "sft.batch_size (4)" in found("stages=[rft]", "sft.batch_size=4", processes=3)
+    pairs = ("stages=[rft, dpo]", "dpo.batch_size=4")
+    assert "dpo.batch_size (4) cannot be split evenly over 3" in found(*pairs, processes=3)
 
 
 @given(micro=st.integers(1, 64), groups=st.integers(1, 8), world=st.sampled_from([1, 2, 4]))

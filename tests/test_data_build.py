@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
     for index in range(40):
         graph = draw(0, index)
         one = Draw(id=f"{index:05d}", graph=graph, problem=problem_of(graph, 0, index))
-        out.add([Done(id=one.id, rows=(one.row("cpp").judged(RIGHT),))])
+        out.add([Done(id=one.id, rows=(one.rows("cpp")[0].judged(RIGHT),))])
     return tmp_path
 
 

@@ -25,7 +25,7 @@ def right(index: int) -> Row:
     graph = draw(0, index)
     one = Draw(id=f"{index:05d}", graph=graph, problem=problem_of(graph, 0, index))
     speeds = {"speedup": 2.0, "speedup_interval": (1.9, 2.1)}
-    return replace(one.row("cpp"), verdict=Verdict.CORRECT, reason="ok", **speeds)  # type: ignore[arg-type]
+    return replace(one.rows("cpp")[0], verdict=Verdict.CORRECT, reason="ok", **speeds)  # type: ignore[arg-type]
 
 
 def folder(where: Path, rows: Sequence[Row]) -> Path:

@@ -32,7 +32,7 @@ def right(index: int) -> Row:
     one = Draw(id=f"{index:05d}", graph=graph, problem=problem_of(graph, 0, index))
     speed = 0.5 + index / 10
     return replace(
-        one.row("cpp"),
+        one.rows("cpp")[0],
         verdict=Verdict.CORRECT,
         reason="ok",
         speedup=speed,

@@ -168,11 +168,11 @@ def test_a_build_drops_a_row_whose_plan_is_false(
     build = Build(RowFolder(tmp_path), Recipe(seed=3, dialects=(dialect,)))
     assert not _why(build)
 
-    def false(*given: Any) -> Triple:
-        one = example_of(*given)
-        return replace(one, reasoning=f"{one.reasoning} It has 12345 steps.")
+    def false(*given: Any) -> dict[str, Triple]:
+        one = example_of(*given[:3])
+        return {"": replace(one, reasoning=f"{one.reasoning} It has 12345 steps.")}
 
-    monkeypatch.setattr("kernelwright.data.graphs.build.example_of", false)
+    monkeypatch.setattr("kernelwright.data.graphs.build.examples_of", false)
     build.seen.clear()
     assert re.match(r"false plan: part \d+: 12345 has no source", _why(build))
 

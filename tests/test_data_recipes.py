@@ -135,7 +135,7 @@ def answers(folder: Path) -> list[tuple[str, str, str | None]]:
 def drawn(index: int) -> Row:
     graph = draw(3, index)
     problem = problem_of(graph, 3, index)
-    return Draw(id=f"{index:05d}", graph=graph, problem=problem).row("cpp")
+    return Draw(id=f"{index:05d}", graph=graph, problem=problem).rows("cpp")[0]
 
 
 COMMAND = """

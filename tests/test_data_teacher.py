@@ -62,7 +62,7 @@ def drawn(index: int) -> Draw:
 
 
 def right(index: int, dialect: str = "cpp") -> Row:
-    return replace(drawn(index).row(dialect), verdict=Verdict.CORRECT, reason="ok")
+    return replace(drawn(index).rows(dialect)[0], verdict=Verdict.CORRECT, reason="ok")
 
 
 def test_true_texts_are_taken_and_others_are_not(endpoint: str) -> None:

@@ -44,8 +44,8 @@ def prompts() -> list[list[int]]:
 
 
 def sampled(model: Any, temperature: float = 0.0, **options: Any) -> list[Sampled]:
-    known = {"max_new_tokens": 32, "end_token_ids": ENDS, "seed": 3, "rows": 3, **options}
-    return sample(model, prompts(), temperature=temperature, **known)
+    known: Any = {"max_new_tokens": 32, "end_token_ids": ENDS, "seed": 3, "rows": 3, **options}
+    return sample(model, known.pop("asked", prompts()), temperature=temperature, **known)
 
 
 def generated(model: Any, prompt: list[int], tokens: int) -> list[int]:
@@ -99,6 +99,8 @@ def test_a_row_does_not_depend_on_what_shares_its_batch(folder: str) -> None:
     assert apart == sampled(model, 1.0, rows=1)
     assert apart != sampled(model, 1.0, rows=1, seed=4)
     assert together[0] != together[1]
+    part = sampled(model, 1.0, asked=prompts()[1::2], numbers=range(1, len(prompts()), 2))
+    assert [one.token_ids for one in part] == [one.token_ids for one in together[1::2]]
 
 
 def test_every_row_is_told_once_when_it_ends_and_the_shorter_ones_first(folder: str) -> None:

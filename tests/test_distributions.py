@@ -12,6 +12,7 @@ from kernelwright.envs.reference.around_limits import AroundLimits
 from kernelwright.envs.reference.derive_tolerance import NoiseError
 from kernelwright.envs.reference.distributions import (
     DISTRIBUTIONS,
+    LIMIT_KINDS,
     OTHERS,
     SAMPLE,
     SPECIAL,
@@ -88,7 +89,9 @@ def test_what_a_kernel_may_rely_on_in_its_inputs_is_there_in_others(name: str) -
     triangle, symmetric, rows = x.tril(), x + x.mT, x.sort(dim=-1).values
     plan = Plan(floats=(0, 1, 2), size=130.0, literals=(60.0,))  # a limit's kind knows a module's
     given, own = (triangle, symmetric, rows), DISTRIBUTIONS[name]
-    changed = AroundLimits(plan, plan).changed([own.changed(one) for one in given], own)
+    changed = AroundLimits(dict.fromkeys(LIMIT_KINDS, plan)).changed(
+        [own.changed(one) for one in given], own
+    )
     assert torch.equal(changed[0], changed[0].tril())
     assert torch.equal(changed[1], changed[1].mT)
     assert torch.equal(changed[2], changed[2].sort(dim=-1).values)

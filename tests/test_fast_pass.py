@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +22,6 @@ pytestmark = pytest.mark.model
 
 KINDS = ("llama", "qwen2")
 LENGTH = 24
-ROOT = Path(__file__).resolve().parent.parent
 ROWS = 8
 
 
@@ -327,21 +323,3 @@ def test_sft_learns_the_same_from_the_labelled_positions_alone(folder: str) -> N
     for name in ("entropy", "mean_token_accuracy"):
         theirs, mine = (one._metrics["train"][name][-1] for one in (stock, ours))
         assert mine == pytest.approx(theirs, abs=1e-5)
-
-
-def test_two_processes_get_the_mean_of_their_gradients_once(tmp_path: Path) -> None:
-    folder, out = str(save_tiny(tmp_path / "model")), tmp_path / "gradient"
-    command = ["torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    done = subprocess.run(
-        [sys.executable, "-m", *command, "-m", "tests.fast_pass_rank", folder, str(out)],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        check=False,
-        timeout=300,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    alone = trainer_of(kernel_trainer_class(), with_adapter(folder), folder)
-    gradient, _ = learned(alone, batch(1))
-    assert distance(2 * torch.load(out), gradient) < 1e-5

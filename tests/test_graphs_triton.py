@@ -17,10 +17,11 @@ from kernelwright.data.graphs.expr import V
 from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.nests import Step
 from kernelwright.data.graphs.problem import example_of, problem_of
+from kernelwright.data.graphs.schedules import BEST
 from kernelwright.data.graphs.style import module
 from kernelwright.data.graphs.triton.kernel import source
 from kernelwright.data.graphs.triton.text import MOST as MOST_HELD
-from tests.graph_kernels import alone, smaller
+from tests.graph_kernels import alone, lowered, smaller
 
 CHAINS = 40
 MOST, MOST_OF_VOLUMES = 11, 4
@@ -37,13 +38,13 @@ LOCALS |= {"each", "own", "rest", "row", "scale", "left", "right", "largest", "s
 ROOT = Path(__file__).parents[1]
 
 
-def wrong(graphs: Sequence[Graph], folder: Path) -> list[str]:
+def wrong(graphs: Sequence[Graph], folder: Path, schedule: str = BEST) -> list[str]:
     """The graphs whose answers do not compute what PyTorch does."""
     for number, graph in enumerate(graphs):
         most = MOST if len(graph.inputs[0].shape) < 5 else MOST_OF_VOLUMES
         code = smaller(graph, module(graph, str(number)), most)
         (folder / f"problem{number}.py").write_text(code, encoding="utf-8")
-        text = source(graph.kernel(), code)
+        text = source(lowered(graph, schedule), code)
         for long, short in SHORTER:
             text = text.replace(long, short)
         (folder / f"answer{number}.py").write_text(text, encoding="utf-8")

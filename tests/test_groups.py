@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.envs.types import Reward
-from kernelwright.rl.methods.base import centred
+from kernelwright.rl.methods.base import Row, centred
 from kernelwright.rl.rollout.groups import (
-    advantage_shares,
     chosen,
-    group_metrics,
+    group_tally,
     is_live,
 )
+from kernelwright.rl.rollout.rows import row_tally
+from kernelwright.rl.rollout.tally import Tally, figures
 from tests.rollouts import row
 
 CREDITS = st.lists(st.none() | st.floats(-10, 10), min_size=1, max_size=8)
@@ -89,15 +90,37 @@ def test_advantages_sum_to_zero_and_ignore_an_offset(
 def test_the_share_of_a_part_is_its_part_of_all_advantage() -> None:
     paid = [Reward(parts={"correct": c, "speed": s}) for c, s in ((1, 0.25), (0, 0.0), (0, 0.0))]
     rows = [replace(row(0.0), reward=one) for one in paid]
-    shares = advantage_shares([rows])
-    assert shares == pytest.approx({"correct": 0.8, "speed": 0.2})
-    assert advantage_shares([[row(1.0), row(1.0)]]) == {}
-    assert advantage_shares([[row(None), row(None)]]) == {}
+    assert shares(rows) == pytest.approx({"correct": 0.8, "speed": 0.2})
+    assert shares([row(1.0), row(1.0)]) == {}
+    assert shares([row(None), row(None)]) == {}
+
+
+def shares(rows: list[Row]) -> dict[str, float]:
+    credits = [one.reward.total if one.reward else None for one in rows]
+    found = figures([group_tally([rows], [centred(credits)])])
+    named = ((name.partition("/"), value) for name, value in found.items())
+    return {name: value for (kind, _, name), value in named if kind == "advantage_share"}
 
 
 def test_metrics_count_live_groups_and_distinct_answers() -> None:
     groups = [[row(0.0, tokens=(1,)), row(1.0, tokens=(2,))], [row(0.0), row(0.0)]]
-    found = group_metrics(groups, [[-0.5, 0.5], [0.0, 0.0]])
+    found = figures([group_tally(groups, [[-0.5, 0.5], [0.0, 0.0]])])
     assert found["groups/live"] == 1
     assert found["groups/dead"] == 1
     assert found["groups/distinct_answers"] == 0.75
+
+
+@given(st.lists(st.lists(CREDITS, min_size=1, max_size=3), min_size=1, max_size=3))
+def test_the_figures_of_several_processes_are_those_of_one_with_all_their_rows(
+    split: list[list[list[float | None]]],
+) -> None:
+    """Whoever has the unjudged rows, and however many rows each has."""
+
+    def tallies(credits: list[list[float | None]]) -> list[Tally]:
+        rows = [[row(one, tokens=range(1 + len(some))) for one in some] for some in credits]
+        groups = group_tally(rows, [centred(some) for some in credits])
+        return [row_tally([one for some in rows for one in some]), groups]
+
+    apart = figures([one for credits in split for one in tallies(credits)])
+    whole = figures(tallies([some for credits in split for some in credits]))
+    assert apart == pytest.approx(whole)

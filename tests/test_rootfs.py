@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.toolchain import bwrap_path
 from kernelwright.envs.system.paths import SEARCHED
+from kernelwright.envs.types import Case, Problem
 
 pytestmark = pytest.mark.sandbox
 
@@ -98,3 +100,16 @@ def test_where_the_host_allows_no_core_files_at_all_there_is_a_sandbox_all_the_s
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == sandbox_level() != "none"
+
+
+def test_a_reference_has_one_thread_whatever_its_user_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy's BLAS would take all cores, as no setting of PyTorch's reaches it."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    code = "import os, torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n"
+    code += "        return torch.zeros(int(os.environ.get('OMP_NUM_THREADS', 2))) + x\n"
+    code += "def get_inputs():\n    return [torch.zeros(1)]\n"
+    rootfs.reference.cache_clear()
+    reference = ReferenceProcess()
+    shapes = reference.shapes(Problem(name="p", code=code, cases=(Case(name="c", sizes=()),)))
+    reference.close()
+    assert shapes.spec.outputs[0].shape == (1,)

@@ -34,6 +34,7 @@ def work():
 
 sys.exit(supervised(work, "the command --resume", alone={alone}))
 """
+LAUNCHER = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])"
 WAITS = "print(os.getpid(), flush=True); time.sleep(60)"
 
 
@@ -107,6 +108,22 @@ def test_the_work_does_not_outlive_a_killed_parent() -> None:
     process, child = waiting()
     process.kill()
     process.communicate()
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{child}").exists()
+
+
+def test_a_process_among_several_ends_with_its_launcher() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", LAUNCHER, PROGRAM.format(work=WAITS, alone=False)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as launcher:
+        assert launcher.stdout
+        child = int(launcher.stdout.readline())
+        launcher.kill()
     deadline = time.monotonic() + 20
     while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,9 +14,10 @@ import pytest
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.triples.templates import template_triples
-from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
+from kernelwright.envs.types import Evaluation, Verdict
 from kernelwright.rewards.price import price
 from kernelwright.trl_reward import KernelReward
+from tests.fixed_judge import FixedJudge
 from tests.tiny_model import save_tiny
 
 pytestmark = pytest.mark.model
@@ -25,25 +25,6 @@ pytestmark = pytest.mark.model
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = "starter:held_out"
 BLOCK = "```cpp\nint x;\n```"
-
-
-class FixedJudge:
-    """Finds the same verdicts whatever it is given, in order."""
-
-    level, workers = "none", 1
-
-    def __init__(self, *verdicts: Verdict) -> None:
-        self.verdicts = list(verdicts)
-
-    def evaluate_many(
-        self,
-        jobs: Sequence[tuple[Problem, Candidate]],
-        *,
-        timed: bool = True,
-        on_done: Callable[[], None] | None = None,
-        seed: int | None = None,
-    ) -> list[Evaluation]:
-        return [Evaluation(verdict=self.verdicts.pop(0), reason="said") for _ in jobs]
 
 
 def keys(count: int) -> list[str]:

@@ -72,7 +72,7 @@ def test_kevin_shows_earlier_kernels_without_the_thoughts_before_them(tmp_path: 
 
 
 def test_feedback_is_the_speed_of_a_right_kernel_and_the_fault_of_another() -> None:
-    ends = "\nWrite one complete kernel in a ```cpp block, with the same signature"
+    ends = "\nWrite one complete kernel in a ```cpp block, with the same signature."
     broken = Evaluation(
         verdict=Verdict.BUILD_FAILED, reason="compile_error", log="kernel.cpp:3: error: no `i`"
     )

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 
 from kernelwright.data.exports.contents import Contents, Entry
+from kernelwright.data.suites.curate import RULES, curated
+from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.suites.rows import Row
+
+FIRST = "first"
+"""What the schedule is called that is meant to be fast."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +66,35 @@ def _line(
         for dialect in contents.dialects
     }
     return name, len(entries), {name: Speeds.of(rows) for name, rows in firsts.items()}
+
+
+def by_schedule(contents: Contents) -> list[tuple[str, dict[str, Speeds]]]:
+    """(schedule, its right answers in each language); nothing where all have the same one."""
+    rows = [row for one in contents.entries for row in one.right]
+    schedules = list(dict.fromkeys(row.schedule for row in rows))
+    return [
+        (
+            schedule or FIRST,
+            _in_dialects(contents, [one for one in rows if one.schedule == schedule]),
+        )
+        for schedule in sorted(schedules)
+        if len(schedules) > 1
+    ]
+
+
+def _in_dialects(contents: Contents, rows: Sequence[Row]) -> dict[str, Speeds]:
+    return {
+        name: Speeds.of([one for one in rows if one.dialect == name]) for name in contents.dialects
+    }
+
+
+def by_rule(contents: Contents) -> list[tuple[str, int, Counter[str]]]:
+    """(rule of curation, answers that it teaches, why it leaves out how many others); nothing where
+    no problem has two right answers in a language."""
+    rows = [row for row in RowFolder(contents.folder).rows() if row.is_right]
+    found = {rule: curated(rows, rule) for rule in RULES}
+    several = any(one.dropped for rule, one in found.items() if rule == "first")
+    return [(rule, len(one.kept), one.dropped) for rule, one in found.items() if several]
 
 
 def by_split(contents: Contents) -> Counter[str]:

@@ -26,7 +26,7 @@ def _cuda(blueprint: Blueprint) -> list[Answer]:
 
 
 def _triton(blueprint: Blueprint) -> list[Answer]:
-    plan = f"Plan: {triton.plan(blueprint)} {triton.remark(blueprint)}"
+    plan = f"Plan: {triton.remark(blueprint)} {triton.plan(blueprint)}"
     return [(plan, triton.source(blueprint))]
 
 

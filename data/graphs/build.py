@@ -17,9 +17,10 @@ from kernelwright.data.graphs.build_log import BuildLog
 from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.lint.lint import findings
 from kernelwright.data.graphs.mutants.rows import Right, add_mutants, keep_rows_of
-from kernelwright.data.graphs.problem import DIALECTS, example_of, problem_of
+from kernelwright.data.graphs.problem import DIALECTS, examples_of, problem_of
 from kernelwright.data.graphs.quotas import Quotas
 from kernelwright.data.graphs.sample import VERSION, draw
+from kernelwright.data.graphs.schedules import BEST, SCHEDULES
 from kernelwright.data.graphs.signature import signature, signatures
 from kernelwright.data.graphs.teacher import taught
 from kernelwright.data.suites.built import SFT_ONLY
@@ -55,7 +56,10 @@ class Recipe:
     dialects: tuple[Dialect, ...] = ("cpp",)
     exclude: tuple[str, ...] = ()
     mutants: int = 0
-    """How many kernels with a fault are judged of each example, for repairs and preferences."""
+    """How many kernels with a fault are judged of a problem's first example in each dialect, for
+    repairs and preferences."""
+    variants: int = 1
+    """At most so many kernels of a problem in a dialect, each by another schedule."""
     largest_share: float = 1.0
     """No category has more of the problems."""
     least_share: float = 0.0
@@ -67,6 +71,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.dialects) - set(DIALECTS)):
             raise BuildError(f"graphs are lowered to {', '.join(DIALECTS)}, not to {unknown[0]}")
+        if self.variants not in range(1, len(SCHEDULES) + 1):
+            raise BuildError(f"variants: there are 1 to {len(SCHEDULES)}, not {self.variants}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,23 +99,27 @@ class Draw:
     problem: Problem
     why: str = ""
 
-    def row(self, dialect: Dialect) -> Row:
-        """The problem with its example."""
-        one = example_of(self.graph, self.problem, dialect)
-        return Row(
-            name=one.problem.name,
-            code=one.problem.code,
-            cases=one.problem.cases,
-            dialect=dialect,
-            reasoning=one.reasoning,
-            kernel=one.source,
-            source=one.problem.source,
-            licence=one.problem.licence,
-            category=one.problem.category,
-            family=one.problem.family,
-            tags=one.problem.tags,
-            pattern=one.pattern,
-        )
+    def rows(self, dialect: Dialect, variants: int = 1) -> list[Row]:
+        """The problem with each of its examples."""
+        problem = self.problem
+        return [
+            Row(
+                name=problem.name,
+                code=problem.code,
+                cases=problem.cases,
+                dialect=dialect,
+                reasoning=one.reasoning,
+                kernel=one.source,
+                source=problem.source,
+                licence=problem.licence,
+                category=problem.category,
+                family=problem.family,
+                tags=problem.tags,
+                pattern=one.pattern,
+                schedule=schedule,
+            )
+            for schedule, one in examples_of(self.graph, problem, dialect, variants).items()
+        ]
 
 
 @dataclass
@@ -133,7 +143,7 @@ class Build:
         """A new folder, or what is there of one. Raises FolderError, OSError and ValueError."""
         folder.mkdir(parents=True, exist_ok=True)
         out = RowFolder(folder)
-        out.open({"command": "data build", **to_plain(recipe)})
+        out.open({"command": "data build", **_asked(recipe)})
         build = cls(out, recipe)
         told = out.funnel()
         for number, line in enumerate(told):
@@ -217,7 +227,8 @@ class Build:
         dialects = [one for one in self.recipe.dialects if self.examples[one] < most.get(one, inf)]
         kept, found = [], list[Row]()
         for one in draws:
-            rows = [] if one.why else [one.row(dialect) for dialect in dialects]
+            asked = () if one.why else dialects
+            rows = [row for name in asked for row in one.rows(name, self.recipe.variants)]
             false = _false_plan(rows)
             kept.append(replace(one, why=false) if false else one)
             found += [] if false else rows
@@ -231,8 +242,8 @@ class Build:
         found = taught(right, self.wanted.teacher)
         for one in found:
             rows = judged[one.row.name]
-            places = [at for at, row in enumerate(rows) if row.dialect == one.row.dialect]
-            rows[places[0]] = one.row
+            kernels = [row.answer_key for row in rows]
+            rows[kernels.index(one.row.answer_key)] = one.row
         return {one.row.name: one.why for one in found}
 
     def _add_mutants(
@@ -242,7 +253,7 @@ class Build:
             Right(triple=row.triple(one.problem), kernel=one.graph.kernel())
             for one in draws
             for row in judged.get(one.problem.name, ())
-            if row.verdict is Verdict.CORRECT
+            if row.verdict is Verdict.CORRECT and row.schedule == BEST
         ]
         add_mutants(self.out.folder, rights, judge, self.recipe.mutants)
 
@@ -267,6 +278,12 @@ class Build:
         self.seen.add(graph.signature)
         problem = problem_of(graph, self.recipe.seed, index)
         return Draw(id=f"{index:05d}", graph=graph, problem=problem, why=why)
+
+
+def _asked(recipe: Recipe) -> dict[str, Any]:
+    """What a folder is begun with: folders of one kernel a problem say nothing of variants."""
+    plain: dict[str, Any] = to_plain(recipe)
+    return {name: one for name, one in plain.items() if (name, one) != ("variants", 1)}
 
 
 def _false_plan(rows: Sequence[Row]) -> str:

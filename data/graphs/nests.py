@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from kernelwright.data.graphs.expr import FLAT, Expr, V, accesses, name, names, renamed
 
@@ -85,6 +86,10 @@ class Pass:
     value: Expr | None = None
 
 
+Tiles = Literal["best", "small", "least"]
+"""How much loops take at once: what is fast, less, or as little as can be."""
+
+
 @dataclass(kw_only=True)
 class Nest:
     """Reads `source`; `shape` is that of what it writes."""
@@ -96,6 +101,7 @@ class Nest:
     c_type: str = "float"
     before: list[Step] = field(default_factory=list)
     after: list[Step] = field(default_factory=list)
+    tiles: Tiles = "best"
 
     in_place = False
     """Whether it may write where it reads."""
@@ -239,8 +245,8 @@ class Window(Nest):
     @property
     def lanes(self) -> int:
         """How many channels of a convolution are summed together."""
-        each = self.shape[1].size // self.groups
-        return next(n for n in (4, 2, 1) if each % n == 0)
+        each, most = self.shape[1].size // self.groups, {"best": 4, "small": 2, "least": 1}
+        return next(n for n in (4, 2, 1) if n <= most[self.tiles] and each % n == 0)
 
     def takes_after(self, step: Step) -> bool:
         return step.only(FLAT, "dim1")

@@ -12,6 +12,7 @@ from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.nests import Nest, Rows, Scan
 from kernelwright.data.graphs.sample import VERSION
+from kernelwright.data.graphs.schedules import BEST, SCHEDULES, scheduled
 from kernelwright.data.graphs.style import module
 from kernelwright.data.graphs.triton import kernel as triton
 from kernelwright.data.graphs.triton import plan as triton_plan
@@ -57,9 +58,26 @@ def _facts(graph: Graph) -> GraphFacts:
 
 def example_of(graph: Graph, problem: Problem, dialect: Dialect) -> Triple:
     """The problem's kernel, and the plan of its loops. Raises ValueError for other dialects."""
+    return examples_of(graph, problem, dialect, 1)[BEST]
+
+
+def examples_of(
+    graph: Graph, problem: Problem, dialect: Dialect, variants: int
+) -> dict[str, Triple]:
+    """At most so many kernels that differ, by schedule, the one that is meant to be fast first."""
     if dialect not in DIALECTS:
         raise ValueError(f"graphs are lowered to {', '.join(DIALECTS)}, not to {dialect}")
-    kernel = graph.kernel()
+    found: dict[str, Triple] = {}
+    for schedule in SCHEDULES:
+        kernel = scheduled(graph.kernel(), schedule)
+        if kernel is not None and len(found) < variants:
+            one = _example(kernel, problem, dialect)
+            if one.source not in {other.source for other in found.values()}:
+                found[schedule] = one
+    return found
+
+
+def _example(kernel: Kernel, problem: Problem, dialect: Dialect) -> Triple:
     source, reasoning = LOWERED[dialect]
     return Triple(
         problem=problem,

@@ -24,5 +24,13 @@ class Process:
         return int(which or self.rank), int(of or self.world)
 
 
+def wait_for_all() -> None:
+    """Returns once every process of the run is here; they have joined (`run/processes.py`)."""
+    if this_process().world > 1:
+        from accelerate import PartialState
+
+        PartialState().wait_for_everyone()
+
+
 def this_process() -> Process:
     return Process(rank=int(os.environ.get("RANK", 0)), world=int(os.environ.get("WORLD_SIZE", 1)))

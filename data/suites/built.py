@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from kernelwright.data.factory.split import hash_fraction
+from kernelwright.data.suites.curate import RULES, curated
 from kernelwright.data.suites.graph_facts import GraphFacts
 from kernelwright.data.suites.layout import Loaded
-from kernelwright.data.suites.rows import load_rows, row_triples
+from kernelwright.data.suites.rows import Row, load_rows, row_triples
 from kernelwright.data.triple import Triple
 from kernelwright.envs.types import Dialect, Problem
 
+Number = TypeVar("Number", int, float)
 UNSEEN = ("operator", "depth", "composition", "rank")
 """Why a problem is held out: what it has, no problem that is trained on has."""
 SPLITS = ("train", "sft", "rl", "held_out", *(f"held_out_{one}" for one in UNSEEN))
@@ -59,28 +64,54 @@ def folder_and_split(rest: str) -> tuple[str, str]:
     return (folder, split) if colon and split in SPLITS else (rest, "")
 
 
-def load_built(rest: str, speedup: str = "") -> Loaded:
-    """The problems of a folder, or of a split of them. Raises OSError and ValueError."""
-    _least(speedup)
+def load_built(rest: str, **options: str) -> Loaded:
+    """The problems of a folder, or of a split of them, whatever is taught of them. Raises OSError
+    and ValueError."""
+    Taught.of(**options)
     folder, split = folder_and_split(rest)
     found, notes = load_rows(_checked(folder))
     return tuple(one for one in found if not split or split in split_of(one)), notes
 
 
-def built_triples(rest: str, dialect: Dialect, speedup: str = "") -> list[Triple]:
-    """The examples of these problems in a dialect, the fastest of a problem first; those of less
-    than `speedup` times eager PyTorch's speed are left out."""
+def built_triples(rest: str, dialect: Dialect, **options: str) -> list[Triple]:
+    """The examples of these problems in a dialect that are taught, the fastest of a problem
+    first."""
     problems = {one.key for one in load_built(rest)[0]}
     folder, _ = folder_and_split(rest)
-    found = row_triples(folder, dialect, least_speedup=_least(speedup))
+    found = row_triples(folder, dialect, Taught.of(**options).chosen)
     return [one for one in found if one.problem.key in problems]
 
 
-def _least(speedup: str) -> float:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taught:
+    """Examples of less than `speedup` times eager PyTorch's speed are left out, and those without a
+    speed; then `rule` chooses between those of one problem. No rule: all are taught."""
+
+    speedup: float
+    rule: str
+    seed: int
+
+    @classmethod
+    def of(cls, speedup: str = "", curate: str = "", seed: str = "") -> Taught:
+        """From the options of a spec. Raises ValueError."""
+        if curate and curate not in RULES:
+            raise ValueError(f"curate={curate}: there are {', '.join(RULES)}")
+        return cls(
+            speedup=_number("speedup", speedup, float),
+            rule=curate,
+            seed=_number("seed", seed, int),
+        )
+
+    def chosen(self, rows: list[Row]) -> list[Row]:
+        fast = [one for one in rows if (one.speedup or 0.0) >= self.speedup]
+        return curated(fast, self.rule, self.seed).kept if self.rule else fast
+
+
+def _number(name: str, text: str, kind: Callable[[str], Number]) -> Number:
     try:
-        return float(speedup or 0)
+        return kind(text or "0")
     except ValueError:
-        raise ValueError(f"speedup={speedup}: expects a number, as in speedup=1") from None
+        raise ValueError(f"{name}={text}: expects a number, as in {name}=1") from None
 
 
 def _checked(folder: str) -> str:

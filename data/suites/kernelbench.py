@@ -79,25 +79,38 @@ def load_problem(path: Path, *, scale: float = 1.0, level: str = "") -> Problem:
     """One problem file; raises ProblemError or OSError with one line that says what is wrong."""
     try:
         code = path.read_text(encoding="utf-8")
-        tree = ast.parse(code)
-        sizes = sizes_of(code)
-    except SyntaxError as error:
-        raise ProblemError(f"{path}:{error.lineno}: not Python: {error.msg}") from None
-    except ValueError as error:  # not UTF-8, or a null byte in it
+    except UnicodeDecodeError as error:
         raise ProblemError(f"{path}: not Python: {error}") from None
-    defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
-    missing = [name for name in ("Model", "get_inputs") if name not in defined]
-    if missing:
-        groups = "; get_input_groups is not supported" if "get_input_groups" in defined else ""
-        raise ProblemError(f"{path}: does not define {' and '.join(missing)}{groups}")
-    return Problem(
+    found = problem_of(code, str(path), scale=scale)
+    return replace(
+        found,
         name=f"{level}/{path.stem}" if level else path.stem,
-        code=code,
-        cases=cases_of(sizes, scale),
         category=level or "other",
         family=path.stem,
         source=path.name,
     )
+
+
+def problem_of(code: str, name: str, *, scale: float = 1.0) -> Problem:
+    """The problem that a file of this text holds. The text is read, and nothing of it is run.
+
+    Raises ProblemError with one line that says what is wrong, and begins with the name.
+    """
+    try:
+        tree = ast.parse(code)
+        sizes = sizes_of(code)
+    except SyntaxError as error:
+        raise ProblemError(f"{name}:{error.lineno}: not Python: {error.msg}") from None
+    except ValueError as error:  # a null byte in it
+        raise ProblemError(f"{name}: not Python: {error}") from None
+    except (RecursionError, MemoryError):
+        raise ProblemError(f"{name}: nested too deeply") from None
+    defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    missing = [one for one in ("Model", "get_inputs") if one not in defined]
+    if missing:
+        groups = "; get_input_groups is not supported" if "get_input_groups" in defined else ""
+        raise ProblemError(f"{name}: does not define {' and '.join(missing)}{groups}")
+    return Problem(name=name, code=code, cases=cases_of(sizes, scale))
 
 
 def place(problem: Problem) -> tuple[int, int] | None:

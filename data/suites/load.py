@@ -54,7 +54,8 @@ def load_suite(spec: str) -> Suite:
     more to judge (else more than this machine has), and `admission=FILE` to leave out what
     `kernelwright suite check` refused; `rows:FILE|FOLDER`, problems with their answers; or
     `data:FOLDER`, which `kernelwright data build` wrote, and its splits `data:FOLDER:sft`, `:rl`,
-    `:train` and `:held_out`; `?speedup=1` leaves slower examples out.
+    `:train` and `:held_out`; `?speedup=1` leaves slower examples out, and `?curate=RULE` teaches
+    one kernel of a problem, or few (data/suites/curate.py).
     """
     layout, rest, query = read_spec(spec)
     with _told_of(spec):
@@ -178,10 +179,13 @@ LAYOUTS: dict[str, Layout] = {
     ),
     "rows": Layout(forms=("rows:FILE|FOLDER",), load=load_rows, triples=row_triples, is_path=True),
     "data": Layout(
-        forms=("data:FOLDER[?speedup=1]", *(f"data:FOLDER:{split}" for split in BUILT_SPLITS)),
+        forms=(
+            "data:FOLDER[?speedup=1&curate=RULE]",
+            *(f"data:FOLDER:{split}" for split in BUILT_SPLITS),
+        ),
         load=load_built,
         triples=built_triples,
-        options=("speedup",),
+        options=("speedup", "curate", "seed"),
         is_path=True,
     ),
 }

@@ -57,7 +57,8 @@ class RowFolder:
         question = self.folder / ASKED
         if question.is_file():
             before = json.loads(question.read_text(encoding="utf-8"))
-            if changed := sorted(name for name in asked if before.get(name) != asked[name]):
+            names = sorted(asked.keys() | before.keys())
+            if changed := [name for name in names if before.get(name) != asked.get(name)]:
                 said = ", ".join(f"{name} {before.get(name)}" for name in changed)
                 raise FolderError(f"{self.folder} was begun with {said}: give another folder")
         elif (self.folder / FILE).exists():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -64,6 +64,8 @@ class Row:
     tags: tuple[str, ...] = ()
     pattern: str = ""
     """What the kernel's loops are like: `data.balance` evens these out."""
+    schedule: str = ""
+    """How a drawn kernel differs from the first one of its problem; none: it is that one."""
 
     def __post_init__(self) -> None:
         if (self.kernel is None) != (self.dialect is None):
@@ -200,11 +202,13 @@ def load_rows(where: str) -> Loaded:
     return tuple(problems.values()), notes
 
 
-def row_triples(where: str, dialect: Dialect, least_speedup: float = 0.0) -> list[Triple]:
+def row_triples(
+    where: str, dialect: Dialect, taught: Callable[[list[Row]], list[Row]] = list
+) -> list[Triple]:
     """The answers in a dialect that are right, or that nobody has judged; the fastest of a problem
-    comes first. `least_speedup` leaves out those that are slower, and those without a speed."""
+    comes first. `taught` leaves some of them out."""
     rows = [one for one in read_rows(Path(where)) if one.dialect == dialect and one.is_right]
-    rows = [one for one in rows if not least_speedup or (one.speedup or 0.0) >= least_speedup]
+    rows = taught(rows)
     rows.sort(key=lambda one: -(one.speedup or 0.0))
     seen: Counter[str] = Counter()
     found = []

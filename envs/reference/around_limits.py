@@ -1,15 +1,16 @@
-"""Two input distributions with values below, at and above each limit of a module's graph
+"""Three input distributions with values below, at and above each limit of a module's graph
 (limits.py).
 
 `near_overflow`: rows so large that a softmax, or a logarithm of a sum of exponentials, overflows
-unless the maximum is subtracted. `around_literals`: a few values beyond numbers that the module
-compares with. How large they have to be, and in which arguments, is tried on the module; where none
-lead there, as behind a tanh, or where it does not bear them, there is no such kind.
+unless the maximum is subtracted. `signed_rows`: rows that lie wholly below zero, or above, where
+the largest of a row is taken, or the smallest. `around_literals`: a few values beyond numbers that
+the module compares with. How large they have to be, and in which arguments, is tried on the module;
+where none lead there, as behind a tanh, or where it does not bear them, there is no such kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -21,6 +22,7 @@ from kernelwright.envs.reference.distributions import (
     FEW,
     NEAR_OVERFLOW,
     OTHERS,
+    SIGNED_ROWS,
     SPECIAL,
     Distribution,
     from_the_hardest,
@@ -42,23 +44,18 @@ MOST_ARGUMENTS = 4
 
 @dataclass(frozen=True, slots=True)
 class AroundLimits:
-    """The plans of both kinds."""
+    """The plans by kind, of those that the module bears."""
 
-    near_overflow: Plan
-    around_literals: Plan
+    plans: Mapping[str, Plan]
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        pairs = ((NEAR_OVERFLOW, self.near_overflow), (AROUND_LITERALS, self.around_literals))
-        return tuple(name for name, plan in pairs if plan != NONE)
+        return tuple(self.plans)
 
     def changed(self, arguments: Sequence[Any], distribution: Distribution) -> list[Any]:
         """The arguments as a distribution of one of these kinds has them; else as they are."""
-        if distribution.kind == NEAR_OVERFLOW:
-            return with_plan(arguments, self.near_overflow, rows=True)
-        if distribution.kind == AROUND_LITERALS:
-            return with_plan(arguments, self.around_literals, rows=False)
-        return list(arguments)
+        plan = self.plans.get(distribution.kind)
+        return list(arguments) if plan is None else with_plan(arguments, plan, distribution.kind)
 
 
 @lru_cache(maxsize=8)
@@ -67,7 +64,7 @@ def around_limits(problem: Problem) -> AroundLimits:
     try:
         return _found(_smallest(problem), says_ignored="-100" in problem.code)
     except (Exception, SystemExit):  # noqa: BLE001  the problem's own code ran; its cases say it
-        return AroundLimits(NONE, NONE)
+        return AroundLimits({})
 
 
 def _smallest(problem: Problem) -> Reference:
@@ -98,27 +95,33 @@ def _found(reference: Reference, *, says_ignored: bool) -> AroundLimits:
     drawn = reference.draw(SEEDS[0])
     own = limits_of(drawn)
     if not own.shares:
-        return AroundLimits(NONE, NONE)
+        return AroundLimits({})
     bearing = Bearing.of(reference)
     lacking = own.lacking(0.0)
     floats = [n for n, one in enumerate(drawn[2]) if is_float(one) and not is_mask(one)]
     search = _Search(bearing, floats)
-    overflow = search.plan({one for one in lacking if one[0].overflows}, (), rows=True)
-    sides = {one for one in lacking if not one[0].overflows and not one[0].whole}
+    overflow = search.plan({one for one in lacking if one[0].overflows}, (), NEAR_OVERFLOW)
+    below, above = (
+        search.plan({one for one in lacking if one[0].of_rows and one[1] == side}, (), SIGNED_ROWS)
+        for side in (-1, 1)
+    )
+    signed = replace(below, by_turns=above != NONE) if below != NONE else above
+    sides = {one for one in lacking if one[0].is_literal}
     if sides:
         sides &= _as_others(reference, bearing).lacking(SHOWN_SHARE)
-    literals = tuple(sorted({one.value for one in own.shares if _is_literal(one)}))
-    around = search.plan(sides, literals, rows=False)
+    literals = tuple(sorted({one.value for one in own.shares if _jumps(one)}))
+    around = search.plan(sides, literals, AROUND_LITERALS)
     if around == NONE and literals:
         around = search.first_borne(Plan(tuple(floats), literals=literals))
     whole = {one for one in lacking if one[0].whole and (says_ignored or one[0].value != -100)}
-    return AroundLimits(overflow, _with_sentinels(bearing, drawn[2], whole, around))
+    around = _with_sentinels(bearing, drawn[2], whole, around)
+    plans = {NEAR_OVERFLOW: overflow, SIGNED_ROWS: signed, AROUND_LITERALS: around}
+    return AroundLimits({kind: plan for kind, plan in plans.items() if plan != NONE})
 
 
-def _is_literal(limit: Limit) -> bool:
+def _jumps(limit: Limit) -> bool:
     """Whether it is a number of floats at which results jump, and which other kinds do not have."""
-    jumps = limit.place[0] in JUMPS and not limit.whole
-    return jumps and limit.value not in SPECIAL
+    return limit.is_literal and limit.place[0] in JUMPS and limit.value not in SPECIAL
 
 
 def _as_others(reference: Reference, bearing: Bearing) -> Seen:
@@ -138,14 +141,12 @@ class _Search:
     bearing: Bearing
     floats: Sequence[int]
 
-    def plan(
-        self, lacking: set[tuple[Limit, int]], literals: tuple[float, ...], *, rows: bool
-    ) -> Plan:
+    def plan(self, lacking: set[tuple[Limit, int]], literals: tuple[float, ...], kind: str) -> Plan:
         """The one that reaches most of what is lacking, of such the first."""
         best, most = NONE, 0
         for one in self._plans(lacking, literals) if lacking else ():
-            reached = self._reached(one, lacking, rows)
-            if reached > most and self._bears(one, rows):
+            reached = self._reached(one, lacking, kind)
+            if reached > most and self._bears(one, kind):
                 best, most = one, reached
             if most == len(lacking):
                 break
@@ -153,7 +154,7 @@ class _Search:
 
     def first_borne(self, plan: Plan) -> Plan:
         """The plan, if the module bears it."""
-        return plan if plan.floats and self._bears(plan, rows=False) else NONE
+        return plan if plan.floats and self._bears(plan, AROUND_LITERALS) else NONE
 
     def _plans(
         self, lacking: set[tuple[Limit, int]], literals: tuple[float, ...]
@@ -166,29 +167,29 @@ class _Search:
                 for signed in (True, False):
                     yield Plan(numbers, largest * times, signed, literals)
 
-    def _reached(self, plan: Plan, lacking: set[tuple[Limit, int]], rows: bool) -> int:
+    def _reached(self, plan: Plan, lacking: set[tuple[Limit, int]], kind: str) -> int:
         """How many of these the plan leads to: one run, where whether it is borne takes three."""
         try:
-            seen = limits_of(_planned(self.bearing, plan, rows).draw(SEEDS[0]))
+            seen = limits_of(_planned(self.bearing, plan, kind).draw(SEEDS[0]))
         except Exception:  # noqa: BLE001  anything: the problem's own code ran
             return 0
         return len(lacking - seen.lacking(0.0))
 
-    def _bears(self, plan: Plan, rows: bool) -> bool:
-        planned = _planned(self.bearing, plan, rows)
+    def _bears(self, plan: Plan, kind: str) -> bool:
+        planned = _planned(self.bearing, plan, kind)
         return self.bearing.bears_as(planned, SEEDS[:1], places=True)
 
 
-def _planned(bearing: Bearing, plan: Plan, rows: bool) -> Reference:
+def _planned(bearing: Bearing, plan: Plan, kind: str) -> Reference:
     def changed(given: list[Any], _: Distribution) -> list[Any]:
-        return with_plan(given, plan, rows=rows)
+        return with_plan(given, plan, kind)
 
     return replace(bearing.reference, changed=changed)
 
 
-def _seen_under(bearing: Bearing, plan: Plan, *, rows: bool) -> Seen | None:
+def _seen_under(bearing: Bearing, plan: Plan, kind: str) -> Seen | None:
     """What the module meets under this plan; None where it does not bear it."""
-    planned = _planned(bearing, plan, rows)
+    planned = _planned(bearing, plan, kind)
     if not bearing.bears_as(planned, SEEDS[:1], places=True):
         return None
     return limits_of(planned.draw(SEEDS[0]))
@@ -211,7 +212,7 @@ def _with_sentinels(
         beside = {int(limit.value) + side for limit, side in lacking}
         for values in (sorted(at), sorted(beside)):
             more = replace(plan, integers=(*plan.integers, (number, tuple(values))))
-            seen = _seen_under(bearing, more, rows=False) if values else None
+            seen = _seen_under(bearing, more, AROUND_LITERALS) if values else None
             left = lacking & seen.lacking(0.0) if seen else lacking
             if left < lacking:
                 plan, lacking = more, left

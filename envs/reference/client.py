@@ -277,7 +277,7 @@ class ReferenceProcess(RoundPeer):
             [sys.executable, "-P", *self.PROGRAM, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            env=own_environment(CUDA_VISIBLE_DEVICES=gpu_uuid),
+            env=own_environment(**rootfs.ONE_THREAD, CUDA_VISIBLE_DEVICES=gpu_uuid),
         )
 
         def end() -> None:

@@ -32,7 +32,7 @@ from kernelwright.envs.reference.module import (
     forward_float64,
     run,
 )
-from kernelwright.envs.reference.plain_loops import longest_sums
+from kernelwright.envs.reference.plain_loops import longest_sums, noise_like
 from kernelwright.envs.reference.runs import Run, Runs
 from kernelwright.envs.types import Problem, Tolerance
 
@@ -80,10 +80,9 @@ def unit_of_inputs(state: dict[str, Any], arguments: list[Any]) -> float:
 
 def nudge(tensors: list[Any], relative: float) -> list[Any]:
     """The arguments with every float moved by a random relative amount of this size."""
-    import torch
 
     def moved(one: Any) -> Any:
-        return torch.randn_like(one).mul_(relative).add_(1).mul_(one)
+        return noise_like(one).mul_(relative).add_(1).mul_(one)
 
     return [moved(one) if is_float(one) else one for one in tensors]
 

@@ -133,7 +133,8 @@ KINDS = {
 }
 """What only shows on few inputs (envs/reference/value_kinds.py)."""
 NEAR_OVERFLOW, AROUND_LITERALS = "near_overflow", "around_literals"
-LIMIT_KINDS = (NEAR_OVERFLOW, AROUND_LITERALS)
+SIGNED_ROWS = "signed_rows"
+LIMIT_KINDS = (NEAR_OVERFLOW, SIGNED_ROWS, AROUND_LITERALS)
 """What only shows beyond limits of a module's graph (envs/reference/around_limits.py), which makes
 the values as it knows the module."""
 DISTRIBUTIONS = {

@@ -1,5 +1,5 @@
 """Changes of inputs that drive values beyond the limits of a module's graph; around_limits.py finds
-them.
+which.
 
 Functions import torch themselves, so that importing this module costs nothing.
 """
@@ -11,10 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernelwright.envs.reference.distributions import in_order_of
+from kernelwright.envs.reference.distributions import (
+    AROUND_LITERALS,
+    NEAR_OVERFLOW,
+    SIGNED_ROWS,
+    in_order_of,
+)
 
 ROWS_SHARE = 16
-"""One row in this many is near overflow."""
+"""One row in this many is near overflow, or of one sign."""
 ALL, HALF, ONE, FIRST, LAST, DOWN = WAYS = ("all", "half", "one", "first", "last", "down")
 """Which values of a row become large, or all small; later ones hold where rows cross. A loop may
 leave out the first value, or the last."""
@@ -36,19 +41,22 @@ class Plan:
     floats: tuple[int, ...] = ()
     size: float = 0.0
     signed: bool = True
+    """Whether values go below zero. Rows of one sign do only that, or never."""
     literals: tuple[float, ...] = ()
     integers: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    by_turns: bool = False
+    """Whether rows are below zero in some draws and above in others."""
 
 
 NONE = Plan()
 
 
-def with_plan(arguments: Sequence[Any], plan: Plan, *, rows: bool) -> list[Any]:
+def with_plan(arguments: Sequence[Any], plan: Plan, kind: str) -> list[Any]:
+    """The arguments as this one of LIMIT_KINDS has them."""
     found = list(arguments)
     for number in plan.floats:
         given = found[number]
-        changed = _large_rows(given, plan) if rows else _around(given, plan)
-        found[number] = in_order_of(given, changed)
+        found[number] = in_order_of(given, _CHANGES[kind](given, plan))
     for number, values in plan.integers:
         found[number] = _with_integers(found[number], values)
     return found
@@ -100,6 +108,26 @@ def _move(row: Any, was: Any, way: str, plan: Plan) -> None:
         row[{FIRST: 0, LAST: -1}.get(way, int(torch.randint(len(row), ())))] += plan.size
 
 
+def _signed_rows(value: Any, plan: Plan) -> Any:
+    """Some rows along each axis, and some planes of the last two, lie wholly below zero, or all of
+    them above, by the plan's size or more. Rows of both signs would spoil each other where they
+    cross."""
+    import torch
+
+    found = value.clone(memory_format=torch.contiguous_format)
+    below = bool(torch.rand(()) < 1 / 2) if plan.by_turns else plan.signed
+    moved = (found.abs() + plan.size) * (-1 if below else 1)
+    if found.dim() < 2:
+        return moved
+    chosen = torch.zeros(found.shape, dtype=torch.bool)
+    lanes = [chosen.movedim(axis, -1).unsqueeze(-1) for axis in range(found.dim())]
+    for one in lanes + [chosen] * (found.dim() > 2):
+        total = math.prod(one.shape[:-2])
+        for index in torch.randperm(total)[: max(1, total // ROWS_SHARE)]:
+            one[tuple(torch.unravel_index(index, one.shape[:-2]))] = True
+    return torch.where(chosen, moved, found)
+
+
 def _around(value: Any, plan: Plan) -> Any:
     """A few values are as large as the plan's, or at the literals, or right beside them, all of
     these; now hardly more than those, and now many, of any size up to the plan's."""
@@ -142,3 +170,6 @@ def _with_integers(value: Any, values: Sequence[int]) -> Any:
     among = torch.tensor(values, dtype=value.dtype)
     flat[torch.randperm(len(flat))[:count]] = among[torch.randint(len(among), (count,))]
     return flat.view(value.shape)
+
+
+_CHANGES = {NEAR_OVERFLOW: _large_rows, SIGNED_ROWS: _signed_rows, AROUND_LITERALS: _around}

@@ -1,7 +1,7 @@
 """Collects the limits in a module's graph that values may never reach.
 
-They are numbers that tensors are compared with or clamped to, sentinels among integers, and the
-point at which a plain exponential overflows.
+They are numbers that tensors are compared with or clamped to, sentinels among integers, the point
+at which a plain exponential overflows, and zero for rows whose largest or smallest is taken.
 
 Trusted code: it runs the problem's own module. Which values reach them is found by
 around_limits.py.
@@ -64,6 +64,11 @@ SAFE_BELOW = frozenset(("log_sigmoid_forward", "binary_cross_entropy_with_logits
 LARGEST_OF = frozenset(("amax", "max"))
 """The same written out begins with one of these, where an exponential follows."""
 
+BELOW, ABOVE = "rows below", "rows above"
+EXTREMES = dict.fromkeys(("amax", "max", "argmax", "topk", "adaptive_max_pool2d"), BELOW)
+EXTREMES |= dict.fromkeys(("amin", "min", "argmin"), ABOVE)
+"""Operators whose loops may start at zero unseen, but where rows lie wholly on this side of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -76,6 +81,13 @@ class Limit:
     """Whether it is an exponential's, and no literal."""
     whole: bool
     """Whether it is one of integers."""
+    of_rows: bool = False
+    """Whether it is zero for whole rows, and no literal."""
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether floats are compared with it, or clamped to it."""
+        return not (self.overflows or self.whole or self.of_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +108,8 @@ class Seen:
 
 
 def _sides(limit: Limit) -> tuple[int, ...]:
+    if limit.of_rows:
+        return (-1,) if limit.place[2] == BELOW else (1,)
     if limit.overflows:
         return (1,) if limit.value > 0 else (-1,)
     return (0,) if limit.place[0] in EQUALS else (-1, 1)
@@ -134,6 +148,10 @@ class _Watch:
             limit = Limit((name, number, label), value, overflows, not is_float(one))
             into = self.of_largest if overflows and name in LARGEST_OF else self.found
             into[limit] = _beside(one, value)
+        if name in EXTREMES and (rows := _rows(given)) is not None:
+            side = EXTREMES[name] if given.get("largest", True) else ABOVE
+            limit = Limit((name, number, side), 0.0, overflows=False, whole=False, of_rows=True)
+            self.found[limit] = _of_one_sign(rows)
         self.has_exponential |= name in ("exp", "exp2", "expm1")
         out = func(*args, **kwargs)
         if name == "add" and is_float(out) and out.numel() > 1:
@@ -183,6 +201,25 @@ def _beside(tensor: Any, value: float) -> tuple[float, float, float]:
     count = max(1, tensor.numel())
     below, above = int((tensor < value).sum()), int((tensor > value).sum())
     return below / count, int((tensor == value).sum()) / count, above / count
+
+
+def _rows(given: Mapping[str, Any]) -> Any:
+    """The rows, as a matrix, whose largest or smallest is taken; None where these are no floats, or
+    all values are one row."""
+    tensor, dims = given["self"], given.get("dim")
+    if "output_size" in given:
+        dims = (-2, -1)
+    if not is_float(tensor) or dims in (None, [], ()) or not tensor.numel():
+        return None
+    dims = [dims] if isinstance(dims, int) else list(dims)
+    last = list(range(-len(dims), 0))
+    return tensor.detach().movedim(dims, last).flatten(-len(dims)).flatten(0, -2)
+
+
+def _of_one_sign(rows: Any) -> tuple[float, float, float]:
+    """Shares of rows that lie wholly below zero, neither, and wholly above."""
+    below, above = (float(one.all(-1).float().mean()) for one in (rows < 0, rows > 0))
+    return below, 1 - below - above, above
 
 
 def _bound(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,8 +43,11 @@ OPERATORS = "/operators.so"
 GUEST = Path(__file__).parents[1] / "guest"
 _START = "import sys; sys.path[:0] = {searched}; from kernelwright.envs.guest.main import main; "
 _START += "main(sys.argv[1], int(sys.argv[2]))"
-FROM_OUTSIDE = ("OMP_NUM_THREADS", "CXX", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
+FROM_OUTSIDE = ("CXX", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
 """Of this process's environment, what decides how fast a problem's module is."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+"""NumPy's BLAS has threads of its own, which PyTorch's setting leaves alone: with two of them an
+admission took 2.5 times the CPU seconds."""
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 """Of it the C library reads two files as a process starts: without them heaps have small pages
 (`KEPT_HEAP`). Answers do not get them: one that takes all memory it may would need seconds."""
@@ -206,7 +209,7 @@ def reference() -> Inside:
 
 
 def _from_outside() -> dict[str, str]:
-    return {name: one for name, one in os.environ.items() if name in FROM_OUTSIDE}
+    return ONE_THREAD | {name: one for name, one in os.environ.items() if name in FROM_OUTSIDE}
 
 
 def _hidden(folders: Iterable[str]) -> tuple[str, ...]:

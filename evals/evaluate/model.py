@@ -1,4 +1,7 @@
-"""A model's name and problems in, an evaluation folder out: what `kernelwright eval` does."""
+"""A model's name and problems in, an evaluation folder out: what `kernelwright eval` does.
+
+Several processes share the problems; the first one keeps the folder and writes the report.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ import json
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,14 +19,15 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelwright.data.runs.folder import LOCK_FILE, InUseError, held
+from kernelwright.data.runs.process import this_process, wait_for_all
 from kernelwright.data.runs.progress import Answered, Counted
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suites.load import Suite
-from kernelwright.envs.judge import BatchJudge
+from kernelwright.envs.judge import AnyJudge, BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Baseline, Dialect, Precision, Problem, Record, Verdict
-from kernelwright.evals.evaluate.run import EvalSettings, evaluate
+from kernelwright.evals.evaluate.run import EvalSettings, count_left, evaluate
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.metrics import Scores, record_scores
 from kernelwright.evals.numbers.summary import RunFacts, cards, float32, write_summary
@@ -50,27 +54,19 @@ def evaluate_model(
     `model` is an embedded name, a Hub id, or a folder with a model, an adapter or a run. A folder
     that is not empty is refused unless `resume`, and resumed only under the same question.
     """
-    from kernelwright.rl.policies.hf import open_policy
-
-    store = RecordStore(out_dir)
+    process, store = this_process(), RecordStore(out_dir)
     attempt = Attempt(out_dir / "eval.json", _question(model, suite, settings))
-    attempt.open(resume)
-    store.cut_unfinished()
-    kept = store.read()
-    console, total = Console(), len(suite.problems) * settings.samples
-    with judges() as judge, Answered(settings.stage, total, done=len(kept)) as progress:
+    if process.leads:
+        attempt.open(resume)
+        store.cut_unfinished()
+    wait_for_all()
+    with judges() as judge:
         devices = judge.devices()
-
-        def keep(records: Sequence[Record]) -> None:
-            store.append(records)
-            attempt.save()
-            kept.extend(records)
-            progress.reach(progress.done, _correct(kept))
-
-        policy = open_policy(model)
-        attempt.save()  # not before: a model that cannot be had leaves only the lock
-        done = {one.id for one in kept}
-        evaluate(policy, suite.problems, judge, settings, keep, done, progress)
+        share = replace(settings, share=(process.rank, process.world))
+        _ask(model, suite.problems, share, judge, store, attempt)
+    wait_for_all()
+    if not process.leads:
+        return record_scores(store.read())
     if baseline is Baseline.COMPILE:
         _measure_baselines(out_dir, suite.problems, settings.dialect)
     records = store.read()
@@ -85,7 +81,38 @@ def evaluate_model(
         devices=devices,
         precision=settings.precision,
     )
-    return conclude(console, out_dir, facts, records)
+    return conclude(Console(), out_dir, facts, records)
+
+
+def _ask(
+    model: str,
+    problems: Sequence[Problem],
+    settings: EvalSettings,
+    judge: AnyJudge,
+    store: RecordStore,
+    attempt: Attempt,
+) -> None:
+    """Samples and judges this process's answers that are not on disk yet."""
+    from kernelwright.rl.policies.hf import open_policy
+
+    leads, kept = this_process().leads, store.read()
+    done = {one.id for one in kept}
+    progress = Answered(
+        settings.stage, len(kept) + count_left(problems, settings, done), done=len(kept)
+    )
+
+    def keep(records: Sequence[Record]) -> None:
+        store.append(records)
+        kept.extend(records)
+        if leads:
+            attempt.save()
+            progress.reach(progress.done, _correct(kept))
+
+    policy = open_policy(model)
+    if leads:
+        attempt.save()  # not before: a model that cannot be had leaves only the lock
+    with progress if leads else nullcontext() as watcher:
+        evaluate(policy, problems, judge, settings, keep, done, watcher)
 
 
 def conclude(console: Console, out_dir: Path, facts: RunFacts, records: Sequence[Record]) -> Scores:
@@ -188,7 +215,7 @@ class Attempt:
 def _question(model: str, suite: Suite, settings: EvalSettings) -> dict[str, Any]:
     """Everything that decides the answers, as plain JSON."""
     asked = {**asdict(settings), "dialect": settings.dialect}
-    del asked["versions"]
+    del asked["versions"], asked["share"]
     keys = [problem.key for problem in suite.problems]
     return {"model": model, "suite": suite.spec, "problems": keys, **asked}
 

@@ -1,7 +1,8 @@
 """A policy and problems in, records out: sample, extract, judge, price, keep.
 
 Resumable: rows that are already kept are not sampled again, and a batch draws from a seed of its
-own, so an interrupted evaluation ends with the records of an uninterrupted one.
+own, so an interrupted evaluation ends with the records of an uninterrupted one. Several processes
+share the problems, and together have the records that one would have.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class EvalSettings:
 
     `temperature` 0 is greedy; `batch` is how many completions are sampled before they are judged
     and kept: a kill loses at most so many; `timed` says whether correct ones are timed; `versions`
-    is stored with every record; `precision` is the judge's.
+    is stored with every record; `precision` is the judge's. `share` is (which, of how many) where
+    several processes ask: each asks whole problems.
     """
 
     stage: str = "eval"
@@ -43,6 +45,7 @@ class EvalSettings:
     timed: bool = True
     batch: int = 128
     precision: Precision = Precision.IEEE
+    share: tuple[int, int] = (0, 1)
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.batch < 1:
@@ -83,13 +86,38 @@ def evaluate(
     """
     new: list[Record] = []
     for batch in _batches(problems, settings):
-        left = [row for row in batch if (settings.stage, settings.step, row.index) not in done]
-        if left:
-            seed = settings.seed + batch[0].index
-            records = _play(policy, left, judge, settings, seed, watcher)
+        if left := _left(batch, settings, done):
+            first = batch[0].index
+            sampling = Sampling(
+                max_new_tokens=settings.max_new_tokens,
+                temperature=settings.temperature,
+                seed=settings.seed + first,
+                numbers=tuple(row.index - first for row in left),
+            )
+            records = _play(policy, left, judge, settings, sampling, watcher)
             keep(records)
             new.extend(records)
     return new
+
+
+def count_left(
+    problems: Sequence[Problem], settings: EvalSettings, done: Collection[tuple[str, int, int]]
+) -> int:
+    """How many answers this process has to ask for."""
+    return sum(len(_left(batch, settings, done)) for batch in _batches(problems, settings))
+
+
+def _left(
+    batch: Sequence[_Row], settings: EvalSettings, done: Collection[tuple[str, int, int]]
+) -> list[_Row]:
+    """The rows of a batch that are this process's and not done."""
+    which, of = settings.share
+    return [
+        row
+        for row in batch
+        if row.index // settings.samples % of == which
+        and (settings.stage, settings.step, row.index) not in done
+    ]
 
 
 def _batches(problems: Sequence[Problem], settings: EvalSettings) -> Iterator[list[_Row]]:
@@ -108,15 +136,12 @@ def _play(
     rows: Sequence[_Row],
     judge: AnyJudge,
     settings: EvalSettings,
-    seed: int,
+    sampling: Sampling,
     watcher: Watcher | None,
 ) -> list[Record]:
     tasks = [Task(problem=row.problem, dialect=settings.dialect) for row in rows]
     learn_shapes(row.problem for row in rows)
     prompts = [task_prompt(task) for task in tasks]
-    sampling = Sampling(
-        max_new_tokens=settings.max_new_tokens, temperature=settings.temperature, seed=seed
-    )
     completions = policy.complete(
         prompts, sampling, (lambda *_: watcher.one_written()) if watcher else None
     )

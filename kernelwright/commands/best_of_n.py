@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelwright.commands.verdict_text import verdict_object
 from kernelwright.data.runs.folder import DamagedError, Folder
+from kernelwright.environments.verdict_object import verdict_object
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged

@@ -29,6 +29,9 @@ def build(  # noqa: PLR0913  one parameter for each option
         list[str] | None,
         typer.Option(metavar="SUITE", help="Draw no problem of this suite; may be given again."),
     ] = None,
+    variants: Annotated[
+        int | None, typer.Option(min=1, help="Kernels of a problem in each language, at most.")
+    ] = None,
     mutants: Annotated[
         int | None, typer.Option(min=0, help="Kernels with a fault, of each example, to judge.")
     ] = None,
@@ -48,6 +51,7 @@ def build(  # noqa: PLR0913  one parameter for each option
         "seed": seed,
         "dialects": list(dict.fromkeys(map(str, dialect or ()))) or None,
         "exclude": exclude,
+        "variants": variants,
         "mutants": mutants,
     }
     options = {name: value for name, value in asked.items() if value is not None}

@@ -10,7 +10,8 @@ import typer
 
 from kernelwright.commands.option_types import DEFAULT, PRECISION, TORCH_ALLOWED, AskedDialect
 from kernelwright.commands.shared import FAILED, RunFolder, judging, refuse_tf32, told
-from kernelwright.commands.verdict_text import verdict_object, verdict_text
+from kernelwright.commands.verdict_text import verdict_text
+from kernelwright.environments.verdict_object import verdict_object
 from kernelwright.envs.types import Precision, Verdict
 
 app = typer.Typer()

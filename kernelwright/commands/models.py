@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,12 +19,21 @@ from kernelwright.commands.option_types import (
     AskedDialectOrAuto,
     Rule,
 )
-from kernelwright.commands.shared import FAILED, MISUSED, RunFolder, judging, refuse_tf32, told
+from kernelwright.commands.shared import (
+    FAILED,
+    MISUSED,
+    RunFolder,
+    judging,
+    refuse_tf32,
+    told,
+)
+from kernelwright.data.runs.process import this_process
 from kernelwright.envs.types import Baseline, Dialect, Precision
 
 if TYPE_CHECKING:
     from kernelwright.commands.best_of_n import Habits
     from kernelwright.data.suites.load import Suite
+    from kernelwright.envs.judge import BatchJudge
     from kernelwright.evals.evaluate.run import EvalSettings
 
 COMPARED = "Folder of a run; SIDE as before, after_sft, after or greedy: else what it ended with."
@@ -85,9 +96,8 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
 ) -> None:
     """Measure a model, or answers that are stored, on a suite: correct rate, speed, a report."""
     from kernelwright.data.runs.records import StoreError
-    from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.evals.evaluate.answers import AnswersError, Stored
-    from kernelwright.evals.evaluate.model import EvalError, evaluate_model, held_alone
+    from kernelwright.evals.evaluate.model import EvalError, evaluate_model
     from kernelwright.evals.evaluate.stored import ask_kernelbench, evaluate_answers, show_levels
     from kernelwright.rl.models.weights import ModelError
 
@@ -100,18 +110,48 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
         chosen = _chosen(_sized(suite, habits.dialect, ray), problems, protocol)
         settings = _settings(habits, samples, temperature, precision)
     folder = out or _folder(answers, model)
-    judges = partial(open_judge, ray_address=ray, precision=precision)
+    judges = _judges(ray, precision)
     how: Any = {"resume": resume, "judges": judges}
     refused = (EvalError, ModelError, StoreError, AnswersError, OSError)
-    with judging(), told(*refused), held_alone(folder):
+    with judging(), told(*refused), _joined(folder):
         if answers:
             stored = Stored(answers, asked, torch_allowed, precision)
             evaluate_answers(stored, chosen, folder, settings.versions, **how)
         elif model:
             evaluate_model(model, chosen, settings, folder, baseline=baseline, **how)
-        if protocol:
+        if this_process().leads and protocol:
             ask_kernelbench(folder, chosen, judges)
-        show_levels(folder, chosen)
+        if this_process().leads:
+            show_levels(folder, chosen)
+
+
+@contextmanager
+def _joined(folder: Path) -> Iterator[None]:
+    """The processes of a launch, joined, of which the first holds the folder."""
+    from kernelwright.evals.evaluate.model import held_alone
+    from kernelwright.launch import as_one_of_several
+    from kernelwright.run.processes import join
+
+    process = this_process()
+    with as_one_of_several(), held_alone(folder) if process.leads else nullcontext():
+        if process.world > 1:
+            join(process)
+        yield
+
+
+def _judges(ray: str | None, precision: Precision) -> Callable[[], BatchJudge]:
+    """Opens this process's share of what judges."""
+    from kernelwright.envs.remote.open_judge import open_judge
+
+    process = this_process()
+    everywhere = process.rank, process.world
+    return partial(
+        open_judge,
+        ray_address=ray,
+        here=process.here,
+        everywhere=everywhere,
+        precision=precision,
+    )
 
 
 def _sized(suite: str, dialect: Dialect, ray: str | None) -> str:
@@ -171,6 +211,8 @@ def _refuse(
             provider_and_model(model)
         if answers and baseline is not Baseline.EAGER:
             raise ValueError("--baseline compile is for a model; --answers is held against eager")
+        if answers and this_process().world > 1:
+            raise ValueError("--answers are judged by one process: start it without a launcher")
         if torch_allowed and not answers:
             raise ValueError("--torch-allowed is for --answers: a model is asked for whole kernels")
     if dialect and (why := not_judged_here(dialect)):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -43,11 +43,25 @@ def stats(folder: Folder) -> None:
     for name, many, speeds in statistics.by_category(contents):
         table.add_row(name, str(many), *(str(speeds[one]) for one in contents.dialects))
     Console().print(table)
+    if schedules := statistics.by_schedule(contents):
+        _schedules(contents.dialects, schedules)
+    for rule, taught, dropped in statistics.by_rule(contents):
+        _count(f"curate={rule} teaches {taught} and leaves out", dropped.most_common())
     _count("items", statistics.fates(contents).most_common())
     _count("splits", statistics.by_split(contents).most_common())
     _count("operators in a module", statistics.by_statements(contents))
     _count("wrong answers", statistics.wrong_reasons(contents).most_common())
     _count("licences", statistics.licences(contents).most_common())
+
+
+def _schedules(dialects: Sequence[str], schedules: Sequence[tuple[str, dict[str, Any]]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("schedule", *dialects)
+    for name, speeds in schedules:
+        table.add_row(name, *(str(speeds[one]) for one in dialects))
+    Console().print(table)
 
 
 def _count(title: str, counts: Sequence[tuple[object, int]]) -> None:

@@ -38,9 +38,11 @@ def told(
     try:
         yield
     except errors as error:
+        from kernelwright.launch import tell_failure
+
         line = one_line(error)
         unnamed = about is not None and str(about) not in line
-        typer.echo(f"{about}: {line}" if unnamed else line, err=True)
+        tell_failure(f"{about}: {line}" if unnamed else line)
         raise typer.Exit(code) from None
 
 

@@ -25,6 +25,10 @@ EXTRAS = {
     "triton": "triton",
     "nvcc": "cuda",
     "ray": "ray",
+    "fastapi": "server",
+    "uvicorn": "server",
+    "openenv": "openenv",
+    "verifiers": "verifiers",
     "huggingface_hub": "publish",
     "matplotlib": "publish",
 }

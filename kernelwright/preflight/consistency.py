@@ -114,13 +114,14 @@ def _too_few(recipe: Recipe, found: Mapping[str, Problems]) -> Iterator[str]:
 def _unsplittable(recipe: Recipe, processes: int) -> Iterator[str]:
     """Each process gets an equal number of rows of a step, in whole groups."""
     rows = recipe.sft.batch_size if recipe.sft.batch_size > 1 else processes
-    steps = {
-        "sft": ("batch_size", rows),
-        "grpo": ("groups_per_step", recipe.grpo.groups_per_step),
-    }
-    for stage, (name, count) in steps.items():
-        if stage in recipe.stages and count % processes:
+    steps = (
+        ({"sft", "rft"}, "sft.batch_size", rows),
+        ({"dpo"}, "dpo.batch_size", recipe.dpo.batch_size),
+        ({"grpo"}, "grpo.groups_per_step", recipe.grpo.groups_per_step),
+    )
+    for stages, name, count in steps:
+        if stages & set(recipe.stages) and count % processes:
             yield (
-                f"{stage}.{name} ({count}) cannot be split evenly over {processes} processes: take "
+                f"{name} ({count}) cannot be split evenly over {processes} processes: take "
                 f"a multiple of {processes}, or --num_processes {math.gcd(count, processes)}"
             )

@@ -83,7 +83,9 @@ def _beside(recipe: Recipe) -> str:
 
 
 def sft_estimate(recipe: Recipe) -> str:
-    steps = sft_steps(recipe)
+    steps, tokens = sft_steps(recipe), recipe.sft.tokens
+    if steps is not None and tokens is not None:
+        return f"{tokens} tokens of answers, about {steps} optimiser steps"
     return "unknown" if steps is None else f"at most {steps} optimiser steps"
 
 
@@ -131,9 +133,15 @@ def measurements(recipe: Recipe) -> list[Stage]:
 
 
 def sft_steps(recipe: Recipe) -> int | None:
-    """Optimiser steps of SFT at most; None where there are no triples for the suite."""
-    used = taught_triples(recipe)
-    return math.ceil(used / recipe.sft.batch_size * recipe.sft.epochs) or None if used else None
+    """Optimiser steps of SFT at most; None where there are no triples for the suite. Of a budget
+    of tokens about so many, with answers half as long as a triple may be."""
+    used, section = taught_triples(recipe), recipe.sft
+    if not used:
+        return None
+    examples = used * section.epochs
+    if section.tokens is not None:
+        examples = section.tokens / (section.max_length / 2)
+    return math.ceil(examples / section.batch_size)
 
 
 def taught_triples(recipe: Recipe) -> int | None:

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from kernelwright.data.exports.write import VIEWS
 from kernelwright.data.graphs.problem import DIALECTS
+from kernelwright.data.graphs.schedules import SCHEDULES
 from kernelwright.recipe.checked import checked
 from kernelwright.recipe.resolve import COMMAND_LINE, parse_overrides, read_recipe
 from kernelwright.recipe.yaml_tree import KeyPath, Tree, merge
@@ -77,8 +78,10 @@ class DataRecipe(Section):
     """With so many right examples in a dialect no more are made in it; others have no limit."""
     exclude: tuple[str, ...] = ()
     """Suites of which no problem is drawn."""
+    variants: int = Field(default=1, ge=1, le=len(SCHEDULES))
+    """Kernels of a problem in a dialect at most, each by another schedule."""
     mutants: int = Field(default=0, ge=0)
-    """Kernels with a fault, of each example, to judge."""
+    """Kernels with a fault, of a problem's first example in each dialect, to judge."""
     quotas: QuotaSection = QuotaSection()
     """Shares by category."""
     batch: int = Field(default=16, ge=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
-from kernelwright.data.runs.process import Process
+from kernelwright.data.runs.process import Process, wait_for_all
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.system.hardware import visible_gpus
@@ -44,9 +44,8 @@ def join(process: Process) -> Callable[[], None]:
     import torch
 
     torch.set_num_threads(max(1, cores() // process.here[1]))
-    if process.world == 1:
-        return lambda: None
-    from accelerate import PartialState
+    if process.world > 1:
+        from accelerate import PartialState
 
-    state = PartialState(cpu=not visible_gpus(), timeout=timedelta(seconds=TIMEOUT_S))
-    return state.wait_for_everyone  # type: ignore[no-any-return]
+        PartialState(cpu=not visible_gpus(), timeout=timedelta(seconds=TIMEOUT_S))
+    return wait_for_all

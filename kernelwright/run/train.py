@@ -1,7 +1,8 @@
 """A recipe, start to finish: triples, SFT, GRPO, and the held-out measurement in between.
 
-Every stage is resumable and is skipped once done. With several processes all of them train; the
-first one alone judges triples, evaluates and reports, while the others wait.
+Every stage is resumable and is skipped once done. With several processes all of them train, and
+share the problems that are measured; the first one alone judges triples and reports, while the
+others wait.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -33,7 +35,7 @@ from kernelwright.envs.policy import Policy
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Problem
-from kernelwright.evals.evaluate.run import EvalSettings, evaluate
+from kernelwright.evals.evaluate.run import EvalSettings, count_left, evaluate
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, write_summary
 from kernelwright.evals.page.report import write_report
@@ -131,7 +133,7 @@ class Run:
         for name in stage_names(self.recipe):
             row = STAGES[name]
             work = partial(self.measure, row) if row.side else partial(WORKS[name].do, self)
-            self.stage(name, work, alone=not row.trains)
+            self.stage(name, work, alone=not (row.trains or row.side))
 
     def stage(self, name: str, work: Callable[[], None], *, alone: bool = False) -> None:
         """Does the work unless it is done, and remembers how long it took."""
@@ -210,8 +212,7 @@ class Run:
             out = self.adapters["rft"] if last else self.adapters["rft"].with_name(f"{name}-final")
             if not (out / SIDECAR).exists():
                 problems = round_problems(suite, number, section, recipe.seed)
-                if self.process.leads:
-                    self.ask(adapter, problems, self.rft_settings(number))
+                self.ask(adapter, problems, self.rft_settings(number))
                 self.wait()
                 rows = examples_of(self.store.read(), taught, section, number)
                 run_sft(as_sft(recipe), rows, out, resume=self.resume, start=adapter, stage=name)
@@ -291,17 +292,18 @@ class Run:
             versions=self.versions,
             timed=timed,
             precision=self.recipe.judge.precision,
+            share=(self.process.rank, self.process.world),
         )
 
     def ask(
         self, adapter: Path | None, problems: Sequence[Problem], settings: EvalSettings
     ) -> None:
-        """Samples and judges answers that are not on disk yet."""
+        """Samples and judges this process's answers that are not on disk yet; the first one shows
+        how its own go on."""
         policy = self.policy(adapter)
         done = {one.id for one in self.store.read()}
-        asked = len(problems) * settings.samples
-        asked -= sum((stage, step) == (settings.stage, settings.step) for stage, step, _ in done)
-        with Answered(settings.stage, asked) as watcher:
+        shown = Answered(settings.stage, count_left(problems, settings, done))
+        with shown if self.process.leads else nullcontext() as watcher:
             evaluate(policy, problems, self.judge, settings, self.store.append, done, watcher)
 
     def policy(self, adapter: Path | None) -> Policy:

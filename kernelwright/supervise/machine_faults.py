@@ -17,6 +17,8 @@ from kernelwright.machine.facts import free_disk_bytes
 FULL = (errno.ENOSPC, errno.EDQUOT)
 FULL_WORDS = ("No space left on device", "Disk quota exceeded")
 MEMORY_WORDS = ("can't allocate memory", "out of memory", "Cannot allocate memory")
+LOST = "another process of this launch has ended, or cannot be reached any more"
+LOST_WORDS = ("by peer", "Broken pipe", "remote process exited", "remote server shutdown")
 NO_HOME = (
     "there is no home folder: HOME is not set, and this user is not in the password file; "
     "set HOME to a folder that can be written"
@@ -30,6 +32,8 @@ def explained(error: BaseException, run_dir: Path) -> str | None:
     chain = list(_chain(error))
     if isinstance(error, GpuError):
         return str(error)
+    if lost_another(error):
+        return LOST
     if any(_is_full(one, run_dir) for one in chain):
         return _full(run_dir)
     if any(says_full(one) for one in chain):
@@ -51,6 +55,16 @@ def explained(error: BaseException, run_dir: Path) -> str | None:
         reason = error.strerror or " ".join(str(error).split())
         return f"{error.filename}: {reason}" if error.filename else reason
     return None
+
+
+def lost_another(error: BaseException) -> bool:
+    """Whether the processes of a launch talked to each other, and one did not answer any more."""
+    return any(
+        isinstance(one, RuntimeError)
+        and any(words in str(one) for words in LOST_WORDS)
+        and ("gloo" in str(one) or type(one).__module__.startswith("torch"))
+        for one in _chain(error)
+    )
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

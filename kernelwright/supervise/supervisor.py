@@ -41,12 +41,15 @@ LIKELY = {
 }
 
 
-def supervised(work: Callable[[], int], command: str, *, alone: bool) -> int:
+def supervised(work: Callable[[], int], command: str, *, alone: bool, who: str = "") -> int:
     """The exit code of `work`, which runs in a child process.
 
     If a signal ends the child, one line names the signal, its likely cause, and the `command` that
-    goes on. Not `alone`: this is one of several processes of a launch, which ends the others.
+    goes on. Not `alone`: this is one of several processes of a launch, which ends the others; they
+    end with their launcher, too. `who` goes before the line.
     """
+    if not alone:
+        die_with(os.getppid())
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     watched = {*FORWARDED, signal.SIGCHLD}
     before, memory_kills = signal.pthread_sigmask(signal.SIG_BLOCK, watched), _memory_kills()
@@ -57,7 +60,7 @@ def supervised(work: Callable[[], int], command: str, *, alone: bool) -> int:
         die_with(parent)
         _interrupt_once()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        return work() if alone else _leave(work)
+        return work() if alone else _leave(work, command, who)
     status, peak_bytes, asked = _wait(child, watched)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     code = os.waitstatus_to_exitcode(status)
@@ -68,7 +71,7 @@ def supervised(work: Callable[[], int], command: str, *, alone: bool) -> int:
     if alone or not asked:  # else the launcher ends every process because of another one
         killed_for_memory = None if memory_kills is None else _memory_kills() != memory_kills
         line = death_line(signal.Signals(-code), peak_bytes, killed_for_memory)
-        print(f"{line}; go on with: {command}", file=sys.stderr, flush=True)
+        print(f"{who}{line}; go on with: {command}", file=sys.stderr, flush=True)
     return FAILED
 
 
@@ -124,14 +127,16 @@ def _wait(child: int, watched: set[signal.Signals]) -> tuple[int, int, bool]:
             end_launcher()
 
 
-def _leave(work: Callable[[], int]) -> int:
+def _leave(work: Callable[[], int], command: str, who: str) -> int:
     """Does the work and exits at once on failure. An orderly exit would wait for threads, which may
     wait for the other processes.
     """
     try:
         code = work()
-    except BaseException:  # noqa: BLE001  as the interpreter would, and then ends
+    except BaseException as error:  # noqa: BLE001  as the interpreter would, and then ends
         traceback.print_exc()
+        line = f"{type(error).__name__}: {error}".splitlines()[0]
+        print(f"{who}{line}; go on with: {command}", file=sys.stderr)
         code = FAILED
     if code:
         sys.stdout.flush()

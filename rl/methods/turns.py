@@ -102,4 +102,4 @@ def feedback(evaluation: Evaluation, dialect: str) -> str:
     else:
         speedup = evaluation.timing.speedup.median
         lines = [f"The kernel is correct and {speedup:.2f} times as fast as PyTorch.", IMPROVE]
-    return "\n".join([*filter(None, lines), f"Write one complete {DIALECTS[dialect].another}"])
+    return "\n".join([*filter(None, lines), f"Write one complete {DIALECTS[dialect].another}."])

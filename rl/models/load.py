@@ -237,15 +237,21 @@ def hush_libraries() -> None:
 
     Progress bars for reading weights that are on disk already, and for tokenizing rows;
     bitsandbytes missing an optional kernel that is never used here; PEFT and TRL asking
-    transformers 5.23 for a renamed property.
+    transformers 5.23 for a renamed property; TRL quoting each row without a reward, which an
+    unjudged answer is.
     """
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.disable_progress_bar()
     os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
     logging.getLogger("bitsandbytes.backends.cpu.ops").setLevel(logging.ERROR)
+    logging.getLogger("trl.trainer.grpo_trainer").addFilter(_is_news)
     warnings.filterwarnings("ignore", "`is_gradient_checkpointing` is deprecated", FutureWarning)
     warnings.filterwarnings("ignore", "You are using 'rollout_func'", UserWarning)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return "All reward functions returned None" not in record.getMessage()
 
 
 def compute_dtype(dtype: Dtype, device: str) -> torch.dtype:

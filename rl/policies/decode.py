@@ -41,9 +41,11 @@ class Sampled:
 
 
 class BatchOptions(TypedDict, total=False):
-    """`rows` are in work at once; `on_finished` hears of each row, by its number, when it ends."""
+    """`rows` are in work at once; `on_finished` hears of each row, by its place, when it ends.
+    `numbers` are what rows draw by, in place of their places."""
 
     rows: int
+    numbers: Sequence[int] | None
     on_finished: Callable[[int, Sampled], None] | None
 
 
@@ -85,6 +87,7 @@ def sample(
     with _ready(model) as inner:
         rows = min(options.get("rows", ROWS), len(prompts))
         batch = _Batch(inner, prompts, rows, max_new_tokens)
+        batch.numbers = options.get("numbers") or batch.numbers
         while batch.active or batch.waiting:
             batch.admit(seed if temperature > 0 else None, max_new_tokens)
             tokens, logprobs = _choose(batch.logits(), batch.uniforms(), temperature)
@@ -135,6 +138,7 @@ class _Batch:
     ) -> None:
         self.model = model
         self.prompts = [tuple(prompt) for prompt in prompts]
+        self.numbers: Sequence[int] = range(len(prompts))
         self.slots = slots
         self.kept = Slots(slots, model.device, max(map(len, prompts)) + max_new_tokens)
         self.cache = as_cache(self.kept)
@@ -150,7 +154,7 @@ class _Batch:
         for row in rows:
             prompt = self.prompts[row]
             self.kept.fill(len(self.active), self.read[prompt], len(prompt) - 1)
-            table = None if seed is None else _uniforms(seed, row, steps)
+            table = None if seed is None else _uniforms(seed, self.numbers[row], steps)
             self.active.append(_Row(row, len(prompt) - 1, prompt[-1], table))
         if self.read:
             wanted = {self.prompts[row] for row in self.waiting[-1:]}

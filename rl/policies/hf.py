@@ -82,6 +82,7 @@ class HFPolicy:
             end_token_ids=end_token_ids(self.model.generation_config, self.tokenizer),
             seed=sampling.seed,
             rows=self.batch_size,
+            numbers=sampling.numbers,
             on_finished=finish,
         )
         give_back()  # a GPU's memory, too: the judge needs it

@@ -88,7 +88,7 @@ class VllmPolicy:
         asked = prompt_token_ids(self.tokenizer, prompts)
 
         def ask(number: int) -> Completion:
-            sampled = self._sampled(asked[number], sampling, number)
+            sampled = self._sampled(asked[number], sampling, sampling.number(number))
             return as_completion(self.tokenizer, asked[number], sampled, self.weights_step)
 
         return all_of(len(prompts), ask, AT_ONCE, on_finished)

@@ -15,6 +15,9 @@ class SftSection(Section):
 
     epochs: float = Field(default=1.0, gt=0)
     """Passes over the triples."""
+    tokens: int | None = Field(default=None, ge=1)
+    """Tokens of answers to learn from, in place of `epochs`: triples are gone through in order,
+    again and again, until there are so many. Null goes by `epochs`."""
     learning_rate: float = Field(default=5e-4, gt=0, lt=1)
     """Peak learning rate."""
     batch_size: int = Field(default=8, ge=1)

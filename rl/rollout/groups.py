@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from kernelwright.rl.methods.base import Advantage, Row, centred
+from kernelwright.rl.rollout.tally import Tally
 
 SAME = 1e-9
 """An advantage nearer to 0 than this is rounding."""
@@ -49,30 +50,28 @@ def _size(advantage: Advantage) -> float:
     return abs(advantage)
 
 
-def advantage_shares(groups: Sequence[Sequence[Row]]) -> dict[str, float]:
-    """Part of the reward → its share of all |advantage|, each part centred within its group.
+def group_tally(groups: Sequence[Sequence[Row]], advantages: Sequence[Advantages]) -> Tally:
+    """What a step's groups look like: live ones, distinct answers, and each part of the reward's
+    share of all |advantage|, centred within its group.
 
-    Shares sum to 1; empty where nothing differs. So a run says when mere speed, or a small tier,
-    is what the policy is paid for.
+    Shares sum to 1, and are left out where nothing differs. So a run says when mere speed, or a
+    small tier, is what the policy is paid for.
     """
-    totals: dict[str, float] = defaultdict(float)
+    shares: dict[str, float] = defaultdict(float)
     for rows in groups:
         rewards = [row.reward for row in rows if row.reward]
         for name in dict.fromkeys(name for one in rewards for name in one.parts):
             parts = centred([one.parts.get(name, 0.0) for one in rewards])
-            totals[name] += math.fsum(map(abs, parts))
-    whole = math.fsum(totals.values())
-    return {name: total / whole for name, total in totals.items()} if whole > SAME else {}
-
-
-def group_metrics(
-    groups: Sequence[Sequence[Row]], advantages: Sequence[Advantages]
-) -> dict[str, float]:
-    """What a step's groups look like, as metrics: live ones, distinct answers, shares."""
+            shares[f"advantage_share/{name}"] += math.fsum(map(abs, parts))
     distinct = [len({row.token_ids for row in rows}) / len(rows) for rows in groups]
-    return {
+    sums = {
         "groups/live": float(sum(map(is_live, advantages))),
         "groups/dead": float(sum(not is_live(one) for one in advantages)),
-        "groups/distinct_answers": fmean(distinct),
-        **{f"advantage_share/{name}": one for name, one in advantage_shares(groups).items()},
+        "groups/distinct_answers": math.fsum(distinct),
+        "groups": float(len(groups)),
+        "advantage": math.fsum(shares.values()),
+        **shares,
     }
+    per: dict[str, str | None] = {"groups/live": None, "groups/dead": None}
+    per |= {"groups/distinct_answers": "groups", **dict.fromkeys(shares, "advantage")}
+    return Tally(sums, per)

@@ -11,7 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean
+from math import fsum
 from time import monotonic
 from typing import Any
 
@@ -24,10 +24,11 @@ from kernelwright.rl.rollout.groups import (
     Advantages,
     Credits,
     chosen,
-    group_metrics,
+    group_tally,
     is_live,
 )
 from kernelwright.rl.rollout.player import JudgedPlayer
+from kernelwright.rl.rollout.tally import Tally, figures
 
 PlayerAt = Callable[[Any, int], JudgedPlayer]
 """(TRL's trainer, optimiser step) → what plays that step."""
@@ -51,8 +52,10 @@ class Rollouts:
     seed: int
     rank: int
     versions: Mapping[str, str]
-    metrics: dict[str, float] = field(default_factory=dict)
-    """Of the last step, until TRL has taken them."""
+    together: Callable[[list[Tally]], list[Tally]] = list
+    """This process's tallies → those of all processes, which ask at the same time."""
+    tallies: list[Tally] = field(default_factory=list)
+    """Of the last step, until TRL has taken its figures."""
     seconds: float = 0.0
     """How long the last step's rollout took."""
 
@@ -72,11 +75,11 @@ class Rollouts:
         advantages = [given or centred(one) for given, one in zip(own, credits, strict=True)]
         kept = chosen(advantages, len(keys))
         self.store.append(self._records(step, groups, credits, kept))
-        self.metrics = {
-            **{f"seconds/{phase}": spent for phase, spent in player.seconds.items()},
-            **row_metrics(rows),
-            **group_metrics(groups, advantages),
-        }
+        self.tallies = [
+            phase_tally(player.seconds),
+            row_tally(rows),
+            group_tally(groups, advantages),
+        ]
         self.seconds = monotonic() - started
         trained = [row for number in kept for row in groups[number]]
         return {
@@ -97,7 +100,7 @@ class Rollouts:
         **_: Any,
     ) -> list[float | None]:
         """The reward function: what the rollout found, and its metrics into TRL's log."""
-        for name, value in self.metrics.items():
+        for name, value in figures(self.together(self.tallies)).items():
             log_metric(name, value)
         return credit
 
@@ -186,22 +189,37 @@ def record_of(
     )
 
 
-def row_metrics(rows: Sequence[Row]) -> dict[str, float]:
+def row_tally(rows: Sequence[Row]) -> Tally:
     """Of everything that was sampled: rewards and their parts, verdicts, lengths, speeds."""
     rewards = [row.reward for row in rows if row.reward]
-    names = dict.fromkeys(name for one in rewards for name in one.parts)
     timings = [row.evaluation.timing for row in rows if row.evaluation.timing]
     verdicts = Counter(row.evaluation.verdict for row in rows)
-    found = {f"verdict/{one}": verdicts[one] / len(rows) for one in Verdict}
-    found |= {
-        f"reward_part/{name}": fmean(one.parts.get(name, 0.0) for one in rewards) for name in names
+    names = dict.fromkeys(name for one in rewards for name in one.parts)
+    parts = {
+        f"reward_part/{name}": fsum(one.parts.get(name, 0.0) for one in rewards) for name in names
     }
-    if rewards:
-        found["sampled/reward"] = fmean(one.total for one in rewards)
-    if timings:
-        found["speedup_mean"] = fmean(one.speedup.median for one in timings)
-    found["sampled/tokens"] = fmean(len(row.token_ids) for row in rows)
-    found["sampled/truncated"] = fmean(not row.ended for row in rows)
-    tokens = sum(len(row.token_ids) for row in rows)
-    found["sampled/entropy"] = -sum(sum(row.logprobs) for row in rows) / max(1, tokens)
-    return found
+    of_rows = {f"verdict/{one}": float(verdicts[one]) for one in Verdict} | {
+        "sampled/tokens": float(sum(len(row.token_ids) for row in rows)),
+        "sampled/truncated": float(sum(not row.ended for row in rows)),
+    }
+    sums = {
+        **of_rows,
+        **parts,
+        "sampled/reward": fsum(one.total for one in rewards),
+        "speedup_mean": fsum(one.speedup.median for one in timings),
+        "sampled/entropy": -fsum(sum(row.logprobs) for row in rows),
+        **{"rows": len(rows), "rewards": len(rewards), "timings": len(timings)},
+    }
+    per: dict[str, str | None] = {
+        **dict.fromkeys(of_rows, "rows"),
+        **dict.fromkeys(parts, "rewards"),
+        **{"sampled/reward": "rewards", "speedup_mean": "timings"},
+        "sampled/entropy": "sampled/tokens",
+    }
+    return Tally(sums, per)
+
+
+def phase_tally(seconds: Mapping[str, float]) -> Tally:
+    """How long each phase of the rollout took, in the mean of the processes."""
+    sums = {f"seconds/{phase}": spent for phase, spent in seconds.items()}
+    return Tally({**sums, "processes": 1.0}, dict.fromkeys(sums, "processes"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any
 
 from kernelwright.rl.models.chat import plain
@@ -33,6 +34,22 @@ def short_enough(
     if not kept:
         raise ModelError(f"{stage}: no example is left to learn from; raise {stage}.max_length")
     return kept
+
+
+def of_tokens(
+    rows: Sequence[dict[str, Chat]], tokenizer: Any, tokens: int
+) -> list[dict[str, Chat]]:
+    """Rows in order, again from the first one after the last, until their answers have so many
+    tokens: the last one may go beyond."""
+    texts = [row["completion"][0]["content"] for row in rows]
+    lengths = map(len, tokenizer(texts, add_special_tokens=False).input_ids)
+    found, many = list[dict[str, Chat]](), 0
+    for row, length in cycle(zip(rows, lengths, strict=True)):
+        if many >= tokens:
+            break
+        found.append(row)
+        many += length
+    return found
 
 
 def _longest(row: dict[str, Chat], tokenizer: Any) -> int:

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kernelwright.data.runs.process import this_process
 from kernelwright.data.runs.records import RecordStore
@@ -37,6 +37,7 @@ from kernelwright.rl.train.trl_adapter import kernel_trainer_class
 from kernelwright.rl.train.validation import STAGE as VALIDATION
 from kernelwright.rl.train.validation import Validation, best_step, reserve
 
+T = TypeVar("T")
 WARM_UP_STEPS = 4
 """At most, and at most a third of the stage."""
 TRAINED_BY_TRL = {
@@ -91,6 +92,7 @@ def run_grpo(
         seed=recipe.seed,
         rank=process.rank,
         versions=versions,
+        together=_of_all_processes if process.world > 1 else list,
     )
     trainer = grpo_trainer(recipe, rollouts, policy_model(recipe, adapter), tokenizer)
     trainer.add_callback(metrics_callback(recipe, "grpo", first_step))
@@ -109,6 +111,13 @@ def run_grpo(
         best = best_step(validation.rates()) if recipe.grpo.validate_every else None
         _keep(recipe, trainer, out, best)
     return out
+
+
+def _of_all_processes(own: list[T]) -> list[T]:
+    from accelerate.utils import gather_object
+
+    gathered: list[T] = gather_object(own)
+    return gathered
 
 
 def grpo_trainer(recipe: Recipe, rollouts: Rollouts, model: Any, tokenizer: Any) -> Any:

@@ -53,7 +53,7 @@ def pairs_of_records(records: Iterable[Record], each: int, seed: int) -> list[Pa
     """At most `each` pairs of a prompt, from answers that were sampled to be trained on. No two
     pairs of a prompt have the same worse answer."""
     groups: dict[str, list[Record]] = defaultdict(list)
-    for one in records:
+    for one in sorted(records, key=lambda one: one.id):  # processes write them in any order
         if one.stage in SAMPLED and one.source:
             groups[one.prompt].append(one)
     return [pair for its in groups.values() for pair in list(_pairs(its, seed))[:each]]

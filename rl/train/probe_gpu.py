@@ -135,7 +135,9 @@ def _small(recipe: Recipe, folder: Path) -> Recipe:
             "run_dir": folder,
             "report_to": "none",
             "grpo": grpo.model_copy(update=changed),
-            "sft": sft.model_copy(update={"epochs": 1.0, "batch_size": sft.micro_batch_size}),
+            "sft": sft.model_copy(
+                update={"epochs": 1.0, "tokens": None, "batch_size": sft.micro_batch_size}
+            ),
         }
     )
 

@@ -70,6 +70,7 @@ def examples_of(
     """The answers kept up to round `number`, and `section.replay` times as many of those that SFT
     is taught, other ones each round. Raises ModelError where nothing is kept."""
     mine = [one for one in records if one.stage == STAGE and one.step <= number]
+    mine.sort(key=lambda one: one.id)  # processes write them in any order
     own = [
         Example(prompt=one.prompt, completion=one.completion)
         for one in kept(mine, section.kept_per_problem)
@@ -83,5 +84,5 @@ def examples_of(
 def as_sft(recipe: Recipe) -> Recipe:
     """The recipe whose SFT is a round's training."""
     section = recipe.rft
-    change = {"epochs": section.epochs, "learning_rate": section.learning_rate}
+    change = {"epochs": section.epochs, "learning_rate": section.learning_rate, "tokens": None}
     return recipe.model_copy(update={"sft": recipe.sft.model_copy(update=change)})

@@ -13,7 +13,7 @@ from kernelwright.rl.models.load import hush_libraries, load_tokenizer
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.tracking.metrics_callback import metrics_callback
 from kernelwright.rl.train.adapter import float32_kept, policy_model, save_adapter
-from kernelwright.rl.train.chat_rows import Chat, short_enough
+from kernelwright.rl.train.chat_rows import Chat, of_tokens, short_enough
 from kernelwright.rl.train.lm_head import score_learned_positions
 from kernelwright.rl.train.start_adapter import start_adapter
 from kernelwright.rl.train.trainer_options import common_options, drop_printer, last_checkpoint
@@ -51,6 +51,8 @@ def sft_trainer(
 
     tokenizer = load_tokenizer(recipe.model.name)
     rows = short_enough("sft", [_row(one) for one in examples], tokenizer, recipe.sft.max_length)
+    if recipe.sft.tokens is not None:
+        rows = of_tokens(rows, tokenizer, recipe.sft.tokens)
     model = policy_model(recipe, start or start_adapter(recipe))
     with float32_kept(model):
         trainer = SFTTrainer(
@@ -76,7 +78,7 @@ def sft_options(recipe: Recipe, stage: str = "sft") -> dict[str, Any]:
     section = recipe.sft
     return {
         **common_options(recipe, stage, section.micro_batch_size, section.batch_size),
-        "num_train_epochs": section.epochs,
+        "num_train_epochs": section.epochs if section.tokens is None else 1,
         "learning_rate": section.learning_rate,
         "max_length": section.max_length,
         "lr_scheduler_type": "cosine",

@@ -127,6 +127,14 @@ def weigh_as_vllms(trainer: Any) -> None:
     trainer.vllm_generation = SimpleNamespace(sync_weights=lambda: None)
 
 
+def note_stock_mismatch(trainer: Any, inputs: Any) -> None:
+    """Logs how far sampling is from TRL's own pass, and refuses what is too far."""
+    found = stock_mismatch(trainer, inputs)
+    if found is not None:
+        trainer._metrics["train"][MISMATCH].append(found)
+        refuse_mismatch(found, trainer.most_mismatch)
+
+
 @lru_cache
 def kernel_trainer_class() -> type[Any]:
     """`GRPOTrainer` with a training pass of our own. Imports torch, hence a function."""
@@ -167,12 +175,12 @@ def kernel_trainer_class() -> type[Any]:
             self, model: Any, inputs: Any, return_outputs: bool = False, **options: Any
         ) -> Any:
             if not self.fast or return_outputs or not self.model.training or "tool_mask" in inputs:
-                found = stock_mismatch(self, inputs)
-                if found is not None:
-                    self._metrics["train"][MISMATCH].append(found)
-                    refuse_mismatch(found, self.most_mismatch)
+                note_stock_mismatch(self, inputs)
                 return super().compute_loss(model, inputs, return_outputs, **options)
             return fast_loss(self, inputs)
+
+        def _get_train_sampler(self, dataset: Any = None) -> Any:
+            return _sampler_class()(super()._get_train_sampler(dataset), self)
 
         def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
             if not self.args.get_warmup_steps(num_training_steps):
@@ -182,6 +190,30 @@ def kernel_trainer_class() -> type[Any]:
             return self.lr_scheduler
 
     return KernelGRPOTrainer
+
+
+@lru_cache
+def _sampler_class() -> type[Any]:
+    import torch
+
+    class OrderOfEpochs(torch.utils.data.Sampler):  # type: ignore[type-arg]
+        """TRL's sampler, in the order that each epoch has in a run that nothing ended. By itself a
+        resumed run would begin with the order of the first one."""
+
+        def __init__(self, made: Any, trainer: Any) -> None:
+            self.made, self.trainer = made, trainer
+
+        def __len__(self) -> int:
+            return len(self.made)
+
+        def __iter__(self) -> Any:
+            if self.made.shuffle:
+                self.made.generator.manual_seed(self.made.seed)
+                for _ in range(int(self.trainer.state.epoch or 0)):
+                    torch.randperm(self.made.num_samples, generator=self.made.generator)
+            return iter(self.made)
+
+    return OrderOfEpochs
 
 
 def one_step_on(scheduler: Any) -> Any:

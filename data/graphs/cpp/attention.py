@@ -5,18 +5,19 @@ from __future__ import annotations
 
 from kernelwright.data.graphs.cpp.text import Lines
 from kernelwright.data.graphs.expr import FLAT
-from kernelwright.data.graphs.nests import Attention
+from kernelwright.data.graphs.nests import Attention, Tiles
 
-TILE = 64
+TILES: dict[Tiles, int] = {"best": 64, "small": 16, "least": 16}
+"""Keys, and columns, of a tile."""
 
 
 def attention(lines: Lines, nest: Attention, read: str, target: str) -> None:
     """The keys of each of a batch are transposed first. A causal row ends at its own place."""
-    rows, depth = nest.taken[-2].text, nest.taken[-1].text
+    rows, depth, tile = nest.taken[-2].text, nest.taken[-1].text, TILES[nest.tiles]
     many = f"{nest.key}_{len(nest.taken) - 2}"
     wide = nest.shape[-1].text
     count = lines.size("batch", nest.batch)
-    lines.add(f"int64_t high = ({many} + {TILE - 1}) / {TILE} * {TILE};")
+    lines.add(f"int64_t high = ({many} + {tile - 1}) / {tile} * {tile};")
     lines.add(f"std::vector<float> p({depth} * high);")
     lines.add("std::vector<float> row(high);")
     lines.add(f"float scale = 1.0f / std::sqrt(float({depth}));")
@@ -29,17 +30,17 @@ def attention(lines: Lines, nest: Attention, read: str, target: str) -> None:
         with lines.loop("i", rows):
             lines.add("int64_t end = i + 1;" if nest.causal else "")
             end = "end" if nest.causal else many
-            _scores(lines, depth, end)
+            _scores(lines, depth, end, tile)
             _softmax(lines, end)
             _values(lines, nest, target, end, (rows, wide))
 
 
-def _scores(lines: Lines, depth: str, end: str) -> None:
-    with lines.loop("c", end, step=TILE):
-        lines.add(f"float s[{TILE}] = {{}};")
-        with lines.loop("k", depth), lines.loop("j", str(TILE), simd=True):
+def _scores(lines: Lines, depth: str, end: str, tile: int) -> None:
+    with lines.loop("c", end, step=tile):
+        lines.add(f"float s[{tile}] = {{}};")
+        with lines.loop("k", depth), lines.loop("j", str(tile), simd=True):
             lines.add(f"s[j] += left[i * {depth} + k] * p[k * high + c + j];")
-        with lines.loop("j", str(TILE), simd=True):
+        with lines.loop("j", str(tile), simd=True):
             lines.add("row[c + j] = s[j] * scale;")
 
 
@@ -54,10 +55,10 @@ def _softmax(lines: Lines, end: str) -> None:
 
 
 def _values(lines: Lines, nest: Attention, target: str, end: str, sizes: tuple[str, str]) -> None:
-    rows, wide = sizes
-    with lines.loop("c", wide, step=TILE):
-        lines.add(f"int64_t span = std::min<int64_t>({TILE}, {wide} - c);")
-        lines.add(f"float s[{TILE}] = {{}};")
+    (rows, wide), tile = sizes, TILES[nest.tiles]
+    with lines.loop("c", wide, step=tile):
+        lines.add(f"int64_t span = std::min<int64_t>({tile}, {wide} - c);")
+        lines.add(f"float s[{tile}] = {{}};")
         with lines.loop("j", end), lines.loop("k", "span", simd=True):
             lines.add(f"s[k] += row[j] * from[j * {wide} + c + k];")
         with lines.loop("k", "span", simd=True):

@@ -9,9 +9,13 @@ from contextlib import ExitStack
 
 from kernelwright.data.graphs.cpp.text import Lines, window_sizes
 from kernelwright.data.graphs.expr import FLAT
-from kernelwright.data.graphs.nests import Window, placed
+from kernelwright.data.graphs.nests import Tiles, Window, placed
 
-TILES = ((4, 32), (4, 16), (8, 8))
+TILES: dict[Tiles, tuple[tuple[int, int], ...]] = {
+    "best": ((4, 32), (4, 16), (8, 8)),
+    "small": ((2, 16),),
+    "least": ((1, 8),),
+}
 """Channels and columns of a tile, the best first: narrow images leave fewer columns unused."""
 OUT = {"d": "d", "y": "r", "x": "z"}
 """The index along an axis of what is written."""
@@ -20,10 +24,10 @@ HIGH = {"d": "deep", "y": "high", "x": "wide"}
 
 
 def convolution(lines: Lines, nest: Window, read: str, target: str) -> None:
-    Tiles(lines, nest, read, target).emit()
+    Emitted(lines, nest, read, target).emit()
 
 
-class Tiles:
+class Emitted:
     """One nest, and what its loops are called."""
 
     def __init__(self, lines: Lines, nest: Window, read: str, target: str) -> None:
@@ -185,7 +189,7 @@ def tile_of(nest: Window) -> tuple[int, int]:
         many, columns = tile
         return -(-width // columns) * columns * (1 + 32 / (lanes(many) * columns))
 
-    many, columns = min(TILES, key=cost)
+    many, columns = min(TILES[nest.tiles], key=cost)
     return lanes(many), columns
 
 

@@ -15,7 +15,7 @@ from kernelwright.data.graphs.cpp.convolution import convolution
 from kernelwright.data.graphs.cpp.moves import move
 from kernelwright.data.graphs.cpp.rows import rows
 from kernelwright.data.graphs.cpp.text import Lines
-from kernelwright.data.graphs.cpp.windows import product_tiles, window
+from kernelwright.data.graphs.cpp.windows import product_outputs, product_tiles, window
 from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.kernel import Kernel, source_of, target_of
 from kernelwright.data.graphs.nests import (
@@ -53,7 +53,7 @@ def _body(nests: Sequence[Nest]) -> list[str]:
         if target != "out":
             lines.append(f"  std::vector<float> buffer{number}({product(nest.shape)});")
             lines.append(f"  float* {target} = buffer{number}.data();")
-        inside = Lines(4 if len(nests) > 1 else 2)
+        inside = Lines(4 if len(nests) > 1 else 2, vectors=nest.tiles != "least")
         _nest(inside, nest, source_of(nests, number), target)
         scope = (["  {"], ["  }"]) if len(nests) > 1 else ([], [])
         lines += [*scope[0], *inside.lines, *scope[1]]
@@ -76,6 +76,8 @@ def _nest(lines: Lines, nest: Nest, read: str, target: str) -> None:
             move(lines, nest, read, target)
         case Attention():
             attention(lines, nest, read, target)
+        case Product(tiles="least"):
+            product_outputs(lines, nest, read, target)
         case Product():
             product_tiles(lines, nest, read, target)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from kernelwright.data.graphs.cpp.attention import TILES as ATTENTION_TILES
 from kernelwright.data.graphs.cpp.convolution import tile_of
-from kernelwright.data.graphs.cpp.rows import taken
+from kernelwright.data.graphs.cpp.rows import is_column_by_column, taken
+from kernelwright.data.graphs.cpp.windows import TILES
 from kernelwright.data.graphs.cpp.words import CPP
 from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.nests import (
@@ -48,6 +50,11 @@ def reasoning(nests: Sequence[Nest]) -> str:
 
 
 def _said(nest: Nest, read: str) -> list[str]:
+    plain = ["No loop is told to use vectors."] if nest.tiles == "least" else []
+    return [*_work(nest, read), *plain]
+
+
+def _work(nest: Nest, read: str) -> list[str]:
     match nest:
         case Elements():
             flat = "i" if nest.split is None else HERE
@@ -73,14 +80,15 @@ def _said(nest: Nest, read: str) -> list[str]:
             chosen = [f"row = {nest.chosen}[{place}];"] if nest.chosen else []
             return [move_head(nest, read), *chosen, *steps_said(nest.after)]
         case Attention():
-            return [*attention_head(nest, read), ATTENDED, *steps_said(nest.after, along="c + k")]
+            tile = [f"Tiles have {ATTENTION_TILES[nest.tiles]} columns."] * (nest.tiles != "best")
+            steps = steps_said(nest.after, along="c + k")
+            return [*attention_head(nest, read), *tile, ATTENDED, *steps]
         case Product():
             turned = [one for one, is_so in _turned(nest, read) if is_so]
-            head = (
-                f"{read} times {nest.other}, summed over {nest.k.text}: tiles of a row, 64 columns."
-            )
+            how = f"tiles of a row, {TILES.get(nest.tiles)} columns."
+            how = "one output after another." if nest.tiles == "least" else how
             return [
-                head,
+                f"{read} times {nest.other}, summed over {nest.k.text}: {how}",
                 *(f"{one} is read transposed." for one in turned),
                 *steps_said(nest.after),
             ]
@@ -103,7 +111,8 @@ def steps_said(
 
 
 def _rows(nest: Rows, read: str) -> list[str]:
-    return [rows_head(nest, read), *rows_said(nest)]
+    by_column = ["One column after another."] if is_column_by_column(nest) else []
+    return [rows_head(nest, read), *by_column, *rows_said(nest)]
 
 
 def rows_head(nest: Rows, read: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kernelwright.data.graphs.cpp.text import Lines
 from kernelwright.data.graphs.cpp.words import shown
 from kernelwright.data.graphs.expr import FLAT, Expr, name, renamed
-from kernelwright.data.graphs.nests import Pass, Rows, Step, Sum, base
+from kernelwright.data.graphs.nests import Pass, Rows, Step, Sum, base, product
 
 STARTS = {"sum": "0.0f", "prod": "1.0f", "max": "-INFINITY", "min": "INFINITY"}
 SIGNS = {"sum": "+", "prod": "*", "max": "max", "min": "min"}
@@ -15,6 +15,15 @@ SIGNS = {"sum": "+", "prod": "*", "max": "max", "min": "min"}
 
 def rows(lines: Lines, nest: Rows, read: str, target: str) -> None:
     Emitted(lines, nest, read, target).emit()
+
+
+def is_index(nest: Rows) -> bool:
+    return any(one.kind.startswith("arg") for each in nest.passes for one in each.sums)
+
+
+def is_column_by_column(nest: Rows) -> bool:
+    """Whether columns are taken one after another, and not side by side."""
+    return nest.tiles == "least" and product(nest.inner) != "1" and not is_index(nest)
 
 
 class Emitted:
@@ -27,8 +36,9 @@ class Emitted:
         self.inner = lines.size("inner", nest.inner) if nest.inner else ""
         place = f"i * {self.size} + j" if self.outer else "j"
         self.flat = self._in_column(place) if self.inner else place
-        self.arrays = {one.name for each in nest.passes for one in each.sums} if self.inner else ()
-        self.index = any(one.kind.startswith("arg") for each in nest.passes for one in each.sums)
+        self.index = is_index(nest)
+        self.columns = bool(self.inner) and not is_column_by_column(nest)
+        self.arrays = {one.name for one in self._sums()} if self.columns else ()
         self.load: list[Step] = list(nest.before)
         self.buffer = ""
         """Where the row lies once a pass has written it."""
@@ -40,12 +50,15 @@ class Emitted:
         lines, nest = self.lines, self.nest
         if nest.total:
             lines.add("float total = 0.0f;")
-        if self.inner:
+        if self.columns:
             for each in self._sums():
                 lines.add(f"std::vector<float> {each.name}({self.inner});")
         if self._caches() and nest.keep is None:
             lines.add(f"std::vector<float> row({self.size});")
-        with lines.loop("i", self.outer, when=bool(self.outer)):
+        with (
+            lines.loop("i", self.outer, when=bool(self.outer)),
+            lines.loop("q", self.inner, when=bool(self.inner) and not self.columns),
+        ):
             for number, one in enumerate(nest.passes):
                 self._pass(one, last=number + 1 == len(nest.passes))
             if nest.keep is not None:
@@ -89,7 +102,7 @@ class Emitted:
 
     def _pass(self, one: Pass, *, last: bool) -> None:
         lines = self.lines
-        if self.inner:
+        if self.columns:
             self._columns(one, last=last)
             return
         for each in one.sums:
@@ -167,8 +180,8 @@ class Emitted:
     def _store(self) -> None:
         lines, nest = self.lines, self.nest
         assert nest.store is not None
-        with lines.loop("q", self.inner, simd=True, when=bool(self.inner)):
-            if self.inner:
+        with lines.loop("q", self.inner, simd=True, when=self.columns):
+            if self.columns:
                 self._ends(nest.passes[-1].ends)
             if nest.total:
                 lines.add(f"total += {self._text(nest.store)};")
@@ -191,7 +204,7 @@ class Emitted:
             span = ("(c + 1) * span", "c * span") if chunked else (self.size, "0")
             with (
                 lines.loop("j", span[0], start=span[1], simd=not self.inner),
-                lines.loop("q", self.inner, simd=True, when=bool(self.inner)),
+                lines.loop("q", self.inner, simd=True, when=self.columns),
             ):
                 self._load()
                 lines.add(f"v = {self._text(keep)};")

@@ -13,9 +13,11 @@ from kernelwright.data.graphs.words import Index, Words
 class Lines:
     """Lines at the indentation of the loop that is open; `whole` is the type of its index."""
 
-    def __init__(self, pad: int, words: Words = CPP, whole: str = "int64_t") -> None:
+    def __init__(
+        self, pad: int, words: Words = CPP, whole: str = "int64_t", *, vectors: bool = True
+    ) -> None:
         self.lines: list[str] = []
-        self.pad, self.words, self.whole = pad, words, whole
+        self.pad, self.words, self.whole, self.vectors = pad, words, whole, vectors
 
     def add(self, text: str) -> None:
         if text:
@@ -49,7 +51,7 @@ class Lines:
         if not when:
             yield
             return
-        if simd:
+        if simd and self.vectors:
             self.lines.append(f"#pragma omp simd{simd if isinstance(simd, str) else ''}")
         next_one = f"++{index}" if str(step) == "1" else f"{index} += {step}"
         first = f"for ({self.whole} {index} ="

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from kernelwright.data.graphs.cpp.convolution import OUT
 from kernelwright.data.graphs.cpp.text import Lines, window_sizes
 from kernelwright.data.graphs.expr import FLAT
-from kernelwright.data.graphs.nests import Product, Window, placed
+from kernelwright.data.graphs.nests import Product, Tiles, Window, placed
 
-TILE = 64
+TILES: dict[Tiles, int] = {"best": 64, "small": 16}
+"""Columns of a tile of a product."""
 
 
 def window(lines: Lines, nest: Window, read: str, target: str) -> None:
@@ -90,32 +91,57 @@ def _last(lines: Lines, nest: Window, flat: str, width: str) -> None:
         lines.add("to[z] = v;")
 
 
-def product_tiles(lines: Lines, nest: Product, read: str, target: str) -> None:
-    """Tiles of a row and 64 columns whose sums stay in registers; 64 columns of the right factor
-    are copied first."""
+@contextmanager
+def _batch(lines: Lines, nest: Product, read: str, target: str) -> Iterator[tuple[str, str, str]]:
+    """A loop over the batch, if there is one; yields what factors and outputs are called in it."""
     m, k, n = nest.m.text, nest.k.text, nest.n.text
-    left, right, out = read, nest.other, target
-    lines.add(f"std::vector<float> p({k} * {TILE});")
-    count = lines.size("batch", nest.batch) if nest.batch else ""
-    with lines.loop("t", count, when=bool(count)):
-        if count:
-            lines.add(f"const float* left = {read} + t * {m} * {k};")
-            lines.add("" if nest.shared else f"const float* right = {nest.other} + t * {k} * {n};")
-            lines.add(f"float* to = {target} + t * {m} * {n};")
-            left, right, out = "left", nest.other if nest.shared else "right", "to"
-        with lines.loop("c", n, step=TILE):
-            lines.add(f"int64_t wide = std::min<int64_t>({TILE}, {n} - c);")
-            place = f"(c + j) * {k} + k" if nest.right_is_transposed else f"k * {n} + c + j"
-            with lines.loop("k", k), lines.loop("j", "wide"):
-                lines.add(f"p[k * {TILE} + j] = {right}[{place}];")
-            with lines.loop("i", m):
-                lines.add(f"float s[{TILE}] = {{}};")
-                taken = f"k * {m} + i" if nest.left_is_transposed else f"i * {k} + k"
-                with lines.loop("k", k), lines.loop("j", str(TILE), simd=True):
-                    lines.add(f"s[j] += {left}[{taken}] * p[k * {TILE} + j];")
-                with lines.loop("j", "c + wide", start="c", simd=True):
-                    row = f"i * {n} + j"
-                    whole = f"t * {m} * {n} + {row}" if count else row
-                    lines.add("float v = s[j - c];" if nest.after else "")
-                    lines.steps(nest.after, lambda access: whole if access == FLAT else "j")
-                    lines.add(f"{out}[{row}] = {'v' if nest.after else 's[j - c]'};")
+    if not nest.batch:
+        yield read, nest.other, target
+        return
+    with lines.loop("t", lines.size("batch", nest.batch)):
+        lines.add(f"const float* left = {read} + t * {m} * {k};")
+        lines.add("" if nest.shared else f"const float* right = {nest.other} + t * {k} * {n};")
+        lines.add(f"float* to = {target} + t * {m} * {n};")
+        yield "left", nest.other if nest.shared else "right", "to"
+
+
+def product_outputs(lines: Lines, nest: Product, read: str, target: str) -> None:
+    """One output after another: a row of the left factor times a column of the right one."""
+    m, k, n = nest.m.text, nest.k.text, nest.n.text
+    with (
+        _batch(lines, nest, read, target) as (left, right, out),
+        lines.loop("i", m),
+        lines.loop("j", n),
+    ):
+        lines.add("float v = 0.0f;")
+        taken = f"k * {m} + i" if nest.left_is_transposed else f"i * {k} + k"
+        place = f"j * {k} + k" if nest.right_is_transposed else f"k * {n} + j"
+        with lines.loop("k", k):
+            lines.add(f"v += {left}[{taken}] * {right}[{place}];")
+        row = f"i * {n} + j"
+        whole = f"t * {m} * {n} + {row}" if nest.batch else row
+        lines.steps(nest.after, lambda access: whole if access == FLAT else "j")
+        lines.add(f"{out}[{row}] = v;")
+
+
+def product_tiles(lines: Lines, nest: Product, read: str, target: str) -> None:
+    """Tiles of a row and some columns whose sums stay in registers; these columns of the right
+    factor are copied first."""
+    m, k, n, tile = nest.m.text, nest.k.text, nest.n.text, TILES[nest.tiles]
+    lines.add(f"std::vector<float> p({k} * {tile});")
+    with _batch(lines, nest, read, target) as (left, right, out), lines.loop("c", n, step=tile):
+        lines.add(f"int64_t wide = std::min<int64_t>({tile}, {n} - c);")
+        place = f"(c + j) * {k} + k" if nest.right_is_transposed else f"k * {n} + c + j"
+        with lines.loop("k", k), lines.loop("j", "wide"):
+            lines.add(f"p[k * {tile} + j] = {right}[{place}];")
+        with lines.loop("i", m):
+            lines.add(f"float s[{tile}] = {{}};")
+            taken = f"k * {m} + i" if nest.left_is_transposed else f"i * {k} + k"
+            with lines.loop("k", k), lines.loop("j", str(tile), simd=True):
+                lines.add(f"s[j] += {left}[{taken}] * p[k * {tile} + j];")
+            with lines.loop("j", "c + wide", start="c", simd=True):
+                row = f"i * {n} + j"
+                whole = f"t * {m} * {n} + {row}" if nest.batch else row
+                lines.add("float v = s[j - c];" if nest.after else "")
+                lines.steps(nest.after, lambda access: whole if access == FLAT else "j")
+                lines.add(f"{out}[{row}] = {'v' if nest.after else 's[j - c]'};")

@@ -8,6 +8,11 @@ from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.nests import Attention, product
 
 
+def threads_of(nest: Attention) -> int:
+    """Of a block, which takes a query."""
+    return 128 if nest.tiles == "best" else 32
+
+
 def attention(nest: Attention, read: str, target: str) -> Launch:
     """Warps take a key each for the scores, threads a column each for what is written."""
     lines = body()
@@ -44,7 +49,7 @@ def attention(nest: Attention, read: str, target: str) -> Launch:
         lines=lines.lines,
         target=target,
         blocks=f"dim3({rows}, {product(nest.batch)})",
-        threads="128",
+        threads=str(threads_of(nest)),
         shared=f"{many} * sizeof(float)",
         sizes={"rows": rows, "many": many, "depth": depth, "wide": nest.shape[-1].text},
     )

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kernelwright.data.graphs.cuda.attention import attention
-from kernelwright.data.graphs.cuda.launch import Launch, blocks, body
+from kernelwright.data.graphs.cuda.launch import Launch, blocks, body, threads_of
 from kernelwright.data.graphs.cuda.moves import move
-from kernelwright.data.graphs.cuda.products import tiles
+from kernelwright.data.graphs.cuda.products import outputs, tiles
 from kernelwright.data.graphs.cuda.rows import rows
 from kernelwright.data.graphs.cuda.scans import scan
 from kernelwright.data.graphs.cuda.windows import convolution, window
@@ -81,6 +81,8 @@ def _nest(nest: Nest, read: str, target: str, buffer: str) -> list[Launch]:
             return [convolution(nest, read, target)]
         case Window():
             return [window(nest, read, target)]
+        case Product(tiles="least"):
+            return [outputs(nest, read, target)]
         case Product():
             return [tiles(nest, read, target)]
         case Move():
@@ -102,7 +104,14 @@ def _elements(nest: Elements, read: str, target: str) -> Launch:
     lines.add(f"float v = {read}[i];")
     lines.steps(nest.sized("n"), lambda access: "i" if access == FLAT else "j")
     lines.add(f"{target}[i] = v;")
-    return Launch(lines=lines.lines, target=target, blocks=blocks(sizes["n"]), sizes=sizes)
+    threads = threads_of(nest)
+    return Launch(
+        lines=lines.lines,
+        target=target,
+        blocks=blocks(sizes["n"], threads),
+        threads=str(threads),
+        sizes=sizes,
+    )
 
 
 class _Function:

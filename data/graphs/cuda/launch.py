@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from kernelwright.data.graphs.cpp.text import Lines
 from kernelwright.data.graphs.cuda.words import CUDA
-from kernelwright.data.graphs.nests import Shape
+from kernelwright.data.graphs.nests import Nest, Shape
 
-THREADS = 256
+THREADS, FEW_THREADS = 256, 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,11 @@ class Launch:
     """Bytes of shared memory whose size the host knows."""
     sizes: Mapping[str, str] = field(default_factory=dict)
     made: tuple[tuple[str, str], ...] = ()
+
+
+def threads_of(nest: Nest) -> int:
+    """The threads of a block, each of which takes an element or an output."""
+    return THREADS if nest.tiles == "best" else FEW_THREADS
 
 
 def body() -> Lines:

@@ -3,7 +3,7 @@ value lies."""
 
 from __future__ import annotations
 
-from kernelwright.data.graphs.cuda.launch import Launch, blocks, body
+from kernelwright.data.graphs.cuda.launch import Launch, blocks, body, threads_of
 from kernelwright.data.graphs.nests import Move, placed, product
 
 
@@ -18,7 +18,14 @@ def move(nest: Move, read: str, target: str) -> Launch:
     lines.add(f"float v = {read}[{placed(*places)}];")
     lines.steps(nest.after, lambda access: "i")
     lines.add(f"{target}[i] = v;")
-    return Launch(lines=lines.lines, target=target, blocks=blocks(sizes["count"]), sizes=sizes)
+    threads = threads_of(nest)
+    return Launch(
+        lines=lines.lines,
+        target=target,
+        blocks=blocks(sizes["count"], threads),
+        threads=str(threads),
+        sizes=sizes,
+    )
 
 
 def parted(loops: tuple[tuple[str, str], ...]) -> list[str]:

@@ -11,10 +11,12 @@ from kernelwright.data.graphs.cpp.plan import (
     rows_said,
     steps_said,
 )
-from kernelwright.data.graphs.cuda.launch import number
+from kernelwright.data.graphs.cuda.attention import threads_of as attending
+from kernelwright.data.graphs.cuda.launch import threads_of
 from kernelwright.data.graphs.cuda.products import each_of
 from kernelwright.data.graphs.cuda.rows import kept
-from kernelwright.data.graphs.cuda.share import LONG_ROW, MANY_COLUMNS, parts_of, share_of
+from kernelwright.data.graphs.cuda.scans import in_pieces, takes_block
+from kernelwright.data.graphs.cuda.share import parts_of, share_of
 from kernelwright.data.graphs.cuda.words import CUDA, joined
 from kernelwright.data.graphs.nests import (
     Attention,
@@ -30,6 +32,7 @@ from kernelwright.data.graphs.nests import (
 )
 from kernelwright.data.graphs.plan import attention_head, move_head, numbered, window_head
 
+BY_THREAD = "A thread takes a row, its neighbour the next."
 SHARED_OUT = {
     "warp": "A warp takes a row, its lanes shuffle what they found.",
     "block": "A block takes a row, its warps put together what they found.",
@@ -58,18 +61,28 @@ def reasoning(nests: Sequence[Nest]) -> str:
     return numbered(nests, _said)
 
 
+def _said(nest: Nest, read: str) -> list[str]:
+    is_each = isinstance(nest, Elements | Move | Window | Attention) or (
+        isinstance(nest, Product) and nest.tiles == "least"
+    )
+    threads = attending(nest) if isinstance(nest, Attention) else threads_of(nest)
+    few = [f"A block has {threads} threads."] if is_each and nest.tiles != "best" else []
+    return [*_work(nest, read), *few]
+
+
 def _steps(steps: Sequence[Step], flat: str = HERE, along: str = "j") -> list[str]:
     return steps_said(steps, flat, along, CUDA)
 
 
-def _said(nest: Nest, read: str) -> list[str]:
+def _work(nest: Nest, read: str) -> list[str]:
     match nest:
         case Elements():
             return [f"A thread takes an element of {read}.", *_steps(nest.sized("n"), "i")]
         case Rows():
             share = share_of(nest)
             how = WHOLE if share is None else SHARED_OUT[share.join]
-            in_one_piece = share is None or share.join in ("warp", "block")
+            in_one_piece = product(nest.inner) == "1"
+            how = BY_THREAD if share and in_one_piece and not share.join else how
             row = _in_one_piece(nest) if in_one_piece else nest
             row = row if row.keep is None else replace(row, keep=kept(row, row.keep))
             return [rows_head(row, read), how, *rows_said(row, CUDA, _taken)]
@@ -83,6 +96,9 @@ def _said(nest: Nest, read: str) -> list[str]:
             return [move_head(nest, read), how, *chosen, *_steps(nest.after, "i")]
         case Attention():
             return [*attention_head(nest, read), ATTENDED, *_steps(nest.after, "at", "k")]
+        case Product(tiles="least"):
+            head = f"{read} times {nest.other}, summed over {nest.k.text}."
+            return [head, "A thread takes one of the outputs.", *_steps(nest.after, "i", "c")]
         case Product():
             each = each_of(nest)
             tile = f"{16 * each} x {16 * each}"
@@ -110,11 +126,13 @@ def _scan(nest: Scan, read: str) -> list[str]:
     way = " from the end" if nest.reverse else ""
     head = f"{read} in order along {product(along)}{way}."
     if product(inner) != "1":
-        few = number(outer) * number(inner) < MANY_COLUMNS
-        how = "Threads take a piece of a column each, and add up those before it." if few else ""
-        running = [how or SHARED_OUT[""], f"running: {_taken('s', nest.kind, 'v')}"]
+        how = "Threads take a piece of a column each, and add up those before it."
+        how = how if in_pieces(nest) else SHARED_OUT[""]
+        running = [how, f"running: {_taken('s', nest.kind, 'v')}"]
+    elif nest.tiles == "least" and product(outer) != "1":
+        running = [BY_THREAD, f"running: {_taken('s', nest.kind, 'v')}"]
     else:
-        who = "block" if product(outer) == "1" or number(along) >= LONG_ROW else "warp"
+        who = "block" if takes_block(nest) else "warp"
         running = [f"A {who} takes a row piece by piece: v = {who}_cum{nest.kind}(v, s);"]
     return [head, *_steps(nest.before), *running, *_steps(nest.after)]
 

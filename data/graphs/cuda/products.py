@@ -4,7 +4,14 @@ square of sums in registers."""
 from __future__ import annotations
 
 from kernelwright.data.graphs.cpp.text import Lines
-from kernelwright.data.graphs.cuda.launch import THREADS, Launch, blocks, body, number
+from kernelwright.data.graphs.cuda.launch import (
+    THREADS,
+    Launch,
+    blocks,
+    body,
+    number,
+    threads_of,
+)
 from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.nests import Product, product
 
@@ -18,7 +25,36 @@ def each_of(nest: Product) -> int:
     """How many rows, and columns, of sums a thread has: 4 or 2, of 16 threads."""
     rows = number(nest.shape[len(nest.batch) : -1])
     tiles = -(-rows // 64) * -(-nest.n.size // 64) * number(nest.batch)
-    return 4 if tiles >= MANY_TILES else 2
+    each = 4 if tiles >= MANY_TILES else 2
+    return each if nest.tiles == "best" else each // 2
+
+
+def outputs(nest: Product, read: str, target: str) -> Launch:
+    """A thread takes an output: a row of the left factor times a column of the right one."""
+    lines, many = body(), product((*nest.batch, nest.m, nest.n))
+    lines.add("int i = blockIdx.x * blockDim.x + threadIdx.x;")
+    lines.add("if (i >= count) return;")
+    lines.add("int c = i % n, r = i / n % m;" if nest.batch else "int c = i % n, r = i / n;")
+    left = "k * m + r" if nest.left_is_transposed else "r * depth + k"
+    right = "c * depth + k" if nest.right_is_transposed else "k * n + c"
+    if nest.batch:
+        lines.add("int t = i / n / m;")
+        left = f"t * m * depth + {left}"
+        right = right if nest.shared else f"t * depth * n + {right}"
+    lines.add("float v = 0.0f;")
+    with lines.loop("k", "depth"):
+        lines.add(f"v += {read}[{left}] * {nest.other}[{right}];")
+    lines.steps(nest.after, lambda access: "i" if access == FLAT else "c")
+    lines.add(f"{target}[i] = v;")
+    sizes = {"count": many, "m": nest.m.text, "depth": nest.k.text, "n": nest.n.text}
+    threads = threads_of(nest)
+    return Launch(
+        lines=lines.lines,
+        target=target,
+        blocks=blocks(many, threads),
+        threads=str(threads),
+        sizes=sizes,
+    )
 
 
 def tiles(nest: Product, read: str, target: str) -> Launch:

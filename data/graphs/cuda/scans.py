@@ -10,8 +10,10 @@ from kernelwright.data.graphs.cuda.launch import THREADS, Launch, blocks, body, 
 from kernelwright.data.graphs.cuda.share import (
     LONG_ROW,
     MANY_COLUMNS,
+    Share,
     by_column,
     by_column_block,
+    by_thread,
     parts_of,
     sizes_of,
     warp_head,
@@ -23,11 +25,25 @@ from kernelwright.data.graphs.nests import Scan, product
 
 def scan(nest: Scan, read: str, target: str) -> Launch:
     outer, _, inner = parts_of(nest)
+    running = Running(nest, read, target)
+    if product(inner) == "1" and (product(outer) == "1" or nest.tiles != "least"):
+        return running.by_row()
     if product(inner) == "1":
-        return Running(nest, read, target).by_row()
-    if number(outer) * number(inner) < MANY_COLUMNS:
-        return Running(nest, read, target).by_pieces()
-    return Running(nest, read, target).by_column()
+        return running.by_thread(by_thread(nest))
+    return running.by_pieces() if in_pieces(nest) else running.by_thread(by_column(nest))
+
+
+def in_pieces(nest: Scan) -> bool:
+    """Whether several threads share a column."""
+    outer, _, inner = parts_of(nest)
+    return nest.tiles == "best" and number(outer) * number(inner) < MANY_COLUMNS
+
+
+def takes_block(nest: Scan) -> bool:
+    """Whether a block takes a row, and not a warp."""
+    outer, along, _ = parts_of(nest)
+    is_long = number(along) >= LONG_ROW and nest.tiles == "best"
+    return product(outer) == "1" or is_long
 
 
 class Running:
@@ -50,9 +66,8 @@ class Running:
             sizes=self.sizes,
         )
 
-    def by_column(self) -> Launch:
-        """A thread runs along one column, its neighbour along the next."""
-        share = by_column(self.nest)
+    def by_thread(self, share: Share) -> Launch:
+        """A thread runs along one row or column, its neighbour along the next."""
         self.flat = share.flat
         self._heads(share.head)
         self.lines.add(f"float s = {self.start};")
@@ -86,7 +101,7 @@ class Running:
     def by_row(self) -> Launch:
         """A warp or a block takes a row, so many elements at a time."""
         lines, alone = self.lines, self.sizes["outer"] == "1"
-        by_block = alone or number(parts_of(self.nest)[1]) >= LONG_ROW
+        by_block = takes_block(self.nest)
         self.flat = "j" if alone else self.flat
         if by_block:
             self._heads(() if alone else ("int i = blockIdx.x;",))

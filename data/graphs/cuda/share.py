@@ -40,16 +40,18 @@ class Share:
 def share_of(nest: Rows) -> Share | None:
     """None: one row is all there is, and it is long."""
     if product(nest.inner) != "1":
-        few = number(nest.outer) * number(nest.inner) < MANY_COLUMNS
+        few = number(nest.outer) * number(nest.inner) < MANY_COLUMNS and nest.tiles == "best"
         return by_column_block(nest) if few else by_column(nest)
     size = number(nest.size)
     if product(nest.outer) == "1":
         single = len(nest.passes) == 1 and len(nest.passes[0].sums) == 1
         is_index = nest.passes[0].sums[0].kind.startswith("arg")
-        if size >= VERY_LONG_ROW and single and not is_index:
+        if size >= VERY_LONG_ROW and single and not is_index and nest.tiles == "best":
             return None
         return by_block(nest)
-    return by_block(nest) if size >= LONG_ROW else by_warp(nest)
+    if nest.tiles == "least":
+        return by_thread(nest)
+    return by_block(nest) if size >= LONG_ROW and nest.tiles == "best" else by_warp(nest)
 
 
 def parts_of(nest: Rows | Scan) -> tuple[Shape, Shape, Shape]:
@@ -63,6 +65,19 @@ def parts_of(nest: Rows | Scan) -> tuple[Shape, Shape, Shape]:
 def sizes_of(nest: Rows | Scan) -> dict[str, str]:
     names = ("outer", "size", "inner")
     return {name: product(part) for name, part in zip(names, parts_of(nest), strict=True)}
+
+
+def by_thread(nest: Rows | Scan) -> Share:
+    """A thread takes a row, its neighbour the next: no two of them read side by side."""
+    return Share(
+        head=("int i = blockIdx.x * blockDim.x + threadIdx.x;", "if (i >= outer) return;"),
+        first="0",
+        step="1",
+        flat=ROW,
+        out="i",
+        blocks=blocks(product(parts_of(nest)[0])),
+        sizes=sizes_of(nest),
+    )
 
 
 def by_warp(nest: Rows) -> Share:

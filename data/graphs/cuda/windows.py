@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelwright.data.graphs.cpp.rows import STARTS
 from kernelwright.data.graphs.cpp.text import Lines
-from kernelwright.data.graphs.cuda.launch import Launch, blocks, body
+from kernelwright.data.graphs.cuda.launch import Launch, blocks, body, threads_of
 from kernelwright.data.graphs.cuda.words import joined
 from kernelwright.data.graphs.expr import FLAT, accesses
 from kernelwright.data.graphs.nests import Window, placed, product
@@ -33,7 +33,14 @@ def window(nest: Window, read: str, target: str) -> Launch:
     lines.steps(nest.after, lambda access: "i" if access == FLAT else "c")
     lines.add(f"{target}[i] = v;")
     every = product(nest.shape)
-    return Launch(lines=lines.lines, target=target, blocks=blocks(every), sizes=_sizes(nest, every))
+    threads = threads_of(nest)
+    return Launch(
+        lines=lines.lines,
+        target=target,
+        blocks=blocks(every, threads),
+        threads=str(threads),
+        sizes=_sizes(nest, every),
+    )
 
 
 def convolution(nest: Window, read: str, target: str) -> Launch:
@@ -73,7 +80,8 @@ def convolution(nest: Window, read: str, target: str) -> Launch:
     return Launch(
         lines=lines.lines,
         target=target,
-        blocks=f"dim3({blocks(every)}, {count} / {lanes})",
+        blocks=f"dim3({blocks(every, threads_of(nest))}, {count} / {lanes})",
+        threads=str(threads_of(nest)),
         shared=f"{channels} / {nest.groups} * {lanes * area} * sizeof(float)",
         sizes={"channels": channels, **_sizes(nest, every)},
     )

@@ -218,37 +218,54 @@ def _steps_of(part: Part, index: str) -> list[int]:
 
 
 def product(part: Part, said: re.Match[str]) -> None:
-    taken = [one for one in part.accumulations() if one.base == "s" and one.right.op == "*"]
+    in_tiles = said["columns"] is not None
+    sums = "s" if in_tiles else "v"
+    taken = [one for one in part.accumulations() if one.base == sums and one.right.op == "*"]
     if not taken:
-        return part.deny("it is no product")
+        return part.deny("it is no such product")
     one = taken[0]
-    left, right = (part.block.origin(base_of(each)) for each in parts(one.right))
-    copied = [each for each in part.block.statements if each.base == right and each.op == "="]
-    source = part.block.origin(base_of(copied[0].right)) if copied else right
-    for wanted, real in ((said["left"], left), (said["right"], source)):
+    left, right = parts(one.right)
+    tile = base_of(right)
+    copied = [each for each in part.block.statements if each.base == tile and each.op == "="]
+    right = copied[0].right if in_tiles and copied else right
+    names = [part.block.origin(base_of(each)) for each in (left, right)]
+    for wanted, real in zip((said["left"], said["right"]), names, strict=True):
         part.expect(wanted == real, f"a factor is {real}, not {wanted}")
     size = size_of(part, said["size"])
     depth = [loop for loop in one.loops if part.is_size(size, loop.bound)]
-    inner = [loop for loop in depth if loop.index in named(parts(one.right)[0])]
-    part.expect(inner, f"it does not sum over {said['size']}")
-    tile = int(said["columns"])
-    part.expect(part.block.arrays.get("s") == (tile,), f"a tile has no {tile} columns")
-    part.expect(tile in {loop.step for loop in part.block.loops()}, f"no loop goes by {tile}")
-    part.unsaid |= _turned(part, one, copied, (left, source)) if inner else set()
+    part.expect(
+        any(loop.index in named(left) for loop in depth), f"it does not sum over {said['size']}"
+    )
+    if in_tiles:
+        tile_columns(part, said)
+    else:
+        part.expect(depth and one.loops[-1] is depth[-1], "outputs are summed together")
+    for factor, turned, real in zip((left, right), (False, True), names, strict=True):
+        if grows_by(part.block.full(parts(factor)[1]), "k", ONE) == turned:
+            part.unsaid.add(TURNED.format(real))
     return None
 
 
-def _turned(
-    part: Part, one: Statement, copied: list[Statement], names: tuple[str, str]
-) -> set[str]:
-    """That the values of a factor are read across its rows."""
-    found = set()
-    left = part.block.full(parts(parts(one.right)[0])[1])
-    if not grows_by(left, "k", ONE):
-        found.add(TURNED.format(names[0]))
-    if copied and grows_by(part.block.full(parts(copied[0].right)[1]), "k", ONE):
-        found.add(TURNED.format(names[1]))
-    return found
+def tile_columns(part: Part, said: re.Match[str]) -> None:
+    tile = int(said["columns"])
+    part.expect(part.block.arrays.get("s") == (tile,), f"a tile has no {tile} columns")
+    part.expect(tile in {loop.step for loop in part.block.loops()}, f"no loop goes by {tile}")
+
+
+def no_vectors(part: Part, said: re.Match[str]) -> None:
+    part.expect(not part.block.has_vectors, "a loop is told to use vectors")
+
+
+def by_column(part: Part, said: re.Match[str]) -> None:
+    """A column is gone along to its end before the next one."""
+    loops = part.pass_loops()
+    around = [
+        [each.index for each in one.loops[: one.loops.index(loop)]]
+        for loop in loops
+        for one in part.accumulations()
+        if loop in one.loops
+    ]
+    part.expect(around and all(its[-1:] == ["q"] for its in around), "columns are side by side")
 
 
 def transposed(part: Part, said: re.Match[str]) -> None:
@@ -325,9 +342,12 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
     ),
     (
         rf"(?P<left>\w+) times (?P<right>\w+), summed over (?P<size>{SIZE}): "
-        r"tiles of a row, (?P<columns>\d+) columns\.",
+        r"(?:tiles of a row, (?P<columns>\d+) columns|one output after another)\.",
         product,
     ),
+    (r"Tiles have (?P<columns>\d+) columns\.", tile_columns),
+    (r"One column after another\.", by_column),
+    (r"No loop is told to use vectors\.", no_vectors),
     (r"(\w+) is read transposed\.", transposed),
     *PASSES,
     (r"their mean\.", mean_of_rows),

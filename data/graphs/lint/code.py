@@ -83,6 +83,8 @@ class Block:
     """The text of functions that it calls."""
     launches: list[Launch] = field(default_factory=list)
     """The functions of a GPU that it is made of."""
+    has_vectors: bool = False
+    """Whether a loop of the code is told to use vectors."""
 
     def inner(self) -> Block:
         """A block in this one."""
@@ -107,7 +109,10 @@ def blocks_of(source: str) -> list[Block]:
     """The blocks of a function in order; the whole of it where it has none of its own."""
     text = without_comments(source)
     start = text.index("{", text.index(") {")) + 1
-    return Reader(text[start : text.rindex("}")]).read()
+    found = Reader(text[start : text.rindex("}")]).read()
+    for one in found:
+        one.has_vectors = "#pragma omp simd" in source
+    return found
 
 
 def without_comments(source: str) -> str:

@@ -155,6 +155,19 @@ def column_thread(part: Part, said: re.Match[str]) -> None:
     part.expect(grows_by(read, "q", ONE), "neighbours do not read neighbouring columns")
 
 
+def row_thread(part: Part, said: re.Match[str]) -> None:
+    """A thread has a row from its first value to its last."""
+    part.expect(is_place(part, "i", THREAD), "a thread takes no row")
+    threads = threads_of(part)
+    enough = is_grid(part, f"(outer + {threads - 1}) / {threads}")
+    part.expect(enough, "there are too few threads")
+    starts(part, "0", "1")
+
+
+def few_threads(part: Part, said: re.Match[str]) -> None:
+    part.expect(threads_of(part) == int(said["many"]), f"a block has {threads_of(part)} threads")
+
+
 def mean_of_rows(part: Part, said: re.Match[str]) -> None:
     left = [one.base for one in part.stores() if one.base.startswith("part")]
     held = False
@@ -231,13 +244,20 @@ def first_place(part: Part, said: re.Match[str]) -> None:
         "place < best" in part.block.helpers.get(each.op.replace("block_", "warp_"), "")
         for each in calls
     )
-    alone = not calls and any(is_place(part, one, THREAD) for one in "pq")
+    alone = not calls and any(is_place(part, one, THREAD) for one in "ipq")
     part.expect(threads and (calls or alone), "of equal values it takes any")
     part.expect(part.stores()[-1].right == name("best"), "it writes no place")
 
 
+def one_output(part: Part, said: re.Match[str]) -> None:
+    is_thread(part, "i", "count")
+    written = [parts(one.left)[1] for one in part.stores()]
+    part.expect(written == [name("i")], "a thread does not write its own output")
+    part.expect(not part.block.shared, "tiles are shared")
+
+
 def product(part: Part, said: re.Match[str]) -> None:
-    taken = [one for one in part.accumulations() if one.base == "s" and one.right.op == "*"]
+    taken = [one for one in part.accumulations() if one.base in ("s", "v") and one.right.op == "*"]
     if not taken:
         return part.deny("it is no product")
     depth = [
@@ -250,7 +270,9 @@ def product(part: Part, said: re.Match[str]) -> None:
         map(base_of, parts(taken[0].right)), (said["left"], said["right"]), strict=True
     ):
         copied = [one for one in part.block.statements if one.base == tile and one.op == "="]
+        copied = copied if tile in part.block.shared else []
         read = {part.block.origin(array) for one in copied for array, _ in elements(one.right)}
+        read = read or {part.block.origin(tile)}
         part.expect(read == {wanted}, f"a factor is {read}, not {wanted}")
     return None
 
@@ -312,6 +334,9 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
         column_block,
     ),
     (r"A thread takes a column, its neighbour the next\.", column_thread),
+    (r"A thread takes a row, its neighbour the next\.", row_thread),
+    (r"A thread takes one of the outputs\.", one_output),
+    (r"A block has (?P<many>\d+) threads\.", few_threads),
     (
         r"All blocks share the row: each leaves what it found, then that is put together\.",
         all_blocks,

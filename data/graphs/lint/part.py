@@ -45,8 +45,8 @@ class Part:
     # Loops
 
     def accumulations(self) -> list[Statement]:
-        """Statements that take a value into what was there before."""
-        new = {(one.base, one.loops) for one in self.block.statements if one.is_new}
+        """Statements that take a value into what was there before these loops."""
+        new = {(one.base, one.loops) for one in self.block.statements if _begins(one)}
         return [
             one
             for one in self.block.statements
@@ -158,6 +158,11 @@ def elements(expr: Expr) -> Iterator[tuple[str, Expr]]:
 def is_total(one: Statement) -> bool:
     """A sum over all rows takes in the number of a row."""
     return one.op == "+=" and one.base == "total"
+
+
+def _begins(one: Statement) -> bool:
+    """Whether a name begins here: it is declared, or is an element that is loaded."""
+    return one.is_new or (one.op == "=" and one.left.op == "name" and one.right.op == "at")
 
 
 def _accumulates(one: Statement) -> bool:

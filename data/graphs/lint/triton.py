@@ -308,6 +308,11 @@ def product(part: Part, said: re.Match[str]) -> None:
             part.unsaid.add(TURNED.format(tensor))
 
 
+def tiles(part: Part, said: re.Match[str]) -> None:
+    _is_block(part, "BLOCK_M", said["side"])
+    _is_block(part, "BLOCK_N", said["side"])
+
+
 CLAIMS: tuple[tuple[str, Claim], ...] = (
     TARGET,
     (r"Each program takes (?P<many>\d+) elements of (?P<read>\w+)\.", elements),
@@ -344,5 +349,6 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
         rf"(?P<left>\w+) times (?P<right>\w+), summed over (?P<size>{SIZE}) in tiles:",
         product,
     ),
+    (r"Tiles have (?P<side>\d+) rows and columns\.", tiles),
     (r"(\w+) is read transposed\.", transposed),
 )

@@ -145,7 +145,12 @@ class Reader:
         self.block.statements.append(Statement(op, left, right, loops))
 
     def _expr(self, value: ast.expr) -> Expr:
-        return replaced(expr_of(value), self.elements)
+        """With elements in place of their names; what is loaded once more is no element of one."""
+        found = expr_of(value)
+        if found.op == "at":
+            array, index = parts(found)
+            return Expr("at", (array, replaced(index, self.elements)))
+        return replaced(found, self.elements)
 
     def _sets(self, target: str, value: ast.expr, loops: tuple[Loop, ...]) -> None:
         if isinstance(value, ast.Call) and ast.unparse(value.func) in FILLED:
@@ -228,14 +233,15 @@ def pointed(place: ast.expr) -> Expr:
 
 
 def with_passes(statements: Sequence[Statement], places: Mapping[str, Expr]) -> list[Statement]:
-    """Reductions of a block that has a row as a whole are loops over it: those of one pass need no
-    number that another of them makes."""
+    """Reductions of a block that has a row as a whole are loops over it: those of one pass, and
+    what `v` becomes before them, need no number that another of them makes."""
     found, depth = list[Statement](), dict[str, int]()
     loop, passes = None, 0
     waiting: list[int] = []
     for one in statements:
         needed = max((depth.get(each, 0) for each in named(one.right)), default=0)
         if not one.loops and is_reduction(one.right):
+            needed = max(needed, depth["v"]) if waiting else needed
             if loop is None or needed >= passes:
                 passes = needed + 1
                 loop = Loop("j", of(0.0), _bound(places))

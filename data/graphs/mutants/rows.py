@@ -19,7 +19,7 @@ from kernelwright.data.suites.row_folder import keep_lines, lines, write_lines
 from kernelwright.data.triple import Triple
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
-from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.prompt import REPAIR_REQUEST, task_prompt
 from kernelwright.envs.referee.reasons import what_is_wrong
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
@@ -28,7 +28,6 @@ REPAIRS, PREFERENCES, MUTANTS = "repairs.jsonl", "prefs.jsonl", "mutants.jsonl"
 KILL = "kill.json"
 FILES = (REPAIRS, PREFERENCES, MUTANTS)
 LINES = 4
-REQUEST = "Say which line is wrong. Then give the whole kernel again: one complete {answer}."
 SLOWER = "slower"
 
 
@@ -128,7 +127,7 @@ def repair(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
     spec = DIALECTS[triple.dialect]
     told = f"{said.verdict} ({said.reason})\n{what_is_wrong(said)}"
     shown = f"This kernel is not right:\n```{spec.mark}\n{mutant.source}```\n{told}"
-    request = REQUEST.format(answer=spec.another)
+    request = REPAIR_REQUEST.format(answer=spec.another)
     why = diagnosis(mutant.source, triple.source)
     return _head(triple) | {
         "kind": mutant.kind,

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
-from kernelwright.data.graphs.expr import FLAT, accesses
 from kernelwright.data.graphs.kernel import Kernel
-from kernelwright.data.graphs.nests import Elements, Nest, Rows
+from kernelwright.data.graphs.schedules import unfused
 from kernelwright.envs.plan.counters import PREFIX
 from kernelwright.envs.types import Dialect, Evaluation, Verdict
 
@@ -35,32 +33,6 @@ def slow_source(kernel: Kernel, lower: Callable[[Kernel], str], dialect: Dialect
     fast, instead = SLOWED[dialect]
     slow = re.sub(fast, instead, lower(unfused(kernel) or kernel))
     return slow if slow != lower(kernel) else None
-
-
-def unfused(kernel: Kernel) -> Kernel | None:
-    """The same steps, not fused; None where none can be parted."""
-    nests = [one for nest in kernel.nests for one in _parted(nest)]
-    return replace(kernel, nests=tuple(nests)) if len(nests) > len(kernel.nests) else None
-
-
-def _parted(nest: Nest) -> list[Nest]:
-    """A nest without the steps after its own work, and a nest for each of these."""
-    if nest.c_type != "float" or (isinstance(nest, Rows) and nest.total):
-        return [nest]
-    first = isinstance(nest, Elements)
-    own = replace(nest, after=nest.after[:1] if first else [])
-    rest = nest.after[1:] if first else nest.after
-    if any(not _is_plain(accesses(one.value)) for one in rest):
-        return [nest]
-    made = [
-        Elements(says="elements", source="h", taken=nest.shape, shape=nest.shape, after=[step])
-        for step in rest
-    ]
-    return [own, *made]
-
-
-def _is_plain(used: set[str]) -> bool:
-    return all(one == FLAT or one.startswith("dim") for one in used)
 
 
 def apart(fast: Evaluation, slow: Evaluation) -> dict[str, float] | None:

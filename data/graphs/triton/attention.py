@@ -4,11 +4,12 @@ of keys, and keeps the largest score so far."""
 from __future__ import annotations
 
 from kernelwright.data.graphs.expr import FLAT
-from kernelwright.data.graphs.nests import Attention, product
+from kernelwright.data.graphs.nests import Attention, Tiles, product
 from kernelwright.data.graphs.triton.text import Launch, Lines
 from kernelwright.data.graphs.triton.words import INFINITE
 
-TILE = 32
+TILES: dict[Tiles, int] = {"best": 32, "small": 16, "least": 16}
+"""Queries, and keys, of a tile."""
 
 
 def attention(nest: Attention, called: str, read: str, target: str) -> list[Launch]:
@@ -32,10 +33,10 @@ def attention(nest: Attention, called: str, read: str, target: str) -> list[Laun
     places = {FLAT: ("at", "mask")}
     lines.steps(nest.after, lambda access: places.get(access, ("z", f"z < {wide}")))
     lines.store(target, ("at", "mask"), "v")
-    grid = (f"triton.cdiv({rows}, {TILE})", product(nest.batch))
+    grid = (f"triton.cdiv({rows}, {TILES[nest.tiles]})", product(nest.batch))
     sizes = {"DEPTH": depth, "WIDE": wide}
     blocks = {name: f"max(16, triton.next_power_of_2({size}))" for name, size in sizes.items()}
-    blocks["BLOCK"] = str(TILE)
+    blocks["BLOCK"] = str(TILES[nest.tiles])
     return [Launch(called, lines, grid, blocks, sizes={"scale": f"{depth} ** -0.5"})]
 
 

@@ -6,24 +6,37 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from kernelwright.data.graphs.expr import FLAT
-from kernelwright.data.graphs.nests import Shape, product
+from kernelwright.data.graphs.nests import Shape, Tiles, product
 from kernelwright.data.graphs.triton.text import MOST, Lines, Place
 
-COLUMNS = 32
-LONG, TALL = 2048, 64
-"""The block of a longer row, and of taller columns."""
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a program has at once: so many columns, elements of a row that is longer than a block,
+    and of columns that are; up to `most` elements it has rows or columns from end to end."""
+
+    columns: int
+    long: int
+    tall: int
+    most: int
 
 
+HELD: dict[Tiles, Held] = {
+    "best": Held(columns=32, long=2048, tall=64, most=MOST),
+    "small": Held(columns=16, long=1024, tall=64, most=MOST),
+    "least": Held(columns=16, long=256, tall=32, most=256),
+}
 WARPS = ((256, 1), (2048, 4), (4096, 8), (8192, 16), (MOST, 32))
 """How many share a block of so many elements: one has no need to wait for others."""
 
 
-def is_whole(size: Shape, inner: Shape) -> bool:
+def is_whole(size: Shape, inner: Shape, tiles: Tiles) -> bool:
     """Whether a block has rows, or columns, from end to end."""
-    lanes = COLUMNS if product(inner) != "1" else 1
-    return math.prod(one.size for one in size) * lanes <= MOST
+    lanes = HELD[tiles].columns if product(inner) != "1" else 1
+    return math.prod(one.size for one in size) * lanes <= HELD[tiles].most
 
 
 class Block:
@@ -36,6 +49,7 @@ class Block:
         size: Shape,
         inner: Shape,
         *,
+        tiles: Tiles,
         shared: bool = False,
         backwards: bool = False,
     ) -> None:
@@ -44,7 +58,7 @@ class Block:
         self.lines, self.shared, self.backwards = lines, shared, backwards
         self.outer = outer if product(outer) != "1" else ()
         self.inner = inner if product(inner) != "1" else ()
-        self.whole = is_whole(size, inner)
+        self.whole, self.held = is_whole(size, inner, tiles), HELD[tiles]
         self.columns = lines.size("inner", self.inner) if self.inner else ""
         self.size = "size" if shared else lines.size("size", size)
         if self.outer:
@@ -120,18 +134,22 @@ class Block:
     @property
     def grid(self) -> tuple[str, ...]:
         rows = (product(self.outer),) if self.outer else ()
-        columns = (f"triton.cdiv({product(self.inner)}, {COLUMNS})",) if self.inner else ()
+        columns = (
+            (f"triton.cdiv({product(self.inner)}, {self.held.columns})",) if self.inner else ()
+        )
         return (*rows, *columns) or ("1",)
 
     @property
     def warps(self) -> int:
         if not self.whole:
             return 8
-        count = math.prod(one.size for one in self._sizes) * (COLUMNS if self.inner else 1)
+        count = math.prod(one.size for one in self._sizes) * (
+            self.held.columns if self.inner else 1
+        )
         return next(warps for most, warps in WARPS if count <= most)
 
     @property
     def blocks(self) -> dict[str, str]:
-        several = str(TALL if self.inner else LONG)
+        several = str(self.held.tall if self.inner else self.held.long)
         found = {"BLOCK": f"triton.next_power_of_2({self._count})" if self.whole else several}
-        return found | ({"COLUMNS": str(COLUMNS)} if self.inner else {})
+        return found | ({"COLUMNS": str(self.held.columns)} if self.inner else {})

@@ -6,9 +6,8 @@ from __future__ import annotations
 from kernelwright.data.graphs.cuda.moves import parted
 from kernelwright.data.graphs.nests import Move, placed
 from kernelwright.data.graphs.triton.text import Launch, Lines
+from kernelwright.data.graphs.triton.windows import BLOCK
 from kernelwright.data.graphs.triton.words import python
-
-BLOCK = 1024
 
 
 def move(nest: Move, called: str, read: str, target: str) -> list[Launch]:
@@ -24,5 +23,6 @@ def move(nest: Move, called: str, read: str, target: str) -> list[Launch]:
     lines.steps(nest.after, lambda access: ("i", "mask"))
     lines.store(target, ("i", "mask"), "v")
     count = f"{target}.numel()"
-    grid = (f"triton.cdiv({count}, {BLOCK})",)
-    return [Launch(called, lines, grid, {"BLOCK": str(BLOCK)}, sizes={"size": count})]
+    block = BLOCK[nest.tiles]
+    grid = (f"triton.cdiv({count}, {block})",)
+    return [Launch(called, lines, grid, {"BLOCK": str(block)}, sizes={"size": count})]

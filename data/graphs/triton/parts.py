@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from kernelwright.data.graphs.nests import Pass, Rows, Sum, product
-from kernelwright.data.graphs.triton.block import LONG
+from kernelwright.data.graphs.triton.block import HELD
 from kernelwright.data.graphs.triton.rows import STARTS, Emitted, reduced
 from kernelwright.data.graphs.triton.text import MOST, Launch, Lines
 from kernelwright.data.graphs.triton.words import shown
@@ -91,8 +91,9 @@ def _begun(nest: Rows, read: str, passes: int) -> Emitted:
 
 def _launch(called: str, emitted: Emitted) -> Launch:
     count = f"{emitted.read}.numel()"
-    grid = (f"triton.cdiv({count}, {LONG})",)
-    launch = Launch(called, emitted.lines, grid, {"BLOCK": str(LONG)}, 8, sizes={"size": count})
+    block = HELD[emitted.nest.tiles].long
+    grid = (f"triton.cdiv({count}, {block})",)
+    launch = Launch(called, emitted.lines, grid, {"BLOCK": str(block)}, 8, sizes={"size": count})
     if any("PARTS" in line for line in emitted.lines.lines):
         launch.sizes |= COUNT
         launch.blocks["PARTS"] = BLOCK

@@ -14,19 +14,23 @@ from kernelwright.data.graphs.nests import (
     Scan,
     Shape,
     Step,
+    Tiles,
     Window,
     product,
 )
 from kernelwright.data.graphs.plan import attention_head, move_head, numbered, window_head
-from kernelwright.data.graphs.triton.block import is_whole
+from kernelwright.data.graphs.triton.attention import TILES as ATTENTION_TILES
+from kernelwright.data.graphs.triton.block import HELD, is_whole
 from kernelwright.data.graphs.triton.parts import is_one_long_row
+from kernelwright.data.graphs.triton.products import tile_of
 from kernelwright.data.graphs.triton.rows import joined, reduced
 from kernelwright.data.graphs.triton.scans import STARTS, dims
-from kernelwright.data.graphs.triton.windows import positions_of
+from kernelwright.data.graphs.triton.windows import BLOCK, OUTPUTS, positions_of
 from kernelwright.data.graphs.triton.words import python, shown
 
 ATTENDED = (
-    "Each program has 32 queries and goes over blocks of 32 keys: s = tl.dot(left, right) * scale;"
+    "Each program has {tile} queries and goes over blocks of {tile} keys:"
+    " s = tl.dot(left, right) * scale;"
     " largest = tl.maximum(m, tl.max(s, 1)); w = tl.exp(s - largest);"
     " shrink = tl.exp(m - largest); total = total * shrink + tl.sum(w, 1); v = v * shrink;"
     " v = tl.dot(w, from_, v); m = largest; v = v / total;"
@@ -49,7 +53,10 @@ def reasoning(nests: Sequence[Nest]) -> str:
 def _said(nest: Nest, read: str) -> list[str]:
     match nest:
         case Elements():
-            return [f"Each program takes 1024 elements of {read}.", *_steps(nest.after)]
+            return [
+                f"Each program takes {BLOCK[nest.tiles]} elements of {read}.",
+                *_steps(nest.after),
+            ]
         case Rows():
             return _rows(nest, read)
         case Scan():
@@ -57,13 +64,16 @@ def _said(nest: Nest, read: str) -> list[str]:
         case Window():
             return [*_window(nest, read), *_steps(nest.after)]
         case Product():
-            return [_product(nest, read), *_steps(nest.after)]
+            side = tile_of(nest)
+            tiles = [f"Tiles have {side} rows and columns."] * (nest.tiles != "best")
+            return [_product(nest, read), *tiles, *_steps(nest.after)]
         case Move():
-            held = "Each program has 1024 elements of what it writes."
+            held = f"Each program has {BLOCK[nest.tiles]} elements of what it writes."
             chosen = [f"row = {nest.chosen}[rest];"] if nest.chosen else []
             return [move_head(nest, read), held, *chosen, *_steps(nest.after)]
         case Attention():
-            return [*attention_head(nest, read), ATTENDED, *_steps(nest.after)]
+            attended = ATTENDED.format(tile=ATTENTION_TILES[nest.tiles])
+            return [*attention_head(nest, read), attended, *_steps(nest.after)]
     raise TypeError(type(nest).__name__)
 
 
@@ -71,21 +81,24 @@ def _steps(steps: Sequence[Step]) -> list[str]:
     return [f"{one.says}: v = {shown(one.value)};" for one in steps]
 
 
-def _block(read: str, size: Shape, inner: Shape) -> str:
+def _block(read: str, size: Shape, inner: Shape, tiles: Tiles) -> str:
     """What a program has of rows or columns."""
     is_column = product(inner) != "1"
-    held = f"32 neighbouring columns of {read}" if is_column else f"a row of {read}"
+    held = (
+        f"{HELD[tiles].columns} neighbouring columns of {read}" if is_column else f"a row of {read}"
+    )
     long = f"{python(product(size))} {'high' if is_column else 'long'}"
-    if not is_whole(size, inner):
+    if not is_whole(size, inner, tiles):
         return f"Each program goes along {held}, {long}, block after block."
     return f"Each program has {held}, {long}, as a whole in a block."
 
 
 def _rows(nest: Rows, read: str) -> list[str]:
     shared = is_one_long_row(nest)
-    at_once = shared or is_whole(nest.size, nest.inner)
-    held = f"Each program has 2048 elements of {read}; the number of each goes to parts."
-    held = held if shared else _block(read, nest.size, nest.inner)
+    at_once = shared or is_whole(nest.size, nest.inner, nest.tiles)
+    many = HELD[nest.tiles].long
+    held = f"Each program has {many} elements of {read}; the number of each goes to parts."
+    held = held if shared else _block(read, nest.size, nest.inner, nest.tiles)
     lines = [f"{nest.says}. {held}", *_steps(nest.before)]
     for number, one in enumerate(nest.passes):
         found = [f"v = {shown(one.value)};"] if one.value is not None else []
@@ -106,12 +119,14 @@ def _rows(nest: Rows, read: str) -> list[str]:
 
 def _scan(nest: Scan, read: str) -> str:
     _, size, inner = dims(nest)
-    return f"{_block(read, size, inner)}{' It begins at the end.' if nest.reverse else ''}"
+    return (
+        f"{_block(read, size, inner, nest.tiles)}{' It begins at the end.' if nest.reverse else ''}"
+    )
 
 
 def _running(nest: Scan) -> str:
     _, size, inner = dims(nest)
-    carry = "" if is_whole(size, inner) else f"carry {STARTS[nest.kind][1]} "
+    carry = "" if is_whole(size, inner, nest.tiles) else f"carry {STARTS[nest.kind][1]} "
     return f"running: v = {carry}tl.cum{nest.kind}(v, 0);"
 
 
@@ -127,7 +142,7 @@ def _window(nest: Window, read: str) -> list[str]:
             "mean": f"v += near; v = v / {nest.area};",
             "sum": "v += tap * near;",
         }
-        held = f"Each program has 128 neighbouring outputs: {taken[nest.kind]}"
+        held = f"Each program has {OUTPUTS[nest.tiles]} neighbouring outputs: {taken[nest.kind]}"
     return [head, held, *([f"v = v + {nest.bias}[c];"] if nest.bias else [])]
 
 

@@ -35,10 +35,16 @@ def tiles(nest: Product, called: str, read: str, target: str) -> list[Launch]:
     lines.add(f"at = {of_batch}i * {n} + j")
     lines.steps(nest.after, lambda access: ("at", "mask") if access == FLAT else ("j", f"j < {n}"))
     lines.store(target, ("at", "mask"), "v")
-    tile = 64 if math.prod(one.size for one in nest.shape) >= LARGE else 32
+    tile = tile_of(nest)
     grid = (_blocks(nest.m, tile), _blocks(nest.n, tile), product(nest.batch))
     blocks = {"BLOCK_M": str(tile), "BLOCK_N": str(tile), "BLOCK_K": "32"}
     return [Launch(called, lines, grid if nest.batch else grid[:2], blocks)]
+
+
+def tile_of(nest: Product) -> int:
+    """How many rows, and columns, of outputs a program has."""
+    tile = 64 if math.prod(one.size for one in nest.shape) >= LARGE else 32
+    return {"best": tile, "small": tile // 2, "least": 16}[nest.tiles]
 
 
 def _blocks(size: Dim, tile: int) -> str:

@@ -29,7 +29,9 @@ class Emitted:
 
     def __init__(self, lines: Lines, nest: Rows, read: str, *, shared: bool = False) -> None:
         self.lines, self.nest, self.read = lines, nest, read
-        self.block = Block(lines, nest.outer, nest.size, nest.inner, shared=shared)
+        self.block = Block(
+            lines, nest.outer, nest.size, nest.inner, tiles=nest.tiles, shared=shared
+        )
         self.load: list[Expr] = [one.value for one in nest.before]
         if self.block.whole:
             self._load()

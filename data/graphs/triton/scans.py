@@ -14,7 +14,7 @@ def scan(nest: Scan, called: str, read: str, target: str) -> list[Launch]:
     """A block of a row at once; in a longer one `carry` is what came before."""
     lines = Lines()
     outer, size, inner = dims(nest)
-    block = Block(lines, outer, size, inner, backwards=nest.reverse)
+    block = Block(lines, outer, size, inner, tiles=nest.tiles, backwards=nest.reverse)
     start, sign = STARTS[nest.kind]
     if not block.whole:
         shape = "[COLUMNS]" if block.inner else "[1]"

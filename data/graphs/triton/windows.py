@@ -10,6 +10,7 @@ from kernelwright.data.graphs.nests import (
     Elements,
     Shape,
     Step,
+    Tiles,
     Window,
     is_plain,
     placed,
@@ -18,8 +19,8 @@ from kernelwright.data.graphs.nests import (
 from kernelwright.data.graphs.triton.text import Launch, Lines, Place
 from kernelwright.data.graphs.triton.words import INFINITE, python
 
-BLOCK = 1024
-OUTPUTS = 128
+BLOCK: dict[Tiles, int] = {"best": 1024, "small": 256, "least": 256}
+OUTPUTS: dict[Tiles, int] = {"best": 128, "small": 64, "least": 32}
 """Of a window: one for each lane, so that the lanes of a warp read side by side."""
 OUT = {"d": "d", "y": "r", "x": "z"}
 """The index along an axis of what is written."""
@@ -35,7 +36,7 @@ def elements(nest: Elements, called: str, read: str, target: str) -> list[Launch
     lines.load("v", read, ("i", "mask"))
     lines.steps(nest.after, lambda access: ("i" if access == FLAT else "j", "mask"))
     lines.store(target, ("i", "mask"), "v")
-    return [_launch(called, lines, target, BLOCK)]
+    return [_launch(called, lines, target, BLOCK[nest.tiles])]
 
 
 def _flat(lines: Lines) -> None:
@@ -83,7 +84,7 @@ def window(nest: Window, called: str, read: str, target: str) -> list[Launch]:
     if nest.kind == "mean":
         lines.add(f"v = v / {nest.area}")
     _end(lines, nest, target, {FLAT: ("i", "mask"), "dim1": ("c", "mask")})
-    return [_launch(called, lines, target, OUTPUTS)]
+    return [_launch(called, lines, target, OUTPUTS[nest.tiles])]
 
 
 def convolution(nest: Window, called: str, read: str, target: str) -> list[Launch]:
@@ -122,7 +123,8 @@ def convolution(nest: Window, called: str, read: str, target: str) -> list[Launc
 
 def positions_of(nest: Window) -> int:
     """How many positions a program of a convolution has."""
-    return OF_VOLUMES if nest.spatial == 3 else POSITIONS
+    most = OF_VOLUMES if nest.spatial == 3 else POSITIONS
+    return most // {"best": 1, "small": 2, "least": 4}[nest.tiles]
 
 
 def _position(lines: Lines, nest: Window) -> None:

@@ -79,7 +79,7 @@ class ChatPolicy:
         """Several requests at a time; then says how many tokens, and dollars, were spent so far."""
 
         def ask(number: int) -> Completion:
-            return self._one(prompts[number], sampling, sampling.seed + number)
+            return self._one(prompts[number], sampling, sampling.seed + sampling.number(number))
 
         found = all_of(len(prompts), ask, AT_ONCE, on_finished)
         print(f"{self.model}: {self.usage.line()}", file=sys.stderr)
