@@ -6,6 +6,8 @@ import random
 import re
 from collections.abc import Iterator
 
+from kernelwright.data.graphs.phrases import PHRASES, SLOT
+
 SIGNS = {"+": "-", "-": "+", "*": "/", "/": "*", "<": ">", ">": "<", "+=": "*=", "*=": "+="}
 SIGN = re.compile(r"(?<= )(\+=|\*=|[-+*/<>])(?= )")
 FUNCTIONS = ("max", "min", "exp", "log", "sqrt", "fabs", "tanh", "erf", "log1p", "expm1", "sin")
@@ -33,7 +35,8 @@ neighbour next. All blocks leaves what it, then that. Piece by piece of, add up 
 weights in w. Outputs, with tiles in shared memory. if. Each program has goes elements neighbouring
 positions high long whole block after begins at end goes parts another function adds up rows numbers
 inf float"""
-WORDS = {each for one in re.findall(r"\w+", PROSE) for each in (one, one.lower())}
+OF_PHRASES = " ".join(SLOT.sub("", form) for forms in PHRASES for form in forms)
+WORDS = {each for one in re.findall(r"\w+", PROSE + OF_PHRASES) for each in (one, one.lower())}
 """No names, but words of claims."""
 CLAIMS = (
     ("in rows of", "in one row of"),
@@ -83,6 +86,30 @@ CLAIMS = (
     ("all channels of", "one channel of"),
     ("neighbouring outputs", "distant outputs"),
     (" in tiles:", ":"),
+    ("It writes out.", "It writes h0."),
+    ("It writes h0.", "It writes out."),
+    ("The result goes to out.", "The result goes to h0."),
+    ("Read 1:", "Read 2:"),
+    ("Round 2:", "Round 1:"),
+    ("In the end:", "Read 9:"),
+    ("Finally:", "Round 9:"),
+    ("Go over", "Add up"),
+    ("row by row,", "column by column,"),
+    ("are one row", "are several rows"),
+    ("first to last", "last to first"),
+    ("last to first", "first to last"),
+    ("One thread for each", "One block for each"),
+    ("Give each element", "Give each row"),
+    ("element by element", "row by row"),
+    ("The product of", "The sum of"),
+    ("stands the value of", "stands the sum of"),
+    ("goes to a warp, whose lanes shuffle", "goes to a thread, which adds up"),
+    ("goes to a warp, whose lanes shuffle", "goes to a block, whose warps put together"),
+    ("goes to a block, whose warps put together", "goes to a warp, whose lanes shuffle"),
+    ("Each column goes to a thread, and", "Each row goes to a thread, and"),
+    ("A program holds a row of", "A program walks along a row of"),
+    ("A program walks along a row of", "A program holds a row of"),
+    (" are read across its rows.", " are read along its rows."),
 )
 PLAIN_PRODUCT = re.compile(
     r"(\w+) times (\w+),[^:]*: (?:tiles of a row, 64 columns\.|v = tl\.dot\(left, right, v\);)"

@@ -14,6 +14,7 @@ from kernelwright.data.graphs.build import Build, Recipe
 from kernelwright.data.graphs.lint.formulas import FormulaError, formula, is_same_size
 from kernelwright.data.graphs.lint.labels import alike, meanings
 from kernelwright.data.graphs.lint.lint import LANGUAGES, findings
+from kernelwright.data.graphs.phrases import PHRASES, phrased, plain
 from kernelwright.data.graphs.problem import DIALECTS, example_of, problem_of
 from kernelwright.data.graphs.sample import draw
 from kernelwright.data.suites.row_folder import RowFolder
@@ -50,14 +51,35 @@ def test_the_reasoning_of_an_example_is_true(dialect: Dialect) -> None:
 
 
 @in_each_dialect
+def test_every_phrasing_says_the_same(dialect: Dialect) -> None:
+    """Each form of each sentence is used, and is brought back to the plan's own."""
+    shown = Counter[int]()
+    for index in range(60):
+        said = plain(example(index, dialect).reasoning)
+        assert plain(said) == said
+        texts = {phrased(said, str(key)) for key in range(8)}
+        assert {plain(one) for one in texts} == {said}
+        shown[len(texts)] += 1
+    assert shown[1] < 5
+    assert max(shown) > 5
+
+
+def test_a_draw_has_the_same_phrasing_again_and_others_have_other_ones() -> None:
+    texts = [example(index, "triton").reasoning for index in range(40)]
+    assert texts == [example(index, "triton").reasoning for index in range(40)]
+    forms = {form for own, *others in PHRASES for form in others if "{" not in form}
+    assert {form for form in forms if any(form in one for one in texts)} >= {"Finally:"}
+    assert sum(one != plain(one) for one in texts) in range(20, 40)
+
+
+@in_each_dialect
 def test_planted_falsehoods_are_found(dialect: Dialect) -> None:
     labels = {one: alike(one, dialect) for one in meanings(dialect)}
     every, caught = Counter[str](), Counter[str]()
     for index in range(40):
         one = example(index, dialect)
-        for kind, text in list(falsehoods(one.reasoning, labels, str(index)))[
-            index % EVERY :: EVERY
-        ]:
+        true = plain(one.reasoning) if index % 2 else one.reasoning
+        for kind, text in list(falsehoods(true, labels, str(index)))[index % EVERY :: EVERY]:
             every[kind] += 1
             caught[kind] += bool(found(one, text))
     assert len(every) == 7

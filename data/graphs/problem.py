@@ -11,6 +11,7 @@ from kernelwright.data.graphs.cuda import plan as cuda_plan
 from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.nests import Nest, Rows, Scan
+from kernelwright.data.graphs.phrases import phrased
 from kernelwright.data.graphs.sample import VERSION
 from kernelwright.data.graphs.schedules import BEST, SCHEDULES, scheduled
 from kernelwright.data.graphs.style import module
@@ -82,7 +83,7 @@ def _example(kernel: Kernel, problem: Problem, dialect: Dialect) -> Triple:
     return Triple(
         problem=problem,
         dialect=dialect,
-        reasoning=reasoning(kernel.nests),
+        reasoning=phrased(reasoning(kernel.nests), f"{problem.source} {dialect}"),
         source=source(kernel, problem.code),
         pattern="_".join(map(_pattern, kernel.nests)),
     )

@@ -14,6 +14,7 @@ from kernelwright.data.graphs.lint.code import Block
 from kernelwright.data.graphs.lint.formulas import FormulaError, formula
 from kernelwright.data.graphs.lint.labels import denied, meanings
 from kernelwright.data.graphs.lint.part import Part
+from kernelwright.data.graphs.phrases import plain
 from kernelwright.envs.types import Dialect, Problem
 
 
@@ -43,7 +44,8 @@ NAME = re.compile(r"`[^`]+`|\b\w*[_\d]\w*\b")
 CLAIMED = re.compile(
     r"\b(passes|pass|rows?|columns?|transposed|in order|from the end|by itself|side by side"
     r"|summed|tiles?|stride|padding|mean|taps?|warps?|blocks?|threads?|lanes?|programs?|shared"
-    r"|masks?|masked|coalesced|neighbou?r(?:s|ing)?|channels?|grid|bytes|barriers?|fused|elements"
+    r"|masks?|masked|coalesced|neighbou?r(?:s|ing)?|channels?|grid|bytes|barriers?|fused|elements?|values?|adds?|added|divided|products?"
+    r"|multipl(?:y|ies|ied)"
     r"|outputs?|times|positions|registers?|whole|long|high|together)\b"
     r"|[={}<>]",
     re.I,
@@ -62,14 +64,14 @@ def patterns(dialect: Dialect) -> tuple[tuple[re.Pattern[str], Claim], ...]:
 def findings(reasoning: str, source: str, problem: Problem, dialect: Dialect) -> list[str]:
     """What cannot be shown to be true; empty for a reasoning whose every claim stands in the code.
 
-    A sentence of no known form is searched for numbers and names alone: each has to stand in the
-    code or in the module.
+    Sentences may have any of their forms (data/graphs/phrases.py). One of no known form is searched
+    for numbers and names alone: each has to stand in the code or in the module.
     """
     try:
         blocks = LANGUAGES[dialect].blocks_of(source)
     except (ValueError, LookupError, SyntaxError, StopIteration) as error:
         return [f"the code is not understood: {error}"]
-    text, part = reasoning.strip().removeprefix(START), LANGUAGES[dialect].part
+    text, part = plain(reasoning.strip().removeprefix(START)), LANGUAGES[dialect].part
     reader = Reader(dialect, source + problem.code)
     if len(blocks) == 1:
         return reader.read(part(blocks[0], 1), text)
