@@ -42,7 +42,7 @@ def test_a_mistake_in_one_process_ends_all_with_one_line_of_its_rank(tmp_path: P
     assert process.returncode == 1
     assert failed, seen
     assert time.monotonic() - failed < 60
-    assert len(below) >= 4
+    assert len(below) >= 2
     assert not still_alive(below)
     said = [line for line in seen if line.startswith("rank ")]
     assert said == ["rank 1 of 2 processes: ValueError: the third step; go on with: again"]
