@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -28,6 +27,7 @@ from kernelwright.envs.reference.client import (
     ReferenceProcess,
 )
 from kernelwright.envs.reference.module_facts import module_process
+from kernelwright.envs.system.cores import usable_cores
 from kernelwright.envs.types import Problem, content_hash
 
 Job = tuple[Problem, Sequence[str]]
@@ -108,7 +108,7 @@ def check_many(jobs: Sequence[Job], workers: int | None = None) -> Iterator[Admi
 
     A problem that computes the same function as an admitted one before it accepts its answers.
     """
-    wanted = workers or len(os.sched_getaffinity(0))
+    wanted = workers or len(usable_cores())
     count = max(1, min(wanted, -(-len(jobs) // PROBLEMS_PER_PROCESS)))
     processes: SimpleQueue[ReferenceProcess | None] = SimpleQueue()
     for _ in range(count):

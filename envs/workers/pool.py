@@ -24,6 +24,7 @@ from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
 from kernelwright.envs.sandbox.process_level import remove_places_of
+from kernelwright.envs.system.cores import usable_cores
 from kernelwright.envs.system.hardware import MEMORY_WAIT_S, WORKERS_A_GPU, Gpu, gpus, shared_gpus
 from kernelwright.envs.system.paths import own_environment
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Precision, Problem
@@ -39,8 +40,8 @@ END_LIMIT_S = 10.0
 
 def shared_cores(which: int, of: int) -> list[int]:
     """The cores of one of several processes: every core has one owner while there are enough."""
-    cores = sorted(os.sched_getaffinity(0))
-    return cores[which::of] or [cores[which % len(cores)]]
+    here = usable_cores()
+    return here[which::of] or [here[which % len(here)]]
 
 
 def uses_gpu(dialect: Dialect) -> bool:
@@ -53,10 +54,10 @@ def default_workers(dialect: Dialect | None = None, share: tuple[int, int] = (0,
     a core, but where a GPU replays them at most four a GPU. Each keeps a CUDA context there, and
     more would only wait for the GPU."""
     which, of = share
-    cores, ours = len(shared_cores(which, of)), len(shared_gpus(which, of))
+    one_a_core, ours = len(shared_cores(which, of)), len(shared_gpus(which, of))
     if not ours or (dialect and not uses_gpu(dialect)):
-        return cores
-    return min(cores, WORKERS_A_GPU * ours, max(1, WORKERS_A_GPU * len(gpus()) // of))
+        return one_a_core
+    return min(one_a_core, WORKERS_A_GPU * ours, max(1, WORKERS_A_GPU * len(gpus()) // of))
 
 
 class JudgeError(RuntimeError):

@@ -21,9 +21,10 @@ from kernelwright.envs.sandbox.process_level import LEVEL, NOT_HELD
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
 from kernelwright.envs.sandbox.zygote import SandboxLostError
+from kernelwright.envs.system.cores import usable_cores
 from kernelwright.envs.system.hardware import Gpu, GpuError, memory_bytes, visible_gpus
 from kernelwright.envs.types import Evaluation
-from kernelwright.machine.facts import cores, free_disk_bytes, install_command, is_checkout
+from kernelwright.machine.facts import free_disk_bytes, install_command, is_checkout
 
 GB = 1e9
 VECTOR_GLIBC = Version("2.35")
@@ -173,7 +174,7 @@ def _python_answers() -> Check:
 
 
 def _hardware() -> Iterator[Check]:
-    yield Check(name="cores", found=str(cores()))
+    yield Check(name="cores", found=str(len(usable_cores())))
     yield Check(name="memory", found=f"{memory_bytes() / GB:.0f} GB")
     yield Check(name="disk", found=f"{free_disk_bytes(Path('runs')) / GB:.0f} GB free")
     yield from _gpus()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from contextlib import suppress
@@ -34,11 +33,6 @@ EXTRAS = {
 }
 """Module, or program → the extra of this project that installs it."""
 DECIDING = ("kernelwright", "torch", "transformers", "trl", "peft", "bitsandbytes")
-
-
-def cores() -> int:
-    """CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def free_disk_bytes(folder: Path) -> int:

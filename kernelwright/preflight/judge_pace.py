@@ -15,11 +15,11 @@ from kernelwright.envs.sandbox.toolchain import (
     code_version,
     toolchain_fingerprint,
 )
+from kernelwright.envs.system.cores import usable_cores
 from kernelwright.envs.system.hardware import gpus
 from kernelwright.envs.system.paths import cache_folder, write_whole
 from kernelwright.envs.types import content_hash
 from kernelwright.envs.workers.pool import JudgeError, default_workers, uses_gpu
-from kernelwright.machine.facts import cores
 from kernelwright.rl.recipe.schema import Recipe
 
 EXAMPLES = 6
@@ -39,7 +39,14 @@ def judged_s(recipe: Recipe) -> float | None:
     if section.ray_address:
         return None
     workers = section.workers or default_workers(dialect)
-    known = [dialect, section.timed, workers, cores(), code_version(), toolchain_fingerprint()]
+    known = [
+        dialect,
+        section.timed,
+        workers,
+        len(usable_cores()),
+        code_version(),
+        toolchain_fingerprint(),
+    ]
     known += _device(recipe)
     kept = cache_folder() / "judge_pace" / f"{content_hash(*map(str, known))}.json"
     if kept.exists():

@@ -8,10 +8,10 @@ from datetime import timedelta
 from kernelwright.data.runs.process import Process, wait_for_all
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
+from kernelwright.envs.system.cores import usable_cores
 from kernelwright.envs.system.hardware import visible_gpus
 from kernelwright.envs.types import Dialect
 from kernelwright.envs.workers.pool import default_workers
-from kernelwright.machine.facts import cores
 from kernelwright.rl.recipe.schema import JudgeSection
 from kernelwright.rl.train.trainer_options import TIMEOUT_S
 
@@ -43,7 +43,7 @@ def join(process: Process) -> Callable[[], None]:
     """
     import torch
 
-    torch.set_num_threads(max(1, cores() // process.here[1]))
+    torch.set_num_threads(max(1, len(usable_cores()) // process.here[1]))
     if process.world > 1:
         from accelerate import PartialState
 

@@ -24,9 +24,10 @@ from kernelwright.data.runs.folder import (
 )
 from kernelwright.data.runs.process import this_process
 from kernelwright.data.runs.records import FILE as RECORDS_FILE
+from kernelwright.envs.system.cores import usable_cores
 from kernelwright.envs.system.hardware import described, memory_bytes, visible_gpus
 from kernelwright.envs.system.paths import write_whole
-from kernelwright.machine.facts import code_commit, cores, versions
+from kernelwright.machine.facts import code_commit, versions
 from kernelwright.rl.recipe.schema import Recipe
 
 RESULTS = (RECORDS_FILE, STAGES_FILE, "checkpoints", "metrics.jsonl")
@@ -151,7 +152,7 @@ def environment() -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "cores": cores(),
+        "cores": len(usable_cores()),
         "memory_bytes": memory_bytes(),
         "gpus": [gpu.name for gpu in visible_gpus()],
         **({"devices": described(visible_gpus())} if visible_gpus() else {}),

@@ -34,12 +34,13 @@ from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.policy import Policy
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module_facts import learn_shapes
+from kernelwright.envs.system.cores import usable_cores
 from kernelwright.envs.types import Problem
 from kernelwright.evals.evaluate.run import EvalSettings, count_left, evaluate
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, write_summary
 from kernelwright.evals.page.report import write_report
-from kernelwright.machine.facts import cores, versions
+from kernelwright.machine.facts import versions
 from kernelwright.preflight.estimate import (
     baselines_estimate,
     dpo_estimate,
@@ -324,7 +325,7 @@ class Run:
 
     def report(self, devices: Sequence[Mapping[str, Any]]) -> Path:
         """Writes summary.json and report.html from the records; `devices` are the judge's."""
-        here = f"{platform.machine()}, 1 of {cores()} cores"
+        here = f"{platform.machine()}, 1 of {len(usable_cores())} cores"
         facts = RunFacts(
             model=self.recipe.model.name,
             dialect=self.recipe.data.dialect,

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+from kernelwright.envs.system.cores import usable_cores
 from kernelwright.envs.system.hardware import visible_gpus
 from kernelwright.envs.system.paths import cache_folder, own_environment, write_whole
 from kernelwright.envs.types import content_hash
@@ -112,7 +113,7 @@ def _key(recipe: Recipe) -> str:
     ]
     model, length = recipe.model.model_dump_json(), grpo.max_completion_length
     asked = (model, sizes, whose, length, version("torch"), _gpu(recipe))
-    processor = (len(os.sched_getaffinity(0)), os.environ.get("ATEN_CPU_CAPABILITY"), _processor())
+    processor = (len(usable_cores()), os.environ.get("ATEN_CPU_CAPABILITY"), _processor())
     return content_hash(repr((asked, processor)), *code)
 
 

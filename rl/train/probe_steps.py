@@ -7,7 +7,6 @@ example, as far as the recipe has these stages. On a GPU: `rl/train/probe_gpu.py
 from __future__ import annotations
 
 import json
-import os
 import resource
 import sys
 import time
@@ -15,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from kernelwright.envs.system.cores import usable_cores
 from kernelwright.envs.system.lifetime import die_with
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
@@ -35,7 +35,7 @@ def measure(recipe: Recipe) -> Probe:
     from kernelwright.rl.train.adapter import policy_model
 
     hush_libraries()
-    torch.set_num_threads(len(os.sched_getaffinity(0)))  # accelerate leaves a process with one
+    torch.set_num_threads(len(usable_cores()))  # accelerate leaves a process with one
     tokenizer = load_tokenizer(recipe.model.name)
     model = policy_model(recipe, None)
     decoding_s, rows = _decode(recipe, model, len(tokenizer))

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from kernelwright.machine.facts import cores
+from kernelwright.envs.system.cores import usable_cores
 from kernelwright.rl.models.adapter_folder import find_adapter
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.smi import Peaks, watched
@@ -99,7 +99,7 @@ def words(context: StageContext, run_dir: Path, *, on_cores: bool) -> list[str]:
     if timed:
         changed |= {f"data.{name}_suite": f"starter:{split}?sizes=cpu" for name, split in SPLITS}
     if on_cores:
-        changed["judge.workers"] = max(1, cores() - SPARE_CORES)
+        changed["judge.workers"] = max(1, len(usable_cores()) - SPARE_CORES)
     if found := find_adapter(str(brought)) if brought else None:
         changed |= {"model.adapter": found.folder, "model.quantization": found.quantization}
     return [str(RECIPE), *(f"{name}={value}" for name, value in changed.items())]

@@ -1,0 +1,57 @@
+"""The CPU cores that this process may use: those of its affinity, as many as its container's quota.
+
+A container that gets two CPUs' time of a large host may run on any of its cores; more threads or
+workers than two would be stopped in turns, and their timings with them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+GROUPS = Path("/sys/fs/cgroup")
+OWN_GROUPS = Path("/proc/self/cgroup")
+
+
+def usable_cores() -> list[int]:
+    """Numbers of these cores, at least one."""
+    allowed = sorted(os.sched_getaffinity(0))
+    return allowed[: max(1, math.ceil(min([len(allowed), *_quotas(GROUPS, OWN_GROUPS)])))]
+
+
+def _quotas(groups: Path, own: Path) -> Iterator[float]:
+    """The CPUs that each of this process's control groups may use at a time, where it has a limit.
+
+    Reads version 2 (`cpu.max`) and version 1 of Linux's control groups, from the process's own
+    group up to the root: in a container the root is its own.
+    """
+    for line in _text(own).splitlines():
+        number, controllers, path = line.split(":", 2)
+        if number != "0" and "cpu" not in controllers.split(","):
+            continue
+        root = groups if number == "0" else groups / controllers
+        for inside in ("", *_upwards(path)):
+            folder = root / inside
+            quota, _, period = _text(folder / "cpu.max").partition(" ")
+            if number != "0":
+                quota = _text(folder / "cpu.cfs_quota_us")
+                period = _text(folder / "cpu.cfs_period_us")
+            if quota.isdigit() and period.strip().isdigit():
+                yield int(quota) / int(period)
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """A group and those above it, relative to the root."""
+    inside = path.strip("/")
+    while inside:
+        yield inside
+        inside = inside.rpartition("/")[0]
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text().strip()
+    except OSError:  # not on this machine
+        return ""
