@@ -70,7 +70,7 @@ class ScriptedJudge:
         return [self.judge(candidate.source, timed) for _, candidate in jobs]
 
     def judge(self, source: str, timed: bool) -> Evaluation:
-        if found := re.search(r"right ?(\d*)", source):
+        if found := re.search(r"right(?: ([1-9]\d*))?", source):
             speedup = int(found[1] or 2)
             return nouns.correct(nouns.timing(1_000 * speedup) if timed else None)
         return nouns.verdict(Verdict.UNJUDGED if "odd" in source else Verdict.WRONG)

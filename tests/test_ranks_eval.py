@@ -47,7 +47,7 @@ def told(out: Path) -> tuple[list[Any], dict[str, Any]]:
         for one in read_records(out)
     ]
     measured = json.loads((out / "summary.json").read_text())["held_out"]["measured"]
-    kept = ("n", "correct", "correct_rate", "correct_rate_ci", "timed", "pass_at")
+    kept = ("n", "correct", "correct_rate", "correct_rate_ci", "pass_at")
     return sorted(seen), {key: measured[key] for key in kept if key in measured}
 
 
