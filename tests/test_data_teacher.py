@@ -88,7 +88,7 @@ def test_a_build_counts_what_became_of_the_texts(endpoint: str, tmp_path: Path) 
     rows = {row.name: [row] for row in map(right, (0, 1))}
     told = build._teach(rows)
     build._write([_done(drawn(index), rows[right(index).name], told) for index in (0, 1)])
-    assert [line["teacher"] for line in RowFolder(tmp_path).funnel()] == ["taken", "taken"]
+    assert [line["teacher"] for line in RowFolder(tmp_path).funnel()] == [["taken"], ["taken"]]
     assert all(row.reasoning.endswith(MORE) for row in RowFolder(tmp_path).rows())
     assert build.said().endswith("; the teacher's texts: 2 taken")
 

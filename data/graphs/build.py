@@ -183,8 +183,9 @@ class Build:
         """What became of the draws, the commonest first, and the examples by dialect."""
         fates = ", ".join(f"{many} {fate}" for fate, many in self.fates.most_common())
         examples = ", ".join(f"{many} in {name}" for name, many in self.examples.items())
-        said = Counter(str(line.get("teacher", "")).partition(":")[0] for line in self.out.funnel())
-        teacher = ", ".join(f"{many} {fate}" for fate, many in said.most_common() if fate)
+        texts = [text for line in self.out.funnel() for text in line.get("teacher", ())]
+        said = Counter(text.partition(":")[0] for text in texts)
+        teacher = ", ".join(f"{many} {fate}" for fate, many in said.most_common())
         teacher = f"; the teacher's texts: {teacher}" if teacher else ""
         return f"{fates}; right examples: {examples or 'none'}{teacher}"
 
@@ -234,17 +235,18 @@ class Build:
             found += [] if false else rows
         return kept, found
 
-    def _teach(self, judged: Mapping[str, list[Row]]) -> dict[str, str]:
+    def _teach(self, judged: Mapping[str, list[Row]]) -> dict[str, list[str]]:
         """Gives right examples the teacher's words where they are true; returns problem → what
-        became of them."""
+        became of the words on each."""
         assert self.wanted.teacher is not None
         right = [row for rows in judged.values() for row in rows if row.verdict is Verdict.CORRECT]
-        found = taught(right, self.wanted.teacher)
-        for one in found:
+        told: dict[str, list[str]] = {}
+        for one in taught(right, self.wanted.teacher):
             rows = judged[one.row.name]
             kernels = [row.answer_key for row in rows]
             rows[kernels.index(one.row.answer_key)] = one.row
-        return {one.row.name: one.why for one in found}
+            told.setdefault(one.row.name, []).append(one.why)
+        return told
 
     def _add_mutants(
         self, judge: AnyJudge, draws: Sequence[Draw], judged: Mapping[str, Sequence[Row]]
@@ -330,7 +332,7 @@ def can_teach(said: Admission) -> bool:
     return not said.failed and all(one.startswith(NEARLY_RIGHT) for one in said.accepted)
 
 
-def _done(one: Draw, rows: Sequence[Row], told: Mapping[str, str]) -> Done:
+def _done(one: Draw, rows: Sequence[Row], told: Mapping[str, list[str]]) -> Done:
     """What came of a draw: its right examples, the wrong ones, or why there is neither."""
     facts: dict[str, Any] = {"problem": one.problem.name, "graph": one.graph.signature}
     facts["category"] = one.graph.category
