@@ -34,7 +34,7 @@ def messages_of(prompt: Prompt) -> list[dict[str, str]]:
 
 
 def text_of(prompt: Prompt) -> str:
-    """A prompt as one text, for records: each message of a chat below the name of who speaks.
+    r"""A prompt as one text, for records: each message of a chat below the name of who speaks.
 
     >>> text_of("Add."), text_of((Message("system", "Be brief."), Message("user", "Add.")))
     ('Add.', 'system:\nBe brief.\n\nuser:\nAdd.')

@@ -143,7 +143,11 @@ def test_a_problem_may_come_as_code(url: str) -> None:
         ({"code": "(" * 500, "source": "x"}, 422, "not Python"),
         ({"code": "-" * 200_000 + "1", "source": "x"}, 422, "posted"),
         ({"problem": PROBLEM, "source": "x", "dialect": "fortran"}, 422, "no dialect 'fortran'"),
-        ({"problem": PROBLEM, "source": "x", "preset": "defalt"}, 422, "there are: default"),
+        (
+            {"problem": PROBLEM, "source": "x", "preset": "defalt"},
+            422,
+            "there are: autotriton, default",
+        ),
         ({"problem": PROBLEM, "source": "x", "seed": 1}, 422, "Extra inputs"),
         ({"code": "\ud800", "source": "x"}, 422, "posted: not Python"),
     ],
