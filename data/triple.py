@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.answer import fenced
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Task
 
 
@@ -37,7 +37,7 @@ class Triple:
 
     def block(self) -> str:
         """The kernel as an answer shows it: in a fence, with the dialect's mark."""
-        return f"```{DIALECTS[self.dialect].mark}\n{self.source}```"
+        return fenced(self.source, self.dialect)
 
     def completion(self) -> str:
         """What the model is to answer: the reasoning, then one code block, and nothing after it."""

@@ -1,4 +1,4 @@
-"""Extracts a kernel's source from a model's completion, by one rule for all commands.
+"""Puts a kernel into a code block, and extracts it from a completion by one rule for all commands.
 
 Thoughts are left out, the rest is read for fenced code blocks as CommonMark has them, and of those
 in the dialect's language the last one that defines what is called is the answer
@@ -44,6 +44,12 @@ class Block(NamedTuple):
 
     language: str
     text: str
+
+
+def fenced(source: str, dialect: Dialect) -> str:
+    """The source, which ends its last line, as prompts and answers show it: a block with the
+    dialect's mark."""
+    return f"```{DIALECTS[dialect].mark}\n{source}```"
 
 
 def extract(completion: str, dialect: Dialect) -> str | None:

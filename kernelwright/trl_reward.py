@@ -25,7 +25,7 @@ from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Problem, Record, Task, Verdict
-from kernelwright.rewards.price import PRESETS, price_groups, refused_in_training
+from kernelwright.rewards.price import price_groups, require_preset
 from kernelwright.rl.models.free_memory import give_back
 
 
@@ -63,11 +63,7 @@ class KernelReward:
         records: str | Path | None = None,
         judge: AnyJudge | None = None,
     ) -> None:
-        if refusal := refused_in_training(preset):
-            raise ValueError(refusal)
-        if preset not in PRESETS:
-            known = ", ".join(sorted(PRESETS))
-            raise ValueError(f"no reward preset {preset!r}; there are: {known}")
+        require_preset(preset)
         self.suite, self.dialect = suite, known_dialect(dialect)
         self.preset, self.timed = preset, timed
         self.problems = load_suite(suite).by_key()

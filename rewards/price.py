@@ -81,6 +81,15 @@ def refused_in_training(preset: str) -> str | None:
     return NOT_IN_TRAINING.format(preset) if preset in AGAINST_COMPILE else None
 
 
+def require_preset(preset: str) -> None:
+    """Raises ValueError where a run cannot be paid by this preset: why not, or the known names."""
+    if refusal := refused_in_training(preset):
+        raise ValueError(refusal)
+    if preset not in PRESETS:
+        known = ", ".join(sorted(PRESETS))
+        raise ValueError(f"no reward preset {preset!r}; there are: {known}")
+
+
 def default(evaluation: Evaluation) -> dict[str, float]:
     """1 for correct, plus half the log2 of the speedup's lower confidence bound, within -0.75 to 1.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 from kernelwright.envs.workers.pool import JudgeError
@@ -17,12 +18,7 @@ class FixedJudge:
         self.verdicts = list(verdicts)
 
     def evaluate_many(
-        self,
-        jobs: Sequence[tuple[Problem, Candidate]],
-        *,
-        timed: bool = True,
-        on_done: Callable[[], None] | None = None,
-        seed: int | None = None,
+        self, jobs: Sequence[tuple[Problem, Candidate]], **_: Any
     ) -> list[Evaluation]:
         return [Evaluation(verdict=self.verdicts.pop(0), reason="said") for _ in jobs]
 
@@ -31,12 +27,7 @@ class BrokenJudge(FixedJudge):
     """Has no worker left, which it only finds out when it is given something."""
 
     def evaluate_many(
-        self,
-        jobs: Sequence[tuple[Problem, Candidate]],
-        *,
-        timed: bool = True,
-        on_done: Callable[[], None] | None = None,
-        seed: int | None = None,
+        self, jobs: Sequence[tuple[Problem, Candidate]], **_: Any
     ) -> list[Evaluation]:
         if jobs:
             raise JudgeError("no worker is left")

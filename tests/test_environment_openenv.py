@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -17,23 +15,13 @@ from kernelwright.envs.prompt import task_prompt
 from tests.documented import python_blocks
 from tests.environment_answers import PROBLEM, RIGHT, SUITE, TRIPLE, WRONG
 from tests.fixed_judge import BrokenJudge
+from tests.http_server import serving
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.filterwarnings("default")]
 
 
-@contextmanager
-def served(judge: Any, turns: int) -> Iterator[str]:
-    app = kernel_app(SUITE, turns=turns, timed=False, judge=judge)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
+def served(judge: Any, turns: int) -> AbstractContextManager[str]:
+    return serving(kernel_app(SUITE, turns=turns, timed=False, judge=judge))
 
 
 @pytest.fixture(scope="module")

@@ -97,6 +97,8 @@ def test_a_fast_kernel_is_told_its_speed_and_asked_for_more() -> None:
 def test_what_there_is_not_is_told_before_anything_is_judged() -> None:
     with pytest.raises(ValueError, match="there are: autotriton, default"):
         Rules(preset="defalt")
+    with pytest.raises(ValueError, match=r"against torch\.compile"):
+        Rules(preset="cuda_agent")
     with pytest.raises(ValueError, match="at least one turn"):
         Rules(turns=0)
     with pytest.raises(ValueError, match="has no problem 'nowhere'"):

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -19,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from typer.testing import CliRunner
 
 from kernelwright.cli import app as command
@@ -33,6 +31,7 @@ from kernelwright.service.waiting import JudgeQueue
 from tests.documented import python_blocks
 from tests.environment_answers import PROBLEM, RIGHT, SUITE, TRIPLE, WRONG_SOURCE
 from tests.fixed_judge import BrokenJudge, FixedJudge
+from tests.http_server import serving
 from tests.nouns import RELU_KERNEL, RELU_MODULE
 
 pytestmark = pytest.mark.sandbox
@@ -51,17 +50,10 @@ def served(
     """The address of a service in this process."""
     queue = JudgeQueue(judge, limit)
     app = application(queue, problems_of([SUITE]), token=token, most_bytes=most_bytes)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
     try:
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
+        with serving(app) as url:
+            yield url
     finally:
-        server.should_exit = True
-        thread.join()
         queue.stop()
 
 

@@ -135,6 +135,11 @@ def what_is_wrong(evaluation: Evaluation) -> str:
     return "\n".join(filter(None, [*told, _both_ends(evaluation.log.strip())]))
 
 
+def verdict_and_fault(evaluation: Evaluation) -> str:
+    """The verdict with its reason, and below what is wrong."""
+    return f"{evaluation.verdict} ({evaluation.reason})\n{what_is_wrong(evaluation)}"
+
+
 def _too_far(one: CaseCheck) -> str:
     return "no number" if one.error is None else f"{one.error:.3g} times the error that is allowed"
 

@@ -35,6 +35,7 @@ from kernelwright.envs.reference.replies import choices_from, level_from, limit_
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.limits import REFERENCE_LIMITS
 from kernelwright.envs.sandbox.zygote import Zygote
+from kernelwright.envs.system.cores import ONE_THREAD
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.system.memfd import seal
 from kernelwright.envs.system.paths import own_environment
@@ -277,7 +278,7 @@ class ReferenceProcess(RoundPeer):
             [sys.executable, "-P", *self.PROGRAM, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            env=own_environment(**rootfs.ONE_THREAD, CUDA_VISIBLE_DEVICES=gpu_uuid),
+            env=own_environment(**ONE_THREAD, CUDA_VISIBLE_DEVICES=gpu_uuid),
         )
 
         def end() -> None:

@@ -34,6 +34,7 @@ from kernelwright.envs.sandbox.toolchain import (
     sources_in,
     triton_tools,
 )
+from kernelwright.envs.system.cores import ONE_THREAD
 from kernelwright.envs.system.memfd import KEPT_HEAP
 from kernelwright.envs.system.paths import PACKAGE, SEARCHED, python_path
 from kernelwright.envs.types import content_hash
@@ -45,9 +46,6 @@ _START = "import sys; sys.path[:0] = {searched}; from kernelwright.envs.guest.ma
 _START += "main(sys.argv[1], int(sys.argv[2]))"
 FROM_OUTSIDE = ("CXX", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
 """Of this process's environment, what decides how fast a problem's module is."""
-ONE_THREAD = {"OMP_NUM_THREADS": "1"}
-"""NumPy's BLAS has threads of its own, which PyTorch's setting leaves alone: with two of them an
-admission took 2.5 times the CPU seconds."""
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 """Of it the C library reads two files as a process starts: without them heaps have small pages
 (`KEPT_HEAP`). Answers do not get them: one that takes all memory it may would need seconds."""

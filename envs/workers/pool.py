@@ -24,7 +24,7 @@ from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
 from kernelwright.envs.sandbox.process_level import remove_places_of
-from kernelwright.envs.system.cores import usable_cores
+from kernelwright.envs.system.cores import ONE_THREAD, usable_cores
 from kernelwright.envs.system.hardware import MEMORY_WAIT_S, WORKERS_A_GPU, Gpu, gpus, shared_gpus
 from kernelwright.envs.system.paths import own_environment
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Precision, Problem
@@ -89,7 +89,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env=own_environment(**seen, OMP_NUM_THREADS="1"),
+                env=own_environment(**seen, **ONE_THREAD),
                 process_group=0,  # Ctrl-C is for us; and with the group its helpers end too
             )
 

@@ -14,9 +14,9 @@ from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.prompt import REPAIR_REQUEST, task_prompt
-from kernelwright.envs.referee.reasons import what_is_wrong
+from kernelwright.envs.referee.reasons import verdict_and_fault, what_is_wrong
 from kernelwright.envs.types import Dialect, Evaluation, Reward, Task, Verdict
-from kernelwright.rewards.price import PRESETS, price
+from kernelwright.rewards.price import price, require_preset
 
 Message = dict[str, str]
 FASTER = "Make it faster. Give the whole kernel again: one complete {answer}."
@@ -56,9 +56,7 @@ class Rules:
     timed: bool = True
 
     def __post_init__(self) -> None:
-        if self.preset not in PRESETS:
-            known = ", ".join(sorted(PRESETS))
-            raise ValueError(f"no reward preset {self.preset!r}; there are: {known}")
+        require_preset(self.preset)
         if self.turns < 1:
             raise ValueError(f"an episode has at least one turn, not {self.turns}")
 
@@ -133,8 +131,8 @@ def feedback(evaluation: Evaluation, dialect: Dialect | None) -> str:
     if evaluation.verdict is Verdict.CORRECT:
         told, request = f"This kernel is right{_speed(evaluation)}.", FASTER
     else:
-        said = f"{evaluation.verdict} ({evaluation.reason})\n{what_is_wrong(evaluation)}"
-        told, request = f"This kernel is not right:\n{said}", REPAIR_REQUEST
+        told = f"This kernel is not right:\n{verdict_and_fault(evaluation)}"
+        request = REPAIR_REQUEST
     asked = [request.format(answer=DIALECTS[dialect].another)] if dialect else []
     return "\n".join([told, *asked])
 

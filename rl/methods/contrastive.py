@@ -23,6 +23,7 @@ from pydantic import Field
 
 from kernelwright.data.runs.records import Cursor, answer_of, task_key
 from kernelwright.data.triple import JudgedTriple, Triple
+from kernelwright.envs.answer import fenced
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Dialect, Record, Task, Verdict
@@ -64,12 +65,25 @@ class Exemplar:
     source: str
     speedup: float
 
+    def block(self, dialect: Dialect) -> str:
+        """The kernel as a prompt shows it."""
+        return fenced(f"{self.source.strip()}\n", dialect)
+
+
+def exemplar_of(record: Record) -> tuple[int, Exemplar] | None:
+    """The kernel of a correct, timed record, and the step that it was judged in: -1 for what was
+    there from the start, the judged triples. None of another record."""
+    timing = record.evaluation.timing
+    right = record.evaluation.verdict is Verdict.CORRECT
+    if not (record.stage in ("triples", "grpo") and timing and record.source and right):
+        return None
+    key, speedup = answer_of(record).key, timing.speedup.median
+    step = record.step if record.stage == "grpo" else -1
+    return step, Exemplar(key=key, source=record.source, speedup=speedup)
+
 
 class Exemplars:
-    """The correct, timed kernels of each task, in the order of their records.
-
-    Kernels of other stages than `grpo` (the judged triples) were there from the start.
-    """
+    """The correct, timed kernels of each task, in the order of their records."""
 
     def __init__(self) -> None:
         self._of: dict[str, list[tuple[int, Exemplar]]] = defaultdict(list)
@@ -77,13 +91,8 @@ class Exemplars:
 
     def add(self, records: Iterable[Record]) -> None:
         for one in records:
-            timing = one.evaluation.timing
-            right = one.evaluation.verdict is Verdict.CORRECT
-            if one.stage in ("triples", "grpo") and timing and one.source and right:
-                key = answer_of(one).key
-                exemplar = Exemplar(key=key, source=one.source, speedup=timing.speedup.median)
-                step = one.step if one.stage == "grpo" else -1
-                self._of[task_key(one)].append((step, exemplar))
+            if known := exemplar_of(one):
+                self._of[task_key(one)].append(known)
 
     def before(self, task: str, step: int) -> list[Exemplar]:
         """The distinct ones of a task that were judged before this step, oldest first."""
@@ -128,11 +137,9 @@ def draw(
 
 def contrast(asked: str, dialect: Dialect, shown: Sequence[Exemplar]) -> str:
     """The task, the kernels with their speedups, and the request for three parts."""
-    spec = DIALECTS[dialect]
-    blocks = [
-        f"Speedup {one.speedup:.2f}:\n```{spec.mark}\n{one.source.strip()}\n```" for one in shown
-    ]
-    return "\n".join([asked, INTRODUCTION, *blocks, REQUEST.format(answer=spec.another)])
+    blocks = [f"Speedup {one.speedup:.2f}:\n{one.block(dialect)}" for one in shown]
+    request = REQUEST.format(answer=DIALECTS[dialect].another)
+    return "\n".join([asked, INTRODUCTION, *blocks, request])
 
 
 def three_parts(triple: Triple, shown: Sequence[Exemplar]) -> str:

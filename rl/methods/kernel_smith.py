@@ -14,12 +14,11 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field
 
-from kernelwright.data.runs.records import Cursor, answer_of, task_key
+from kernelwright.data.runs.records import Cursor, task_key
 from kernelwright.data.triple import JudgedTriple
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.prompt import task_prompt
@@ -34,6 +33,7 @@ from kernelwright.rl.methods.base import (
     Row,
     RunView,
 )
+from kernelwright.rl.methods.contrastive import Exemplar, exemplar_of
 
 PARENT = "A kernel for this module, {speedup:.2f} times as fast as PyTorch:"
 REQUEST = "Write a faster one: one complete {answer}."
@@ -57,38 +57,25 @@ class Options(MethodOptions):
         return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parent:
-    """A correct kernel of a task, and the median speedup that it was known by."""
-
-    key: str
-    source: str
-    speedup: float
-
-
 class Steps:
     """The correct, timed kernels of each task, with the parents that they were made from."""
 
     def __init__(self) -> None:
-        self._of: dict[str, list[tuple[int, Parent, str | None]]] = defaultdict(list)
+        self._of: dict[str, list[tuple[int, Exemplar, str | None]]] = defaultdict(list)
         """Task → (step, kernel, the key of its parent); judged examples are of step -1."""
 
     def add(self, records: Iterable[Record]) -> None:
         for one in records:
-            timing, right = one.evaluation.timing, one.evaluation.verdict is Verdict.CORRECT
-            if one.stage in ("triples", "grpo") and right and timing and one.source is not None:
-                key = answer_of(one).key
-                parent = Parent(key=key, source=one.source, speedup=timing.speedup.median)
-                step = one.step if one.stage == "grpo" else -1
-                self._of[task_key(one)].append((step, parent, one.parent))
+            if known := exemplar_of(one):
+                self._of[task_key(one)].append((*known, one.parent))
 
-    def parents(self, task: str, step: int, best_gain: float) -> list[Parent]:
+    def parents(self, task: str, step: int, best_gain: float) -> list[Exemplar]:
         """The children of the best steps before this one; before there are any, what the task
         begins with: its examples, else its first correct kernels, whose parent is PyTorch."""
         before = [one for one in self._of.get(task, ()) if one[0] < step]
         known = {one.key: one.speedup for _, one, _ in before}
-        best: dict[str, Parent] = {}
-        first: dict[str, Parent] = {}
+        best: dict[str, Exemplar] = {}
+        first: dict[str, Exemplar] = {}
         for judged_in, one, parent in before:
             if judged_in < 0 or parent is None:
                 first.setdefault(one.key, one)
@@ -106,7 +93,7 @@ class Method(base.Method):
         super().__init__(options, run)
         self._cursor, self._steps = Cursor(run.store), Steps()
 
-    def parent(self, task: Task, step: int) -> Parent | None:
+    def parent(self, task: Task, step: int) -> Exemplar | None:
         """The kernel that a group of this step improves on."""
         records = self._cursor.read()
         if self._cursor.restarted:
@@ -163,12 +150,11 @@ class Method(base.Method):
             parent = again.timing.speedup.median
         return min(timing.speedup.low / parent, self.options.most_gain) if timing else None
 
-    def _asked(self, task: Task, parent: Parent | None) -> Prompt:
+    def _asked(self, task: Task, parent: Exemplar | None) -> Prompt:
         asked = task_prompt(task)
         if parent is None:
             return Prompt(text=asked)
-        spec = DIALECTS[task.dialect]
-        block = f"```{spec.mark}\n{parent.source.strip()}\n```"
         said = PARENT.format(speedup=parent.speedup)
-        text = "\n".join([asked, said, block, REQUEST.format(answer=spec.another)])
+        request = REQUEST.format(answer=DIALECTS[task.dialect].another)
+        text = "\n".join([asked, said, parent.block(task.dialect), request])
         return Prompt(text=text, exemplars=(parent.key,))

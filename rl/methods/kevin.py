@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.answer import fenced
 from kernelwright.rl.methods import turns
 from kernelwright.rl.methods.base import Row
 
@@ -39,4 +39,4 @@ class Method(turns.TurnsMethod):
     def said(self, row: Row) -> str:
         if row.source is None:
             return NO_KERNEL
-        return f"```{DIALECTS[row.ask.task.dialect].mark}\n{row.source.strip()}\n```"
+        return fenced(f"{row.source.strip()}\n", row.ask.task.dialect)

@@ -22,7 +22,7 @@ from typing import Literal
 from pydantic import Field
 
 from kernelwright.data.runs.records import Cursor, answer_of
-from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.answer import fenced
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Evaluation, Record, Task, Verdict
 from kernelwright.rl.methods import base
@@ -68,7 +68,7 @@ class Method(base.Method):
         asked, shown = task_prompt(task), self._shown(task, step)
         if shown is None or shown.source is None:
             return Prompt(text=asked)
-        block = f"```{DIALECTS[task.dialect].mark}\n{shown.source.strip()}\n```"
+        block = fenced(f"{shown.source.strip()}\n", task.dialect)
         said = f"Verdict:\n{feedback(shown.evaluation, task.dialect)}"
         text = f"{asked}\nA kernel for this module:\n{block}\n\n{said}"
         return Prompt(text=text, exemplars=(answer_of(shown).key,))

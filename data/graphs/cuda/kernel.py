@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kernelwright.data.graphs.cuda.attention import attention
-from kernelwright.data.graphs.cuda.launch import Launch, blocks, body, threads_of
+from kernelwright.data.graphs.cuda.launch import Launch, body, element_each
 from kernelwright.data.graphs.cuda.moves import move
 from kernelwright.data.graphs.cuda.products import outputs, tiles
 from kernelwright.data.graphs.cuda.rows import rows
@@ -103,15 +103,7 @@ def _elements(nest: Elements, read: str, target: str) -> Launch:
         lines.add(f"int j = i {'' if inner == '1' else '/ inner '}% size;")
     lines.add(f"float v = {read}[i];")
     lines.steps(nest.sized("n"), lambda access: "i" if access == FLAT else "j")
-    lines.add(f"{target}[i] = v;")
-    threads = threads_of(nest)
-    return Launch(
-        lines=lines.lines,
-        target=target,
-        blocks=blocks(sizes["n"], threads),
-        threads=str(threads),
-        sizes=sizes,
-    )
+    return element_each(lines, nest, target, sizes["n"], sizes)
 
 
 class _Function:

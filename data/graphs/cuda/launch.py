@@ -38,6 +38,21 @@ def body() -> Lines:
     return Lines(2, CUDA, "int")
 
 
+def element_each(
+    lines: Lines, nest: Nest, target: str, count: str, sizes: Mapping[str, str]
+) -> Launch:
+    """Each thread ends with `v` as element `i` of the target, of `count` elements."""
+    lines.add(f"{target}[i] = v;")
+    threads = threads_of(nest)
+    return Launch(
+        lines=lines.lines,
+        target=target,
+        blocks=blocks(count, threads),
+        threads=str(threads),
+        sizes=sizes,
+    )
+
+
 def blocks(count: str, each: int = THREADS) -> str:
     """How many blocks take so many elements.
 

@@ -3,7 +3,7 @@ value lies."""
 
 from __future__ import annotations
 
-from kernelwright.data.graphs.cuda.launch import Launch, blocks, body, threads_of
+from kernelwright.data.graphs.cuda.launch import Launch, body, element_each
 from kernelwright.data.graphs.nests import Move, placed, product
 
 
@@ -17,15 +17,7 @@ def move(nest: Move, read: str, target: str) -> Launch:
     places = zip((one.text for one in nest.taken), nest.places, strict=True)
     lines.add(f"float v = {read}[{placed(*places)}];")
     lines.steps(nest.after, lambda access: "i")
-    lines.add(f"{target}[i] = v;")
-    threads = threads_of(nest)
-    return Launch(
-        lines=lines.lines,
-        target=target,
-        blocks=blocks(sizes["count"], threads),
-        threads=str(threads),
-        sizes=sizes,
-    )
+    return element_each(lines, nest, target, sizes["count"], sizes)
 
 
 def parted(loops: tuple[tuple[str, str], ...]) -> list[str]:

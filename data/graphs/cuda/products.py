@@ -4,14 +4,7 @@ square of sums in registers."""
 from __future__ import annotations
 
 from kernelwright.data.graphs.cpp.text import Lines
-from kernelwright.data.graphs.cuda.launch import (
-    THREADS,
-    Launch,
-    blocks,
-    body,
-    number,
-    threads_of,
-)
+from kernelwright.data.graphs.cuda.launch import THREADS, Launch, blocks, body, element_each, number
 from kernelwright.data.graphs.expr import FLAT
 from kernelwright.data.graphs.nests import Product, product
 
@@ -45,16 +38,8 @@ def outputs(nest: Product, read: str, target: str) -> Launch:
     with lines.loop("k", "depth"):
         lines.add(f"v += {read}[{left}] * {nest.other}[{right}];")
     lines.steps(nest.after, lambda access: "i" if access == FLAT else "c")
-    lines.add(f"{target}[i] = v;")
     sizes = {"count": many, "m": nest.m.text, "depth": nest.k.text, "n": nest.n.text}
-    threads = threads_of(nest)
-    return Launch(
-        lines=lines.lines,
-        target=target,
-        blocks=blocks(many, threads),
-        threads=str(threads),
-        sizes=sizes,
-    )
+    return element_each(lines, nest, target, many, sizes)
 
 
 def tiles(nest: Product, read: str, target: str) -> Launch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelwright.data.graphs.cpp.rows import STARTS
 from kernelwright.data.graphs.cpp.text import Lines
-from kernelwright.data.graphs.cuda.launch import Launch, blocks, body, threads_of
+from kernelwright.data.graphs.cuda.launch import Launch, blocks, body, element_each, threads_of
 from kernelwright.data.graphs.cuda.words import joined
 from kernelwright.data.graphs.expr import FLAT, accesses
 from kernelwright.data.graphs.nests import Window, placed, product
@@ -31,16 +31,8 @@ def window(nest: Window, read: str, target: str) -> Launch:
             lines.add(f"{joined('v', 'max' if nest.kind == 'max' else 'sum', here)};")
     lines.add(f"v /= {nest.area}.0f;" if nest.kind == "mean" else "")
     lines.steps(nest.after, lambda access: "i" if access == FLAT else "c")
-    lines.add(f"{target}[i] = v;")
     every = product(nest.shape)
-    threads = threads_of(nest)
-    return Launch(
-        lines=lines.lines,
-        target=target,
-        blocks=blocks(every, threads),
-        threads=str(threads),
-        sizes=_sizes(nest, every),
-    )
+    return element_each(lines, nest, target, every, _sizes(nest, every))
 
 
 def convolution(nest: Window, read: str, target: str) -> Launch:

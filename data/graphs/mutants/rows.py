@@ -17,10 +17,11 @@ from kernelwright.data.graphs.problem import LOWERED
 from kernelwright.data.suites.built import SFT_ONLY
 from kernelwright.data.suites.row_folder import keep_lines, lines, write_lines
 from kernelwright.data.triple import Triple
+from kernelwright.envs.answer import fenced
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.prompt import REPAIR_REQUEST, task_prompt
-from kernelwright.envs.referee.reasons import what_is_wrong
+from kernelwright.envs.referee.reasons import verdict_and_fault
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 
@@ -125,8 +126,8 @@ def _told(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
 def repair(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
     """A broken kernel with what the judge says of it, and the right one."""
     spec = DIALECTS[triple.dialect]
-    told = f"{said.verdict} ({said.reason})\n{what_is_wrong(said)}"
-    shown = f"This kernel is not right:\n```{spec.mark}\n{mutant.source}```\n{told}"
+    told = verdict_and_fault(said)
+    shown = f"This kernel is not right:\n{fenced(mutant.source, triple.dialect)}\n{told}"
     request = REPAIR_REQUEST.format(answer=spec.another)
     why = diagnosis(mutant.source, triple.source)
     return _head(triple) | {
