@@ -28,6 +28,7 @@ from kernelwright.envs.workers.pool import (
     default_workers,
     shared_cores,
 )
+from kernelwright.envs.workers.waiting import Job, Waiting
 
 CANDIDATE_LIMIT_S = 1500.0
 """More than all limits of a candidate together, four times as long and tried twice
@@ -143,13 +144,15 @@ class Judge(BatchJudge):
         limit_s = self.batch_limit_s if limit_s is None else limit_s
         ends = time.monotonic() + (math.inf if limit_s is None else limit_s)
 
-        def one(job: tuple[Problem, Candidate]) -> Evaluation:
-            evaluation = self._with_retry(*job, timed=timed, seed=seed, ends=ends)
+        waiting = Waiting(distinct.values())
+
+        def one(_: str) -> tuple[str, Evaluation]:
+            key, evaluation = self._next(waiting, timed=timed, seed=seed, ends=ends)
             if on_done:
                 on_done()
-            return evaluation
+            return key, evaluation
 
-        done = dict(zip(distinct, self._threads.map(one, distinct.values()), strict=True))
+        done = dict(self._threads.map(one, distinct))
         for _ in range(len(jobs) - len(distinct)):
             if on_done:
                 on_done()
@@ -164,21 +167,26 @@ class Judge(BatchJudge):
         self._pool.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _with_retry(
-        self, problem: Problem, candidate: Candidate, *, timed: bool, seed: int, ends: float
-    ) -> Evaluation:
+    def _next(
+        self, waiting: Waiting, *, timed: bool, seed: int, ends: float
+    ) -> tuple[str, Evaluation]:
+        """The key of one of the candidates that wait, and its evaluation."""
+        job: Job | None = None
         losses: list[str] = []
+        why = "worker_lost"
         while len(losses) < TRIES:
             try:
                 with self._pool.lend(ends) as worker:
+                    job = job or waiting.next_for(worker.problem_key)
                     its_end = min(ends, time.monotonic() + self.candidate_limit_s)
-                    return worker.ask(problem, candidate, timed=timed, seed=seed, ends=its_end)
+                    return job[1].key, worker.ask(*job, timed=timed, seed=seed, ends=its_end)
             except TimeoutError:
-                late = time.monotonic() >= ends
-                return self._unjudged("batch_deadline" if late else "candidate_deadline", losses)
+                why = "batch_deadline" if time.monotonic() >= ends else "candidate_deadline"
+                break
             except WorkerLostError as error:
                 losses.append(str(error))
-        return self._unjudged("worker_lost", losses)
+        job = job or waiting.next_for("")
+        return job[1].key, self._unjudged(why, losses)
 
     def _unjudged(self, reason: str, losses: Sequence[str]) -> Evaluation:
         return unjudged(reason, "\n".join(losses), self.level)

@@ -33,7 +33,7 @@ from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.reference.admitted import Admission, with_kept
 from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.reference.module_facts import learn_shapes
-from kernelwright.envs.types import Dialect, Problem, Verdict
+from kernelwright.envs.types import Dialect, Evaluation, Problem, Verdict
 
 DRAWS_PER_ROW = 20
 """A build ends where so many draws for each problem that is wanted were not enough."""
@@ -56,8 +56,8 @@ class Recipe:
     dialects: tuple[Dialect, ...] = ("cpp",)
     exclude: tuple[str, ...] = ()
     mutants: int = 0
-    """How many kernels with a fault are judged of a problem's first example in each dialect, for
-    repairs and preferences."""
+    """How many kernels with a fault are judged of a problem, in one dialect after another from
+    problem to problem: for repairs and preferences."""
     variants: int = 1
     """At most so many kernels of a problem in a dialect, each by another schedule."""
     largest_share: float = 1.0
@@ -206,12 +206,15 @@ class Build:
         draws = _admitted(draws)
         draws, rows = self._examples(draws)
         jobs = [(row.problem, row.triple(row.problem).candidate) for row in rows]
+        found = judge.evaluate_many(jobs, timed=self.wanted.timed)
         judged: dict[str, list[Row]] = {}
-        for row, said in zip(rows, judge.evaluate_many(jobs, timed=self.wanted.timed), strict=True):
+        for row, said in zip(rows, found, strict=True):
             judged.setdefault(row.name, []).append(row.judged(said))
         told = self._teach(judged) if self.wanted.teacher else {}
         if self.recipe.mutants:
-            self._add_mutants(judge, draws, judged)
+            evaluations = dict(zip((row.answer_key for row in rows), found, strict=True))
+            rights = _rights(draws, judged, evaluations)
+            add_mutants(self.out.folder, rights, judge, self.recipe.mutants)
         done = [_done(one, judged.get(one.problem.name, []), told) for one in draws]
         self._write(done)
         self.kept.subtract(
@@ -248,17 +251,6 @@ class Build:
             told.setdefault(one.row.name, []).append(one.why)
         return told
 
-    def _add_mutants(
-        self, judge: AnyJudge, draws: Sequence[Draw], judged: Mapping[str, Sequence[Row]]
-    ) -> None:
-        rights = [
-            Right(triple=row.triple(one.problem), kernel=one.graph.kernel())
-            for one in draws
-            for row in judged.get(one.problem.name, ())
-            if row.verdict is Verdict.CORRECT and row.schedule == BEST
-        ]
-        add_mutants(self.out.folder, rights, judge, self.recipe.mutants)
-
     def _write(self, done: Sequence[Done]) -> None:
         self.out.add(done)
         for one in done:
@@ -280,6 +272,26 @@ class Build:
         self.seen.add(graph.signature)
         problem = problem_of(graph, self.recipe.seed, index)
         return Draw(id=f"{index:05d}", graph=graph, problem=problem, why=why)
+
+
+def _rights(
+    draws: Sequence[Draw],
+    judged: Mapping[str, Sequence[Row]],
+    evaluations: Mapping[str, Evaluation],
+) -> list[Right]:
+    """Of each problem the first right kernel in one dialect, which is another one from problem to
+    problem."""
+    found = []
+    for one in draws:
+        rows = judged.get(one.problem.name, ())
+        rows = [it for it in rows if it.verdict is Verdict.CORRECT and it.schedule == BEST]
+        if rows:
+            row = rows[int(one.id) % len(rows)]
+            said = evaluations[row.answer_key]
+            found.append(
+                Right(triple=row.triple(one.problem), kernel=one.graph.kernel(), said=said)
+            )
+    return found
 
 
 def _asked(recipe: Recipe) -> dict[str, Any]:

@@ -79,6 +79,8 @@ class Worker:
         self, core: int, gpu: Gpu | None = None, precision: Precision = Precision.IEEE
     ) -> None:
         self.core = core
+        self.problem_key = ""
+        """Of the problem that it judged last: its module is loaded there."""
         seen = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu else {}
         dealt = [gpu.uuid, precision] if gpu else []
         self._channel, theirs = socket.socketpair()
@@ -103,6 +105,7 @@ class Worker:
         """
         nouns = {"problem": to_plain(problem), "candidate": to_plain(candidate)}
         job = {**nouns, "timed": timed, "seed": seed}
+        self.problem_key = problem.key
         try:
             self._channel.settimeout(max(0.001, ends - time.monotonic()))
             self._channel.sendall(json.dumps(job).encode() + b"\n")

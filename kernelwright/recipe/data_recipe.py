@@ -81,7 +81,7 @@ class DataRecipe(Section):
     variants: int = Field(default=1, ge=1, le=len(SCHEDULES))
     """Kernels of a problem in a dialect at most, each by another schedule."""
     mutants: int = Field(default=0, ge=0)
-    """Kernels with a fault, of a problem's first example in each dialect, to judge."""
+    """Kernels with a fault to judge of a problem, in one dialect after another."""
     quotas: QuotaSection = QuotaSection()
     """Shares by category."""
     batch: int = Field(default=16, ge=1)

@@ -34,10 +34,11 @@ SLOWER = "slower"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Right:
-    """A kernel that the judge found right: its example, and its loop nests."""
+    """A kernel that the judge found right: its example, its loop nests, what the judge said."""
 
     triple: Triple
     kernel: Kernel
+    said: Evaluation
 
     def lower(self, kernel: Kernel) -> str:
         source, _ = LOWERED[self.triple.dialect]
@@ -49,19 +50,26 @@ class Right:
         every = mutants_of(self.kernel, self.triple.dialect, self.lower, problem.cases)
         return chosen(every, most, problem.key)
 
+    def slow_source(self) -> str | None:
+        """The same computation in a slow form; None where there is none."""
+        return slow_source(self.kernel, self.lower, self.triple.dialect)
 
-def add_mutants(folder: Path, rows: Sequence[Right], judge: AnyJudge, most: int) -> None:
-    """Judges at most so many mutants of each row and a slower form, and writes down what came."""
-    learn_shapes(one.triple.problem for one in rows)
-    made = [(one, mutant) for one in rows for mutant in one.mutants(most)]
-    found = judge.evaluate_many([_job(one.triple, it.source) for one, it in made], timed=False)
+
+def add_mutants(folder: Path, rights: Sequence[Right], judge: AnyJudge, most: int) -> None:
+    """Judges at most so many mutants of each and a slower form, and writes down what came."""
+    learn_shapes(one.triple.problem for one in rights)
+    made = [(one, mutant) for one in rights for mutant in one.mutants(most)]
+    slow = [(one, it) for one in rights if (it := one.slow_source()) is not None]
+    asked = [*((one, it.source) for one, it in made), *slow]
+    # Timed: a mutant is refused before that.
+    found = judge.evaluate_many([_job(one.triple, source) for one, source in asked], timed=True)
     repairs, preferences, told = [], [], []
-    for (one, mutant), said in zip(made, found, strict=True):
+    for (one, mutant), said in zip(made, found, strict=False):
         told.append(_told(one.triple, mutant, said))
         if is_killed(said):
             repairs.append(repair(one.triple, mutant, said))
             preferences.append(preference(one.triple, mutant.source, mutant.kind))
-    preferences += slower_rows(rows, judge)
+    preferences += _slower_rows(slow, found[len(made) :])
     for name, its in zip(FILES, (repairs, preferences, told), strict=True):
         write_lines(folder / name, its)
     summary = kill_score(lines(folder / MUTANTS))
@@ -181,19 +189,12 @@ def preference(triple: Triple, other: str, why: str, **more: Any) -> dict[str, A
     }
 
 
-def slower_rows(rows: Sequence[Right], judge: AnyJudge) -> list[dict[str, Any]]:
+def _slower_rows(
+    made: Sequence[tuple[Right, str]], found: Sequence[Evaluation]
+) -> list[dict[str, Any]]:
     """A right kernel and a slow one, where what the judge says of both shows it."""
-    found = [(one, slow_source(one.kernel, one.lower, one.triple.dialect)) for one in rows]
-    made = [(one, slow) for one, slow in found if slow is not None]
-    jobs = [
-        job
-        for one, source in made
-        for job in (_job(one.triple, one.triple.source), _job(one.triple, source))
-    ]
-    said = iter(judge.evaluate_many(jobs, timed=True) if jobs else [])
-    pairs = zip(made, said, said, strict=True)
     return [
         preference(one.triple, slow, SLOWER, **facts)
-        for (one, slow), fast, other in pairs
-        if (facts := apart(fast, other)) is not None
+        for (one, slow), said in zip(made, found, strict=True)
+        if (facts := apart(one.said, said)) is not None
     ]
