@@ -128,9 +128,11 @@ def _worst(least: Tolerance, expected: Array, rounded: Array, before: Worst) -> 
 def _of_output(least: Tolerance, expected: Array, worst: Worst, known_spread: float) -> Tolerance:
     """What one output needs, at least this much."""
     scale = max(known_spread, spread_of(expected))
-    if worst is None or scale <= 0:
+    if worst is None:
         return least
     beyond, share = worst
+    if scale <= 0:
+        return replace(least, absolute=max(least.absolute, min(beyond, least.of_spread)))
     of_spread = max(least.of_spread, beyond / scale)
     widest = max(WIDEST, min(0.9, WIDEST * deviation(expected) / scale))
     most = WIDEST if of_spread > widest else min(MUCH * least.relative, WIDEST)

@@ -32,7 +32,7 @@ from kernelwright.envs.reference.module import (
     forward_float64,
     run,
 )
-from kernelwright.envs.reference.plain_loops import longest_sums, noise_like
+from kernelwright.envs.reference.plain_loops import as_loops, longest_sums, noise_like
 from kernelwright.envs.reference.runs import Run, Runs
 from kernelwright.envs.types import Problem, Tolerance
 
@@ -56,6 +56,14 @@ FEW = 32
 
 DRAWS = 16
 """Number of draws that together show it."""
+
+LOOPS_SHARE = 0.25
+"""Share of what plain loops lose (`plain_loops.py`) that counts as an error: that is drawn somewhat
+too large, so a margin of four is enough where others have sixteen."""
+
+LOOPS_AT_MOST = 8.0
+"""They widen what is allowed without them by this at most: a value that they move across a step
+says nothing about the others."""
 
 NOISE_SHARE = 0.01
 """Share of an output that may be off in the module's own precision: a few values at a threshold."""
@@ -114,13 +122,11 @@ def rounding_tolerances(
         overflowed(one, mine.dtype) if mine.dtype.kind == "f" else one
         for one, mine in zip(seen.exact, own, strict=True)
     ]
-    tolerances = derive_tolerances(
-        dtypes,
-        exact,
-        chain([own], _moved(seen, dtypes, exact)),
-        spreads,
-        longest_sums(*seen.drawn),
-    )
+    sums = longest_sums(*seen.drawn)
+    others = chain([own], _moved(seen, dtypes, exact))
+    narrow = derive_tolerances(dtypes, exact, others, spreads, sums)
+    wide = derive_tolerances(dtypes, exact, _looped(seen, dtypes, exact), spreads, sums)
+    tolerances = [_widened(*one) for one in zip(narrow, wide, strict=True)]
     known = spreads or [0.0] * len(own)
     for one, mine, tolerance, least in zip(exact, own, tolerances, known, strict=True):
         if mine.dtype.kind == "f":
@@ -133,19 +139,53 @@ def rounding_tolerances(
     return tolerances
 
 
-def _moved(seen: Run, dtypes: Sequence[str], exact: list[Array]) -> Iterator[list[Array]]:
+def _moved(seen: Run, dtypes: list[str], exact: list[Array]) -> Iterator[list[Array]]:
     """What the module gives in float64 on inputs moved a little, one after another: each is as
     large as all outputs, and nobody needs two of them.
 
     Each output's inputs are moved by units of its own type: float64 is not off by float32's.
     """
     seen.restore_generator()
-    units = [unit_of([one]) for one in dtypes]
-    for unit in sorted({unit for unit, one in zip(units, dtypes, strict=True) if one in BASE}):
+    for unit in _units(dtypes):
         for _ in range(NUDGES):
             found = _arrays(flatten(_nudged_float64(seen.drawn, NUDGE_UNITS * unit)))
-            rows = zip(found, exact, units, strict=True)
-            yield [one if its == unit else right for one, right, its in rows]
+            yield _of_unit(unit, dtypes, found, exact)
+
+
+def _looped(seen: Run, dtypes: list[str], exact: list[Array]) -> Iterator[list[Array]]:
+    """The same with a share of what plain loops lose."""
+    seen.restore_generator()
+    for unit in _units(dtypes):
+        rough = _of_unit(unit, dtypes, as_loops(seen.drawn, unit), exact)
+        yield [_share(*one) for one in zip(rough, exact, strict=True)]
+
+
+def _share(rough: Any, right: Any) -> Array:
+    """What is right, and a share of its errors where they are not infinite."""
+    if right.dtype.kind != "f":
+        return np.asarray(right)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(right + LOOPS_SHARE * (rough - right))
+
+
+def _units(dtypes: list[str]) -> list[float]:
+    """The units in the last place of these types of floats."""
+    return sorted({unit_of([one]) for one in dtypes if one in BASE})
+
+
+def _of_unit(unit: float, dtypes: list[str], found: list[Array], exact: list[Array]) -> list[Array]:
+    """What was found of the outputs whose type has this unit; the others are right."""
+    rows = zip(dtypes, found, exact, strict=True)
+    return [one if unit_of([dtype]) == unit else right for dtype, one, right in rows]
+
+
+def _widened(narrow: Tolerance, wide: Tolerance) -> Tolerance:
+    """The wide tolerance, as far as it may exceed the narrow one."""
+    return Tolerance(
+        relative=max(narrow.relative, min(wide.relative, LOOPS_AT_MOST * narrow.relative)),
+        of_spread=max(narrow.of_spread, min(wide.of_spread, LOOPS_AT_MOST * narrow.of_spread)),
+        absolute=max(narrow.absolute, wide.absolute),
+    )
 
 
 def _nudged_float64(drawn: Drawn, relative: float) -> Any:

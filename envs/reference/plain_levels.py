@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.referee.bulk import Bulk, Level
 from kernelwright.envs.referee.layout import NUMPY_TYPES
-from kernelwright.envs.referee.tolerance import BASE, Array, Expected, overflowed
+from kernelwright.envs.referee.tolerance import BASE, Expected, overflowed
 from kernelwright.envs.reference.derive_tolerance import FEW, is_small, unit_of
-from kernelwright.envs.reference.module import Drawn, array_of, flatten, forward_float64
-from kernelwright.envs.reference.plain_loops import PlainLoops, numbers_of, within
+from kernelwright.envs.reference.plain_loops import as_loops
 from kernelwright.envs.reference.runs import Run, Runs
 from kernelwright.envs.types import Problem, Tolerance
 
@@ -57,7 +55,7 @@ def plain_levels(
             run.restore_generator()
             for _ in range(times // draws):
                 for unit in {unit_of([one]) for one in kinds if one in BASE}:
-                    rough = _rough(run.drawn, unit)
+                    rough = as_loops(run.drawn, unit)
                     for i, wanted in enumerate(expected):
                         if wanted is not None and unit_of([kinds[i]]) == unit:
                             seen[i].append(wanted.measured(rough[i])[1])
@@ -71,14 +69,6 @@ def _expected(run: Run, how: Sequence[tuple[str, Tolerance, float]]) -> list[Exp
         else None
         for one, (kind, tolerance, spread) in zip(run.exact, how, strict=True)
     ]
-
-
-def _rough(drawn: Drawn, unit: float) -> list[Array]:
-    """The outputs with what plain loops lose."""
-    model, state, arguments = drawn
-    loops = PlainLoops(numbers_of(state, arguments), unit)
-    outputs = forward_float64(model, state, arguments, partial(within, loops))
-    return [array_of(one) for one in flatten(outputs)]
 
 
 def _level(seen: Sequence[Bulk]) -> Level | None:

@@ -13,10 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from typing import Any
 
+from kernelwright.envs.referee.tolerance import Array
 from kernelwright.envs.reference.distributions import is_float
-from kernelwright.envs.reference.module import copies, flatten
+from kernelwright.envs.reference.module import Drawn, array_of, copies, flatten, forward_float64
 
 OPERANDS = {"mm": (0, 1), "addmm": (1, 2), "bmm": (0, 1), "baddbmm": (1, 2), "convolution": (0, 1)}
 """Operator → which of its arguments are multiplied."""
@@ -186,6 +188,14 @@ def longest_sums(model: Any, state: dict[str, Any], arguments: list[Any]) -> lis
     """For each output the number of terms of the longest sum that went into it."""
     loops = PlainLoops(numbers_of(state, arguments))
     return [loops.longest(one) for one in within(loops, model, *copies(state, arguments))]
+
+
+def as_loops(drawn: Drawn, unit: float) -> list[Array]:
+    """The outputs with what plain loops lose in a type with this unit in the last place."""
+    model, state, arguments = drawn
+    loops = PlainLoops(numbers_of(state, arguments), unit)
+    outputs = forward_float64(model, state, arguments, partial(within, loops))
+    return [array_of(one) for one in flatten(outputs)]
 
 
 Run = Callable[[Any, Any, Mapping[str, Any]], Any]
