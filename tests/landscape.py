@@ -34,7 +34,7 @@ RATE, HINT = 0.5, 4.0
 KERNEL = re.compile(r"kernel (\d) (right|wrong|cheat)")
 SAID = re.compile(r"([\d.]+)[^\n]*\n```\w+\n(kernel \d \w+)")
 """A kernel in a prompt, behind a line that has its speedup."""
-TOLD = re.compile(r"kernel (\d) \w+\n```\n\n\w+:\nThe [ak]\w+ is (not correct|correct)")
+TOLD = re.compile(r"kernel (\d) \w+\n```\n\n\w+:\nThis kernel is (not right|right)")
 """A kernel in a chat, and the verdict in the message after it."""
 
 
@@ -85,7 +85,7 @@ class Learner:
         codes = list(self.codes.setdefault(name, [0.0, 1.0, 0.0]))
         if (hint := hinted(prompt)) is not None:
             plans[min(hint + 1, PLANS - 1)] += HINT
-        if (told := TOLD.findall(prompt)) and told[-1][1] == "not correct":
+        if (told := TOLD.findall(prompt)) and told[-1][1] == "not right":
             codes[0] += HINT / 2
         chances = softmax(plans), softmax(codes)
         plan, code = (rng.choices(range(len(one)), one)[0] for one in chances)
@@ -118,7 +118,7 @@ def spelled(tokens: Sequence[int]) -> str:
 def hinted(prompt: str) -> int | None:
     """The plan of the kernel that the prompt says is right, or the fastest."""
     if told := TOLD.findall(prompt):
-        return int(told[-1][0]) if told[-1][1] == "correct" else None
+        return int(told[-1][0]) if told[-1][1] == "right" else None
     said = [(float(one), KERNEL.search(kernel)) for one, kernel in SAID.findall(prompt)]
     fastest = max(said, key=lambda one: one[0], default=None)
     return int(fastest[1][1]) if fastest and fastest[1] else None

@@ -16,7 +16,6 @@ from kernelwright.environments.episode import (
     EpisodeOverError,
     Rules,
     UnjudgedError,
-    feedback,
 )
 from kernelwright.environments.for_trl import KernelEnvironment, kernel_environments
 from kernelwright.environments.lazy_judge import LazyJudge
@@ -27,7 +26,6 @@ from kernelwright.envs.types import Verdict
 from kernelwright.envs.workers.pool import JudgeError
 from tests.environment_answers import PROBLEM, RIGHT, SUITE, TRIPLE, WRONG, WRONG_SOURCE
 from tests.fixed_judge import BrokenJudge, FixedJudge
-from tests.nouns import correct, timing
 
 pytestmark = pytest.mark.sandbox
 
@@ -85,13 +83,6 @@ def test_an_answer_without_a_verdict_is_an_exception_and_takes_no_turn() -> None
 def test_a_judge_that_cannot_go_on_is_an_exception() -> None:
     with pytest.raises(JudgeError, match="no worker is left"):
         untimed(BrokenJudge(), turns=1).step(WRONG)
-
-
-def test_a_fast_kernel_is_told_its_speed_and_asked_for_more() -> None:
-    told = feedback(correct(timing()), "cpp")
-    assert told.startswith(
-        "This kernel is right, and 2.00 times as fast as PyTorch (2.00 to 2.00).\nMake it faster."
-    )
 
 
 def test_what_there_is_not_is_told_before_anything_is_judged() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import kernelwright.envs.prompt
+from kernelwright.envs.feedback import feedback
 from kernelwright.envs.types import Evaluation, Verdict
 from kernelwright.rl.methods import turns
 from kernelwright.rl.methods.base import Method
@@ -80,7 +81,7 @@ def test_what_the_judge_says_helps_and_the_contrary_does_not(
     for folder in (true, false):
         folder.mkdir()
     with_true = learned(true, method, steps=20)
-    said = turns.feedback
+    said = feedback
 
     def contrary(evaluation: Evaluation, dialect: str) -> str:
         right = evaluation.verdict is Verdict.CORRECT

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.judge import Judge
+from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.system.processes import living_below, name_of, still_alive
-from kernelwright.envs.types import Candidate, Problem, Verdict
+from kernelwright.envs.types import Candidate, Problem, Task, Verdict
 from kernelwright.envs.workers.pool import JudgeError
 from scripts.kernels import is_right, mixture, the_problem
 
@@ -180,17 +182,53 @@ def test_a_data_set_is_judged_by_the_nodes(
     assert [row.verdict for row in RowFolder(tmp_path).rows()] == [Verdict.CORRECT]
 
 
-def test_a_lost_node_loses_no_candidate(cluster: Any, problem: Problem) -> None:
-    """The last test: the cluster is smaller after it."""
-    from kernelwright.envs.remote.ray_judge import RayJudge
+def test_a_lost_node_loses_and_doubles_no_answer(
+    cluster: Any, problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of three nodes, one with answers in work. The last test: the cluster is smaller after it."""
+    from kernelwright.envs.remote.ray_judge import Errand, RayJudge
 
+    lost: list[Errand] = []
+    lose = RayJudge._lost
+
+    def told(judge: RayJudge, batch: Any, one: Errand, why: str) -> None:
+        lost.append(one)
+        lose(judge, batch, one, why)
+
+    monkeypatch.setattr(RayJudge, "_lost", told)
+    victim = cluster.add_node(num_cpus=1)
+    asked = jobs(problem, 60)
+    killer = threading.Thread(
+        target=cluster.remove_node, args=(victim,), kwargs={"allow_graceful": False}
+    )
+    done: list[None] = []
+
+    def on_done() -> None:
+        done.append(None)
+        if len(done) == 6:
+            killer.start()
+
+    responses = [
+        Response(
+            task=Task(problem=problem, dialect=candidate.dialect),
+            row=row,
+            prompt="",
+            completion=candidate.source,
+            source=candidate.source,
+        )
+        for row, (_, (_, candidate)) in enumerate(asked)
+    ]
     with RayJudge(cluster.address, workers=1) as judge:
-        asked = jobs(problem, 60)
-        lost = next(iter(cluster.worker_nodes))
-        killer = threading.Timer(1.0, lambda: cluster.remove_node(lost, allow_graceful=False))
-        killer.start()
-        found = judge.evaluate_many([job for _, job in asked])
+        assert len(actors()) == 3
+        store = RecordStore(tmp_path)
+        store.append(judged(judge, responses, Batch(stage="eval"), on_done=on_done))
         killer.join()
-        for (kind, (_, candidate)), one in zip(asked, found, strict=True):
-            assert is_right(kind, candidate, one), (kind, one)
         assert judge.evaluate(*jobs(problem, 1)[0][1]).verdict is Verdict.CORRECT
+    assert lost, "the node had nothing in work"
+    assert len(lost) == len({one.candidate.key for one in lost})
+    assert len(done) == len(asked)
+    records = store.read()
+    assert [one.row for one in records] == list(range(len(asked)))
+    for (kind, (_, candidate)), one in zip(asked, records, strict=True):
+        assert one.source == candidate.source
+        assert is_right(kind, candidate, one.evaluation), (kind, one)

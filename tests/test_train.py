@@ -21,6 +21,7 @@ import kernelwright.evals.hub.publish
 import kernelwright.run.train
 from kernelwright.data.runs.process import Process
 from kernelwright.data.runs.records import read_records
+from kernelwright.envs.system.processes import living_below, still_alive
 from kernelwright.envs.types import Record
 from kernelwright.rl.models.adapter_folder import SIDECAR
 from kernelwright.rl.recipe.schema import Recipe
@@ -184,11 +185,7 @@ def test_a_run_killed_during_grpo_resumes_as_if_it_had_not_been(
     run = tmp_path / "run"
     assert weights_of(whole) != weights_of(whole, "sft"), "GRPO moved nothing"
     process = start(*words(model, run))
-    deadline = time.monotonic() + 300
-    while not any(one.stage == "grpo" and one.step >= 1 for one in read_records(run)):
-        assert process.poll() is None, process.communicate()[0][-3000:]
-        assert time.monotonic() < deadline, "no GRPO step within five minutes"
-        time.sleep(0.05)
+    wait_for_grpo(process, run)
     (trainer,) = children_of(process.pid)
     os.kill(trainer, signal.SIGKILL)
     told = finish(process, code=1).splitlines()
@@ -234,6 +231,21 @@ def test_a_damaged_checkpoint_and_torn_files_cost_steps_and_no_results(
     assert final.is_symlink()
 
 
+def wait_for_grpo(process: subprocess.Popen[str], run: Path) -> None:
+    """Returns once the run is in its second step of GRPO."""
+    deadline = time.monotonic() + 300
+    while not any(one.stage == "grpo" and one.step >= 1 for one in read_records(run)):
+        assert process.poll() is None, process.communicate()[0][-3000:]
+        assert time.monotonic() < deadline, "no GRPO step within five minutes"
+        time.sleep(0.05)
+
+
+def rank_of(process_id: int) -> str | None:
+    """What a launcher has set as the process's rank."""
+    given = Path(f"/proc/{process_id}/environ").read_text().split("\0")
+    return next((one.removeprefix("RANK=") for one in given if one.startswith("RANK=")), None)
+
+
 def children_of(process_id: int) -> list[int]:
     text = Path(f"/proc/{process_id}/task/{process_id}/children").read_text()
     return [int(one) for one in text.split()]
@@ -255,12 +267,26 @@ def test_the_code_on_the_card_gives_the_completions_of_the_run(
 
 
 @pytest.mark.slow
-def test_two_processes_train_one_policy_and_keep_every_record(model: Path, tmp_path: Path) -> None:
+def test_two_processes_train_one_policy_and_keep_every_record_though_one_is_killed(
+    model: Path, tmp_path: Path
+) -> None:
+    """The second is killed in a step of GRPO: all end, one line says who, and they go on."""
     run, weights = tmp_path / "run", tmp_path / "weights"
     weights.mkdir()
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
     asked = [*words(model, run), "grpo.method=contrastive"]
-    finish(start(*asked, launcher=launcher, weights=str(weights)))
+    process = start(*asked, launcher=launcher, weights=str(weights))
+    wait_for_grpo(process, run)
+    below = living_below(process.pid)
+    (second,) = (one for one in children_of(process.pid) if rank_of(one) == "1")
+    os.kill(children_of(second)[0], signal.SIGKILL)
+    killed = time.monotonic()
+    told = finish(process, code=1).splitlines()
+    assert time.monotonic() - killed < 60
+    assert not still_alive(below)
+    (line,) = (one for one in told if one.startswith("rank "))
+    assert line.startswith("rank 1 of 2 processes: training was ended by SIGKILL")
+    finish(start(*asked, "--resume", launcher=launcher, weights=str(weights)))
     assert_whole(run)
     ended = {file.name: file.read_text() for file in weights.iterdir()}
     assert set(ended) == {"sft-0", "sft-1", "grpo-0", "grpo-1"}

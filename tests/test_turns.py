@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from kernelwright.data.runs.records import RecordStore
+from kernelwright.envs.feedback import feedback
 from kernelwright.envs.policy import Message
 from kernelwright.envs.types import Evaluation, Verdict
 from kernelwright.recipe.resolve import RecipeError, resolve
 from kernelwright.rl.methods.base import Prompt, Row, RunView
 from kernelwright.rl.methods.find import method_options, start_method
-from kernelwright.rl.methods.turns import feedback, returns
+from kernelwright.rl.methods.turns import returns
 from kernelwright.rl.recipe.trl_options import grpo_option, typed
 from kernelwright.rl.train.grpo import grpo_options
 from tests import nouns
@@ -53,7 +54,7 @@ def test_a_later_turn_is_a_chat_with_the_answers_before_it_and_what_the_judge_sa
     assert [one.content for one in chat[:2]] == ["do it", f"Plan.\n{first}"]
     assert chat[2].content == feedback(rows[0].evaluation, "cpp")
     assert chat[3] == Message("assistant", f"Plan.\n{second}")
-    assert "correct and 2.00 times as fast" in chat[4].content
+    assert "right, and 2.00 times as fast" in chat[4].content
     keys = [row.ask.task.candidate(row.source or "").key for row in rows]
     assert [row.ask.parent for row in rows] == [None, *keys[:2]]
     assert rows[2].ask.prompt.exemplars == tuple(keys[:2])
@@ -72,24 +73,32 @@ def test_kevin_shows_earlier_kernels_without_the_thoughts_before_them(tmp_path: 
 
 
 def test_feedback_is_the_speed_of_a_right_kernel_and_the_fault_of_another() -> None:
-    ends = "\nWrite one complete kernel in a ```cpp block, with the same signature."
+    ends = (
+        " the whole kernel again: one complete kernel in a ```cpp block, with the same signature."
+    )
     broken = Evaluation(
         verdict=Verdict.BUILD_FAILED, reason="compile_error", log="kernel.cpp:3: error: no `i`"
     )
     expected = {
         nouns.correct(nouns.timing(3_000)): (
-            "The kernel is correct and 3.00 times as fast as PyTorch.\nMake it faster."
+            "This kernel is right, and 3.00 times as fast as PyTorch (3.00 to 3.00).\n"
+            "Make it faster. "
         ),
-        nouns.correct(): "The kernel is correct.\nMake it faster.",
+        nouns.correct(): "This kernel is right.\nMake it faster. ",
         broken: (
-            "The answer is not correct.\nthe answer: the compiler refused it\n"
-            "kernel.cpp:3: error: no `i`\nMend it."
+            "This kernel is not right:\nbuild_failed (compile_error)\n"
+            "the answer: the compiler refused it\nkernel.cpp:3: error: no `i`\n"
+            "Say which line is wrong. Then give"
         ),
-        nouns.verdict(Verdict.UNJUDGED): (
-            "The kernel could not be judged, which is not its fault.\nAnswer once more."
-        ),
+        nouns.verdict(
+            Verdict.UNJUDGED
+        ): "The kernel could not be judged, which is not its fault.\n",
     }
-    assert all(feedback(one, "cpp") == text + ends for one, text in expected.items())
+    for evaluation, begins in expected.items():
+        told = feedback(evaluation, "cpp")
+        assert told.startswith(begins)
+        assert told.endswith(ends)
+        assert told == f"{feedback(evaluation, None)}\n{told.splitlines()[-1]}"
 
 
 def test_returns_are_discounted_sums_and_unknown_where_a_reward_in_them_is() -> None:

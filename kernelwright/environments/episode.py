@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from kernelwright.envs.answer import extract
-from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.feedback import feedback
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
-from kernelwright.envs.prompt import REPAIR_REQUEST, task_prompt
-from kernelwright.envs.referee.reasons import verdict_and_fault, what_is_wrong
-from kernelwright.envs.types import Dialect, Evaluation, Reward, Task, Verdict
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.referee.reasons import what_is_wrong
+from kernelwright.envs.types import Evaluation, Reward, Task
 from kernelwright.rewards.price import price, require_preset
 
 Message = dict[str, str]
-FASTER = "Make it faster. Give the whole kernel again: one complete {answer}."
 
 
 class UnjudgedError(RuntimeError):
@@ -121,25 +120,3 @@ class Episode:
             {"role": "user", "content": step.feedback},
         ]
         return step
-
-
-def feedback(evaluation: Evaluation, dialect: Dialect | None) -> str:
-    """The verdict for a model to read; with a dialect it asks for another answer.
-
-    What is wrong is told in the words of the repairs that SFT trains on (docs/data.md).
-    """
-    if evaluation.verdict is Verdict.CORRECT:
-        told, request = f"This kernel is right{_speed(evaluation)}.", FASTER
-    else:
-        told = f"This kernel is not right:\n{verdict_and_fault(evaluation)}"
-        request = REPAIR_REQUEST
-    asked = [request.format(answer=DIALECTS[dialect].another)] if dialect else []
-    return "\n".join([told, *asked])
-
-
-def _speed(evaluation: Evaluation) -> str:
-    if evaluation.timing is None:
-        return ""
-    speedup = evaluation.timing.speedup
-    interval = f"{speedup.low:.2f} to {speedup.high:.2f}"
-    return f", and {speedup.median:.2f} times as fast as PyTorch ({interval})"

@@ -10,10 +10,11 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from kernelwright.data.suites.kernelbench import problem_of
-from kernelwright.environments.episode import Rules, feedback
+from kernelwright.environments.episode import Rules
 from kernelwright.environments.verdict_object import verdict_object
 from kernelwright.envs.answer import extract
 from kernelwright.envs.dialects import known_dialect
+from kernelwright.envs.feedback import feedback
 from kernelwright.envs.types import Candidate, Evaluation, Problem
 from kernelwright.rewards.price import price
 from kernelwright.service.waiting import Job

@@ -23,11 +23,11 @@ from pydantic import Field
 
 from kernelwright.data.runs.records import Cursor, answer_of
 from kernelwright.envs.answer import fenced
+from kernelwright.envs.feedback import feedback
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Evaluation, Record, Task, Verdict
 from kernelwright.rl.methods import base
 from kernelwright.rl.methods.base import MethodOptions, Prompt, Row, RunView
-from kernelwright.rl.methods.turns import feedback
 
 WRITE, IMPROVE = "write", "improve"
 REMEMBERED = 16

@@ -7,14 +7,11 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.feedback import feedback
 from kernelwright.envs.policy import Message
-from kernelwright.envs.referee.reasons import what_is_wrong
-from kernelwright.envs.types import Evaluation, Task, Verdict
+from kernelwright.envs.types import Task
 from kernelwright.rl.methods import base
 from kernelwright.rl.methods.base import Ask, MethodOptions, Player, Prompt, Row
-
-MEND, IMPROVE, AGAIN = "Mend it.", "Make it faster.", "Answer once more."
 
 
 class TurnsOptions(MethodOptions):
@@ -89,17 +86,3 @@ def returns(rewards: Sequence[float | None], gamma: float) -> list[float | None]
         later = None if reward is None or later is None else reward + gamma * later
         found.append(later)
     return found[::-1]
-
-
-def feedback(evaluation: Evaluation, dialect: str) -> str:
-    """What the next turn is told and asked: the speed of a right kernel, the fault of another."""
-    if evaluation.verdict is Verdict.UNJUDGED:
-        lines = ["The kernel could not be judged, which is not its fault.", AGAIN]
-    elif evaluation.verdict is not Verdict.CORRECT:
-        lines = ["The answer is not correct.", what_is_wrong(evaluation), MEND]
-    elif evaluation.timing is None:
-        lines = ["The kernel is correct.", IMPROVE]
-    else:
-        speedup = evaluation.timing.speedup.median
-        lines = [f"The kernel is correct and {speedup:.2f} times as fast as PyTorch.", IMPROVE]
-    return "\n".join([*filter(None, lines), f"Write one complete {DIALECTS[dialect].another}."])
