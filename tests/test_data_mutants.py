@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kernelwright.data.graphs.build import Build, Recipe
+from kernelwright.data.graphs.build import Build, Recipe, Wanted
 from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import Expr, V, at, call, where
 from kernelwright.data.graphs.graph import Graph
@@ -40,8 +42,19 @@ from kernelwright.data.graphs.sample import draw
 from kernelwright.data.suites.built import SFT_ONLY, built_triples
 from kernelwright.data.suites.row_folder import lines, write_lines
 from kernelwright.envs.plan.counters import PREFIX
-from kernelwright.envs.types import Case, CaseCheck, Check, Dialect, Evaluation, Verdict
+from kernelwright.envs.types import (
+    Candidate,
+    Case,
+    CaseCheck,
+    Check,
+    Dialect,
+    Evaluation,
+    Problem,
+    Verdict,
+)
+from tests import nouns
 from tests.command import kernelwright
+from tests.fixed_judge import FixedJudge
 from tests.graph_examples import a_graph
 
 OF_ALL = {
@@ -264,3 +277,27 @@ def test_a_build_makes_repairs_and_preferences_of_mutants_that_the_judge_refuses
     write_lines(out / REPAIRS, [repairs[0] | {"problem": "of a batch that was cut off"}])
     Build.begin(out, Recipe(seed=27, mutants=4))
     assert lines(out / REPAIRS) == repairs
+
+
+class AllRight(FixedJudge):
+    """Finds every kernel right."""
+
+    def evaluate_many(
+        self, jobs: Sequence[tuple[Problem, Candidate]], **_: Any
+    ) -> list[Evaluation]:
+        return [nouns.correct() for _ in jobs]
+
+
+@pytest.mark.sandbox
+def test_a_share_of_the_problems_has_mutants_each_in_another_dialect(tmp_path: Path) -> None:
+    recipe = Recipe(seed=27, dialects=("cpp", "cuda", "triton"), mutants=2, mutated=0.5)
+    build = Build.begin(tmp_path, recipe)
+    build.run(Wanted(count=4, batch=4, timed=False), AllRight())
+    told = lines(tmp_path / MUTANTS)
+    of_problem: dict[str, set[str]] = {}
+    for row in told:
+        of_problem.setdefault(row["problem"], set()).add(row["dialect"])
+    assert len(told) == 4
+    assert len(of_problem) == 2
+    assert all(len(dialects) == 1 for dialects in of_problem.values())
+    assert len(set.union(*of_problem.values())) == 2

@@ -58,6 +58,8 @@ class Recipe:
     mutants: int = 0
     """How many kernels with a fault are judged of a problem, in one dialect after another from
     problem to problem: for repairs and preferences."""
+    mutated: float = 1.0
+    """Share of the problems that have such kernels."""
     variants: int = 1
     """At most so many kernels of a problem in a dialect, each by another schedule."""
     largest_share: float = 1.0
@@ -213,7 +215,7 @@ class Build:
         told = self._teach(judged) if self.wanted.teacher else {}
         if self.recipe.mutants:
             evaluations = dict(zip((row.answer_key for row in rows), found, strict=True))
-            rights = _rights(draws, judged, evaluations)
+            rights = _rights(draws, self.recipe.mutated, judged, evaluations)
             add_mutants(self.out.folder, rights, judge, self.recipe.mutants)
         done = [_done(one, judged.get(one.problem.name, []), told) for one in draws]
         self._write(done)
@@ -276,28 +278,29 @@ class Build:
 
 def _rights(
     draws: Sequence[Draw],
+    share: float,
     judged: Mapping[str, Sequence[Row]],
     evaluations: Mapping[str, Evaluation],
 ) -> list[Right]:
-    """Of each problem the first right kernel in one dialect, which is another one from problem to
-    problem."""
+    """The first right kernel of a share of the problems, in one dialect after another."""
     found = []
     for one in draws:
-        rows = judged.get(one.problem.name, ())
+        turn = int((int(one.id) + 1) * share)
+        is_next = turn > int(int(one.id) * share)
+        rows = judged.get(one.problem.name, ()) if is_next else ()
         rows = [it for it in rows if it.verdict is Verdict.CORRECT and it.schedule == BEST]
         if rows:
-            row = rows[int(one.id) % len(rows)]
-            said = evaluations[row.answer_key]
-            found.append(
-                Right(triple=row.triple(one.problem), kernel=one.graph.kernel(), said=said)
-            )
+            row = rows[turn % len(rows)]
+            triple, said = row.triple(one.problem), evaluations[row.answer_key]
+            found.append(Right(triple=triple, kernel=one.graph.kernel(), said=said))
     return found
 
 
 def _asked(recipe: Recipe) -> dict[str, Any]:
-    """What a folder is begun with: folders of one kernel a problem say nothing of variants."""
+    """What a folder is begun with; values as they were before there was a choice say nothing."""
     plain: dict[str, Any] = to_plain(recipe)
-    return {name: one for name, one in plain.items() if (name, one) != ("variants", 1)}
+    silent = {"variants": 1, "mutated": 1.0}
+    return {name: one for name, one in plain.items() if silent.get(name) != one}
 
 
 def _false_plan(rows: Sequence[Row]) -> str:

@@ -82,6 +82,8 @@ class DataRecipe(Section):
     """Kernels of a problem in a dialect at most, each by another schedule."""
     mutants: int = Field(default=0, ge=0)
     """Kernels with a fault to judge of a problem, in one dialect after another."""
+    mutated: float = Field(default=1.0, gt=0, le=1)
+    """Share of the problems that have such kernels."""
     quotas: QuotaSection = QuotaSection()
     """Shares by category."""
     batch: int = Field(default=16, ge=1)

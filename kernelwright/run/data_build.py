@@ -68,6 +68,7 @@ def recipe_of(recipe: DataRecipe) -> Recipe:
         dialects=recipe.dialects,
         exclude=recipe.exclude,
         mutants=recipe.mutants,
+        mutated=recipe.mutated,
         variants=recipe.variants,
         largest_share=recipe.quotas.largest_share,
         least_share=recipe.quotas.least_share,
