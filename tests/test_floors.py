@@ -78,7 +78,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("device", "ptx"),
         ("dialects", "reference"),
         ("answer", "candidate", "prompt"),
-        ("workers",),
+        ("feedback", "workers"),
         ("judge",),
         ("judged", "remote"),
     ),

@@ -66,7 +66,7 @@ def test_a_problem_is_two_tasks_and_one_of_them_shows_an_earlier_kernel(tmp_path
     assert asked.tasks([task("a")]) == [WRITING, IMPROVING]
     assert asked.prompt(WRITING, 1) == Prompt(text="do a")
     shown = asked.prompt(IMPROVING, 1)
-    assert "```cpp\nint x;\n```\n\nVerdict:\nThe kernel is correct and 2.00 times" in shown.text
+    assert "```cpp\nint x;\n```\n\nVerdict:\nThis kernel is right, and 2.00 times" in shown.text
     assert shown.exemplars == (IMPROVING.candidate("int x;").key,)
     assert asked.prompt(IMPROVING, 0) == Prompt(text="do a")
 

@@ -126,7 +126,7 @@ def test_kevins_advantages_are_discounted_returns_normalised_over_all_turns_of_a
     assert found.advantages == pytest.approx(wanted, abs=1e-6)
     assert [(one.trajectory, one.turn) for one in found.records] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert found.records[3].prompt.startswith("user:\ndo ")
-    assert "user:\nThe answer is not correct.\n" in found.records[3].prompt
+    assert "user:\nThis kernel is not right:\n" in found.records[3].prompt
 
 
 @pytest.mark.model

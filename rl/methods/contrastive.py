@@ -14,14 +14,14 @@ from __future__ import annotations
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import Literal
 
 from pydantic import Field
 
-from kernelwright.data.runs.records import Cursor, answer_of, task_key
+from kernelwright.data.runs.records import answer_of, task_key
 from kernelwright.data.triple import JudgedTriple, Triple
 from kernelwright.envs.answer import fenced
 from kernelwright.envs.dialects import DIALECTS
@@ -29,6 +29,7 @@ from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Dialect, Record, Task, Verdict
 from kernelwright.rl.methods import base
 from kernelwright.rl.methods.base import Example, MethodOptions, Prompt, RunView
+from kernelwright.rl.methods.gathered import Gathered
 
 INTRODUCTION = "Earlier kernels for this module, with their measured speedups over PyTorch:"
 REQUEST = (
@@ -89,7 +90,7 @@ class Exemplars:
         self._of: dict[str, list[tuple[int, Exemplar]]] = defaultdict(list)
         """Task key → (the step that they were judged in, exemplar)."""
 
-    def add(self, records: Iterable[Record]) -> None:
+    def add(self, records: Sequence[Record]) -> None:
         for one in records:
             if known := exemplar_of(one):
                 self._of[task_key(one)].append(known)
@@ -156,19 +157,11 @@ class Method(base.Method):
 
     def __init__(self, options: Options, run: RunView) -> None:
         super().__init__(options, run)
-        self._cursor, self._known = Cursor(run.store), Exemplars()
+        self._gathered = Gathered(run.store, Exemplars)
 
     def known(self) -> Exemplars:
         """The exemplars of all records so far."""
-        records = self._cursor.read()
-        self.learn(records, anew=self._cursor.restarted)
-        return self._known
-
-    def learn(self, records: Sequence[Record], *, anew: bool) -> None:
-        """Takes in the next records of the run; `anew`: all of it, as some were taken back."""
-        if anew:
-            self._known = Exemplars()
-        self._known.add(records)
+        return self._gathered.now()
 
     def prompt(self, task: Task, step: int) -> Prompt:
         asked, chosen = task_prompt(task), self.drawn(task.key, task.problem.key, step)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ from kernelwright.envs.types import Evaluation, Record, Task, Verdict
 from kernelwright.rl.methods import contrastive
 from kernelwright.rl.methods.base import Player, Row, RunView
 from kernelwright.rl.methods.contrastive import Exemplar, Exemplars, draw
+from kernelwright.rl.methods.gathered import Gathered
 
 LEAST_SPREAD = 0.05
 """Of rewards: below it z-scores would make much of nothing."""
@@ -128,16 +129,18 @@ def _fastest(island: Sequence[Exemplar]) -> float:
     return max((one.speedup for one in island), default=0.0)
 
 
-class Memory:
-    """What the records of a run say of each task, in the order in which they were written."""
+class Memory(Exemplars):
+    """And the rewards of each task, in the order in which they were written, and who was right."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.rewards: dict[str, list[tuple[int, float]]] = defaultdict(list)
         """Task → (step, reward)."""
         self.right: dict[str, list[Record]] = defaultdict(list)
         """Candidate → the records that call it correct."""
 
-    def add(self, records: Iterable[Record]) -> None:
+    def add(self, records: Sequence[Record]) -> None:
+        super().add(records)
         for one in records:
             if one.stage == "grpo":
                 if one.reward:
@@ -164,7 +167,10 @@ class Method(contrastive.Method):
 
     def __init__(self, options: Options, run: RunView) -> None:
         super().__init__(options, run)
-        self._memory, self._step = Memory(), 0
+        self._memory, self._step = Gathered(run.store, Memory), 0
+
+    def known(self) -> Memory:
+        return self._memory.now()
 
     def island(self, problem: str, step: int) -> int:
         """The island whose kernels a group of this step sees, and joins."""
@@ -186,12 +192,6 @@ class Method(contrastive.Method):
             temperature=self.options.temperature,
         )
 
-    def learn(self, records: Sequence[Record], *, anew: bool) -> None:
-        super().learn(records, anew=anew)
-        if anew:
-            self._memory = Memory()
-        self._memory.add(records)
-
     def rollout(self, tasks: Sequence[Task], player: Player) -> list[Row]:
         self._step = player.step
         rows = super().rollout(tasks, player)
@@ -211,7 +211,7 @@ class Method(contrastive.Method):
         """clip((reward - μ) / σ, ±clip), with μ and σ of the steps before; in a run's first step
         those of the group."""
         paid = super().credit(rows)
-        own, everything = self._memory.moments(rows[0].ask.task.key, self._step)
+        own, everything = self.known().moments(rows[0].ask.task.key, self._step)
         if not everything.count:
             for reward in paid:
                 if reward is not None:
@@ -246,6 +246,7 @@ class Method(contrastive.Method):
     def _quarantine(self, rows: Sequence[Row]) -> None:
         """Takes back what the run's earlier records say of these rows' kernels."""
         keys = {row.ask.task.candidate(row.source).key for row in rows if row.source is not None}
-        found = {one.id: one for key in keys for one in self._memory.right.get(key, ())}
+        right = self.known().right
+        found = {one.id: one for key in keys for one in right.get(key, ())}
         if found:
             self.run.store.void(found.values())

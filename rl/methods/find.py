@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelwright.rl.methods.base import Method, MethodOptions, RunView
 
-NOT_METHODS = ("__init__", "base", "find", "turns")
+NOT_METHODS = ("__init__", "base", "find", "gathered", "turns")
 
 
 def method_names() -> list[str]:

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
 
-from kernelwright.data.runs.records import Cursor, task_key
+from kernelwright.data.runs.records import task_key
 from kernelwright.data.triple import JudgedTriple
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.prompt import task_prompt
@@ -34,6 +34,7 @@ from kernelwright.rl.methods.base import (
     RunView,
 )
 from kernelwright.rl.methods.contrastive import Exemplar, exemplar_of
+from kernelwright.rl.methods.gathered import Gathered
 
 PARENT = "A kernel for this module, {speedup:.2f} times as fast as PyTorch:"
 REQUEST = "Write a faster one: one complete {answer}."
@@ -64,7 +65,7 @@ class Steps:
         self._of: dict[str, list[tuple[int, Exemplar, str | None]]] = defaultdict(list)
         """Task → (step, kernel, the key of its parent); judged examples are of step -1."""
 
-    def add(self, records: Iterable[Record]) -> None:
+    def add(self, records: Sequence[Record]) -> None:
         for one in records:
             if known := exemplar_of(one):
                 self._of[task_key(one)].append((*known, one.parent))
@@ -91,15 +92,11 @@ class Method(base.Method):
 
     def __init__(self, options: Options, run: RunView) -> None:
         super().__init__(options, run)
-        self._cursor, self._steps = Cursor(run.store), Steps()
+        self._steps = Gathered(run.store, Steps)
 
     def parent(self, task: Task, step: int) -> Exemplar | None:
         """The kernel that a group of this step improves on."""
-        records = self._cursor.read()
-        if self._cursor.restarted:
-            self._steps = Steps()
-        self._steps.add(records)
-        found = self._steps.parents(task.key, step, self.options.best_gain)
+        found = self._steps.now().parents(task.key, step, self.options.best_gain)
         rng = random.Random(f"{self.run.seed}/{step}/{task.key}")
         return rng.choice(found) if found else None
 

@@ -21,13 +21,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from kernelwright.data.runs.records import Cursor, answer_of
+from kernelwright.data.runs.records import answer_of
 from kernelwright.envs.answer import fenced
 from kernelwright.envs.feedback import feedback
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Evaluation, Record, Task, Verdict
 from kernelwright.rl.methods import base
 from kernelwright.rl.methods.base import MethodOptions, Prompt, Row, RunView
+from kernelwright.rl.methods.gathered import Gathered
 
 WRITE, IMPROVE = "write", "improve"
 REMEMBERED = 16
@@ -48,6 +49,24 @@ class Options(MethodOptions):
         return True
 
 
+class Kernels:
+    """The kernels that may be improved on: judged ones that are no cheats."""
+
+    def __init__(self) -> None:
+        self.of: dict[tuple[str, str], list[Record]] = defaultdict(list)
+        """Problem key and dialect → its records, in order."""
+        self.speeds: dict[str, float] = {}
+        """Candidate → its median speedup when it was judged last."""
+
+    def add(self, records: Sequence[Record]) -> None:
+        for one in records:
+            ours = one.stage in ("triples", "grpo") and one.source is not None
+            if ours and one.evaluation.verdict not in (Verdict.UNJUDGED, Verdict.CHEATED):
+                self.of[(one.problem_key, one.dialect)].append(one)
+                if one.evaluation.timing:
+                    self.speeds[answer_of(one).key] = one.evaluation.timing.speedup.median
+
+
 class Method(base.Method):
     """Reads the run's records as they are appended: they are what is improved on."""
 
@@ -55,10 +74,7 @@ class Method(base.Method):
 
     def __init__(self, options: Options, run: RunView) -> None:
         super().__init__(options, run)
-        self._cursor = Cursor(run.store)
-        self._of: dict[tuple[str, str], list[Record]] = defaultdict(list)
-        self._speeds: dict[str, float] = {}
-        """Candidate → the median speedup that it was shown with."""
+        self._kernels = Gathered(run.store, Kernels)
 
     def tasks(self, tasks: Sequence[Task]) -> list[Task]:
         return [replace(one, skill=skill) for one in tasks for skill in (WRITE, IMPROVE)]
@@ -93,31 +109,18 @@ class Method(base.Method):
         """Right; in the skill `improve` also faster than the kernel shown, if that was right."""
         if row.evaluation.verdict is not Verdict.CORRECT:
             return False
-        speeds = [self._speeds[key] for key in row.ask.prompt.exemplars if key in self._speeds]
+        known = self._kernels.now().speeds
+        speeds = [known[key] for key in row.ask.prompt.exemplars if key in known]
         timing = row.evaluation.timing
         return not speeds or timing is None or timing.speedup.low > max(speeds)
 
     def _shown(self, task: Task, step: int) -> Record | None:
-        self._read()
         if task.skill != IMPROVE:
             return None
-        known = self._of[(task.problem.key, task.dialect)]
+        known = self._kernels.now().of[(task.problem.key, task.dialect)]
         before = [one for one in known if one.stage == "triples" or one.step < step]
         rng = random.Random(f"{self.run.seed}/{step}/{task.key}")
         return rng.choice(before[-REMEMBERED:]) if before else None
-
-    def _read(self) -> None:
-        records = self._cursor.read()
-        if self._cursor.restarted:
-            self._of.clear()
-            self._speeds.clear()
-        for one in records:
-            hidden = (Verdict.UNJUDGED, Verdict.CHEATED)
-            ours = one.stage in ("triples", "grpo") and one.source is not None
-            if ours and one.evaluation.verdict not in hidden:
-                self._of[(one.problem_key, one.dialect)].append(one)
-                if one.evaluation.timing:
-                    self._speeds[answer_of(one).key] = one.evaluation.timing.speedup.median
 
 
 def _passed(evaluation: Evaluation) -> float:
