@@ -78,7 +78,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("device", "ptx"),
         ("dialects", "reference"),
         ("answer", "candidate", "prompt"),
-        ("feedback", "workers"),
+        ("workers",),
         ("judge",),
         ("judged", "remote"),
     ),

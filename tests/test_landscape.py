@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kernelwright.envs.prompt
-from kernelwright.envs.feedback import feedback
+from kernelwright.envs.prompt import feedback
 from kernelwright.envs.types import Evaluation, Verdict
 from kernelwright.rl.methods import turns
 from kernelwright.rl.methods.base import Method

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kernelwright.data.runs.records import RecordStore
-from kernelwright.envs.feedback import feedback
 from kernelwright.envs.policy import Message
+from kernelwright.envs.prompt import feedback
 from kernelwright.envs.types import Evaluation, Verdict
 from kernelwright.recipe.resolve import RecipeError, resolve
 from kernelwright.rl.methods.base import Prompt, Row, RunView

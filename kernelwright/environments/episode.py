@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from kernelwright.envs.answer import extract
-from kernelwright.envs.feedback import feedback
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
-from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.prompt import feedback, task_prompt
 from kernelwright.envs.referee.reasons import what_is_wrong
 from kernelwright.envs.types import Evaluation, Reward, Task
 from kernelwright.rewards.price import price, require_preset

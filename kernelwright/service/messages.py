@@ -14,7 +14,7 @@ from kernelwright.environments.episode import Rules
 from kernelwright.environments.verdict_object import verdict_object
 from kernelwright.envs.answer import extract
 from kernelwright.envs.dialects import known_dialect
-from kernelwright.envs.feedback import feedback
+from kernelwright.envs.prompt import feedback
 from kernelwright.envs.types import Candidate, Evaluation, Problem
 from kernelwright.rewards.price import price
 from kernelwright.service.waiting import Job

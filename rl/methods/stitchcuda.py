@@ -23,8 +23,7 @@ from pydantic import Field
 
 from kernelwright.data.runs.records import answer_of
 from kernelwright.envs.answer import fenced
-from kernelwright.envs.feedback import feedback
-from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.prompt import feedback, task_prompt
 from kernelwright.envs.types import Evaluation, Record, Task, Verdict
 from kernelwright.rl.methods import base
 from kernelwright.rl.methods.base import MethodOptions, Prompt, Row, RunView

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from kernelwright.envs.feedback import feedback
 from kernelwright.envs.policy import Message
+from kernelwright.envs.prompt import feedback
 from kernelwright.envs.types import Task
 from kernelwright.rl.methods import base
 from kernelwright.rl.methods.base import Ask, MethodOptions, Player, Prompt, Row
