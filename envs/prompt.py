@@ -1,4 +1,4 @@
-"""Renders the prompt that asks a model for a kernel, and what it is told of the one it wrote."""
+"""Renders the prompt that asks a model for a kernel."""
 
 from __future__ import annotations
 
@@ -10,16 +10,9 @@ from typing import Any
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import MODULE
-from kernelwright.envs.referee.reasons import verdict_and_fault
 from kernelwright.envs.reference.module import sized_code
 from kernelwright.envs.reference.module_facts import timed_shapes
-from kernelwright.envs.types import Dialect, Evaluation, Problem, Task, Timing, Verdict
-
-AGAIN = "Give the whole kernel again: one complete {answer}."
-"""Ends what a model is told of its kernel; `another` of the dialect goes into it."""
-FASTER = f"Make it faster. {AGAIN}"
-REPAIR_REQUEST = "Say which line is wrong. Then give the whole kernel again: one complete {answer}."
-"""Of a kernel that is not right; SFT trains on it too (docs/data.md)."""
+from kernelwright.envs.types import Problem, Task
 
 
 @lru_cache(maxsize=4096)
@@ -101,29 +94,3 @@ def _call(nest: dict[str, Any]) -> str:
 
     words = [said(one) for one in nest["arguments"]]
     return ", ".join([*words, *(f"{name}={said(one)}" for name, one in nest["keywords"].items())])
-
-
-def feedback(evaluation: Evaluation, dialect: Dialect | None) -> str:
-    """The verdict for a model to read; with a dialect it asks for another answer.
-
-    Later turns of methods and environments say it in these words, as repairs do.
-    """
-    told, request = _told(evaluation)
-    asked = [request.format(answer=DIALECTS[dialect].another)] if dialect else []
-    return "\n".join([told, *asked])
-
-
-def _told(evaluation: Evaluation) -> tuple[str, str]:
-    """The verdict in words, and what a kernel with it has to become."""
-    if evaluation.verdict is Verdict.UNJUDGED:
-        return "The kernel could not be judged, which is not its fault.", AGAIN
-    if evaluation.verdict is Verdict.CORRECT:
-        speed = _speed(evaluation.timing) if evaluation.timing else ""
-        return f"This kernel is right{speed}.", FASTER
-    return f"This kernel is not right:\n{verdict_and_fault(evaluation)}", REPAIR_REQUEST
-
-
-def _speed(timing: Timing) -> str:
-    speedup = timing.speedup
-    interval = f"{speedup.low:.2f} to {speedup.high:.2f}"
-    return f", and {speedup.median:.2f} times as fast as PyTorch ({interval})"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kernelwright.envs.prompt
-from kernelwright.envs.prompt import feedback
+from kernelwright.envs.referee.feedback import feedback
 from kernelwright.envs.types import Evaluation, Verdict
 from kernelwright.rl.methods import turns
 from kernelwright.rl.methods.base import Method
@@ -83,9 +83,9 @@ def test_what_the_judge_says_helps_and_the_contrary_does_not(
     with_true = learned(true, method, steps=20)
     said = feedback
 
-    def contrary(evaluation: Evaluation, dialect: str) -> str:
+    def contrary(evaluation: Evaluation, another: str) -> str:
         right = evaluation.verdict is Verdict.CORRECT
-        return said(nouns.verdict(Verdict.WRONG) if right else nouns.correct(), dialect)
+        return said(nouns.verdict(Verdict.WRONG) if right else nouns.correct(), another)
 
     monkeypatch.setattr(turns, "feedback", contrary)
     with_false = learned(false, method, steps=20)

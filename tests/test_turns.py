@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from kernelwright.data.runs.records import RecordStore
+from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.policy import Message
-from kernelwright.envs.prompt import feedback
+from kernelwright.envs.referee.feedback import feedback
 from kernelwright.envs.types import Evaluation, Verdict
 from kernelwright.recipe.resolve import RecipeError, resolve
 from kernelwright.rl.methods.base import Prompt, Row, RunView
@@ -52,7 +53,7 @@ def test_a_later_turn_is_a_chat_with_the_answers_before_it_and_what_the_judge_sa
     assert isinstance(chat, tuple)
     assert [one.role for one in chat] == ["user", "assistant"] * 2 + ["user"]
     assert [one.content for one in chat[:2]] == ["do it", f"Plan.\n{first}"]
-    assert chat[2].content == feedback(rows[0].evaluation, "cpp")
+    assert chat[2].content == feedback(rows[0].evaluation, DIALECTS["cpp"].another)
     assert chat[3] == Message("assistant", f"Plan.\n{second}")
     assert "right, and 2.00 times as fast" in chat[4].content
     keys = [row.ask.task.candidate(row.source or "").key for row in rows]
@@ -95,10 +96,10 @@ def test_feedback_is_the_speed_of_a_right_kernel_and_the_fault_of_another() -> N
         ): "The kernel could not be judged, which is not its fault.\n",
     }
     for evaluation, begins in expected.items():
-        told = feedback(evaluation, "cpp")
+        told = feedback(evaluation, DIALECTS["cpp"].another)
         assert told.startswith(begins)
         assert told.endswith(ends)
-        assert told == f"{feedback(evaluation, None)}\n{told.splitlines()[-1]}"
+        assert told == f"{feedback(evaluation)}\n{told.splitlines()[-1]}"
 
 
 def test_returns_are_discounted_sums_and_unknown_where_a_reward_in_them_is() -> None:

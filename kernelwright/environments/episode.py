@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from kernelwright.envs.answer import extract
+from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
-from kernelwright.envs.prompt import feedback, task_prompt
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.referee.feedback import feedback
 from kernelwright.envs.referee.reasons import what_is_wrong
 from kernelwright.envs.types import Evaluation, Reward, Task
 from kernelwright.rewards.price import price, require_preset
@@ -110,7 +112,7 @@ class Episode:
         step = Step(
             evaluation=record.evaluation,
             reward=record.reward,
-            feedback=feedback(record.evaluation, None if done else task.dialect),
+            feedback=feedback(record.evaluation, None if done else DIALECTS[task.dialect].another),
             done=done,
         )
         self.steps.append(step)

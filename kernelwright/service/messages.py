@@ -14,7 +14,7 @@ from kernelwright.environments.episode import Rules
 from kernelwright.environments.verdict_object import verdict_object
 from kernelwright.envs.answer import extract
 from kernelwright.envs.dialects import known_dialect
-from kernelwright.envs.prompt import feedback
+from kernelwright.envs.referee.feedback import feedback
 from kernelwright.envs.types import Candidate, Evaluation, Problem
 from kernelwright.rewards.price import price
 from kernelwright.service.waiting import Job
@@ -85,7 +85,7 @@ def answered(evaluation: Evaluation, preset: str) -> dict[str, Any]:
     """The object of `judge --json` with `reward`, null where unjudged, and `feedback`."""
     reward = price(preset, evaluation)
     paid = {"total": reward.total, "parts": dict(reward.parts)} if reward else None
-    return {**verdict_object(evaluation), "reward": paid, "feedback": feedback(evaluation, None)}
+    return {**verdict_object(evaluation), "reward": paid, "feedback": feedback(evaluation)}
 
 
 def to_bytes(value: Any) -> bytes:

@@ -23,7 +23,9 @@ from pydantic import Field
 
 from kernelwright.data.runs.records import answer_of
 from kernelwright.envs.answer import fenced
-from kernelwright.envs.prompt import feedback, task_prompt
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.referee.feedback import feedback
 from kernelwright.envs.types import Evaluation, Record, Task, Verdict
 from kernelwright.rl.methods import base
 from kernelwright.rl.methods.base import MethodOptions, Prompt, Row, RunView
@@ -84,7 +86,7 @@ class Method(base.Method):
         if shown is None or shown.source is None:
             return Prompt(text=asked)
         block = fenced(f"{shown.source.strip()}\n", task.dialect)
-        said = f"Verdict:\n{feedback(shown.evaluation, task.dialect)}"
+        said = f"Verdict:\n{feedback(shown.evaluation, DIALECTS[task.dialect].another)}"
         text = f"{asked}\nA kernel for this module:\n{block}\n\n{said}"
         return Prompt(text=text, exemplars=(answer_of(shown).key,))
 

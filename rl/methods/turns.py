@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
+from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.policy import Message
-from kernelwright.envs.prompt import feedback
+from kernelwright.envs.referee.feedback import feedback
 from kernelwright.envs.types import Task
 from kernelwright.rl.methods import base
 from kernelwright.rl.methods.base import Ask, MethodOptions, Player, Prompt, Row
@@ -60,7 +61,7 @@ class TurnsMethod(base.Method):
         ask, task = row.ask, row.ask.task
         key = task.candidate(row.source).key if row.source else None
         prompt = Prompt(
-            text=feedback(row.evaluation, task.dialect),
+            text=feedback(row.evaluation, DIALECTS[task.dialect].another),
             before=(
                 *ask.prompt.before,
                 Message("user", ask.prompt.text),

@@ -20,7 +20,8 @@ from kernelwright.data.triple import Triple
 from kernelwright.envs.answer import fenced
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
-from kernelwright.envs.prompt import REPAIR_REQUEST, task_prompt
+from kernelwright.envs.prompt import task_prompt
+from kernelwright.envs.referee.feedback import MEND
 from kernelwright.envs.referee.reasons import verdict_and_fault
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
@@ -136,7 +137,7 @@ def repair(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
     spec = DIALECTS[triple.dialect]
     told = verdict_and_fault(said)
     shown = f"This kernel is not right:\n{fenced(mutant.source, triple.dialect)}\n{told}"
-    request = REPAIR_REQUEST.format(answer=spec.another)
+    request = MEND.format(answer=spec.another)
     why = diagnosis(mutant.source, triple.source)
     return _head(triple) | {
         "kind": mutant.kind,
