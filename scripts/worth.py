@@ -26,6 +26,7 @@ from rich.table import Table
 
 from kernelwright.evals.numbers.summary import read_summary
 
+RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 ROWS = "worth.jsonl"
 EVAL = ("eval.temperature=1.0", "eval.before_problems=1")
 
@@ -89,9 +90,9 @@ def _is(row: dict[str, Any], name: str, seed: int) -> bool:
 def _run(name: str, options: argparse.Namespace) -> None:
     """Trains and measures one arm, and writes its row."""
     folder = options.out / f"{name}-{options.seed}"
-    recipe = Path(__file__).resolve().parents[1] / "recipes" / f"{ARMS[name].recipe}.yaml"
+    recipe = RECIPES / f"{ARMS[name].recipe}.yaml"
     words = [sys.executable, "-m", "kernelwright", "train", str(recipe)]
-    words += [*_values(name, options), f"name={folder.name}", f"run_dir={folder}"]
+    words += [*values_of(name, options), f"name={folder.name}", f"run_dir={folder}"]
     words += ["--resume"] if folder.exists() else []
     subprocess.run(words, check=True)
     summary = read_summary(folder)
@@ -110,7 +111,8 @@ def _run(name: str, options: argparse.Namespace) -> None:
         file.write(json.dumps(row) + "\n")
 
 
-def _values(name: str, options: argparse.Namespace) -> list[str]:
+def values_of(name: str, options: argparse.Namespace) -> list[str]:
+    """What an arm changes of its recipe. Ends the program where other arms have to be run first."""
     arm = ARMS[name]
     values = [f"stages=[{arm.stage},eval]", f"seed={options.seed}", *EVAL]
     values += [f"eval.samples={options.samples}", f"data.max_triples={options.triples}"]
