@@ -4,7 +4,7 @@ One adapter is taught a few examples of one half of the starter problems. From i
 with SFT, with RL on the other half, or with that half's own examples, which only the `oracle` sees.
 All are measured on the held-out problems, at temperature 1. What has a result is not run again.
 
-    python -m scripts.worth runs/worth --seed 0 [--arms start rft sft] [--triples 80]
+    python -m scripts.worth runs/worth --seed 0 [--arms start rft sft]
     python -m scripts.worth runs/worth --table
 
 `rft` runs first: what it takes in seconds is what `sft` and `oracle` get. GRPO's steps are set.
@@ -64,8 +64,8 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--arms", nargs="+", choices=list(ARMS), default=list(ARMS))
-    parser.add_argument("--triples", type=int, default=80, help="examples that SFT begins with")
-    parser.add_argument("--tokens", type=int, default=60_000, help="that it learns of them")
+    parser.add_argument("--triples", type=int, default=240, help="examples that SFT begins with")
+    parser.add_argument("--tokens", type=int, default=170_000, help="that it learns of them")
     parser.add_argument("--samples", type=int, default=2, help="answers to each held-out problem")
     parser.add_argument("--rounds", type=int, default=1, help="of rejection sampling")
     parser.add_argument("--table", action="store_true", help="print what there is, and end")
