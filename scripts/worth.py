@@ -13,7 +13,6 @@ All are measured on the held-out problems, at temperature 1. What has a result i
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from kernelwright.data.suites.row_folder import lines, write_lines
 from kernelwright.evals.numbers.summary import read_summary
 
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
@@ -80,7 +80,7 @@ def main() -> None:
 def rows_of(out: Path) -> list[dict[str, Any]]:
     """The results so far."""
     file = out / ROWS
-    return [json.loads(one) for one in file.read_text().splitlines()] if file.exists() else []
+    return lines(file) if file.exists() else []
 
 
 def _is(row: dict[str, Any], name: str, seed: int) -> bool:
@@ -107,8 +107,7 @@ def _run(name: str, options: argparse.Namespace) -> None:
         **{key: after[key] for key in ("correct_rate_ci", "fast_1", "geomean_speedup")},
         "date": summary["date"],
     }
-    with (options.out / ROWS).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
+    write_lines(options.out / ROWS, [row])
 
 
 def values_of(name: str, options: argparse.Namespace) -> list[str]:

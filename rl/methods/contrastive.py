@@ -157,7 +157,7 @@ class Method(base.Method):
 
     def __init__(self, options: Options, run: RunView) -> None:
         super().__init__(options, run)
-        self._gathered = Gathered(run.store, Exemplars)
+        self._gathered: Gathered[Exemplars] = Gathered(run.store, Exemplars)
 
     def known(self) -> Exemplars:
         """The exemplars of all records so far."""

@@ -167,10 +167,8 @@ class Method(contrastive.Method):
 
     def __init__(self, options: Options, run: RunView) -> None:
         super().__init__(options, run)
-        self._memory, self._step = Gathered(run.store, Memory), 0
-
-    def known(self) -> Memory:
-        return self._memory.now()
+        self._gathered = self._memory = Gathered(run.store, Memory)
+        self._step = 0
 
     def island(self, problem: str, step: int) -> int:
         """The island whose kernels a group of this step sees, and joins."""
@@ -211,7 +209,7 @@ class Method(contrastive.Method):
         """clip((reward - μ) / σ, ±clip), with μ and σ of the steps before; in a run's first step
         those of the group."""
         paid = super().credit(rows)
-        own, everything = self.known().moments(rows[0].ask.task.key, self._step)
+        own, everything = self._memory.known.moments(rows[0].ask.task.key, self._step)
         if not everything.count:
             for reward in paid:
                 if reward is not None:
@@ -246,7 +244,7 @@ class Method(contrastive.Method):
     def _quarantine(self, rows: Sequence[Row]) -> None:
         """Takes back what the run's earlier records say of these rows' kernels."""
         keys = {row.ask.task.candidate(row.source).key for row in rows if row.source is not None}
-        right = self.known().right
+        right = self._memory.known.right
         found = {one.id: one for key in keys for one in right.get(key, ())}
         if found:
             self.run.store.void(found.values())

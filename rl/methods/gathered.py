@@ -16,19 +16,21 @@ class Knowledge(Protocol):
         """Takes in the next ones."""
 
 
-K = TypeVar("K", bound=Knowledge)
+K = TypeVar("K", bound=Knowledge, covariant=True)
 
 
 class Gathered(Generic[K]):
     """Knowledge of all records that stand; gathered anew where some were taken back."""
 
     def __init__(self, store: RecordStore, begin: Callable[[], K]) -> None:
-        self._cursor, self._begin, self._known = Cursor(store), begin, begin()
+        self._cursor, self._begin = Cursor(store), begin
+        self.known = begin()
+        """As of the last call of `now`."""
 
     def now(self) -> K:
         """With what was appended since the last call. Raises StoreError."""
         records = self._cursor.read()
         if self._cursor.restarted:
-            self._known = self._begin()
-        self._known.add(records)
-        return self._known
+            self.known = self._begin()
+        self.known.add(records)
+        return self.known

@@ -110,7 +110,7 @@ class Method(base.Method):
         """Right; in the skill `improve` also faster than the kernel shown, if that was right."""
         if row.evaluation.verdict is not Verdict.CORRECT:
             return False
-        known = self._kernels.now().speeds
+        known = self._kernels.known.speeds
         speeds = [known[key] for key in row.ask.prompt.exemplars if key in known]
         timing = row.evaluation.timing
         return not speeds or timing is None or timing.speedup.low > max(speeds)
