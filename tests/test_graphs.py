@@ -48,6 +48,18 @@ def test_chains_of_operators_are_lowered_to_what_pytorch_computes(tmp_path: Path
     assert not wrong(graphs, library(graphs, tmp_path))
 
 
+def test_every_size_is_what_its_text_says() -> None:
+    """Of a size less two, times another, no factor loses its parentheses."""
+    texts = set()
+    for index in range(4 * CHAINS):
+        kernel = sample.draw(0, index).kernel()
+        known = {dim.text: dim.size for one in (*kernel.given, kernel.out) for dim in one.shape}
+        for dim in (dim for nest in kernel.nests for dim in (*nest.taken, *nest.shape)):
+            texts.add(dim.text)
+            assert eval(dim.text.replace("/", "//"), {}, dict(known)) == dim.size, dim
+    assert sum("*" in one for one in texts) > 5
+
+
 def test_a_kernel_that_leaves_a_step_out_is_seen(tmp_path: Path) -> None:
     chosen = [one for one in alone(2) if one.family in ("gelu", "tanhshrink", "mul_parameter")]
     assert len(chosen) == 6

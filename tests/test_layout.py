@@ -17,11 +17,11 @@ from kernelwright.envs.referee.layout import (
     BRAIN,
     GUARD_BYTES,
     NUMPY_TYPES,
-    POISON,
     input_places,
     native_layout,
     offsets,
     output_file_bytes,
+    poisoned,
     python_layout,
     read_outputs,
 )
@@ -130,7 +130,8 @@ def test_a_call_is_told_with_its_groups_its_keywords_and_the_values_of_its_numbe
 def test_outputs_are_read_as_they_were_written_and_a_byte_outside_them_is_a_spill(
     spec: CaseSpec, data: st.DataObject
 ) -> None:
-    file = bytearray([POISON]) * output_file_bytes(spec)
+    file = bytearray(b"".join(poisoned(spec)))
+    assert len(file) == output_file_bytes(spec)
     places = offsets(spec.outputs, GUARD_BYTES)[0]
     ours: set[int] = set()
     for tensor, start in zip(spec.outputs, places, strict=True):

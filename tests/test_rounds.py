@@ -15,6 +15,7 @@ import pytest
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.referee.layout import (
+    GUARDS,
     NONCE_BYTES,
     NS_BYTES,
     POISON,
@@ -90,7 +91,11 @@ def test_a_round_gives_the_inputs_read_only_and_poisoned_outputs_and_takes_what_
     def double(channel: socket.socket, message: bytes, files: list[int]) -> None:
         assert message[:1] == b"G"
         assert len(message) == 1 + NONCE_BYTES
-        assert os.pread(files[1], 1 << 20, 0) == bytes([POISON]) * output_file_bytes(SPEC)
+        content = os.pread(files[1], 1 << 20, 0)
+        assert set(content[: len(INPUTS)]) == {POISON}
+        assert len(content) == output_file_bytes(SPEC)
+        (guard,) = set(content[len(INPUTS) :])
+        assert guard in GUARDS
         with pytest.raises(OSError, match="Bad file descriptor"):
             os.pwrite(files[0], b"x", 0)
         given = np.frombuffer(os.pread(files[0], len(INPUTS), 0), np.float32)
@@ -288,7 +293,8 @@ def test_of_rounds_one_after_the_other_only_the_last_is_timed_and_all_outputs_ar
     assert seen == [bytes(len(INPUTS)), INPUTS]
     assert took_ns < 900_000_000
     assert [copy[:1] for copy in copies] == [b"\1", b"\2"]
-    assert all(set(copy[1:]) == {POISON} for copy in copies)
+    assert all(set(copy[1 : len(INPUTS)]) == {POISON} for copy in copies)
+    assert all(set(copy[len(INPUTS) :]) < set(GUARDS) for copy in copies)
 
 
 def test_who_writes_anywhere_beyond_its_outputs_is_wrong_on_huge_pages_too() -> None:

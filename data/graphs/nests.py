@@ -21,6 +21,15 @@ class Dim:
     text: str
     size: int
 
+    @property
+    def factor(self) -> str:
+        """The text as it stands in a product.
+
+        >>> Dim("x_1", 4).factor, Dim("x_1 - 2", 4).factor
+        ('x_1', '(x_1 - 2)')
+        """
+        return self.text if is_closed(self.text) else f"({self.text})"
+
 
 Shape = tuple[Dim, ...]
 

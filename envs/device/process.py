@@ -15,6 +15,7 @@ import base64
 import json
 import mmap
 import os
+import secrets
 import socket
 import sys
 from collections.abc import Callable, Sequence
@@ -38,10 +39,9 @@ from kernelwright.envs.referee.exit_codes import (
     OUT_OF_MEMORY,
     RESULT_REUSED,
 )
-from kernelwright.envs.referee.layout import GUARD_BYTES, NONCE_BYTES, NS_BYTES, POISON
+from kernelwright.envs.referee.layout import GUARD_BYTES, GUARDS, NONCE_BYTES, NS_BYTES, POISON
 
 MESSAGE_BYTES = 1 << 12
-GUARD = bytes([POISON]) * GUARD_BYTES
 OURS = frozenset(
     """
     CUDA_ERROR_ECC_UNCORRECTABLE CUDA_ERROR_DEVICE_UNAVAILABLE CUDA_ERROR_SYSTEM_NOT_READY
@@ -86,6 +86,8 @@ class Replayer:
         self.contents: dict[str, bytes] = {}
         """What is in a buffer before the first round."""
         self.kept: set[str] = set()
+        self.guards: dict[str, bytes] = {}
+        """By region, every byte behind it."""
         """Where a round finds what the one before has left."""
         self.first: Called | None = None
         """What is played in place of `later` when it is the first time."""
@@ -180,16 +182,18 @@ class Replayer:
         return self.driver.between_marks_ns()
 
     def _reset(self, name: str, content: bytes | None) -> None:
-        """A region has this in it, or poison; behind it lies poison."""
+        """A region has this in it, or poison; behind it lies one of GUARDS."""
         at, size = self.regions[name]
+        self.guards[name] = bytes([secrets.choice(GUARDS)])
         self.driver.fill(at, bytes([POISON]), size + GUARD_BYTES)
+        self.driver.fill(at + size, self.guards[name], GUARD_BYTES)
         if content is not None:
             self.driver.wait()  # the upload is not in our stream, and could overtake the poison
             self.driver.upload(content, at, size)
 
     def _look_at_guards(self, given: bytes) -> None:
         for name, (at, size) in self.regions.items():
-            if self.driver.download(at + size, GUARD_BYTES) != GUARD:
+            if self.driver.download(at + size, GUARD_BYTES) != self.guards[name] * GUARD_BYTES:
                 leave(OUT_OF_BOUNDS, f"something was written behind {name}")
         at, size = self.regions["inputs"]
         if self.driver.download(at, size) != given[:size]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import secrets
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,17 @@ from kernelwright.envs.abi import ITEM_BYTES, CaseSpec, TensorSpec
 
 ALIGNMENT_BYTES = 64
 GUARD_BYTES = 4096
-"""Bytes after each tensor. After an output they are poisoned: a kernel that writes past it is found
-out. After an input they are one of `LEFTOVERS`: one that reads past it computes with that."""
+"""Bytes after each tensor. After an output each is the same one of `GUARDS`: a kernel that writes
+past it is found out. After an input each is one of `LEFTOVERS`: one that reads past it computes
+with that."""
 LEFTOVERS = (0xFF, 0x7F, 0xC7)
 """In floats no number, a large one, a small one; which it is depends on the round."""
 
 POISON = 0xFF
 """Every byte of the outputs before a round. As floats it is NaN, which never compares equal."""
+GUARDS = (POISON, 0xC7)
+"""Every byte after an output; which it is, is chosen for each round. A kernel that works in place
+past its end leaves NaN as it was, but not a negative number."""
 
 NONCE_BYTES = 16
 """Of the number that a message carries behind its first letter, and its answer back."""
@@ -138,18 +143,30 @@ def _called(spec: CaseSpec) -> dict[str, Any]:
     return {**found, "keywords": keywords} if keywords else found
 
 
+def poisoned(spec: CaseSpec) -> Iterator[bytes]:
+    """The parts of the file of outputs before a round, in order."""
+    guard, at = bytes([secrets.choice(GUARDS)]), 0
+    ends = [*offsets(spec.outputs, GUARD_BYTES)[0][1:], output_file_bytes(spec)]
+    for tensor, end in zip(spec.outputs, ends, strict=True):
+        yield bytes([POISON]) * tensor.size_bytes
+        yield guard * (end - at - tensor.size_bytes)
+        at = end
+
+
 def read_outputs(copy: bytes, spec: CaseSpec) -> tuple[list[NDArray[np.generic]], bool]:
     """(the outputs, whether anything outside them was written), from the referee's own copy.
 
     A bool output comes as bytes, of which only 0 and 1 are bools: poison must not read as True.
     """
     places = offsets(spec.outputs, GUARD_BYTES)[0]
-    arrays, spilled, every_byte = [], False, np.frombuffer(copy, np.uint8)
+    arrays, guards = [], []
     for tensor, start, end in zip(spec.outputs, places, [*places[1:], len(copy)], strict=True):
         stop = start + tensor.size_bytes
         array = np.frombuffer(copy[start:stop], _READ_AS[tensor.dtype]).reshape(tensor.shape)
         if tensor.dtype == BRAIN:
             array = (array.astype(np.uint32) << 16).view(np.float32)
         arrays.append(array)
-        spilled = spilled or bool((every_byte[stop:end] != POISON).any())
+        guards.append(np.frombuffer(copy[stop:end], np.uint8))
+    before = guards[0][0] if guards else POISON
+    spilled = before not in GUARDS or any(bool((one != before).any()) for one in guards)
     return arrays, spilled

@@ -26,8 +26,8 @@ from kernelwright.envs.referee.bulk import Pool
 from kernelwright.envs.referee.layout import (
     NONCE_BYTES,
     NS_BYTES,
-    POISON,
     output_file_bytes,
+    poisoned,
     read_outputs,
 )
 from kernelwright.envs.referee.mismatch import first_wrong
@@ -54,7 +54,7 @@ def poisoned_output(spec: CaseSpec, *, huge: bool) -> int:
     size = output_file_bytes(spec)
     descriptor = huge_file(size) if huge else memfd()
     with open(descriptor, "wb", closefd=False) as file:
-        file.write(bytes([POISON]) * size)
+        file.writelines(poisoned(spec))
     seal(descriptor, FIXED_SIZE)
     return descriptor
 

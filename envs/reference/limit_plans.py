@@ -86,10 +86,18 @@ def _chosen_rows(lanes: Any, given: Any, axis: int) -> list[tuple[str, Any, Any]
     count = min(total, max(len(WAYS), total // ROWS_SHARE))
     first = int(torch.randint(len(shown), ()))
     found = []
-    for number, index in enumerate(torch.randperm(total)[:count], first):
-        place = tuple(torch.unravel_index(index, lanes.shape[:-1]))
+    places = _places(torch.randperm(total)[:count], lanes.shape[:-1])
+    for number, place in enumerate(places, first):
         found.append((shown[number % len(shown)], lanes[place], given[place]))
     return found
+
+
+def _places(numbers: Any, shape: Sequence[int]) -> list[tuple[int, ...]]:
+    """For each number of an element, where it lies in this shape."""
+    import torch
+
+    along = [one.tolist() for one in torch.unravel_index(numbers, tuple(shape))]
+    return list(zip(*along, strict=True)) if along else [()] * len(numbers)
 
 
 def _move(row: Any, was: Any, way: str, plan: Plan) -> None:
@@ -123,8 +131,8 @@ def _signed_rows(value: Any, plan: Plan) -> Any:
     lanes = [chosen.movedim(axis, -1).unsqueeze(-1) for axis in range(found.dim())]
     for one in lanes + [chosen] * (found.dim() > 2):
         total = math.prod(one.shape[:-2])
-        for index in torch.randperm(total)[: max(1, total // ROWS_SHARE)]:
-            one[tuple(torch.unravel_index(index, one.shape[:-2]))] = True
+        rows = torch.randperm(total)[: max(1, total // ROWS_SHARE)]
+        one[torch.unravel_index(rows, one.shape[:-2])] = True
     return torch.where(chosen, moved, found)
 
 

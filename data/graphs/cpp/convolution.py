@@ -141,7 +141,7 @@ class Emitted:
         lines, nest = self.lines, self.nest
         channel = "q"
         if nest.groups > 1:
-            channel = f"c / ({nest.shape[1].text} / {nest.groups}) * each + q"
+            channel = f"c / ({nest.shape[1].factor} / {nest.groups}) * each + q"
         places = ((HIGH[axis], self._from(axis)) for axis in nest.axes)
         lines.add(f"const float* from = &p[{placed(('', channel), *places)}];")
         taps = [(str(nest.kernel), f"k{axis}") for axis in nest.axes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernelwright.data.graphs.nests import Dim, Shape, Window, is_plain
+from kernelwright.data.graphs.nests import Dim, Shape, Window
 from kernelwright.data.graphs.operator import Node, Number, Operator, Site, SizeOf, Tensor
 from kernelwright.data.graphs.operators.windows import has_windows, windowed
 
@@ -186,10 +186,9 @@ def spread(one: Dim, kernel: int, stride: int, more: int) -> Dim:
     """
     far = kernel - 1 + more
     size = (one.size - 1) * stride + far + 1
-    before = one.text if is_plain(one.text) else f"({one.text})"
     if stride == 1:
-        return Dim(f"{before} {'+' if far > 0 else '-'} {abs(far)}" if far else one.text, size)
-    return Dim(f"({before} - 1) * {stride} + {far + 1}", size)
+        return Dim(f"{one.factor} {'+' if far > 0 else '-'} {abs(far)}" if far else one.text, size)
+    return Dim(f"({one.factor} - 1) * {stride} + {far + 1}", size)
 
 
 def _transposed(dims: int) -> Operator:

@@ -24,13 +24,11 @@ def _indices(rank: int) -> tuple[str, ...]:
 
 
 def _many(one: Dim, times: int) -> Dim:
-    before = one.text if is_plain(one.text) else f"({one.text})"
-    return Dim(f"{before} * {times}", one.size * times)
+    return Dim(f"{one.factor} * {times}", one.size * times)
 
 
 def _part(one: Dim, times: int) -> Dim:
-    before = one.text if is_plain(one.text) else f"({one.text})"
-    return Dim(f"{before} / {times}", one.size // times)
+    return Dim(f"{one.factor} / {times}", one.size // times)
 
 
 def _move(
@@ -198,13 +196,12 @@ def _channel_shuffle() -> Operator:
         n, _, *rest = _indices(site.rank)
         loops = [(n, site.shape[0].text), ("c", own.text), ("u", str(groups))]
         loops += [(one, dim.text) for one, dim in zip(rest, site.shape[2:], strict=True)]
-        own_text = own.text if is_plain(own.text) else f"({own.text})"
         return Node(
             operator="channel_shuffle",
             words="channel shuffle",
             text=text,
             work=_move(
-                site, "channel_shuffle", site.shape, loops, (n, f"u * {own_text} + c", *rest)
+                site, "channel_shuffle", site.shape, loops, (n, f"u * {own.factor} + c", *rest)
             ),
             shape=site.shape,
             layer=layer,

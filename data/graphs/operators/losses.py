@@ -217,7 +217,7 @@ def _cross_entropy(site: Site) -> Node:
         Pass((Sum("m", "max"),)),
         Pass((Sum("s", "sum", call("exp", V - M)),)),
     )
-    here = at(predictions.name, f"i * {predictions.shape[1].text} + {target.name}[i]")
+    here = at(predictions.name, f"i * {predictions.shape[1].factor} + {target.name}[i]")
     layer = ("", "")
     text = "F.cross_entropy({0}, {1})"
     if site.rng.random() < 0.4:

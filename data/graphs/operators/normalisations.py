@@ -317,10 +317,10 @@ def _channel_rows(site: Site, kind: str, groups: int, layer: str) -> Rows:
     channels = site.shape[1]
     n = site.shape[0]
     if groups:
-        outer = Dim(f"{n.text} * {groups}", n.size * groups)
-        each = Dim(f"{channels.text} / {groups}", channels.size // groups)
+        outer = Dim(f"{n.factor} * {groups}", n.size * groups)
+        each = Dim(f"{channels.factor} / {groups}", channels.size // groups)
     else:
-        outer = Dim(f"{n.text} * {channels.text}", n.size * channels.size)
+        outer = Dim(f"{n.factor} * {channels.factor}", n.size * channels.size)
         each = Dim("1", 1)
     row = (each, *site.shape[2:]) if groups else site.shape[2:]
     keep = (V - S) / T

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelwright.data.graphs.nests import Dim, Pass, Rows, Shape, Sum, Window, is_plain
+from kernelwright.data.graphs.nests import Dim, Pass, Rows, Shape, Sum, Window
 from kernelwright.data.graphs.operator import Node, Number, Operator, Site, SizeOf
 from kernelwright.data.graphs.operators.reductions import SIZE, S
 
@@ -23,8 +23,7 @@ def left(one: Dim, kernel: int, stride: int, padding: int) -> Dim:
     """
     size = (one.size + 2 * padding - kernel) // stride + 1
     more = 2 * padding - kernel + (stride == 1)
-    before = one.text if is_plain(one.text) else f"({one.text})"
-    text = before if more == 0 else f"{before} {'+' if more > 0 else '-'} {abs(more)}"
+    text = one.factor if more == 0 else f"{one.factor} {'+' if more > 0 else '-'} {abs(more)}"
     return Dim(text if stride == 1 else f"({text}) / {stride} + 1", size)
 
 

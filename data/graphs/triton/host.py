@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from kernelwright.data.graphs.kernel import Kernel, target_of
 from kernelwright.data.graphs.nests import Nest
 from kernelwright.data.graphs.operator import Tensor
-from kernelwright.data.graphs.triton.text import Launch
+from kernelwright.data.graphs.triton.text import USUAL_WARPS, Launch
 from kernelwright.data.graphs.triton.words import python
 
 NAMED = {"Linear": "out_features", "Embedding": "num_embeddings"}
@@ -120,7 +120,7 @@ class Host:
         given = [self.tensor(one) for one in self.pointers(launch)]
         given += [launch.sizes.get(one, one) for one in self.sizes(launch)]
         given += [f"{name}={python(size)}" for name, size in launch.blocks.items()]
-        given += [f"num_warps={launch.warps}"] if launch.warps != 4 else []
+        given += [f"num_warps={launch.num_warps}"] if launch.num_warps != USUAL_WARPS else []
         return wrapped(f"{launch.name}[({grid})]", given, 8)
 
 

@@ -16,6 +16,12 @@ Index = Callable[[str], Place]
 """The place of an access."""
 MOST = 16384
 """So many elements of a row are held in registers."""
+USUAL_WARPS = 4
+"""Triton's own number of warps."""
+MOST_WARPS = 32
+LONG = ("tl.sin(", "tl.cos(")
+"""Functions that have code for large arguments beside the usual one: a hundred instructions and an
+array on the stack for each element of a thread."""
 
 
 @dataclass
@@ -26,11 +32,18 @@ class Launch:
     lines: Lines
     grid: tuple[str, ...]
     blocks: dict[str, str]
-    warps: int = 4
+    warps: int = USUAL_WARPS
     parts: tuple[str, str] = ("", "")
     """The numbers that it writes and later ones add up: their name, and how many."""
     sizes: dict[str, str] = field(default_factory=dict)
     """Sizes that are no tensor's: by name, what they are."""
+
+    @property
+    def num_warps(self) -> int:
+        """Warps of a program. Before a function with long code a thread has a quarter of the
+        elements."""
+        is_long = any(one in line for line in self.lines.lines for one in LONG)
+        return min(4 * self.warps, MOST_WARPS) if is_long else self.warps
 
 
 @dataclass
