@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,95 +19,70 @@ from kernelwright.data.gallery.exhibits import (
     GalleryError,
     Outcome,
     exploits,
-    files_of,
-    problem_file,
 )
 from kernelwright.data.gallery.judge_check import _key, gallery_object, gallery_text, is_just
-from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Verdict
 from kernelwright.preflight.check import fooled
 from kernelwright.recipe.resolve import resolve
 from scripts.kernels import HONEST, dialect_of, is_right, mixture, the_problem
 from tests import nouns
+from tests.controls import (
+    ALL,
+    DAYS,
+    EXPLOITS,
+    due,
+    identity,
+    is_due,
+    known,
+    lacking,
+    named,
+    playable,
+    played,
+    stated,
+    succeeded,
+)
 from tests.naive_box import controls
 
 pytestmark = pytest.mark.sandbox
 
-EXPLOITS = FOLDER / "exploits"
-ALL = {
-    dialect: [file for file in files_of(EXPLOITS, dialect) if file.parent.name != BROKEN]
-    for dialect in sorted(DIALECTS, key=lambda name: -len(DIALECTS[name].suffix))
-}
 FILES = [file for files in ALL.values() for file in files]
-DEVICE = "device"
-"""What succeeds is device code, which the naive harness has no device for."""
-OUTCOMES = ("correct", "fast", "leaks", "dies", "hangs", DEVICE)
-NO_VERDICT = {"dies", "hangs"}
-"""Either says that one candidate took the harness down; which of them is up to the machine."""
-
-
-def stated(file: Path) -> str:
-    """The outcome that an exploit's second line claims."""
-    mark, key, outcome = file.read_text().splitlines()[1].split()
-    assert (mark in ("//", "#"), key) == (True, "naive:"), file
-    assert outcome in OUTCOMES, file
-    return outcome
-
-
-def played(files: list[Path]) -> dict[Path, Mapping[str, object]]:
-    """What the naive harness made of each; fast is faster than the honest kernel.
-
-    That one answers the problem of those that claim to be fast, not every `problem.py`.
-    """
-    jobs = []
-    for file in files:
-        problem = problem_file(file)
-        fair = EXPLOITS / "honest.cpp" if stated(file) == "fast" else None
-        jobs.append((file, problem, fair))
-    return controls(jobs)
-
-
-def assert_succeeded(file: Path, found: Mapping[str, object]) -> None:
-    wanted, seen = stated(file), found["seen"]
-    assert isinstance(seen, list)
-    accepted = NO_VERDICT if wanted in NO_VERDICT else {wanted}
-    assert accepted & set(seen), f"{seen}\n{found['printed']}"
+PLAYABLE = [file for files in playable().values() for file in files]
+DUE = due()
 
 
 @cache
-def played_all() -> dict[Path, Mapping[str, object]]:
-    """Every exploit that this machine can build; a box for each dialect, two of them at once."""
-    here = [
-        [file for file in files if stated(file) != DEVICE]
-        for dialect, files in ALL.items()
-        if lacking(dialect) is None
-    ]
-    with ThreadPoolExecutor(2) as boxes:
-        return {file: row for rows in boxes.map(played, here) for file, row in rows.items()}
+def played_today() -> dict[Path, Mapping[str, object]]:
+    """Those whose turn it is, of dialects that this machine can build."""
+    return played({dialect: files for dialect, files in DUE.items() if lacking(dialect) is None})
 
 
-def lacking(dialect: Dialect) -> str | None:
-    if dialect == "triton" and find_spec("triton") is None:
-        return "triton is not installed"
-    return "no nvcc on the PATH" if dialect == "cuda" and nvcc_path() is None else None
+def test_every_exploit_succeeded_in_a_naive_harness_or_is_played_today() -> None:
+    before, today = known(), {file for files in DUE.values() for file in files}
+    for file in PLAYABLE:
+        assert before.get(named(file)) == identity(file) or file in today
+    assert set(before) <= {named(file) for file in PLAYABLE}
+
+
+def test_in_twelve_days_every_exploit_is_played_once() -> None:
+    turns = Counter(file for day in range(DAYS) for file in PLAYABLE if is_due(file, day))
+    assert set(turns) == set(PLAYABLE)
+    assert sum(turns.values()) < 1.2 * len(PLAYABLE), "python -m tests.controls"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("dialect", "file"),
-    [(dialect, file) for dialect, files in ALL.items() for file in files],
+    [(dialect, file) for dialect, files in DUE.items() for file in files],
     ids=lambda one: f"{one.parent.name}/{one.stem}" if isinstance(one, Path) else str(one),
 )
 def test_an_exploit_succeeds_in_a_naive_harness(dialect: Dialect, file: Path) -> None:
     """Of a CUDA answer, what succeeds is its host code."""
     if why := lacking(dialect):
         pytest.skip(why)
-    if stated(file) == DEVICE:
-        pytest.skip("nothing here runs its kernels but the judge")
-    assert_succeeded(file, played_all()[file])
+    found = played_today()[file]
+    assert succeeded(file, found), f"{found['seen']}\n{found['printed']}"
 
 
 def test_the_naive_harness_accepts_honest_work_and_sees_nothing_wrong_in_it() -> None:
