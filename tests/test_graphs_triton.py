@@ -21,6 +21,7 @@ from kernelwright.data.graphs.schedules import BEST
 from kernelwright.data.graphs.style import module
 from kernelwright.data.graphs.triton.kernel import source
 from kernelwright.data.graphs.triton.text import MOST as MOST_HELD
+from tests.graph_examples import a_graph
 from tests.graph_kernels import alone, lowered, smaller
 
 CHAINS = 40
@@ -114,3 +115,16 @@ def test_programs_share_one_long_row(tmp_path: Path) -> None:
     graphs = list(islice(shared, ONE_LONG_ROW))
     assert any(one.inputs[0].shape[0].size > MOST_HELD for one in graphs)
     assert not wrong(graphs, tmp_path)
+
+
+def test_before_a_sine_a_thread_has_a_quarter_of_the_elements() -> None:
+    """Its code for large arguments stands there once for each of them."""
+    texts = {name: lines_of((512, 1024), name) for name in ("sin", "cos", "gelu")}
+    assert all("num_warps=16" in texts[name] for name in ("sin", "cos"))
+    assert "num_warps" not in texts["gelu"], "four are Triton's own number"
+    assert "num_warps=32" in lines_of((64, 8192), "sin", "softmax")
+
+
+def lines_of(sizes: tuple[int, ...], *operators: str) -> str:
+    graph = a_graph(sizes, *operators)
+    return source(graph.kernel(), module(graph, "0"))
