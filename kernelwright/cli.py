@@ -14,11 +14,11 @@ import typer
 
 from kernelwright.commands import data, judging, machine, models, serving, writing
 from kernelwright.commands.shared import FAILED
+from kernelwright.machine.quiet_threads import quieten_threads
 
 app = typer.Typer(
     help="Trains language models that write fast, correct kernels, and proves that they are.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -49,6 +49,7 @@ def kernelwright(
 
 def main() -> None:
     """The console script."""
+    quieten_threads()
     try:
         app(prog_name="kernelwright")
     except ModuleNotFoundError as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelwright.data.runs.process import this_process
+from kernelwright.machine.quiet_threads import quieten_threads
 from kernelwright.recipe.resolve import RecipeError, Resolved, resolve
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.supervise.machine_faults import LOST, explained, lost_another
@@ -21,12 +22,6 @@ from kernelwright.supervise.supervisor import end_launcher, supervised
 if TYPE_CHECKING:
     from kernelwright.preflight.budget import Budget
 
-QUIET_THREADS = {"GOMP_SPINCOUNT": "10000", "TOKENIZERS_PARALLELISM": "false"}
-"""Waiting threads spin for microseconds, then sleep: the judge measures on the same cores.
-
-The default spins for milliseconds; with no spinning at all an SFT step took a third longer, for
-between two products of a layer the second thread had to be woken (2 cores of an AMD EPYC).
-"""
 ALLOCATOR = {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}
 """Lets PyTorch's memory of a GPU grow in place. In blocks of fixed sizes, memory freed between
 sampling and training rarely fits the next request, and the judge loses it too."""
@@ -54,8 +49,7 @@ def start(
     path: Path, overrides: Sequence[str] = (), *, resume: bool = False, dry_run: bool = False
 ) -> int:
     """Trains, or prints what would be trained. Returns the exit code."""
-    for name, value in QUIET_THREADS.items():
-        os.environ.setdefault(name, value)
+    quieten_threads()
     try:
         recipe_path = _short(path)
         resolved = resolve(recipe_path, overrides)

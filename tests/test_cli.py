@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from kernelwright.cli import app
+from kernelwright.cli import app, main
 from kernelwright.commands.problem_prompt import ask
 from kernelwright.commands.verdict_text import verdict_text
 from kernelwright.data.suites.kernelbench import load_problem
@@ -359,3 +360,24 @@ def test_a_failed_case_is_shown_with_its_note() -> None:
 
 
 # --- doctor ------------------------------------------------------------------------------------
+
+
+def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_KERNELWRIGHT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "kernelwright ev")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert kernelwright().stdout.split() == ["eval"]
+
+
+def test_threads_of_every_command_sleep_while_they_wait_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Beside other work on the same cores spinning threads take several times as long."""
+    monkeypatch.setattr("sys.argv", ["kernelwright", "--version"])
+    for given, wanted in ((None, "10000"), ("7", "7")):
+        monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+        if given:
+            monkeypatch.setenv("GOMP_SPINCOUNT", given)
+        with pytest.raises(SystemExit):
+            main()
+        assert os.environ["GOMP_SPINCOUNT"] == wanted
