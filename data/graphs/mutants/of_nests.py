@@ -50,7 +50,8 @@ def nest_faults(kernel: Kernel) -> Iterator[tuple[Fault, Kernel]]:
 
 def maxima_may_start_at_zero(kernel: Kernel) -> bool:
     """Whether a kernel's maxima are all of values that are not below zero."""
-    read, lows = ANY, []
+    read = ANY
+    lows: list[float] = []
     for nest in kernel.nests:
         lows += _lows_of_maxima(nest, read)
         read = _range_after(nest, read)
