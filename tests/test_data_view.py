@@ -100,8 +100,7 @@ def by_script(call: str) -> Any:
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed")
-    script = SCRIPT.read_text(encoding="utf-8")
-    words = [node, "-e", f"{script}\nconsole.log(JSON.stringify({call}))"]
+    words = [node, "-e", f"{SCRIPT.text}\nconsole.log(JSON.stringify({call}))"]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
     return json.loads(done.stdout)
 

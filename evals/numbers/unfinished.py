@@ -6,7 +6,6 @@ are there, and the page says that they are of an unfinished run.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,9 +15,8 @@ from typing import Any
 
 from kernelwright.data.runs.folder import DamagedError, Document, Folder
 from kernelwright.data.runs.records import FILE as RECORDS_FILE
-from kernelwright.data.runs.records import standing
+from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.data.suites.load import SuiteError, load_suite
-from kernelwright.envs.codec import from_plain
 from kernelwright.envs.types import Precision, Record
 from kernelwright.evals.numbers.compiled_baselines import read_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, summarise
@@ -67,19 +65,8 @@ def readable_records(run_dir: Path) -> tuple[list[Record], list[int]]:
 
     For pages only: whatever goes on with a run refuses damaged records (`data/runs/records.py`).
     """
-    path = run_dir / RECORDS_FILE
-    records, damaged = [], []
-    if not path.exists():
-        return [], []
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.endswith(b"\n"):
-                record = _record(line)
-                if record:
-                    records.append(record)
-                else:
-                    damaged.append(number)
-    return standing(records), damaged
+    cursor = Cursor(RecordStore(run_dir), skip_damaged=True)
+    return cursor.read(), cursor.damaged
 
 
 def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
@@ -120,13 +107,6 @@ def asked_how(run_dir: Path, side: str) -> dict[str, Any]:
     if commit := _readable(folder.environment).get("commit"):
         known["the code's commit"] = commit
     return {**known, "temperature": 0.0} if side.startswith("greedy") else known
-
-
-def _record(line: bytes) -> Record | None:
-    try:
-        return from_plain(Record, json.loads(line))
-    except ValueError:
-        return None
 
 
 def _readable(read: Callable[[], Document | None]) -> Document:
