@@ -32,7 +32,7 @@ function selector() {
     box.onchange = () => { view.off[box.checked ? "delete" : "add"](run.number); route(); };
     return [el("label", "", box, el("i", `swatch r${run.number % COLOURS}`), ` ${run.name}`), String(records), percent(correct), figure(reward), times(speedup), last, run.remark];
   };
-  at("runs").replaceChildren(table("left", ["run", "rollouts", "correct", "mean reward", "mean speedup", "last", ""], view.runs.map(row)));
+  at("runs").replaceChildren(table("left", ["run", "rollouts", "correct", "mean reward", "geometric mean speedup", "last", ""], view.runs.map(row)));
 }
 
 function options(name) {
@@ -59,16 +59,18 @@ function showCurves() {
       showCurves();
     };
     return [found];
-  }), ...(all.length ? [] : [el("p", "dim", "There is no curve yet.")]));
+  }), ...(all.length ? [] : [el("p", "dim", "There is no curve of these runs yet.")]));
 }
 
 function showProblems() {
-  const [key, down] = view.sort, lines = sorted(problemTable(shownRuns(), wanted()), key, down), shown = pageOf(lines, view.pages.problems || 0, AT_ONCE);
-  const heads = Object.entries(COLUMNS).map(([name, label]) => button(`${label}${name === key ? (down ? " ↓" : " ↑") : ""}`, "sort", () => {
+  const [key, down] = view.sort, several = view.runs.length > 1, lines = sorted(problemTable(shownRuns(), wanted()), key, down), shown = pageOf(lines, view.pages.problems || 0, AT_ONCE);
+  const columns = Object.entries(COLUMNS).filter(([name]) => several || name !== "run");
+  const heads = columns.map(([name, label]) => button(`${label}${name === key ? (down ? " ↓" : " ↑") : ""}`, "sort", () => {
     view.sort = [name, name === key ? !down : ["asked", "correct", "best"].includes(name)];
     showProblems();
   }));
-  const cells = one => [one.run, link(one.name, ...problemPage(one.problem)), one.category, one.stages, String(one.asked), percent(one.correct), times(one.best)];
+  const named = stages => stages.split(", ").map(one => view.stages[one] || one).join(", ");
+  const cells = one => [...(several ? [one.run] : []), link(one.name, ...problemPage(one.problem)), one.category, named(one.stages), String(one.asked), percent(one.correct), times(one.best)];
   at("problems").replaceChildren(pager(shown, lines.length, turn("problems")), table("left", heads, shown.items.map(cells)));
 }
 
@@ -88,7 +90,8 @@ function showRollouts(row) {
   at("place").textContent = row ? (place < 0 ? "not among those that fit" : `${place + 1} of ${view.found.length}`) : "choose a rollout";
   if (changed) at("detail").replaceChildren(...(row ? rolloutDetail(row, view.stages, choose) : []));
   view.detailed = row?.group.length;
-  if (changed) at("list").querySelector(".on")?.scrollIntoView({ block: "nearest" });
+  const list = at("list"), on = list.querySelector(".on");
+  if (changed && on) list.scrollTop += on.getBoundingClientRect().top - list.getBoundingClientRect().top - list.clientHeight / 2;
 }
 
 function choose(side, row) {
@@ -105,7 +108,12 @@ function showCompare() {
 
 function showProblem(number, key, name) {
   const problem = view.runs[number]?.problems.find(one => one.key === key && one.name === name);
-  at("history").replaceChildren(...(problem ? problemDetail(problem, view.stages, turn("history"), view.pages.history || 0) : [el("p", "dim", "There is no such problem.")]));
+  if (!problem) {
+    at("history").replaceChildren(el("p", "dim", "There is no such problem."));
+    return;
+  }
+  const all = button("its rollouts", "", () => { at("text").value = name; view.pages = {}; location.hash = address("rollouts"); });
+  at("history").replaceChildren(el("p", "links", all), ...problemDetail(shownRuns(), problem, view.stages, turn("history"), view.pages.history || 0));
 }
 
 const SHOW = {
@@ -130,16 +138,15 @@ function move(by) {
 
 async function follow() {
   // Asks for news for as long as the page is open; a hidden page waits.
-  let said = "";
+  const asks = !document.hidden || !view.token;
+  const answer = asks ? await fetch(`data?known=${encodeURIComponent(view.token)}`).catch(() => null) : null;
   try {
-    const answer = document.hidden ? null : await fetch(`data?known=${encodeURIComponent(view.token)}`);
-    if (answer && answer.status === 200) take(await unzipped(await answer.arrayBuffer()));
-    said = `following: ${view.runs.reduce((sum, one) => sum + one.rows.length, 0)} rollouts`;
-  } catch {
-    said = "the server does not answer";
+    if (answer?.status === 200) take(await unzipped(await answer.arrayBuffer()));
+  } finally {
+    const many = view.runs.reduce((sum, one) => sum + one.rows.length, 0);
+    at("state").textContent = !asks || answer?.ok ? `following: ${many} rollouts` : "the server does not answer";
+    setTimeout(follow, EVERY_MS);
   }
-  at("state").textContent = said;
-  setTimeout(follow, EVERY_MS);
 }
 
 async function start() {

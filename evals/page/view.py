@@ -22,7 +22,7 @@ from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.envs.system.paths import write_whole
-from kernelwright.envs.types import Record, Verdict
+from kernelwright.envs.types import Record
 from kernelwright.evals.page.report import STAGE_NAMES, clip, page_template
 from kernelwright.evals.page.script import Script, embedded, zipped
 from kernelwright.evals.page.view_curves import run_curves, summary_of
@@ -122,7 +122,6 @@ class RunsView:
         return str(
             page_template("view.html.j2").render(
                 names=[one.name for one in self.runs],
-                verdicts=[one.value for one in Verdict],
                 data="" if live else Markup(embedded(self.since(), LEVEL)),
                 live=live,
                 **SCRIPT.for_page(),

@@ -63,7 +63,7 @@ function drawn(lines, title, share) {
   for (const { name, colour, points } of lines) {
     const smooth = movingMean(points.map(([, y]) => y), Math.floor(points.length / 10));
     const path = points.map(([x], at) => `${frame.x(x).toFixed(1)},${frame.y(smooth[at]).toFixed(1)}`).join(" ");
-    parts.push(svg("polyline", { class: `curve r${colour % COLOURS}`, points: path }));
+    parts.push(svg("polyline", { class: `curve r${colour % COLOURS}`, points: path }, svg("title", {}, name)));
     if (points.length <= MOST_DOTS)
       for (const [x, y] of points)
         parts.push(svg("circle", { class: `dot r${colour % COLOURS}`, cx: frame.x(x).toFixed(1), cy: frame.y(y).toFixed(1), r: 3 },

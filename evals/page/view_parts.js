@@ -81,28 +81,35 @@ function rolloutDetail(row, stages, choose) {
   ];
 }
 
-function problemDetail(problem, stages, turnTo, page) {
-  const steps = stepsOf(problem), shown = pageOf(steps, page, AT_ONCE), lines = {};
-  for (const one of steps) (lines[one.stage] ||= []).push(one);
+function problemLines(runs, problem) {
+  // The steps of a problem in each run that has it, and which of them a line is drawn of.
+  const same = runs.flatMap(run => run.problems.filter(one => one.key === problem.key && one.name === problem.name));
+  const steps = same.flatMap(stepsOf), lines = [...grouped(steps, one => `${one.top.run.number}/${one.stage}`).values()];
+  return { steps, lines: lines.filter(some => some.length > 1) };
+}
+
+function problemDetail(runs, problem, stages, turnTo, page) {
+  const { steps, lines } = problemLines(runs, problem), shown = pageOf(steps, page, AT_ONCE);
+  const named = one => `${one.top.run.name}, ${stages[one.stage] || one.stage}`;
+  const legend = lines.map(([first], at) => el("span", "", el("i", `swatch r${at % COLOURS}`), ` ${named(first)} `));
   const curve = (title, key, share) => {
-    const drawnLines = Object.entries(lines).filter(([, some]) => some.length > 1)
-      .map(([stage, some], at) => ({ name: stages[stage] || stage, colour: at, points: some.filter(one => one[key] !== null).map(one => [one.step, one[key]]) }))
-      .filter(one => one.points.length);
-    return drawnLines.length ? [chart({ title, share, note: drawnLines.map(one => one.name).join(", "), lines: drawnLines })] : [];
+    const points = some => some.filter(one => one[key] !== null).map(one => [one.step, one[key]]);
+    const known = lines.map((some, at) => ({ name: named(some[0]), colour: at, points: points(some) })).filter(one => one.points.length);
+    return known.length ? [chart({ title, share, note: "", lines: known })] : [];
   };
-  const heads = ["stage", "step", "asked", "correct", "mean reward", "best speedup", "best rollout"];
-  const rows = shown.items.map(one => [stages[one.stage] || one.stage, String(one.step), String(one.asked), percent(one.correct), figure(one.reward), times(one.best),
+  const heads = ["run", "stage", "step", "asked", "correct", "mean reward", "best speedup", "best rollout"];
+  const rows = shown.items.map(one => [one.top.run.name, stages[one.stage] || one.stage, String(one.step), String(one.asked), percent(one.correct), figure(one.reward), times(one.best),
     el("span", "", mark(one.top), " ", link(one.top.id, ...rollout(one.top)))]);
   return [
-    el("h3", "", problem.name), el("p", "dim", `${problem.run.name} · ${problem.category} · ${problem.key}`),
-    el("div", "curves", ...curve("Correct kernels", "correct", true), ...curve("Mean reward", "reward", false), ...curve("Best speedup", "best", false)),
+    el("h3", "", problem.name), el("p", "dim", `${problem.category} · ${problem.key} · steps count from 0, as in the names of rollouts`),
+    el("p", "links", ...legend), el("div", "curves", ...curve("Correct kernels", "correct", true), ...curve("Mean reward", "reward", false), ...curve("Best speedup", "best", false)),
     pager(shown, steps.length, turnTo), table("left", heads, rows),
   ];
 }
 
 function diffTable(before, after) {
   const cell = (text, kind) => el("td", text === null ? "" : kind, text ?? "");
-  const lines = folded(lineDiff(before.kernel, after.kernel)).map(one => {
+  const lines = folded(lineDiff(...[before, after].map(one => one.kernel.replace(/\n+$/, "")))).map(one => {
     if (typeof one !== "number") return el("tr", "", cell(one[0], one[2] ? "same" : "del"), cell(one[1], one[2] ? "same" : "add"));
     const gap = el("td", "", `${one} lines are alike`);
     gap.colSpan = 2;

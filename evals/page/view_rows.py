@@ -19,7 +19,7 @@ OF_ROWS = (
 """`before` and `after` are what the answer says around its kernel; `seconds` the judge's."""
 
 _OPENS = re.compile(r"(?:^|\n)[ \t]*(?:`{3,}|~{3,})[^\n]*\n\Z")
-_CLOSES = re.compile(r"\A\n?[ \t]*(?:`{3,}|~{3,})[ \t]*(?:\n|\Z)")
+_CLOSES = re.compile(r"\A\n*[ \t]*(?:`{3,}|~{3,})[ \t]*(?:\n|\Z)")
 
 
 class Place(NamedTuple):
