@@ -8,7 +8,6 @@ import hashlib
 import json
 import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +26,7 @@ from kernelwright.envs.types import CaseCheck, Check, Evaluation, Record, Reward
 from kernelwright.evals.numbers.unfinished import readable_records
 from kernelwright.evals.page.charts import moving_mean, nice_ticks, step_ticks
 from kernelwright.evals.page.report import LONGEST
+from kernelwright.evals.page.script import zipped
 from kernelwright.evals.page.view import SCRIPT, RunsView, names_of
 from kernelwright.evals.page.view_curves import run_curves
 from kernelwright.evals.page.view_rows import Place, Table, around_the_kernel
@@ -34,6 +34,7 @@ from kernelwright.service.viewer import application
 from tests.command import ROOT, kernelwright
 from tests.http_server import serving
 from tests.nouns import RECORDS, correct, record, timing
+from tests.page_script import on_a_page, value_of
 
 EVIL = "</script><img src=x onerror=alert(1)>\u202e\x00\ud800"
 BODY = "// lines\nint x = {};\nreturn;\n"
@@ -95,14 +96,7 @@ def data_of(page: str) -> dict[str, Any]:
 
 def by_script(call: str) -> Any:
     """What a call of the page's script gives."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed")
-    text = f"{SCRIPT.text}\nconsole.log(JSON.stringify({call}))"
-    done = subprocess.run(
-        [node, "-"], input=text, capture_output=True, text=True, check=True, timeout=60
-    )
-    return json.loads(done.stdout)
+    return value_of(call, SCRIPT.text)
 
 
 def runs_in_script(*folders: Path) -> str:
@@ -183,6 +177,60 @@ def test_nothing_that_a_model_wrote_is_markup_and_one_script_may_run(tmp_path: P
     row = held(data_of(page))[0]
     assert "onerror=alert(1)" in row["kernel"]
     assert "\\u202e\\u0000\\ud800" in row["kernel"]
+
+
+def test_every_part_of_the_page_shows_hostile_texts_as_texts(tmp_path: Path) -> None:
+    folder = run_of(tmp_path, text=EVIL)
+    (data,) = re.findall(r'id="data">(.*?)</script>', RunsView([folder]).page(live=False))
+    hashes = ["#curves", "#problems", "#rollouts", "#problem/0/k0/p0", "#nothing", "#%"]
+    hashes.append("#rollout/0/grpo/1/1")
+    route = f"for (const one of {json.dumps(hashes)}) {{ location.hash = one; route(); }}"
+    choose = "choose(0, view.runs[0].rows[0]); choose(1, view.runs[0].rows[1]);"
+    said, tags = on_a_page(
+        SCRIPT.text,
+        before=f"document.getElementById('data').textContent = '{data}';",
+        ready="view.runs.length",
+        gives=f"(() => {{ {route} {choose} return [shown(), [...MADE]] }})()",
+    )
+    assert not {"script", "img", "iframe", "object", "style"} & set(tags)
+    told = "</script><img src=x onerror=alert(1)>\\u202e\\u0000\\ud800"
+    assert said["detail"].count(told) == 2, "as the prompt and as the kernel"
+    assert told in said["compared"]
+    assert "off by one" in said["detail"]
+    assert "1–2 of 2" in said["problems"]
+    assert "correct grpo/2/0" in said["history"]
+    assert "GRPO: mean reward" in said["curves"]
+    assert said["place"] == "6 of 12"
+
+
+def test_a_page_follows_until_the_server_is_gone(tmp_path: Path) -> None:
+    store = RecordStore(tmp_path)
+    store.append([rollout("grpo", 0, 0)])
+    view = RunsView([tmp_path])
+    first = view.since()
+    store.append([rollout("grpo", 1, 1)])
+    second = view.since((first or {})["token"])
+    answers = [base64.b64encode(zipped(one)).decode() for one in (first, second)]
+    before = (
+        f"document.body.dataset.live = '1'; const answers = {json.dumps(answers)};"
+        "const said = []; const asked = [];"
+        "globalThis.fetch = async url => { asked.push(url);"
+        " if (asked.length > 3) throw new TypeError('gone');"
+        " if (asked.length === 3) return { status: 204, ok: true };"
+        " return { status: 200, ok: true,"
+        " arrayBuffer: async () => Buffer.from(answers[asked.length - 1], 'base64') } };"
+        "globalThis.setTimeout = act => { said.push(shown().state); if (said.length < 4) act() };"
+    )
+    said, asked = on_a_page(
+        SCRIPT.text, before=before, ready="said.length > 3", gives="[said, asked]"
+    )
+    assert said == [
+        "following: 1 rollouts",
+        "following: 2 rollouts",
+        "following: 2 rollouts",
+        "the server does not answer",
+    ]
+    assert [one.partition("known=")[2] for one in asked[:2]] == ["", (first or {})["token"]]
 
 
 def test_an_exported_page_loads_nothing_from_outside(tmp_path: Path) -> None:
