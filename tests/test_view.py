@@ -6,7 +6,6 @@ import base64
 import gzip
 import hashlib
 import json
-import random
 import re
 import signal
 import subprocess
@@ -22,85 +21,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.data.runs.records import RecordStore
-from kernelwright.envs.types import CaseCheck, Check, Evaluation, Record, Reward, Verdict
+from kernelwright.envs.types import Record, Reward
+from kernelwright.evals.numbers.metrics import record_scores
+from kernelwright.evals.numbers.summary import mean_reward
 from kernelwright.evals.numbers.unfinished import readable_records
-from kernelwright.evals.page.charts import moving_mean, nice_ticks, step_ticks
 from kernelwright.evals.page.report import LONGEST
-from kernelwright.evals.page.script import zipped
-from kernelwright.evals.page.view import SCRIPT, RunsView, names_of
+from kernelwright.evals.page.view import RunsView
 from kernelwright.evals.page.view_curves import run_curves
 from kernelwright.evals.page.view_rows import Place, Table, around_the_kernel
+from kernelwright.evals.page.view_tally import Tally, together
 from kernelwright.service.viewer import application
 from tests.command import ROOT, kernelwright
 from tests.http_server import serving
-from tests.nouns import RECORDS, correct, record, timing
-from tests.page_script import on_a_page, value_of
+from tests.nouns import RECORDS
+from tests.view_runs import BODY, EVIL, SHOWN, held, rollout, run_of
 
-EVIL = "</script><img src=x onerror=alert(1)>\u202e\x00\ud800"
-BODY = "// lines\nint x = {};\nreturn;\n"
 LOCAL = "http://127.0.0.1"
-
-
-def rollout(stage: str, step: int, row: int, **changed: Any) -> Record:
-    """Even rows are correct and twice as fast, odd ones wrong; rows 0 and 1 are a group."""
-    source = BODY.format(row)
-    wrong = Evaluation(
-        verdict=Verdict.WRONG,
-        reason="mismatch",
-        log="off by one",
-        seconds=1.5,
-        check=Check(rounds=(CaseCheck(case="odd", passed=False, error=2.0, note="3 values"),)),
-    )
-    fields: dict[str, Any] = {
-        "problem": f"p{row // 2}",
-        "problem_key": f"k{row // 2}",
-        "prompt": f"do p{row // 2}",
-        "completion": f"It adds.\n```cpp\n{source}```\nDone.",
-        "source": source,
-        "evaluation": wrong if row % 2 else correct(timing()),
-        "reward": Reward(parts={"correct": float(row % 2 == 0)}),
-        "credit": 0.5 - row % 2,
-    }
-    return record(stage, step, row, **fields | changed)
-
-
-def run_of(folder: Path, steps: int = 3, text: str = "") -> Path:
-    """A run of two problems, asked twice a step, with metrics and a line that is being written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    changed = {"completion": text, "source": text, "prompt": text} if text else {}
-    rows = [rollout("grpo", step, row, **changed) for step in range(steps) for row in range(4)]
-    RecordStore(folder).append(rows)
-    metrics = [
-        {"stage": "grpo", "step": step + 1, "sampled/tokens": 10.0, "seconds/generate": 4.0}
-        | {"groups/live": 1, "groups/dead": 1, "entropy": 0.5, "gpu/memory_bytes": 7, "new": "x"}
-        for step in range(steps)
-    ]
-    lines = "".join(json.dumps(one) + "\n" for one in metrics)
-    (folder / "metrics.jsonl").write_text(lines + '{"stage": "grpo", "st', encoding="utf-8")
-    with (folder / "records.jsonl").open("a") as file:
-        file.write('{"stage":"grpo","step":9,')
-    return folder
-
-
-def held(found: dict[str, Any] | None, run: int = 0) -> list[dict[str, Any]]:
-    """The rows that a payload has of a run."""
-    assert found is not None
-    table = found["runs"][run]["rows"]
-    return [dict(zip(table["names"], row, strict=True)) for row in table["rows"]]
 
 
 def data_of(page: str) -> dict[str, Any]:
     (data,) = re.findall(r'id="data">([A-Za-z0-9+/=]*)</script>', page)
     return dict(json.loads(gzip.decompress(base64.b64decode(data))))
-
-
-def by_script(call: str) -> Any:
-    """What a call of the page's script gives."""
-    return value_of(call, SCRIPT.text)
-
-
-def runs_in_script(*folders: Path) -> str:
-    return f"merged([], {json.dumps(RunsView(folders).since())})"
 
 
 def curves_of(folder: Path) -> dict[str, Any]:
@@ -140,17 +81,39 @@ def test_each_problem_and_each_prompt_is_held_once(tmp_path: Path) -> None:
 @given(st.lists(RECORDS, max_size=5), st.integers(0, 5))
 def test_any_records_become_json_and_parts_make_the_whole(records: list[Record], cut: int) -> None:
     whole, parted = Table({}), Table({})
-    whole.add(records)
-    parted.add(records[:cut])
-    end = parted.end
-    first = parted.since(Place())
-    parted.add(records[cut:])
+    for one in records:
+        whole.add(one)
+    for one in records[:cut]:
+        parted.add(one)
+    end, first = parted.end, parted.since(Place())
+    for one in records[cut:]:
+        parted.add(one)
     second = parted.since(end)
     text = json.dumps(whole.since(Place()), allow_nan=False)
     text.encode("ascii")
     for name in ("rows", "problems"):
         assert first[name]["rows"] + second[name]["rows"] == whole.since(Place())[name]["rows"]
     assert first["prompts"] + second["prompts"] == whole.since(Place())["prompts"]
+
+
+def tame(one: Record) -> Record:
+    """With a reward that a sum of a few keeps its digits of."""
+    parts = one.reward.parts.values() if one.reward else ()
+    return replace(one, reward=None) if any(abs(part) > 1e6 for part in parts) else one
+
+
+@given(st.lists(st.lists(RECORDS.map(tame), max_size=4), max_size=3))
+def test_a_tally_is_what_the_report_counts(parts: list[list[Record]]) -> None:
+    tallies = [Tally() for _ in parts]
+    for tally, records in zip(tallies, parts, strict=True):
+        for one in records:
+            timed = one.evaluation.timing
+            tally.add(one, timed.speedup.median if timed else None)
+    whole, everything = together(tallies), [one for records in parts for one in records]
+    scores = record_scores(everything)
+    assert (whole.n, whole.correct) == (len(everything), scores.correct_rate)
+    assert whole.speed == pytest.approx(scores.geomean_speedup)
+    assert whole.reward.value == pytest.approx(mean_reward(everything))
 
 
 def test_nothing_that_a_model_wrote_is_markup_and_one_script_may_run(tmp_path: Path) -> None:
@@ -175,62 +138,7 @@ def test_nothing_that_a_model_wrote_is_markup_and_one_script_may_run(tmp_path: P
     )
     assert not [one for one in (*unsafe, "srcdoc", "DOMParser", "setHTML") if one in script]
     row = held(data_of(page))[0]
-    assert "onerror=alert(1)" in row["kernel"]
-    assert "\\u202e\\u0000\\ud800" in row["kernel"]
-
-
-def test_every_part_of_the_page_shows_hostile_texts_as_texts(tmp_path: Path) -> None:
-    folder = run_of(tmp_path, text=EVIL)
-    (data,) = re.findall(r'id="data">(.*?)</script>', RunsView([folder]).page(live=False))
-    hashes = ["#curves", "#problems", "#rollouts", "#problem/0/k0/p0", "#nothing", "#%"]
-    hashes.append("#rollout/0/grpo/1/1")
-    route = f"for (const one of {json.dumps(hashes)}) {{ location.hash = one; route(); }}"
-    choose = "choose(0, view.runs[0].rows[0]); choose(1, view.runs[0].rows[1]);"
-    said, tags = on_a_page(
-        SCRIPT.text,
-        before=f"document.getElementById('data').textContent = '{data}';",
-        ready="view.runs.length",
-        gives=f"(() => {{ {route} {choose} return [shown(), [...MADE]] }})()",
-    )
-    assert not {"script", "img", "iframe", "object", "style"} & set(tags)
-    told = "</script><img src=x onerror=alert(1)>\\u202e\\u0000\\ud800"
-    assert said["detail"].count(told) == 2, "as the prompt and as the kernel"
-    assert told in said["compared"]
-    assert "off by one" in said["detail"]
-    assert "1–2 of 2" in said["problems"]
-    assert "correct grpo/2/0" in said["history"]
-    assert "GRPO: mean reward" in said["curves"]
-    assert said["place"] == "6 of 12"
-
-
-def test_a_page_follows_until_the_server_is_gone(tmp_path: Path) -> None:
-    store = RecordStore(tmp_path)
-    store.append([rollout("grpo", 0, 0)])
-    view = RunsView([tmp_path])
-    first = view.since()
-    store.append([rollout("grpo", 1, 1)])
-    second = view.since((first or {})["token"])
-    answers = [base64.b64encode(zipped(one)).decode() for one in (first, second)]
-    before = (
-        f"document.body.dataset.live = '1'; const answers = {json.dumps(answers)};"
-        "const said = []; const asked = [];"
-        "globalThis.fetch = async url => { asked.push(url);"
-        " if (asked.length > 3) throw new TypeError('gone');"
-        " if (asked.length === 3) return { status: 204, ok: true };"
-        " return { status: 200, ok: true,"
-        " arrayBuffer: async () => Buffer.from(answers[asked.length - 1], 'base64') } };"
-        "globalThis.setTimeout = act => { said.push(shown().state); if (said.length < 4) act() };"
-    )
-    said, asked = on_a_page(
-        SCRIPT.text, before=before, ready="said.length > 3", gives="[said, asked]"
-    )
-    assert said == [
-        "following: 1 rollouts",
-        "following: 2 rollouts",
-        "following: 2 rollouts",
-        "the server does not answer",
-    ]
-    assert [one.partition("known=")[2] for one in asked[:2]] == ["", (first or {})["token"]]
+    assert row["kernel"] == SHOWN
 
 
 def test_an_exported_page_loads_nothing_from_outside(tmp_path: Path) -> None:
@@ -262,11 +170,10 @@ def test_torn_lines_and_unknown_fields_do_no_harm(tmp_path: Path) -> None:
 
 
 def test_what_was_taken_back_is_left_out(tmp_path: Path) -> None:
-    folder = tmp_path
-    store = RecordStore(folder)
+    store = RecordStore(tmp_path)
     rows = [rollout("grpo", 0, row) for row in range(4)]
     store.append(rows)
-    view = RunsView([folder])
+    view = RunsView([tmp_path])
     before = view.since()
     assert len(held(before)) == 4
     store.void(rows[1:2])
@@ -274,26 +181,6 @@ def test_what_was_taken_back_is_left_out(tmp_path: Path) -> None:
     assert after is not None
     assert [one["row"] for one in held(after)] == [0, 2, 3]
     assert after["runs"][0]["anew"]
-
-
-def test_a_reader_gets_only_what_was_appended(tmp_path: Path) -> None:
-    store = RecordStore(tmp_path)
-    store.append([rollout("grpo", 0, 0)])
-    view = RunsView([tmp_path])
-    first = view.since()
-    assert first is not None
-    assert view.since(first["token"]) is None
-    store.append([rollout("grpo", 1, 2)])
-    second = view.since(first["token"])
-    assert second is not None
-    assert [one["step"] for one in held(second)] == [1]
-    assert not second["runs"][0]["anew"]
-    for broken in ("", "x", "1.2.3.4.5", first["token"].replace(".1", ".-1"), "_" * 9):
-        assert len(held(view.since(broken))) == 2
-    merged = f"merged(merged([], {json.dumps(first)}), {json.dumps(second)})"
-    assert by_script(f"{merged}.map(run => run.rows.map(row => row.problem.name))") == [
-        ["p0", "p1"]
-    ]
 
 
 def test_curves_are_those_of_the_records_and_of_the_metrics(tmp_path: Path) -> None:
@@ -314,97 +201,13 @@ def test_curves_are_those_of_the_records_and_of_the_metrics(tmp_path: Path) -> N
 
 def test_without_metrics_groups_are_live_where_their_rewards_differ(tmp_path: Path) -> None:
     alike = replace(rollout("grpo", 0, 3), reward=Reward(parts={"correct": 1.0}))
-    records = [*(rollout("grpo", 0, row) for row in range(3)), alike]
-    (found,) = [one for one in run_curves(records, []) if one.title.endswith("are live")]
-    assert list(found.points) == [(1, 0.5)]
-
-
-def test_a_problems_line_counts_what_was_asked_for(tmp_path: Path) -> None:
-    runs = runs_in_script(run_of(tmp_path))
-    shown = "({ name, asked, correct, best, stages }) => [name, asked, correct, best, stages]"
-
-    def lines(**wanted: str) -> Any:
-        return by_script(f"problemTable({runs}, {json.dumps({'text': ''} | wanted)}).map({shown})")
-
-    assert lines() == [["p0", 6, 0.5, 2, "grpo"], ["p1", 6, 0.5, 2, "grpo"]]
-    assert [one[0] for one in lines(text="P1")] == ["p1"]
-    assert len(lines(verdict="wrong")) == 2
-    assert lines(verdict="crashed") == lines(dialect="cuda") == lines(stage="sft") == []
-
-
-def test_rows_are_found_by_stage_verdict_language_and_text(tmp_path: Path) -> None:
-    runs = runs_in_script(run_of(tmp_path))
-
-    def many(**wanted: str) -> Any:
-        return by_script(f"chosenRows({runs}, {json.dumps({'text': ''} | wanted)}).length")
-
-    assert (many(), many(verdict="wrong"), many(dialect="cpp"), many(stage="x")) == (12, 6, 12, 0)
-    assert (many(text="OFF BY"), many(text="int x = 3"), many(text=".*")) == (6, 3, 0)
-
-
-def test_columns_sort_both_ways_and_what_is_unknown_comes_last() -> None:
-    lines = '[{"a": 2}, {"a": null}, {"a": 10}]'
-    assert by_script(f"sorted({lines}, 'a', false)") == [{"a": 2}, {"a": 10}, {"a": None}]
-    assert by_script(f"sorted({lines}, 'a', true)") == [{"a": 10}, {"a": 2}, {"a": None}]
-
-
-def test_a_rollout_knows_its_group_and_a_problem_its_steps(tmp_path: Path) -> None:
-    runs = runs_in_script(run_of(tmp_path))
-    assert by_script(f"{runs}[0].rows[5].group.map(one => one.id)") == ["grpo/1/0", "grpo/1/1"]
-    steps = by_script(
-        f"stepsOf({runs}[0].problems[1]).map(one => [one.step, one.asked, one.reward, one.top.id])"
-    )
-    assert steps == [[step, 2, 0.5, f"grpo/{step}/2"] for step in range(3)]
-
-
-def test_each_side_of_a_diff_is_its_text_and_what_is_alike_is_on_both() -> None:
-    rng = random.Random(0)
-    drawn = [["\n".join(rng.choices("abc", k=rng.randrange(9))) for _ in "ab"] for _ in range(200)]
-    texts = [json.dumps(one) for one in drawn]
-    found = by_script(f"[{', '.join(texts)}].map(([a, b]) => lineDiff(a, b))")
-    for text, lines in zip(texts, found, strict=True):
-        sides = ["\n".join(one[side] for one in lines if one[side] is not None) for side in (0, 1)]
-        assert sides == json.loads(text)
-        assert all(one[2] == (one[0] == one[1]) for one in lines)
-    assert by_script("lineDiff('a\\nb', 'a\\nc\\nd')") == [
-        ["a", "a", True],
-        ["b", "c", False],
-        [None, "d", False],
+    tally = Tally()
+    for one in (*(rollout("grpo", 0, row) for row in range(3)), alike):
+        tally.add(one, None)
+    (found,) = [
+        one for one in run_curves({("grpo", 0): tally}, []) if one.title.endswith("are live")
     ]
-    long = "Array.from({ length: 30 }, (_, at) => String(at)).join('\\n')"
-    assert by_script(f"folded(lineDiff({long}, {long} + '\\nx'))")[0] == 27
-
-
-@pytest.mark.parametrize("span", [(0.0, 1.0), (0.0, 0.03), (-2.0, 7.0), (0.0, 12345.0), (3.0, 3.0)])
-def test_axes_are_those_of_the_report(span: tuple[float, float]) -> None:
-    low, high = span
-    found = by_script(f"[niceTicks({low}, {high}), stepTicks({max(low, 0)}, {high})]")
-    assert found[0] == pytest.approx(nice_ticks(low, high))
-    assert found[1] == step_ticks(max(low, 0), high)
-    values = [0.0, 3.0, 3.0, 1.0, 7.0]
-    assert by_script(f"movingMean({values}, 1)") == pytest.approx(moving_mean(values, 1))
-
-
-def test_several_runs_are_laid_over_each_other(tmp_path: Path) -> None:
-    folders = [run_of(tmp_path / one / "run", steps) for one, steps in (("a", 2), ("b", 3))]
-    assert names_of(folders) == ["a/run", "b/run"]
-    curve = f"overlaid({runs_in_script(*folders)}).find(one => one.title === 'GRPO: mean reward')"
-    lines = by_script(f"{curve}.lines.map(one => [one.name, one.colour, one.points.length])")
-    assert lines == [["a/run", 0, 2], ["b/run", 1, 3]]
-
-
-def test_pages_show_a_hundred_of_twenty_thousand() -> None:
-    items = "Array.from({ length: 20000 }, (_, at) => at)"
-    assert by_script(
-        f"(({{ at, last, items }}) => [at, last, items.length])(pageOf({items}, 500, 100))"
-    ) == [199, 199, 100]
-    assert by_script("pageOf([], 3, 100)") == {"at": 0, "last": 0, "first": 0, "items": []}
-
-
-def test_an_address_comes_back_as_it_was() -> None:
-    words = ["problem", "0", "a/b#é %", "</script>"]
-    assert by_script(f"parts(address(...{json.dumps(words)}))") == words
-    assert by_script("parts('#%')") == [""]
+    assert list(found.points) == [(1, 0.5)]
 
 
 def test_an_answer_is_parted_around_its_kernel() -> None:

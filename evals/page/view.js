@@ -26,13 +26,13 @@ function take(update) {
 
 function selector() {
   const row = run => {
-    const box = el("input", ""), { records, correct, reward, speedup, last } = run.summary;
+    const box = el("input", ""), { records, correct, reward, speedup } = run.summary, last = run.rows[run.rows.length - 1];
     box.type = "checkbox";
     box.checked = !view.off.has(run.number);
     box.onchange = () => { view.off[box.checked ? "delete" : "add"](run.number); route(); };
-    return [el("label", "", box, el("i", `swatch r${run.number % COLOURS}`), ` ${run.name}`), String(records), percent(correct), figure(reward), times(speedup), last, run.remark];
+    return [el("label", "", box, el("i", `swatch r${run.number % COLOURS}`), ` ${run.name}`), String(records), percent(correct), figure(reward), times(speedup), last ? last.id : "–", run.remark];
   };
-  at("runs").replaceChildren(table("left", ["run", "rollouts", "correct", "mean reward", "geometric mean speedup", "last", ""], view.runs.map(row)));
+  at("runs").replaceChildren(table("left", ["run", "rollouts", "correct", "mean reward", "geometric mean speedup", "last rollout", ""], view.runs.map(row)));
 }
 
 function options(name) {

@@ -22,11 +22,11 @@ from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.envs.system.paths import write_whole
-from kernelwright.envs.types import Record
 from kernelwright.evals.page.report import STAGE_NAMES, clip, page_template
 from kernelwright.evals.page.script import Script, embedded, zipped
 from kernelwright.evals.page.view_curves import run_curves, summary_of
 from kernelwright.evals.page.view_rows import Place, Table
+from kernelwright.evals.page.view_tally import Tally
 
 SCRIPT = Script.of("shared.js", "view_data.js", "view_charts.js", "view_parts.js", "view.js")
 LEVEL = 6
@@ -39,7 +39,6 @@ class RunView:
     def __init__(self, folder: Path, name: str) -> None:
         """Raises ValueError where the folder holds no run."""
         self.folder, self.name = folder, name
-        self.records: list[Record] = []
         self._cursor = Cursor(RecordStore(folder), skip_damaged=True)
         self._metrics = MetricsFile(folder)
         files = (Folder(folder).recipe_file, folder / EVALUATION_FILE, self._cursor.path)
@@ -52,10 +51,10 @@ class RunView:
         """Reads what was appended; everything anew where records were dropped or taken back."""
         new = self._cursor.read()
         if self._cursor.restarted:
-            self.records = []
             self._start()
-        self.records += new
-        self._table.add(new)
+        for record in new:
+            speed = self._table.add(record)
+            self._steps.setdefault((record.stage, record.step), Tally()).add(record, speed)
 
     @property
     def token(self) -> str:
@@ -68,12 +67,12 @@ class RunView:
         another reading."""
         place = self._place(token)
         damaged = len(self._cursor.damaged)
-        curves = run_curves(self.records, self._metrics.steps())
+        curves = run_curves(self._steps, self._metrics.steps())
         return {
             "name": clip(self.name),
             "anew": place == Place(),
             "remark": f"{damaged} lines are no records and are left out" if damaged else "",
-            "summary": summary_of(self.records),
+            "summary": summary_of(self._steps),
             "curves": [one.plain() for one in curves],
             **self._table.since(place),
         }
@@ -81,6 +80,7 @@ class RunView:
     def _start(self) -> None:
         self._started = time.time_ns()
         self._table = Table(self._categories)
+        self._steps: dict[tuple[str, int], Tally] = {}
 
     def _place(self, token: str) -> Place:
         with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""Records and metrics of a run in, its curves over steps out: numbers that a page draws.
+"""Tallies and metrics of a run in, its curves over steps out: numbers that a page draws.
 
 Records count GRPO's steps from 0, the trainer's logs from 1, as the curves do.
 """
@@ -6,15 +6,14 @@ Records count GRPO's steps from 0, the trainer's logs from 1, as the curves do.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernelwright.envs.types import Record, Verdict
-from kernelwright.evals.numbers.metrics import geomean_speedup, record_scores
-from kernelwright.evals.numbers.summary import group, mean_reward
+from kernelwright.envs.types import Verdict
 from kernelwright.evals.page.curves import HEALTH, LEARNING, Metrics, Series, logged
 from kernelwright.evals.page.report import STAGE_NAMES, clip
+from kernelwright.evals.page.view_tally import Tally, together
 
 MAIN, VERDICTS, LOGGED = "rollouts", "verdicts", "metrics"
 """Parts of a page, each with its curves."""
@@ -41,69 +40,60 @@ class Curve:
         return {name: getattr(self, name) for name in names} | {"points": self.points}
 
 
-def run_curves(records: Sequence[Record], metrics: Metrics) -> list[Curve]:
+Steps = Mapping[tuple[str, int], Tally]
+"""(stage, step) → what its rollouts come to."""
+
+
+def run_curves(steps: Steps, metrics: Metrics) -> list[Curve]:
     """Every curve with at least one point: of rollouts, of the speed of sampling, of what was
     logged."""
-    stages = group(records, lambda one: one.stage)
+    stages: dict[str, list[tuple[int, Tally]]] = {}
+    for (stage, step), tally in sorted(steps.items(), key=lambda one: one[0][1]):
+        stages.setdefault(stage, []).append((step, tally))
+    sampled = [(step + 1, tally) for step, tally in stages.get("grpo", [])]
     drawn = [
-        *(curve for name, rows in stages.items() for curve in _of_stage(name, rows)),
-        _live_groups(stages.get("grpo", []), metrics),
-        _tokens_a_second(stages.get("grpo", []), metrics),
+        *(curve for name, tallies in stages.items() for curve in _of_stage(name, tallies)),
+        _live_groups(sampled, metrics),
+        _tokens_a_second(sampled, metrics),
         *(_known(one, metrics) for one in (*SAMPLED, *HEALTH, *LEARNING)),
         *_others(metrics),
     ]
-    return [one for one in drawn if one and one.points]
+    return [one for one in drawn if one.points]
 
 
-def _of_stage(stage: str, records: Sequence[Record]) -> list[Curve]:
+def _of_stage(stage: str, steps: Sequence[tuple[int, Tally]]) -> list[Curve]:
     """What rollouts say of each step; nothing for a stage that has one step, but for GRPO."""
-    steps = sorted(group(records, lambda one: one.step).items())
     if stage != "grpo" and len(steps) < 2:
         return []
     named = clip(STAGE_NAMES.get(stage, stage))
 
     def curve(title: str, value: _Value, *, part: str = MAIN, share: bool = False) -> Curve:
-        found = ((step + (stage == "grpo"), value(rows)) for step, rows in steps)
+        found = ((step + (stage == "grpo"), value(tally)) for step, tally in steps)
         points = [(step, one) for step, one in found if one is not None]
         return Curve(title=f"{named}: {title}", points=points, share=share, part=part)
 
-    seen = {one.evaluation.verdict for one in records}
     return [
-        curve("mean reward", mean_reward),
-        curve("correct kernels", lambda rows: record_scores(rows).correct_rate, share=True),
-        curve("geometric mean speedup", lambda rows: geomean_speedup(_evaluations(rows))),
-        curve("characters in an answer", lambda rows: _mean(len(one.completion) for one in rows)),
-        curve("judge, seconds an answer", _judge_seconds),
+        curve("mean reward", lambda one: one.reward.value),
+        curve("correct kernels", lambda one: one.correct, share=True),
+        curve("geometric mean speedup", lambda one: one.speed),
+        curve("characters in an answer", lambda one: one.characters.value),
+        curve("judge, seconds an answer", lambda one: one.seconds.value),
         *(
-            curve(one.value, _share_of(one), part=VERDICTS, share=True)
-            for one in Verdict
-            if one in seen
+            curve(verdict.value, _share_of(verdict), part=VERDICTS, share=True)
+            for verdict in Verdict
+            if any(one.verdicts[verdict] for _, one in steps)
         ),
     ]
 
 
-_Value = Callable[[Sequence[Record]], float | None]
-
-
-def _evaluations(records: Iterable[Record]) -> list[Any]:
-    return [one.evaluation for one in records]
+_Value = Callable[[Tally], float | None]
 
 
 def _share_of(verdict: Verdict) -> _Value:
-    return lambda rows: _mean(float(one.evaluation.verdict is verdict) for one in rows)
+    return lambda one: one.share(verdict)
 
 
-def _judge_seconds(records: Iterable[Record]) -> float | None:
-    known = (one.evaluation.seconds for one in records)
-    return _mean(one for one in known if one is not None and math.isfinite(one))
-
-
-def _mean(values: Iterable[float]) -> float | None:
-    known = list(values)
-    return math.fsum(known) / len(known) if known else None
-
-
-def _live_groups(records: Sequence[Record], metrics: Metrics) -> Curve:
+def _live_groups(steps: Sequence[tuple[int, Tally]], metrics: Metrics) -> Curve:
     """Share of a step's groups that differ: as logged, else by the rewards of the records."""
     live, dead = (dict(logged(metrics, ("grpo",), f"groups/{one}")) for one in ("live", "dead"))
     points = [
@@ -112,21 +102,13 @@ def _live_groups(records: Sequence[Record], metrics: Metrics) -> Curve:
         if many + dead.get(step, 0.0) > 0
     ]
     if not points:
-        steps = sorted(group(records, lambda one: one.step).items())
-        shares = ((step + 1, _share_that_differs(rows)) for step, rows in steps)
-        points = [(step, share) for step, share in shares if share is not None]
+        points = [(step, one.live) for step, one in steps if one.live is not None]
     return Curve(title="GRPO: groups that are live", points=points, share=True)
 
 
-def _share_that_differs(records: Sequence[Record]) -> float | None:
-    groups = group(records, lambda one: (one.problem_key, one.dialect, one.skill)).values()
-    paid = [{one.reward.total for one in rows if one.reward} for rows in groups]
-    return _mean(float(len(one) > 1) for one in paid)
-
-
-def _tokens_a_second(records: Sequence[Record], metrics: Metrics) -> Curve:
+def _tokens_a_second(steps: Sequence[tuple[int, Tally]], metrics: Metrics) -> Curve:
     """Tokens of a step's answers over the seconds in which they were written."""
-    answers = {step + 1: len(rows) for step, rows in group(records, lambda r: r.step).items()}
+    answers = {step: one.n for step, one in steps}
     seconds = dict(logged(metrics, ("grpo",), "seconds/generate"))
     points = [
         (step, tokens * answers[step] / seconds[step])
@@ -161,13 +143,12 @@ def _is_number(value: Any) -> bool:
     return known and math.isfinite(value)
 
 
-def summary_of(records: Sequence[Record]) -> Mapping[str, Any]:
+def summary_of(steps: Steps) -> Mapping[str, Any]:
     """What a table of runs says of one."""
-    scores = record_scores(records)
+    whole = together(steps.values())
     return {
-        "records": len(records),
-        "correct": scores.correct_rate,
-        "reward": mean_reward(records),
-        "speedup": scores.geomean_speedup,
-        "last": clip(f"{records[-1].stage} {records[-1].step}") if records else "",
+        "records": whole.n,
+        "correct": whole.correct,
+        "reward": whole.reward.value,
+        "speedup": whole.speed,
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kernelwright.envs.types import CaseCheck, Record
+from kernelwright.envs.types import CaseCheck, Record, Speedup
 from kernelwright.evals.page.report import clip, failed_rounds
+from kernelwright.evals.page.view_tally import finite, total_of
 
 OF_PROBLEMS = ("name", "key", "category")
 OF_ROWS = (
@@ -36,7 +36,7 @@ class Table:
     def __init__(self, categories: Mapping[str, str]) -> None:
         self.categories = categories
         self._problems: dict[tuple[str, str], list[Any]] = {}
-        self._prompts: dict[str, None] = {}
+        self._prompts: list[str] = []
         self._rows: list[list[Any]] = []
         self._place_of: dict[tuple[str, str] | str, int] = {}
 
@@ -45,27 +45,27 @@ class Table:
         """The place of a reader that has everything."""
         return Place(len(self._problems), len(self._prompts), len(self._rows))
 
-    def add(self, records: Iterable[Record]) -> None:
-        """Appends a row for each record."""
-        for record in records:
-            named = record.problem, record.problem_key
-            if named not in self._problems:
-                category = self.categories.get(record.problem, "other")
-                self._problems[named] = [clip(record.problem), clip(record.problem_key), category]
-                self._place_of[named] = len(self._problems) - 1
-            if record.prompt not in self._prompts:
-                self._prompts[record.prompt] = None
-                self._place_of[record.prompt] = len(self._prompts) - 1
-            places = self._place_of[named], self._place_of[record.prompt]
-            self._rows.append(_row(record, *places))
+    def add(self, record: Record) -> float | None:
+        """Appends a row; gives the median of the record's speedup."""
+        named = record.problem, record.problem_key
+        if named not in self._problems:
+            category = self.categories.get(record.problem, "other")
+            self._problems[named] = [clip(record.problem), clip(record.problem_key), category]
+            self._place_of[named] = len(self._problems) - 1
+        if record.prompt not in self._place_of:
+            self._prompts.append(clip(record.prompt))
+            self._place_of[record.prompt] = len(self._prompts) - 1
+        speed = record.evaluation.timing.speedup if record.evaluation.timing else None
+        places = self._place_of[named], self._place_of[record.prompt]
+        self._rows.append(_row(record, speed, *places))
+        return speed.median if speed else None
 
     def since(self, place: Place) -> dict[str, Any]:
         """What a reader lacks that has everything up to a place, ready for JSON."""
-        prompts = list(self._prompts)[place.prompts :]
         problems = list(self._problems.values())[place.problems :]
         return {
             "problems": {"names": OF_PROBLEMS, "rows": problems},
-            "prompts": [clip(one) for one in prompts],
+            "prompts": self._prompts[place.prompts :],
             "rows": {"names": OF_ROWS, "rows": self._rows[place.rows :]},
         }
 
@@ -87,20 +87,14 @@ def around_the_kernel(completion: str, source: str | None) -> tuple[str, str, st
     return _OPENS.sub("", completion[:at]), kernel, _CLOSES.sub("", after).strip("\n")
 
 
-def finite(value: float | None) -> float | None:
-    """The value; None where JSON has no number for it."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _row(record: Record, problem: int, prompt: int) -> list[Any]:
+def _row(record: Record, speed: Speedup | None, problem: int, prompt: int) -> list[Any]:
     evaluation, reward = record.evaluation, record.reward
-    speed = evaluation.timing.speedup if evaluation.timing else None
     how = (evaluation.trust.value, evaluation.sandbox_level or "", evaluation.environment)
     return [
         *(clip(record.stage), record.step, record.row, problem, prompt, clip(record.dialect)),
         *(evaluation.verdict.value, clip(evaluation.reason)),
         *((speed.median, speed.low, speed.high) if speed else (None, None, None)),
-        finite(reward.total) if reward else None,
+        total_of(reward),
         {clip(name): one for name, one in reward.parts.items()} if reward else {},
         finite(record.credit),
         *(record.trajectory, record.turn, clip(record.skill)),
