@@ -183,6 +183,19 @@ def test_what_was_taken_back_is_left_out(tmp_path: Path) -> None:
     assert after["runs"][0]["anew"]
 
 
+def test_what_a_resumed_run_does_again_is_held_once(tmp_path: Path) -> None:
+    store = RecordStore(tmp_path)
+    store.append([rollout("grpo", step, 0) for step in range(3)])
+    view = RunsView([tmp_path])
+    token = (view.since() or {})["token"]
+    assert store.rewind("grpo", 1) == 2
+    store.append([rollout("grpo", 1, 2)])
+    found = view.since(token)
+    assert [(one["step"], one["row"]) for one in held(found)] == [(0, 0), (1, 2)]
+    assert found is not None
+    assert found["runs"][0]["anew"]
+
+
 def test_curves_are_those_of_the_records_and_of_the_metrics(tmp_path: Path) -> None:
     found = curves_of(run_of(tmp_path))
     assert [x for x, _ in found["GRPO: mean reward"]["points"]] == [1, 2, 3]

@@ -41,6 +41,7 @@ def test_every_part_of_the_page_shows_hostile_texts_as_texts(tmp_path: Path) -> 
         ready="view.runs.length",
         gives=f"(() => {{ {route} {choose} return [shown(), [...MADE]] }})()",
     )
+    assert said["compared"].startswith("A: ")
     assert not {"script", "img", "iframe", "object", "style"} & set(tags)
     assert said["detail"].count(SHOWN) == 2, "as the prompt and as the kernel"
     assert SHOWN in said["compared"]
@@ -122,6 +123,19 @@ def test_rows_are_found_by_stage_verdict_language_and_text(tmp_path: Path) -> No
 
     assert (many(), many(verdict="wrong"), many(dialect="cpp"), many(stage="x")) == (12, 6, 12, 0)
     assert (many(text="OFF BY"), many(text="int x = 3"), many(text=".*")) == (6, 3, 0)
+
+
+def test_an_address_names_two_kernels(tmp_path: Path) -> None:
+    (data,) = re.findall(r'id="data">(.*?)</script>', RunsView([run_of(tmp_path)]).page(live=False))
+    said = on_a_page(
+        SCRIPT.text,
+        before=f"document.getElementById('data').textContent = '{data}';"
+        "location.hash = '#compare/0/grpo/0/0/0/grpo/2/3';",
+        ready="view.runs.length",
+        gives="shown().compared",
+    )
+    assert "grpo/0/0 p0" in said
+    assert "int x = 0;int x = 3;" in said
 
 
 def test_columns_sort_both_ways_and_what_is_unknown_comes_last() -> None:

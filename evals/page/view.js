@@ -96,14 +96,17 @@ function showRollouts(row) {
 
 function choose(side, row) {
   view.compared[side] = row;
-  location.hash = address("compare");
+  location.hash = address("compare", ...(view.compared.every(Boolean) ? view.compared.flatMap(one => rollout(one).slice(1)) : []));
   route();
 }
 
-function showCompare() {
+function showCompare(...ids) {
+  // The two that are chosen; an address may name them: run, stage, step, row, twice.
+  const named = [ids.slice(0, 4), ids.slice(4, 8)].map(([number, ...id]) => view.runs[number]?.byId.get(id.join("/")) || null);
+  if (named.every(Boolean)) view.compared = named;
   const [before, after] = view.compared;
-  const named = (row, side) => el("p", "", `${side}: `, row ? link(`${row.run.name} ${row.id} ${row.problem.name}`, ...rollout(row)) : "none; a rollout's page has a button for it");
-  at("compared").replaceChildren(named(before, "A"), named(after, "B"), ...(before && after ? [diffTable(before, after)] : []));
+  const told = (row, side) => el("p", "", `${side}: `, row ? link(`${row.run.name} ${row.id} ${row.problem.name}`, ...rollout(row)) : "none; a rollout's page has a button for it");
+  at("compared").replaceChildren(told(before, "A"), told(after, "B"), ...(before && after ? [diffTable(before, after)] : []));
 }
 
 function showProblem(number, key, name) {

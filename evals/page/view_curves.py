@@ -22,6 +22,8 @@ SAMPLED = (
     Series(stage="grpo", key="sampled/entropy", title="Entropy of sampled tokens, nats"),
 )
 NO_CURVE = ("step", "stage")
+AMONG_THE_FIRST = ("memory", "seconds/judge")
+"""Of the names of other numbers: those that are shown at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,10 +134,14 @@ def _others(metrics: Metrics) -> list[Curve]:
             if key not in NO_CURVE and _is_number(value):
                 found.setdefault((str(row["stage"]), key), []).append((row["step"], float(value)))
     return [
-        Curve(title=clip(f"{stage}: {key}"), points=sorted(points), part=LOGGED)
+        Curve(title=clip(f"{stage}: {key}"), points=sorted(points), part=_part(key))
         for (stage, key), points in sorted(found.items())
         if (stage, key) not in drawn
     ]
+
+
+def _part(key: str) -> str:
+    return MAIN if any(one in key for one in AMONG_THE_FIRST) else LOGGED
 
 
 def _is_number(value: Any) -> bool:

@@ -109,12 +109,14 @@ function problemDetail(runs, problem, stages, turnTo, page) {
 
 function diffTable(before, after) {
   const cell = (text, kind) => el("td", text === null ? "" : kind, text ?? "");
-  const lines = folded(lineDiff(...[before, after].map(one => one.kernel.replace(/\n+$/, "")))).map(one => {
+  const texts = [before, after].map(one => one.kernel.replace(/\n+$/, ""));
+  const cut = texts.some(one => one.split("\n").length > MOST_LINES) ? ` · the first ${MOST_LINES} lines` : "";
+  const lines = folded(lineDiff(...texts)).map(one => {
     if (typeof one !== "number") return el("tr", "", cell(one[0], one[2] ? "same" : "del"), cell(one[1], one[2] ? "same" : "add"));
     const gap = el("td", "", `${one} lines are alike`);
     gap.colSpan = 2;
     return el("tr", "gap", gap);
   });
-  const head = row => el("th", "", link(`${row.run.name} ${row.id}`, ...rollout(row)), ` ${row.problem.name} `, mark(row), row.speed === null ? "" : ` ${times(row.speed)}`);
+  const head = row => el("th", "", link(`${row.run.name} ${row.id}`, ...rollout(row)), ` ${row.problem.name} `, mark(row), row.speed === null ? "" : ` ${times(row.speed)}`, cut);
   return el("table", "diff", el("thead", "", el("tr", "", head(before), head(after))), el("tbody", "", ...lines));
 }

@@ -14,7 +14,12 @@ from kernelwright.service.gate import Gate
 from kernelwright.service.serve import signals_end_it_alone
 
 HOST = "127.0.0.1"
-PLAIN_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+PLAIN_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+}
+"""The page's own policy says the rest; that it may not be framed, only a header can."""
 MOST_BYTES = 1 << 16
 """Of a request."""
 
