@@ -181,6 +181,11 @@ def test_axes_are_those_of_the_report(span: tuple[float, float]) -> None:
     assert by_script(f"movingMean({values}, 1)") == pytest.approx(moving_mean(values, 1))
 
 
+def test_large_numbers_fit_beside_an_axis() -> None:
+    found = by_script("[0, -0.25, 12345, 250000, 8e9, 7.5e13, 2e18].map(short)")
+    assert found == ["0", "-0.25", "12345", "250 k", "8 G", "75 T", "2000000 T"]
+
+
 def test_several_runs_are_laid_over_each_other(tmp_path: Path) -> None:
     folders = [run_of(tmp_path / one / "run", steps) for one, steps in (("a", 2), ("b", 3))]
     assert names_of(folders) == ["a/run", "b/run"]

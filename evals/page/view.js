@@ -3,7 +3,7 @@
 const AT_ONCE = 100, EVERY_MS = 3000, TYPED_MS = 200;
 const PICKS = { category: row => row.problem.category, stage: row => row.stage, verdict: row => row.verdict, dialect: row => row.dialect };
 const COLUMNS = { run: "run", name: "problem", category: "category", stages: "stages", asked: "asked", correct: "correct", best: "best speedup" };
-const PARTS = { rollouts: "Of rollouts", verdicts: "Shares of verdicts", metrics: "Everything else that was logged" };
+const PARTS = { main: "Main curves", verdicts: "Shares of verdicts", metrics: "Everything else that was logged" };
 const CHART_PARTS = Object.keys(PARTS);
 
 const at = id => document.getElementById(id);

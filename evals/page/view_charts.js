@@ -4,6 +4,12 @@ const SHAPE = { width: 340, height: 140, left: 52, right: 12, top: 8, bottom: 26
 const MOST_DOTS = 60, SMALLEST = 1e-9, COLOURS = 8;
 const clean = value => Number(value.toPrecision(12));
 
+function short(value) {
+  // A number as an axis has room for: from 100,000 on with k, M, G or T.
+  const power = Math.abs(value) < 1e5 ? 0 : Math.min(4, Math.floor(Math.log10(Math.abs(value)) / 3));
+  return `${clean(value / 1000 ** power)}${["", " k", " M", " G", " T"][power]}`;
+}
+
 function niceTicks(low, high) {
   const span = high > low ? high - low : 1, power = 10 ** Math.floor(Math.log10(span));
   const step = [0.2, 0.5, 1, 2].map(one => one * power).find(one => span / one <= 6);
@@ -37,7 +43,7 @@ function frameOf(lines, share) {
   const first = least(xs), last = most(xs), bottom = ticks[0], high = ticks[ticks.length - 1];
   const across = SHAPE.width - SHAPE.left - SHAPE.right - 2 * SHAPE.inset;
   return {
-    ticks, steps: stepTicks(first, last), label: value => share ? `${clean(100 * value)} %` : `${clean(value)}`,
+    ticks, steps: stepTicks(first, last), label: value => share ? `${clean(100 * value)} %` : short(value),
     x: value => SHAPE.left + SHAPE.inset + (last > first ? (value - first) / (last - first) : 0.5) * across,
     y: value => SHAPE.top + (1 - (Math.min(Math.max(value, bottom), high) - bottom) / (high - bottom)) * SHAPE.height,
   };

@@ -15,7 +15,7 @@ from kernelwright.evals.page.curves import HEALTH, LEARNING, Metrics, Series, lo
 from kernelwright.evals.page.report import STAGE_NAMES, clip
 from kernelwright.evals.page.view_tally import Tally, together
 
-MAIN, VERDICTS, LOGGED = "rollouts", "verdicts", "metrics"
+MAIN, VERDICTS, LOGGED = "main", "verdicts", "metrics"
 """Parts of a page, each with its curves."""
 SAMPLED = (
     Series(stage="grpo", key="sampled/tokens", title="Tokens in an answer, sampled"),
