@@ -165,7 +165,7 @@ def test_torn_lines_and_unknown_fields_do_no_harm(tmp_path: Path) -> None:
     found = RunsView([folder]).since()
     assert [one["row"] for one in held(found)] == [0, 1, 2, 3, 8]
     assert found is not None
-    assert found["runs"][0]["remark"].startswith("1 lines are no records")
+    assert found["runs"][0]["remark"].startswith("Line 5 of records.jsonl could not be read")
     assert readable_records(folder)[1] == [5]
 
 

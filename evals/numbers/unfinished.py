@@ -44,7 +44,7 @@ def evidence(run_dir: Path) -> Evidence:
     records, damaged = readable_records(run_dir)
     damage = []
     if damaged:
-        damage.append(_left_out(damaged))
+        damage.append(left_out(damaged))
     try:
         return Evidence(
             summary=read_summary(run_dir), records=records, finished=True, damage=damage
@@ -139,10 +139,10 @@ def _categories(suite: str) -> dict[str, str]:
         return {}
 
 
-def _left_out(numbers: Sequence[int]) -> str:
+def left_out(numbers: Sequence[int]) -> str:
     """Which lines were damaged, in words.
 
-    >>> _left_out([3])
+    >>> left_out([3])
     'Line 3 of records.jsonl could not be read and is left out.'
     """
     named = ", ".join(map(str, numbers[:9])) + (", …" if len(numbers) > 9 else "")

@@ -35,12 +35,12 @@ class Script:
         return {"script": Markup(self.text), "script_hash": self.sha256}
 
 
-def zipped(plain: Any, level: int = 9) -> bytes:
+def zipped(plain: Any) -> bytes:
     """JSON, compressed; without NaN, which a browser does not read. Raises ValueError."""
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return gzip.compress(text.encode(), compresslevel=level, mtime=0)
+    return gzip.compress(text.encode(), mtime=0)
 
 
-def embedded(plain: Any, level: int = 9) -> str:
+def embedded(plain: Any) -> str:
     """The same as base64: letters, digits, `+/=`."""
-    return base64.b64encode(zipped(plain, level)).decode()
+    return base64.b64encode(zipped(plain)).decode()

@@ -22,6 +22,7 @@ from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.envs.system.paths import write_whole
+from kernelwright.evals.numbers.unfinished import left_out
 from kernelwright.evals.page.report import STAGE_NAMES, clip, page_template
 from kernelwright.evals.page.script import Script, embedded, zipped
 from kernelwright.evals.page.view_curves import run_curves, summary_of
@@ -29,8 +30,6 @@ from kernelwright.evals.page.view_rows import Place, Table
 from kernelwright.evals.page.view_tally import Tally
 
 SCRIPT = Script.of("shared.js", "view_data.js", "view_charts.js", "view_parts.js", "view.js")
-LEVEL = 6
-"""Of gzip: 9 takes three times as long for a hundredth of the bytes."""
 
 
 class RunView:
@@ -66,12 +65,12 @@ class RunView:
         """What a reader with this token lacks, ready for JSON; all of it where the token is of
         another reading."""
         place = self._place(token)
-        damaged = len(self._cursor.damaged)
+        damaged = self._cursor.damaged
         curves = run_curves(self._steps, self._metrics.steps())
         return {
             "name": clip(self.name),
             "anew": place == Place(),
-            "remark": f"{damaged} lines are no records and are left out" if damaged else "",
+            "remark": left_out(damaged) if damaged else "",
             "summary": summary_of(self._steps),
             "curves": [one.plain() for one in curves],
             **self._table.since(place),
@@ -115,14 +114,14 @@ class RunsView:
     def since_zipped(self, token: str = "") -> bytes | None:
         """The same as compressed JSON."""
         found = self.since(token)
-        return None if found is None else zipped(found, LEVEL)
+        return None if found is None else zipped(found)
 
     def page(self, *, live: bool) -> str:
         """The page, with its data; or without them, and then it asks `data` for them."""
         return str(
             page_template("view.html.j2").render(
                 names=[one.name for one in self.runs],
-                data="" if live else Markup(embedded(self.since(), LEVEL)),
+                data="" if live else Markup(embedded(self.since())),
                 live=live,
                 **SCRIPT.for_page(),
             )
