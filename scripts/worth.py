@@ -13,6 +13,7 @@ All are measured on the held-out problems, at temperature 1. What has a result i
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -94,7 +95,10 @@ def _run(name: str, options: argparse.Namespace) -> None:
     words = [sys.executable, "-m", "kernelwright", "train", str(recipe)]
     words += [*values_of(name, options), f"name={folder.name}", f"run_dir={folder}"]
     words += ["--resume"] if folder.exists() else []
-    subprocess.run(words, check=True)
+    with subprocess.Popen(words) as training:
+        signal.signal(signal.SIGTERM, lambda *_: training.terminate())
+        if code := training.wait():
+            sys.exit(code)
     summary = read_summary(folder)
     after = summary["held_out"]["after"]
     row = {

@@ -1,4 +1,4 @@
-"""A Hub on the loopback: what `huggingface_hub` needs to make, fill, list and load a data set."""
+"""A Hub on the loopback: what `huggingface_hub` needs to make, fill, list and load repositories."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 
 TOKEN = "hf_of_the_tests"
 REPOSITORY = r"(?P<repo>[\w.-]+/[\w.-]+)"
+API = rf"/api/(models|datasets)/{REPOSITORY}"
 
 
 @dataclass
@@ -34,6 +35,8 @@ class Hub(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.repositories: dict[str, Repository] = {}
+        self.refused_card = ""
+        """Why every card is refused; empty where none is."""
 
     @property
     def url(self) -> str:
@@ -46,33 +49,32 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path == "/api/validate-yaml":
+            return self._validated()
         if self.headers.get("Authorization") != f"Bearer {TOKEN}":
             return self._json({"error": "Invalid username or password."}, 401)
         if self.path == "/api/repos/create":
             return self._create(json.loads(body))
-        if self.path == "/api/validate-yaml":
-            return self._json({"errors": [], "warnings": []})
-        if found := re.match(rf"/api/datasets/{REPOSITORY}/preupload/", self.path):
+        if found := re.match(rf"{API}/preupload/", self.path):
             files = json.loads(body)["files"]
             modes = {"uploadMode": "regular", "shouldIgnore": False}
             return self._json({"files": [{"path": one["path"], **modes} for one in files]})
-        if found := re.match(rf"/api/datasets/{REPOSITORY}/commit/main", self.path):
+        if found := re.match(rf"{API}/commit/main", self.path):
             return self._commit(found["repo"], [json.loads(one) for one in body.splitlines()])
         return self._json({"error": f"POST {self.path}"}, 404)
 
     def do_GET(self) -> None:
-        if found := re.match(rf"/api/datasets/{REPOSITORY}/tree/\w+", self.path):
+        if found := re.match(rf"{API}/tree/\w+", self.path):
             files = self.server.repositories[found["repo"]].files
             rows = [
                 {"type": "file", "path": path, "size": len(content), "oid": "0" * 40}
                 for path, content in files.items()
             ]
             return self._json(rows)
-        if found := re.match(rf"/api/datasets/{REPOSITORY}(/revision/\w+)?(\?|$)", self.path):
+        if found := re.match(rf"{API}(/revision/\w+)?(\?|$)", self.path):
             return self._info(found["repo"])
-        if found := re.match(rf"/datasets/{REPOSITORY}/resolve/\w+/(?P<path>.+)", self.path):
-            repository = self.server.repositories[found["repo"]]
-            return self._file(repository, repository.files[found["path"]])
+        if found := re.match(rf"(/datasets)?/{REPOSITORY}/resolve/\w+/(?P<path>.+)", self.path):
+            return self._file(found["repo"], found["path"])
         return self._json({"error": f"GET {self.path}"}, 404)
 
     do_HEAD = do_GET
@@ -80,11 +82,17 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Says nothing."""
 
+    def _validated(self) -> None:
+        """Nobody has to be known for that."""
+        why = self.server.refused_card
+        self._json({"error": why} if why else {"errors": [], "warnings": []}, 400 if why else 200)
+
     def _create(self, asked: dict[str, Any]) -> None:
         repo = f"{asked['organization']}/{asked['name']}"
-        url = f"{self.server.url}/datasets/{repo}"
+        folder = "datasets/" if asked.get("type") == "dataset" else ""
+        url = f"{self.server.url}/{folder}{repo}"
         if repo in self.server.repositories:
-            return self._json({"error": "You already created this dataset repo", "url": url}, 409)
+            return self._json({"error": "You already created this repo", "url": url}, 409)
         private = asked.get("private", asked.get("visibility") == "private")
         self.server.repositories[repo] = Repository(private=private)
         return self._json({"url": url, "id": repo})
@@ -112,7 +120,13 @@ class Handler(BaseHTTPRequestHandler):
             {"id": repo, "sha": found.sha, "private": found.private, "siblings": files}
         )
 
-    def _file(self, repository: Repository, content: bytes) -> None:
+    def _file(self, repo: str, path: str) -> None:
+        repository = self.server.repositories.get(repo)
+        if repository is None:
+            return self._json({"error": "Repository not found"}, 404)
+        if path not in repository.files:
+            return self._json({"error": "Entry not found"}, 404)
+        content = repository.files[path]
         self.send_response(200)
         self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
         self.send_header("X-Repo-Commit", repository.sha)
@@ -121,8 +135,9 @@ class Handler(BaseHTTPRequestHandler):
     def _json(self, found: Any, code: int = 200) -> None:
         self.send_response(code)
         self.send_header("Content-Type", "application/json")
-        if code == 404 and "Repository" in found["error"]:
-            self.send_header("X-Error-Code", "RepoNotFound")
+        if code == 404:
+            known = "Repo" if "Repository" in found["error"] else "Entry"
+            self.send_header("X-Error-Code", f"{known}NotFound")
         self._end(json.dumps(found).encode())
 
     def _end(self, content: bytes) -> None:

@@ -18,6 +18,8 @@ from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants.mutant import (
     FULL,
     HIDDEN,
+    LEAST,
+    NOT_BELOW,
     RULES,
     SCALED,
     Lower,
@@ -25,7 +27,7 @@ from kernelwright.data.graphs.mutants.mutant import (
     mutants_of,
 )
 from kernelwright.data.graphs.mutants.of_nests import nest_faults
-from kernelwright.data.graphs.mutants.of_text import Mutant
+from kernelwright.data.graphs.mutants.of_text import UNSTABLE, Mutant
 from kernelwright.data.graphs.mutants.ranges import ANY, POSITIVE, range_of, simplified
 from kernelwright.data.graphs.mutants.rows import (
     KILL,
@@ -57,6 +59,7 @@ from tests.command import kernelwright
 from tests.fixed_judge import FixedJudge
 from tests.graph_examples import a_graph
 
+STARTS = ("wrong_start", UNSTABLE)
 OF_ALL = {
     *("wrong_start", "wrong_accumulator", "wrong_term", "dropped_step", "wrong_index"),
     *("off_by_one", "wrong_constant", "missing_bias", "wrong_count", "min_for_max"),
@@ -78,9 +81,9 @@ def lowering(graph: Graph, dialect: Dialect) -> tuple[Kernel, Lower]:
     return graph.kernel(), lambda kernel: LOWERED[dialect][0](kernel, code)
 
 
-def mutants(*operators: str) -> list[Mutant]:
-    kernel, lower = lowering(a_graph(ROWS, *operators), "cpp")
-    return mutants_of(kernel, "cpp", lower)
+def mutants(*operators: str, dialect: Dialect = "cpp") -> list[Mutant]:
+    kernel, lower = lowering(a_graph(ROWS, *operators), dialect)
+    return mutants_of(kernel, dialect, lower)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -156,6 +159,17 @@ def test_ranges_hold() -> None:
 
 def test_values_behind_an_index_are_no_measure() -> None:
     assert any(one.same == HIDDEN for one in mutants("tanh", "argmin"))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("last", ["max", "softmax"])
+def test_a_maximum_of_what_is_never_below_zero_may_start_there(dialect: Dialect, last: str) -> None:
+    def from_zero(*operators: str) -> set[str]:
+        every = mutants(*operators, last, dialect=dialect)
+        return {one.same for one in every if LEAST.search(one.place) and one.kind in STARTS}
+
+    assert from_zero("relu") <= {NOT_BELOW}
+    assert NOT_BELOW not in from_zero("tanh")
 
 
 def test_a_factor_that_the_next_norm_takes_off_is_no_measure() -> None:

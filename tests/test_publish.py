@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,8 +25,11 @@ from kernelwright.evals.hub.upload import PublishError
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
 from kernelwright.evals.page.report import write_report
 from kernelwright.recipe.resolve import resolve
-from kernelwright.rl.models.load import load_base
+from kernelwright.rl.models.adapter_folder import find_adapter
+from kernelwright.rl.models.load import hub_answers, load_base
+from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.recipe.schema import Recipe
+from tests.hub_server import TOKEN, Hub, Repository, a_hub
 from tests.tiny_model import save_tiny
 
 PROMPT = 'Write it.\n```python\nclass Model: "a\\n" """b"""\n```'
@@ -81,8 +85,13 @@ def card(tree: Path) -> tuple[dict[str, object], str]:
     return yaml.safe_load(front_matter), body
 
 
+def tree_of(run: Path, *, merged: bool = False) -> Path:
+    """What would be uploaded."""
+    return Path(publish(run, "me/kernels", dry_run=True, merged=merged))
+
+
 def test_dry_run_writes_the_tree_and_nothing_that_is_private(tmp_path: Path) -> None:
-    tree = publish(run_folder(tmp_path), "me/kernels", dry_run=True)
+    tree = tree_of(run_folder(tmp_path))
     assert tree == tmp_path / "publish"
     assert {path.name for path in tree.iterdir()} == {
         "README.md",
@@ -108,7 +117,7 @@ def test_where_a_suite_lies_on_this_machine_is_private(tmp_path: Path) -> None:
     resolved.write_text(f"{resolved.read_text()}data: {{sft_suite: 'kernelbench:/home/me/own'}}\n")
     write_report(run)
     assert "/home/me" in (run / "report.html").read_text()
-    tree = publish(run, "me/kernels", dry_run=True)
+    tree = tree_of(run)
     texts = [path.read_text(encoding="utf-8") for path in tree.iterdir()]
     assert not [one for one in texts if "/home/me" in one]
     assert sum("kernelbench:bench?levels=1" in one for one in texts) == 3
@@ -116,14 +125,14 @@ def test_where_a_suite_lies_on_this_machine_is_private(tmp_path: Path) -> None:
 
 
 def test_adapter_names_a_base_that_others_can_load(tmp_path: Path) -> None:
-    tree = publish(run_folder(tmp_path), "me/kernels", dry_run=True)
+    tree = tree_of(run_folder(tmp_path))
     config = json.loads((tree / "adapter_config.json").read_text())
     assert config["base_model_name_or_path"] == "HuggingFaceTB/SmolLM2-135M-Instruct"
     assert config["r"] == 8
 
 
 def test_card_says_what_was_measured(tmp_path: Path) -> None:
-    head, body = card(publish(run_folder(tmp_path), "me/kernels", dry_run=True))
+    head, body = card(tree_of(run_folder(tmp_path)))
     assert head["base_model"] == "HuggingFaceTB/SmolLM2-135M-Instruct"
     assert (head["license"], head["library_name"]) == ("apache-2.0", "peft")
     assert "| after training | 3 | 0 | 0.0 % [0.0 %, 56.1 %] | 0.0 % | – |" in body
@@ -145,7 +154,7 @@ def test_the_recipe_on_the_card_is_the_one_that_was_run(tmp_path: Path) -> None:
     before = Recipe.model_validate(said)
     text = yaml.safe_dump(before.model_dump(mode="json"))
     (run / "recipe.resolved.yaml").write_text(text)
-    _, body = card(publish(run, "me/kernels", dry_run=True))
+    _, body = card(tree_of(run))
     found = re.search(r"^~~~~yaml\n(.*?)^~~~~$", body, re.DOTALL | re.MULTILINE)
     assert found is not None
     assert "me/" not in found[1]
@@ -169,7 +178,7 @@ def test_card_names_the_machine_the_code_and_the_judge_for_people(tmp_path: Path
     ]
     (run / "records.jsonl").unlink()
     RecordStore(run).append(rows)
-    _, body = card(publish(run, "me/kernels", dry_run=True))
+    _, body = card(tree_of(run))
     assert "| memory | 25 GB |" in body
     assert "| gpus | none |" in body
     assert "| code | kernelwright 0.1.0, commit 0123abcd |" in body
@@ -185,7 +194,7 @@ def test_merged_weights_lie_beside_the_adapter_and_the_card_says_how_near_they_a
     model = get_peft_model(load_base(str(base)), LoraConfig(r=2, target_modules="all-linear"))
     model.save_pretrained(str(final))
     (final / "kernelwright.json").write_text(json.dumps({"base": str(base), "quantization": "nf4"}))
-    tree = publish(run, "me/kernels", dry_run=True, merged=True)
+    tree = tree_of(run, merged=True)
     _, body = card(tree)
     assert 'snapshot_download("me/kernels", allow_patterns="merged/*") + "/merged"' in body
     assert "what those 4 bits stand for" in body
@@ -195,20 +204,20 @@ def test_merged_weights_lie_beside_the_adapter_and_the_card_says_how_near_they_a
     assert str(base) not in (tree / "merged" / "config.json").read_text()
     monkeypatch.setitem(kernelwright.rl.models.merge.TOLERANCES, "bfloat16", 0.0)
     with pytest.raises(ValueError, match="not published"):
-        publish(run, "me/kernels", dry_run=True, merged=True)
+        tree_of(run, merged=True)
     assert not tree.exists()
 
 
 def test_card_is_read_by_the_hub_client(tmp_path: Path) -> None:
     hub = pytest.importorskip("huggingface_hub")
-    tree = publish(run_folder(tmp_path), "me/kernels", dry_run=True)
+    tree = tree_of(run_folder(tmp_path))
     data = hub.ModelCard.load(tree / "README.md").data
     results = {result.metric_type: result.metric_value for result in data.eval_results}
     assert results == {"correct_rate": 0.0, "fast_1": 0.0}
 
 
 def test_code_on_the_card_is_python_and_asks_with_the_measured_prompt(tmp_path: Path) -> None:
-    _, body = card(publish(run_folder(tmp_path), "me/kernels", dry_run=True))
+    _, body = card(tree_of(run_folder(tmp_path)))
     found = re.search(r"^~~~~python\n(.*?)^~~~~$", body, re.DOTALL | re.MULTILINE)
     assert found is not None
     compile(found[1], "card", "exec")
@@ -225,7 +234,7 @@ def test_unquantised_run_does_not_ask_for_bitsandbytes(tmp_path: Path) -> None:
     (run / "recipe.resolved.yaml").write_text(
         "name: r\nmodel: {quantization: none, dtype: float32}\n"
     )
-    _, body = card(publish(run, "me/kernels", dry_run=True))
+    _, body = card(tree_of(run))
     assert "BitsAndBytes" not in body
     assert "dtype=torch.float32" in body
     assert "loaded unquantised" in body
@@ -233,8 +242,8 @@ def test_unquantised_run_does_not_ask_for_bitsandbytes(tmp_path: Path) -> None:
 
 def test_publishing_again_leaves_nothing_of_the_last_time(tmp_path: Path) -> None:
     run = run_folder(tmp_path)
-    (publish(run, "me/kernels", dry_run=True) / "stale.txt").write_text("old")
-    assert not (publish(run, "me/kernels", dry_run=True) / "stale.txt").exists()
+    (tree_of(run) / "stale.txt").write_text("old")
+    assert not (tree_of(run) / "stale.txt").exists()
 
 
 @pytest.mark.parametrize("missing", ["summary.json", "checkpoints/final/adapter_config.json"])
@@ -244,14 +253,14 @@ def test_an_unfinished_run_is_refused_by_name_of_what_is_missing(
     run = run_folder(tmp_path)
     (run / missing).unlink()
     with pytest.raises(PublishError, match=f"{missing} is missing"):
-        publish(run, "me/kernels", dry_run=True)
+        tree_of(run)
     assert not (run / "publish").exists()
 
 
 def test_a_base_that_only_this_machine_has_is_refused(tmp_path: Path) -> None:
     run = run_folder(tmp_path, model=str(tmp_path))
     with pytest.raises(PublishError, match="local folder"):
-        publish(run, "me/kernels", dry_run=True)
+        tree_of(run)
 
 
 @pytest.mark.parametrize("repo", ["kernels", "me/", "a/b/c", "me/../x", ""])
@@ -277,3 +286,89 @@ def test_without_a_token_one_line_says_how_to_get_one(tmp_path: Path) -> None:
     )
     assert told.stdout.count("\n") == 1
     assert "hf auth login" in told.stdout
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
+    """The Hub that its client knows, with a cache of its own."""
+    with a_hub() as found:
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", found.url)
+        files = f"{found.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", files)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+        hub_answers.cache_clear()
+        yield found
+    hub_answers.cache_clear()
+
+
+def test_a_run_is_uploaded_and_its_adapter_is_found_again_by_its_hub_id(
+    hub: Hub, tmp_path: Path
+) -> None:
+    run = run_folder(new_folder(tmp_path))
+    sidecar = {"base": "smollm2-135m", "quantization": "nf4"}
+    (run / "checkpoints" / "final" / "kernelwright.json").write_text(json.dumps(sidecar))
+    assert publish(run, "me/adapter", dry_run=False, private=True) == f"{hub.url}/me/adapter"
+    tree = {one.name for one in (run / "publish").iterdir()}
+    assert set(hub.repositories["me/adapter"].files) == tree
+    assert hub.repositories["me/adapter"].private
+    found = find_adapter("me/adapter")
+    assert found is not None
+    assert (found.base, found.quantization) == ("smollm2-135m", "nf4")
+    assert (found.folder / "adapter_model.safetensors").read_bytes() == b"weights"
+    assert not (found.folder / "report.html").exists(), "the adapter alone is downloaded"
+
+
+def test_a_whole_model_of_the_hub_and_a_name_that_it_lacks_are_no_adapters(hub: Hub) -> None:
+    hub.repositories["me/whole"] = Repository(private=False, files={"config.json": b"{}"})
+    assert find_adapter("me/whole") is None
+    assert find_adapter("me/nobody") is None
+    assert find_adapter("smollm2-135m") is None
+
+
+def test_an_adapter_whose_download_fails_is_no_whole_model(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loaded without its settings it would give other numbers, and nobody would be told."""
+    config = json.dumps({"base_model_name_or_path": "x"}).encode()
+    hub.repositories["me/torn"] = Repository(private=False, files={"adapter_config.json": config})
+    monkeypatch.setattr(
+        "huggingface_hub.snapshot_download",
+        lambda *_, **__: Path("/nowhere/weights").read_bytes(),
+    )
+    with pytest.raises(ModelError, match="me/torn could not be loaded"):
+        find_adapter("me/torn")
+
+
+def test_publishing_again_leaves_no_whole_weights_of_an_earlier_adapter(
+    hub: Hub, tmp_path: Path
+) -> None:
+    run = run_folder(new_folder(tmp_path))
+    publish(run, "me/adapter", dry_run=False)
+    files = hub.repositories["me/adapter"].files
+    files["merged/model.safetensors"] = files["notes.txt"] = b"older"
+    publish(run, "me/adapter", dry_run=False)
+    assert "merged/model.safetensors" not in files
+    assert "notes.txt" in files
+
+
+def test_a_card_that_the_hub_refuses_leaves_no_repository(hub: Hub, tmp_path: Path) -> None:
+    hub.refused_card = "license is unknown"
+    with pytest.raises(PublishError, match=r"the Hub refused me/adapter: .*license is unknown"):
+        publish(run_folder(new_folder(tmp_path)), "me/adapter", dry_run=False)
+    assert not hub.repositories
+
+
+def test_without_a_network_publishing_ends_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    with pytest.raises(PublishError, match=r"^the Hub refused me/adapter: [^\n]*$"):
+        publish(run_folder(new_folder(tmp_path)), "me/adapter", dry_run=False)
+
+
+def new_folder(where: Path) -> Path:
+    folder = where / "run"
+    folder.mkdir()
+    return folder

@@ -47,7 +47,13 @@ def run_of(folder: Path, steps: int = 3, text: str = "") -> Path:
     RecordStore(folder).append(rows)
     metrics = [
         {"stage": "grpo", "step": step + 1, "sampled/tokens": 10.0, "seconds/generate": 4.0}
-        | {"groups/live": 1, "groups/dead": 1, "entropy": 0.5, "gpu/memory_bytes": 7, "new": "x"}
+        | {
+            "groups/live": 1,
+            "groups/dead": 1,
+            "sampled/entropy": 0.5,
+            "gpu/memory_bytes": 7,
+            "new": "x",
+        }
         for step in range(steps)
     ]
     lines = "".join(json.dumps(one) + "\n" for one in metrics)

@@ -68,12 +68,9 @@ says nothing about the others."""
 NOISE_SHARE = 0.01
 """Share of an output that may be off in the module's own precision: a few values at a threshold."""
 
-LOOPS_NOISE_SHARE = 0.25
-"""The same in the run of plain loops, whose losses are too large where rows differ in scale."""
-
 
 class NoiseError(ProblemError):
-    """What the module computes is rounding noise, in its own precision or in plain loops."""
+    """What the module computes is rounding noise, in its own precision."""
 
 
 def unit_of(dtypes: Iterable[str]) -> float:
@@ -115,8 +112,7 @@ def rounding_tolerances(
     """For each output the problem's own tolerance, else the one derived from what rounding does to
     this draw.
 
-    Raises NoiseError where the module's own precision does not keep it, or where a share of what
-    plain loops lose is beyond it: by chance PyTorch's own may be exact.
+    Raises NoiseError where the module's own precision does not keep it.
     """
     rounded = seen.own
     if problem.tolerance is not None:
@@ -129,26 +125,18 @@ def rounding_tolerances(
     sums = longest_sums(*seen.drawn)
     others = chain([own], _moved(seen, dtypes, exact))
     narrow = derive_tolerances(dtypes, exact, others, spreads, sums)
-    looped = list(_looped(seen, dtypes, exact))
-    wide = derive_tolerances(dtypes, exact, looped, spreads, sums)
+    wide = derive_tolerances(dtypes, exact, _looped(seen, dtypes, exact), spreads, sums)
     tolerances = [_widened(*one) for one in zip(narrow, wide, strict=True)]
     known = spreads or [0.0] * len(own)
-    for number, (tolerance, least) in enumerate(zip(tolerances, known, strict=True)):
-        expected = Expected.of([exact[number]], tolerance, least)
-        if exact[number].dtype.kind == "f":
-            _refuse_noise(expected.share_off(own[number]), NOISE_SHARE)
-            rough = (expected.share_off(one[number]) for one in looped)
-            _refuse_noise(max(rough, default=0.0), LOOPS_NOISE_SHARE)
+    for one, mine, tolerance, least in zip(exact, own, tolerances, known, strict=True):
+        if mine.dtype.kind == "f":
+            share = Expected.of([one], tolerance, least).share_off(mine)
+            if share > NOISE_SHARE:
+                raise NoiseError(
+                    f"{share:.0%} of the module's own output is rounding noise: it is off by more "
+                    "than can be allowed, so no kernel can be checked against it"
+                )
     return tolerances
-
-
-def _refuse_noise(share: float, most: float) -> None:
-    """Raises NoiseError where more of an output is beyond what is allowed."""
-    if share > most:
-        raise NoiseError(
-            f"{share:.0%} of the module's own output is rounding noise: it is off by more "
-            "than can be allowed, so no kernel can be checked against it"
-        )
 
 
 def _moved(seen: Run, dtypes: list[str], exact: list[Array]) -> Iterator[list[Array]]:

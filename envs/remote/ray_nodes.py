@@ -89,6 +89,8 @@ class Fleet:
         self._code = code_version()
         self._nodes: dict[str, Node] = {}
         self._refused: dict[str, str] = {}
+        self._named = False
+        """Whether a node has said by the resource `judge` that it is there to judge."""
 
     # Nodes
 
@@ -146,10 +148,12 @@ class Fleet:
         self._nodes.clear()
 
     def _living(self) -> set[str]:
-        """The nodes that are there to judge: all, unless some say so by the resource `judge`."""
+        """The nodes that are there to judge: all, unless some say so by the resource `judge`, or
+        did before they died."""
         alive = [row for row in self._ray.nodes() if row["Alive"]]
         meant = [row for row in alive if row["Resources"].get(RESOURCE)]
-        return {row["NodeID"] for row in meant or alive}
+        self._named = self._named or bool(meant)
+        return {row["NodeID"] for row in (meant if self._named else alive)}
 
     def _start(self, node_id: str, share: tuple[int, int], starts: int = 1) -> None:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy

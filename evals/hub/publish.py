@@ -36,24 +36,27 @@ COPIED = (
 )
 """What leaves the machine; optimizer states, arguments and paths stay."""
 MERGED = "merged"
+REPLACED = (f"{MERGED}/*",)
+"""What is deleted in a repository where it is not published again: it is of earlier weights."""
 """Folder of the whole weights beside the adapter."""
 TEXTS_COMPARED = 4
 """Prompts, with what the model answered, that merged weights are tried on."""
 
 
-def publish(run_dir: Path, to: str, *, dry_run: bool, merged: bool = False) -> Path:
+def publish(
+    run_dir: Path, to: str, *, dry_run: bool, merged: bool = False, private: bool = False
+) -> str:
     """Writes `run_dir/publish/` and, unless `dry_run`, uploads it to the Hub repository `to`.
 
-    `merged` adds the weights of base and adapter in one. Returns the folder. Raises PublishError,
-    in one line, where something is missing.
+    `merged` adds the weights of base and adapter in one; `private` lets nobody but the owner read
+    it. Returns the repository's URL, of a dry run the folder. Raises PublishError, in one line,
+    where something is missing.
     """
-    target = Target(repo=to, kind="model", private=False)
+    target = Target(repo=to, kind="model", private=private)
     if not dry_run:
         require_token()
     tree = write_tree(run_dir, to, merged=merged)
-    if not dry_run:
-        target.upload(tree, "Publish a trained run")
-    return tree
+    return str(tree) if dry_run else target.upload(tree, "Publish a trained run", REPLACED)
 
 
 def write_tree(run_dir: Path, repo: str, *, merged: bool = False) -> Path:

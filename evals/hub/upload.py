@@ -32,14 +32,15 @@ class Target:
     def upload(self, tree: Path, message: str, replaced: tuple[str, ...] = ()) -> str:
         """Uploads every file of a folder; returns the repository's URL.
 
+        The Hub looks at the card first, so that no empty repository is left where it refuses that.
         Files of the repository that fit a pattern of `replaced` and are not in the folder are
         deleted. Raises PublishError, in one line.
         """
-        from huggingface_hub import HfApi
-        from huggingface_hub.errors import HfHubHTTPError
+        from huggingface_hub import HfApi, RepoCard
 
         api = HfApi()
         try:
+            RepoCard.load(tree / "README.md").validate(repo_type=self.kind)
             url = api.create_repo(
                 self.repo, repo_type=self.kind, exist_ok=True, private=self.private
             )
@@ -51,8 +52,10 @@ class Target:
                 commit_message=message,
                 delete_patterns=list(replaced) or None,
             )
-        except (HfHubHTTPError, OSError) as error:
-            line = str(error).strip().splitlines()[0]
+        except PublishError:
+            raise
+        except Exception as error:  # the client's transport has errors of its own, by its version
+            line = str(error).strip().partition("\n")[0] or type(error).__name__
             raise PublishError(f"the Hub refused {self.repo}: {line}") from error
         return str(url)
 

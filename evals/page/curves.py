@@ -53,9 +53,9 @@ HEALTH = (
     ),
     Series(
         stage="grpo",
-        key="entropy",
+        key="sampled/entropy",
         title="Entropy, nats a token",
-        note="near 0 nothing is explored",
+        note="of all answers; near 0 nothing is explored",
     ),
     Series(
         stage="grpo",

@@ -17,10 +17,7 @@ from kernelwright.evals.page.view_tally import Tally, together
 
 MAIN, VERDICTS, LOGGED = "main", "verdicts", "metrics"
 """Parts of a page, each with its curves."""
-SAMPLED = (
-    Series(stage="grpo", key="sampled/tokens", title="Tokens in an answer, sampled"),
-    Series(stage="grpo", key="sampled/entropy", title="Entropy of sampled tokens, nats"),
-)
+SAMPLED = (Series(stage="grpo", key="sampled/tokens", title="Tokens in an answer, sampled"),)
 NO_CURVE = ("step", "stage")
 AMONG_THE_FIRST = ("memory", "seconds/judge")
 """Of the names of other numbers: those that are shown at once."""

@@ -289,10 +289,11 @@ def publish(
     merged: Annotated[
         bool, typer.Option("--merged", help="Add whole weights, checked against the adapter.")
     ] = False,
+    private: Annotated[bool, typer.Option("--private", help="Only its owner may read it.")] = False,
 ) -> None:
     """Write, and upload, the adapter with a model card of what was measured."""
     from kernelwright.evals.hub.publish import publish as publish_run
     from kernelwright.rl.models.weights import ModelError
 
     with told(ValueError, OSError, ModelError, about=run):
-        typer.echo(publish_run(run, to, dry_run=dry_run, merged=merged))
+        typer.echo(publish_run(run, to, dry_run=dry_run, merged=merged, private=private))

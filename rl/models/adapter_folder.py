@@ -1,4 +1,4 @@
-"""An adapter on disk: its folder, and the base model that it was trained over."""
+"""An adapter on disk or on the Hub: its folder, and the base model that it was trained over."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.data.runs.folder import Folder
-from kernelwright.rl.models.load import Quantization
+from kernelwright.rl.models.load import Quantization, errors_in_one_line, hub_answers
 from kernelwright.rl.models.weights import EMBEDDED, ModelError
 
 ADAPTER_CONFIG, SIDECAR = "adapter_config.json", "kernelwright.json"
+FILES = [ADAPTER_CONFIG, SIDECAR, "adapter_model.safetensors"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +24,14 @@ class Adapter:
 
 
 def find_adapter(model: str) -> Adapter | None:
-    """The adapter in a folder or at the end of a run's; None where the name means a whole model."""
-    for folder in (Path(model), Path(model) / "checkpoints" / "final"):
+    """The adapter in a folder, at the end of a run's, or in a repository of the Hub, which is
+    downloaded; None where the name means a whole model.
+
+    Raises ModelError for a run that has not finished, and where the Hub has only a part of it.
+    """
+    own = Path(model)
+    folders = [own, own / "checkpoints" / "final"] if own.exists() else _of_hub(model)
+    for folder in folders:
         if (folder / ADAPTER_CONFIG).is_file():
             config = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
             sidecar = folder / SIDECAR
@@ -37,6 +44,23 @@ def find_adapter(model: str) -> Adapter | None:
     if Folder(Path(model)).recipe_file.is_file():
         raise ModelError(f"{model} is a run that has not finished: no checkpoints/final in it")
     return None
+
+
+def _of_hub(name: str) -> list[Path]:
+    """The folder of an adapter's repository; none where the Hub, or else an earlier download, has
+    no adapter of this name."""
+    from huggingface_hub import hf_hub_download, snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    if name in EMBEDDED or name.count("/") != 1:
+        return []
+    offline = not hub_answers()
+    try:
+        hf_hub_download(name, ADAPTER_CONFIG, local_files_only=offline)
+    except (HfHubHTTPError, HFValidationError, OSError):
+        return []
+    with errors_in_one_line(name):
+        return [Path(snapshot_download(name, allow_patterns=FILES, local_files_only=offline))]
 
 
 def _embedded_name(hub_id: str) -> str:

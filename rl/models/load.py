@@ -77,7 +77,7 @@ def _source(name: str) -> str:
     from huggingface_hub import try_to_load_from_cache
 
     source = resolve(name)
-    if Path(source).is_dir() or _hub_answers():
+    if Path(source).is_dir() or hub_answers():
         return source
     cached = try_to_load_from_cache(source, "config.json")
     if not isinstance(cached, str):
@@ -89,7 +89,7 @@ def _source(name: str) -> str:
 
 
 @cache
-def _hub_answers() -> bool:
+def hub_answers() -> bool:
     """Asked once per process; huggingface_hub itself would retry for half a minute per file."""
     from huggingface_hub import constants
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -11,8 +12,8 @@ from itertools import pairwise
 from kernelwright.data.graphs.expr import V, name
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants import of_cpp, of_cuda, of_triton
-from kernelwright.data.graphs.mutants.of_nests import nest_faults
-from kernelwright.data.graphs.mutants.of_text import Mutant, Rule
+from kernelwright.data.graphs.mutants.of_nests import maxima_may_start_at_zero, nest_faults
+from kernelwright.data.graphs.mutants.of_text import UNSTABLE, Mutant, Rule
 from kernelwright.data.graphs.mutants.sizes import LAUNCHED, never_shows, sizes_in
 from kernelwright.data.graphs.nests import Nest, Rows
 from kernelwright.envs.types import Case, Dialect
@@ -25,11 +26,14 @@ RULES: dict[Dialect, tuple[Rule, ...]] = {
 BEGINS: dict[Dialect, str] = {"cpp": "\n  {\n", "cuda": "__global__", "triton": "@triton.jit"}
 """What a nest begins with in a source."""
 HIDDEN = "an index may be the same for other values"
+LEAST = re.compile(r'-(?:INFINITY|float\("inf"\))')
+"""What a maximum starts at."""
 Lower = Callable[[Kernel], str]
 """A kernel as the source of a dialect."""
 
 
 FULL = "no case has a size at which it shows"
+NOT_BELOW = "no value is below zero"
 SCALED = "the loops after it divide a row by its own length"
 SCALE_FREE = ("l1_norm", "l2_norm", "mean_abs_norm")
 
@@ -62,11 +66,14 @@ def _of_nests(kernel: Kernel, lower: Lower) -> Iterator[Mutant]:
 def _of_text(kernel: Kernel, right: str, dialect: Dialect) -> Iterator[Mutant]:
     hides = len(kernel.nests) > 1 and kernel.nests[-1].c_type != "float"
     last, scaled = right.rfind(BEGINS[dialect]), scaled_away(kernel.nests)
+    from_zero = maxima_may_start_at_zero(kernel)
     for rule in RULES[dialect]:
         for one in rule.changed(right):
             is_last = one.source[:last] == right[:last]
             same = HIDDEN if hides and not is_last else one.same
             same = SCALED if scaled and one.kind == "wrong_start" else same
+            is_start = one.kind in ("wrong_start", UNSTABLE) and LEAST.search(one.place)
+            same = NOT_BELOW if from_zero and is_start else same
             yield replace(one, same=same)
 
 

@@ -22,6 +22,7 @@ from kernelwright.data.graphs.nests import (
 )
 
 SAME = "it computes the same for all inputs"
+MAXIMA = ("max", "argmax")
 Known = dict[str, Range]
 
 
@@ -45,6 +46,25 @@ def nest_faults(kernel: Kernel) -> Iterator[tuple[Fault, Kernel]]:
             place = f"nest {number + 1}, {one.place}"
             yield replace(one, place=place), replace(kernel, nests=nests)
         read = _range_after(nest, read)
+
+
+def maxima_may_start_at_zero(kernel: Kernel) -> bool:
+    """Whether a kernel's maxima are all of values that are not below zero."""
+    read, lows = ANY, []
+    for nest in kernel.nests:
+        lows += _lows_of_maxima(nest, read)
+        read = _range_after(nest, read)
+    return bool(lows) and min(lows) >= 0
+
+
+def _lows_of_maxima(nest: Nest, read: Range) -> Iterator[float]:
+    """Lower bounds of what each maximum of a nest is taken of."""
+    if isinstance(nest, Window) and nest.kind == "max":
+        yield _written(nest, read)[0]
+    for number, one in enumerate(nest.passes if isinstance(nest, Rows) else ()):
+        assert isinstance(nest, Rows)
+        known = _taken(one, _sums(nest, read, number))
+        yield from (range_of(each.term, known)[0] for each in one.sums if each.kind in MAXIMA)
 
 
 def _range_after(nest: Nest, read: Range) -> Range:
