@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.commands import data, judging, machine, models, serving, writing
+from kernelwright.commands import data, judging, machine, models, serving, viewing, writing
 from kernelwright.commands.shared import FAILED
 from kernelwright.machine.quiet_threads import quieten_threads
 
@@ -23,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for commands in (models, writing, judging, serving, data, machine):
+for commands in (models, viewing, writing, judging, serving, data, machine):
     app.add_typer(commands.app)
 
 

@@ -7,8 +7,6 @@ import gzip
 import hashlib
 import json
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from kernelwright.data.suites.rows import Row
 from kernelwright.envs.types import Verdict
 from kernelwright.evals.page.rows import SCRIPT, fates, packed, write_rows_page
 from tests.command import kernelwright
+from tests.page_script import value_of
 from tests.test_data_diff import right
 
 EVIL = "</script><img src=x onerror=alert(1)>\u202e"
@@ -97,13 +96,7 @@ def test_the_command_says_where_the_page_is(folder: Path) -> None:
 
 def by_script(call: str) -> Any:
     """What a call of the page's script gives."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed")
-    script = SCRIPT.read_text(encoding="utf-8")
-    words = [node, "-e", f"{script}\nconsole.log(JSON.stringify({call}))"]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
-    return json.loads(done.stdout)
+    return value_of(call, SCRIPT.text)
 
 
 def test_a_highlighted_text_is_that_text() -> None:

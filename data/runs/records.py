@@ -74,8 +74,10 @@ class RecordStore:
 class Cursor:
     """A reader that keeps its place: each call parses only what was appended since the last one."""
 
-    def __init__(self, store: RecordStore) -> None:
-        self.path = store.path
+    def __init__(self, store: RecordStore, *, skip_damaged: bool = False) -> None:
+        self.path, self.skip_damaged = store.path, skip_damaged
+        self.damaged: list[int] = []
+        """Numbers of the lines that are no records, where those are skipped."""
         self.restarted = False
         """Whether the last reading began anew: records had been dropped (`rewind`), or taken back
         (`void`)."""
@@ -103,7 +105,7 @@ class Cursor:
             for line in file:
                 if not line.endswith(b"\n"):
                     break
-                found.append(self._record(line))
+                found += self._record(line)
                 self._read_bytes += len(line)
                 self._lines, self._last = self._lines + 1, line
         return found
@@ -113,11 +115,16 @@ class Cursor:
         self.restarted = anew
         if anew:
             self._read_bytes, self._lines, self._last = 0, 0, b""
+            self.damaged = []
 
-    def _record(self, line: bytes) -> Record:
+    def _record(self, line: bytes) -> list[Record]:
+        """The line's record; none where it is damaged, and those are skipped."""
         try:
-            return from_plain(Record, json.loads(line))
+            return [from_plain(Record, json.loads(line))]
         except ValueError as error:
+            if self.skip_damaged:
+                self.damaged.append(self._lines + 1)
+                return []
             raise StoreError(f"{self.path}:{self._lines + 1}: not a record ({error})") from None
 
 

@@ -6,7 +6,6 @@ are there, and the page says that they are of an unfinished run.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,9 +15,8 @@ from typing import Any
 
 from kernelwright.data.runs.folder import DamagedError, Document, Folder
 from kernelwright.data.runs.records import FILE as RECORDS_FILE
-from kernelwright.data.runs.records import standing
+from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.data.suites.load import SuiteError, load_suite
-from kernelwright.envs.codec import from_plain
 from kernelwright.envs.types import Precision, Record
 from kernelwright.evals.numbers.compiled_baselines import read_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, summarise
@@ -46,7 +44,7 @@ def evidence(run_dir: Path) -> Evidence:
     records, damaged = readable_records(run_dir)
     damage = []
     if damaged:
-        damage.append(_left_out(damaged))
+        damage.append(left_out(damaged))
     try:
         return Evidence(
             summary=read_summary(run_dir), records=records, finished=True, damage=damage
@@ -67,19 +65,8 @@ def readable_records(run_dir: Path) -> tuple[list[Record], list[int]]:
 
     For pages only: whatever goes on with a run refuses damaged records (`data/runs/records.py`).
     """
-    path = run_dir / RECORDS_FILE
-    records, damaged = [], []
-    if not path.exists():
-        return [], []
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.endswith(b"\n"):
-                record = _record(line)
-                if record:
-                    records.append(record)
-                else:
-                    damaged.append(number)
-    return standing(records), damaged
+    cursor = Cursor(RecordStore(run_dir), skip_damaged=True)
+    return cursor.read(), cursor.damaged
 
 
 def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
@@ -122,13 +109,6 @@ def asked_how(run_dir: Path, side: str) -> dict[str, Any]:
     return {**known, "temperature": 0.0} if side.startswith("greedy") else known
 
 
-def _record(line: bytes) -> Record | None:
-    try:
-        return from_plain(Record, json.loads(line))
-    except ValueError:
-        return None
-
-
 def _readable(read: Callable[[], Document | None]) -> Document:
     """A file of the folder; empty where it is missing or damaged."""
     with suppress(OSError, DamagedError):
@@ -159,10 +139,10 @@ def _categories(suite: str) -> dict[str, str]:
         return {}
 
 
-def _left_out(numbers: Sequence[int]) -> str:
+def left_out(numbers: Sequence[int]) -> str:
     """Which lines were damaged, in words.
 
-    >>> _left_out([3])
+    >>> left_out([3])
     'Line 3 of records.jsonl could not be read and is left out.'
     """
     named = ", ".join(map(str, numbers[:9])) + (", …" if len(numbers) > 9 else "")

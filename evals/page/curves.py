@@ -138,8 +138,8 @@ def validation_points(records: Sequence[Record], metrics: Metrics) -> list[Point
         if one.correct_rate is not None and one.correct_rate_ci
     }
     if not points:
-        logged = _logged(metrics, ("grpo", CURVE_STAGE), "validation/correct_rate")
-        points = {step: (rate, None, None) for step, rate in logged}
+        rates = logged(metrics, ("grpo", CURVE_STAGE), "validation/correct_rate")
+        points = {step: (rate, None, None) for step, rate in rates}
     trained = {step: one[0] for step, one in points.items() if step > 0} or {
         step: one[0] for step, one in points.items()
     }
@@ -165,7 +165,7 @@ def _plain(title: str, points: Sequence[Point], *, share: bool = False) -> Chart
 
 
 def _series(series: Series, metrics: Metrics) -> Chart | None:
-    points = _points(_logged(metrics, (series.stage,), series.key))
+    points = _points(logged(metrics, (series.stage,), series.key))
     if not points:
         return None
     drawing = curve(points, series.title, share=series.share)
@@ -174,7 +174,7 @@ def _series(series: Series, metrics: Metrics) -> Chart | None:
 
 def _stacked(title: str, metrics: Metrics, prefix: str, names: Sequence[str]) -> Chart | None:
     """Bars of those parts that were logged at all."""
-    found = {name: dict(_logged(metrics, ("grpo",), f"{prefix}/{name}")) for name in names}
+    found = {name: dict(logged(metrics, ("grpo",), f"{prefix}/{name}")) for name in names}
     known = [name for name in names if found[name]]
     steps = sorted({step for one in found.values() for step in one})
     if not steps:
@@ -183,7 +183,7 @@ def _stacked(title: str, metrics: Metrics, prefix: str, names: Sequence[str]) ->
     return Chart(title=title, drawing=stacked_bars(rows, title), legend=known)
 
 
-def _logged(metrics: Metrics, stages: Sequence[str], key: str) -> list[tuple[int, float]]:
+def logged(metrics: Metrics, stages: Sequence[str], key: str) -> list[tuple[int, float]]:
     """(step, value) wherever a number was logged, by step."""
     rows = [(row["step"], row.get(key)) for row in metrics if row["stage"] in stages]
     return sorted(

@@ -137,6 +137,8 @@ def clip(text: str) -> str:
     """A text short enough for the page, with characters that would hide or turn it made visible."""
     cut = len(text) - LONGEST
     shown = text if cut <= 0 else f"{text[:LONGEST]}\n… {cut} more characters"
+    if shown.replace("\n", " ").replace("\t", " ").isprintable():
+        return shown
     return "".join(_visible(character) for character in shown)
 
 

@@ -6,10 +6,6 @@ shows it as text; the page's own content policy allows that one script and nothi
 
 from __future__ import annotations
 
-import base64
-import gzip
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,8 +19,9 @@ from kernelwright.data.exports.statistics import Speeds
 from kernelwright.data.suites.rows import Row
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.evals.page.report import clip, page_template
+from kernelwright.evals.page.script import Script, embedded
 
-SCRIPT = Path(__file__).with_name("rows.js")
+SCRIPT = Script.of("shared.js", "rows.js")
 PAGE = "rows.html"
 WHYS, WHY_CHARACTERS = 4, 80
 """Most reasons of a result, and most of each."""
@@ -46,8 +43,6 @@ class Fate:
 
 def write_rows_page(contents: Contents, path: Path) -> None:
     """Writes the page; one file that needs no network."""
-    script = SCRIPT.read_text(encoding="utf-8")
-    digest = hashlib.sha256(script.encode()).digest()
     right = [row for one in contents.entries for row in one.right]
     page = page_template("rows.html.j2").render(
         name=contents.folder.resolve().name,
@@ -58,8 +53,7 @@ def write_rows_page(contents: Contents, path: Path) -> None:
         speeds=Speeds.of(right),
         funnel=fates(contents),
         data=Markup(packed(contents)),
-        script=Markup(script),
-        script_hash=base64.b64encode(digest).decode(),
+        **SCRIPT.for_page(),
     )
     write_whole(path, page)
 
@@ -76,8 +70,7 @@ def packed(contents: Contents) -> str:
         "problems": {"names": OF_PROBLEMS, "rows": problems},
         "rows": {"names": OF_ROWS, "rows": rows},
     }
-    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    return embedded(plain)
 
 
 def fates(contents: Contents) -> list[Fate]:

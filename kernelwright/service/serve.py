@@ -65,12 +65,12 @@ def run(
         timeout_graceful_shutdown=STOP_LIMIT_S,
         server_header=False,
     )
-    with _signals_end_it_alone():
+    with signals_end_it_alone():
         Server(config).run()
 
 
 @contextmanager
-def _signals_end_it_alone() -> Iterator[None]:
+def signals_end_it_alone() -> Iterator[None]:
     """uvicorn sends itself the signal again that has ended it; the judge has to be closed first."""
 
     def nothing(number: int, frame: Any) -> None:

@@ -1,0 +1,208 @@
+"""The script of the viewer's page, run by node: what it finds, sorts, draws and follows."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelwright.data.runs.records import RecordStore
+from kernelwright.evals.page.charts import moving_mean, nice_ticks, step_ticks
+from kernelwright.evals.page.script import zipped
+from kernelwright.evals.page.view import SCRIPT, RunsView, names_of
+from tests.page_script import on_a_page, value_of
+from tests.view_runs import EVIL, SHOWN, held, rollout, run_of
+
+
+def by_script(call: str) -> Any:
+    """What a call of the page's script gives."""
+    return value_of(call, SCRIPT.text)
+
+
+def runs_in_script(*folders: Path) -> str:
+    return f"merged([], {json.dumps(RunsView(folders).since())})"
+
+
+def test_every_part_of_the_page_shows_hostile_texts_as_texts(tmp_path: Path) -> None:
+    folder = run_of(tmp_path, text=EVIL)
+    (data,) = re.findall(r'id="data">(.*?)</script>', RunsView([folder]).page(live=False))
+    hashes = ["#curves", "#problems", "#rollouts", "#problem/0/k0/p0", "#nothing", "#%"]
+    hashes.append("#rollout/0/grpo/1/1")
+    route = f"for (const one of {json.dumps(hashes)}) {{ location.hash = one; route(); }}"
+    choose = "choose(0, view.runs[0].rows[0]); choose(1, view.runs[0].rows[1]);"
+    said, tags = on_a_page(
+        SCRIPT.text,
+        before=f"document.getElementById('data').textContent = '{data}';",
+        ready="view.runs.length",
+        gives=f"(() => {{ {route} {choose} return [shown(), [...MADE]] }})()",
+    )
+    assert said["compared"].startswith("A: ")
+    assert not {"script", "img", "iframe", "object", "style"} & set(tags)
+    assert said["detail"].count(SHOWN) == 2, "as the prompt and as the kernel"
+    assert SHOWN in said["compared"]
+    assert "off by one" in said["detail"]
+    assert "1–2 of 2" in said["problems"]
+    assert "correct grpo/2/0" in said["history"]
+    assert "GRPO: mean reward" in said["curves"]
+    assert said["place"] == "6 of 12"
+
+
+def test_a_page_follows_until_the_server_is_gone(tmp_path: Path) -> None:
+    store = RecordStore(tmp_path)
+    store.append([rollout("grpo", 0, 0)])
+    view = RunsView([tmp_path])
+    first = view.since()
+    store.append([rollout("grpo", 1, 1)])
+    second = view.since((first or {})["token"])
+    answers = [base64.b64encode(zipped(one)).decode() for one in (first, second)]
+    before = (
+        f"document.body.dataset.live = '1'; const answers = {json.dumps(answers)};"
+        "const said = []; const asked = [];"
+        "globalThis.fetch = async url => { asked.push(url);"
+        " if (asked.length > 3) throw new TypeError('gone');"
+        " if (asked.length === 3) return { status: 204, ok: true };"
+        " return { status: 200, ok: true,"
+        " arrayBuffer: async () => Buffer.from(answers[asked.length - 1], 'base64') } };"
+        "globalThis.setTimeout = act => { said.push(shown().state); if (said.length < 4) act() };"
+    )
+    said, asked = on_a_page(
+        SCRIPT.text, before=before, ready="said.length > 3", gives="[said, asked]"
+    )
+    assert said == [
+        "following: 1 rollouts",
+        "following: 2 rollouts",
+        "following: 2 rollouts",
+        "the server does not answer",
+    ]
+    assert [one.partition("known=")[2] for one in asked[:2]] == ["", (first or {})["token"]]
+
+
+def test_a_reader_gets_only_what_was_appended(tmp_path: Path) -> None:
+    store = RecordStore(tmp_path)
+    store.append([rollout("grpo", 0, 0)])
+    view = RunsView([tmp_path])
+    first = view.since()
+    assert first is not None
+    assert view.since(first["token"]) is None
+    store.append([rollout("grpo", 1, 2)])
+    second = view.since(first["token"])
+    assert second is not None
+    assert [one["step"] for one in held(second)] == [1]
+    assert not second["runs"][0]["anew"]
+    for broken in ("", "x", "1.2.3.4.5", first["token"].replace(".1", ".-1"), "_" * 9):
+        assert len(held(view.since(broken))) == 2
+    merged = f"merged(merged([], {json.dumps(first)}), {json.dumps(second)})"
+    assert by_script(f"{merged}.map(run => run.rows.map(row => row.problem.name))") == [
+        ["p0", "p1"]
+    ]
+
+
+def test_a_problems_line_counts_what_was_asked_for(tmp_path: Path) -> None:
+    runs = runs_in_script(run_of(tmp_path))
+    shown = "({ name, asked, correct, best, stages }) => [name, asked, correct, best, stages]"
+
+    def lines(**wanted: str) -> Any:
+        return by_script(f"problemTable({runs}, {json.dumps({'text': ''} | wanted)}).map({shown})")
+
+    assert lines() == [["p0", 6, 0.5, 2, "grpo"], ["p1", 6, 0.5, 2, "grpo"]]
+    assert [one[0] for one in lines(text="P1")] == ["p1"]
+    assert len(lines(verdict="wrong")) == 2
+    assert lines(verdict="crashed") == lines(dialect="cuda") == lines(stage="sft") == []
+
+
+def test_rows_are_found_by_stage_verdict_language_and_text(tmp_path: Path) -> None:
+    runs = runs_in_script(run_of(tmp_path))
+
+    def many(**wanted: str) -> Any:
+        return by_script(f"chosenRows({runs}, {json.dumps({'text': ''} | wanted)}).length")
+
+    assert (many(), many(verdict="wrong"), many(dialect="cpp"), many(stage="x")) == (12, 6, 12, 0)
+    assert (many(text="OFF BY"), many(text="int x = 3"), many(text=".*")) == (6, 3, 0)
+
+
+def test_an_address_names_two_kernels(tmp_path: Path) -> None:
+    (data,) = re.findall(r'id="data">(.*?)</script>', RunsView([run_of(tmp_path)]).page(live=False))
+    said = on_a_page(
+        SCRIPT.text,
+        before=f"document.getElementById('data').textContent = '{data}';"
+        "location.hash = '#compare/0/grpo/0/0/0/grpo/2/3';",
+        ready="view.runs.length",
+        gives="shown().compared",
+    )
+    assert "grpo/0/0 p0" in said
+    assert "int x = 0;int x = 3;" in said
+
+
+def test_columns_sort_both_ways_and_what_is_unknown_comes_last() -> None:
+    lines = '[{"a": 2}, {"a": null}, {"a": 10}]'
+    assert by_script(f"sorted({lines}, 'a', false)") == [{"a": 2}, {"a": 10}, {"a": None}]
+    assert by_script(f"sorted({lines}, 'a', true)") == [{"a": 10}, {"a": 2}, {"a": None}]
+
+
+def test_a_rollout_knows_its_group_and_a_problem_its_steps(tmp_path: Path) -> None:
+    runs = runs_in_script(run_of(tmp_path))
+    assert by_script(f"{runs}[0].rows[5].group.map(one => one.id)") == ["grpo/1/0", "grpo/1/1"]
+    steps = by_script(
+        f"stepsOf({runs}[0].problems[1]).map(one => [one.step, one.asked, one.reward, one.top.id])"
+    )
+    assert steps == [[step, 2, 0.5, f"grpo/{step}/2"] for step in range(3)]
+
+
+def test_each_side_of_a_diff_is_its_text_and_what_is_alike_is_on_both() -> None:
+    rng = random.Random(0)
+    drawn = [["\n".join(rng.choices("abc", k=rng.randrange(9))) for _ in "ab"] for _ in range(200)]
+    texts = [json.dumps(one) for one in drawn]
+    found = by_script(f"[{', '.join(texts)}].map(([a, b]) => lineDiff(a, b))")
+    for text, lines in zip(texts, found, strict=True):
+        sides = ["\n".join(one[side] for one in lines if one[side] is not None) for side in (0, 1)]
+        assert sides == json.loads(text)
+        assert all(one[2] == (one[0] == one[1]) for one in lines)
+    assert by_script("lineDiff('a\\nb', 'a\\nc\\nd')") == [
+        ["a", "a", True],
+        ["b", "c", False],
+        [None, "d", False],
+    ]
+    long = "Array.from({ length: 30 }, (_, at) => String(at)).join('\\n')"
+    assert by_script(f"folded(lineDiff({long}, {long} + '\\nx'))")[0] == 27
+
+
+@pytest.mark.parametrize("span", [(0.0, 1.0), (0.0, 0.03), (-2.0, 7.0), (0.0, 12345.0), (3.0, 3.0)])
+def test_axes_are_those_of_the_report(span: tuple[float, float]) -> None:
+    low, high = span
+    found = by_script(f"[niceTicks({low}, {high}), stepTicks({max(low, 0)}, {high})]")
+    assert found[0] == pytest.approx(nice_ticks(low, high))
+    assert found[1] == step_ticks(max(low, 0), high)
+    values = [0.0, 3.0, 3.0, 1.0, 7.0]
+    assert by_script(f"movingMean({values}, 1)") == pytest.approx(moving_mean(values, 1))
+
+
+def test_large_numbers_fit_beside_an_axis() -> None:
+    found = by_script("[0, -0.25, 12345, 250000, 8e9, 7.5e13, 2e18].map(short)")
+    assert found == ["0", "-0.25", "12345", "250 k", "8 G", "75 T", "2000000 T"]
+
+
+def test_several_runs_are_laid_over_each_other(tmp_path: Path) -> None:
+    folders = [run_of(tmp_path / one / "run", steps) for one, steps in (("a", 2), ("b", 3))]
+    assert names_of(folders) == ["a/run", "b/run"]
+    curve = f"overlaid({runs_in_script(*folders)}).find(one => one.title === 'GRPO: mean reward')"
+    lines = by_script(f"{curve}.lines.map(one => [one.name, one.colour, one.points.length])")
+    assert lines == [["a/run", 0, 2], ["b/run", 1, 3]]
+
+
+def test_pages_show_a_hundred_of_twenty_thousand() -> None:
+    items = "Array.from({ length: 20000 }, (_, at) => at)"
+    assert by_script(
+        f"(({{ at, last, items }}) => [at, last, items.length])(pageOf({items}, 500, 100))"
+    ) == [199, 199, 100]
+    assert by_script("pageOf([], 3, 100)") == {"at": 0, "last": 0, "first": 0, "items": []}
+
+
+def test_an_address_comes_back_as_it_was() -> None:
+    words = ["problem", "0", "a/b#é %", "</script>"]
+    assert by_script(f"parts(address(...{json.dumps(words)}))") == words
+    assert by_script("parts('#%')") == [""]
