@@ -69,7 +69,7 @@ class ModelSection(Section):
     dtype: Literal["auto", "bfloat16", "float32"] = "auto"
     """What the model computes in; `auto` takes what this machine is fast at."""
     adapter: str | None = Field(default=None, min_length=1)
-    """A run, or the folder of an adapter, to go on from; null starts a new adapter."""
+    """A run, a folder or a Hub id of an adapter to go on from; null starts a new adapter."""
     lora: LoraSection = LoraSection()
     """A new adapter's shape."""
 

@@ -16,7 +16,9 @@ def start_adapter(recipe: Recipe) -> Path | None:
         return None
     found = find_adapter(name)
     if found is None:
-        raise ModelError(f"no adapter in {name!r}: give a run, or a folder with {ADAPTER_CONFIG}")
+        raise ModelError(
+            f"no adapter in {name!r}: give a run, a folder with {ADAPTER_CONFIG}, or a Hub id"
+        )
     if found.base != recipe.model.name:
         raise ModelError(f"{name} was trained over {found.base}: set model.name to that")
     return found.folder
