@@ -14,7 +14,7 @@ import typer
 
 from kernelwright.commands import data, judging, machine, models, serving, viewing, writing
 from kernelwright.commands.shared import FAILED
-from kernelwright.machine.quiet_threads import quieten_threads
+from kernelwright.supervise.quiet_threads import quieten_threads
 
 app = typer.Typer(
     help="Trains language models that write fast, correct kernels, and proves that they are.",

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelwright.data.runs.process import this_process
-from kernelwright.machine.quiet_threads import quieten_threads
 from kernelwright.recipe.resolve import RecipeError, Resolved, resolve
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.supervise.machine_faults import LOST, explained, lost_another
+from kernelwright.supervise.quiet_threads import quieten_threads
 from kernelwright.supervise.resume_command import resume_command
 from kernelwright.supervise.supervisor import end_launcher, supervised
 
