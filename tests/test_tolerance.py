@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 import torch
 
 from kernelwright.data.suites.load import load_suite
@@ -211,3 +214,21 @@ def test_almost_all_of_a_softmin_of_large_values_may_be_next_to_nothing() -> Non
     assert expected.accepts(module(x.double(), y).float().numpy())
     assert not expected.accepts(module(x.half().float(), y.half().float()).numpy())
     assert not expected.accepts((exact * 1.05).numpy())
+
+
+@pytest.mark.parametrize(
+    ("loss", "target"),
+    [
+        ("binary_cross_entropy_with_logits", torch.rand(64, 100)),
+        ("soft_margin_loss", torch.ones(64, 100)),
+        ("multi_margin_loss", torch.zeros(64, dtype=torch.long)),
+        ("multilabel_margin_loss", torch.zeros(64, 100, dtype=torch.long)),
+        ("smooth_l1_loss", torch.rand(64, 100)),
+    ],
+)
+def test_what_a_loss_adds_up_is_counted(loss: str, target: torch.Tensor) -> None:
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            return getattr(torch.nn.functional, loss)(x, target)
+
+    assert longest_sums(Model(), {}, [torch.randn(64, 100)]) == [6400]

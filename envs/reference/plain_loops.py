@@ -37,7 +37,8 @@ native_layer_norm native_group_norm native_batch_norm _native_batch_norm_legit _
 _log_softmax cumsum cumprod logcumsumexp cdist _cdist_forward _pdist_forward avg_pool1d
 avg_pool2d avg_pool3d _adaptive_avg_pool2d _adaptive_avg_pool3d scatter_add index_add
 scatter_reduce _embedding_bag _embedding_bag_forward_only mse_loss l1_loss smooth_l1_loss
-huber_loss binary_cross_entropy nll_loss nll_loss2d fft_r2c _fft_r2c _fft_c2r
+huber_loss binary_cross_entropy binary_cross_entropy_with_logits soft_margin_loss multi_margin_loss
+multilabel_margin_loss_forward nll_loss nll_loss2d fft_r2c _fft_r2c _fft_c2r
 """
 SUMS = frozenset(_SUMS.split())
 ADDED = frozenset(("sum", "mean"))
