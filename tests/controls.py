@@ -1,6 +1,7 @@
 """Which exploits the naive harness has fallen for, as they are now: hashes in controls.json.
 
-python -m tests.controls   plays all of them (half an hour on two cores) and writes the hashes
+python -m tests.controls         plays the new and changed ones, and writes their hashes
+python -m tests.controls --all   plays all of them, 20 minutes on two cores
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -53,12 +55,14 @@ def named(file: Path) -> str:
     return str(file.relative_to(EXPLOITS))
 
 
+@cache
 def identity(file: Path) -> str:
     """A hash of all that decides what the naive harness makes of an exploit, but for the machine
     and its packages."""
     return content_hash(*(one.read_text() for one in (file, problem_file(file), HARNESS)))
 
 
+@cache
 def known() -> Mapping[str, str]:
     """By name, each exploit's hash when it succeeded."""
     found: dict[str, str] = json.loads(TABLE.read_text())

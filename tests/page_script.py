@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+import re
 import shutil
 import subprocess
 from typing import Any
@@ -11,6 +14,11 @@ import pytest
 
 from tests.command import ROOT
 
+MARKUP = (
+    *("innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "document.write"),
+    *("Function(", "srcdoc", "DOMParser", "setHTML"),
+)
+"""What would make markup, or a program, of a text."""
 STUB = ROOT / "tests" / "fixtures" / "page_stub.js"
 
 
@@ -35,3 +43,13 @@ def on_a_page(script: str, *, before: str, ready: str, gives: str) -> Any:
     end = f"console.log(JSON.stringify({gives})); process.exit(0)"
     wait = f"(function wait() {{ if ({ready}) {{ {end} }} else later(wait, 2) }})();"
     return by_node("\n".join([STUB.read_text(encoding="utf-8"), before, script, wait]))
+
+
+def assert_one_script_may_run_and_makes_no_markup(page: str) -> None:
+    """And it is the one whose hash the page's content policy has; the other element holds data."""
+    assert page.count("<script") == page.count("</script>") == 2
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    assert f'content="{policy}"' in page
+    assert not [one for one in MARKUP if one in script]

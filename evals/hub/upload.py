@@ -62,7 +62,8 @@ class Target:
     def _refuse_readers(self, api: HfApi) -> None:
         """A repository that was there before keeps its readers: none may be new to its owner."""
         if self.private and not api.repo_info(self.repo, repo_type=self.kind).private:
-            raise PublishError(f"{self.repo} is public on the Hub: allow that with --public")
+            allowed = {"dataset": "with --public", "model": "without --private"}[self.kind]
+            raise PublishError(f"{self.repo} is public on the Hub: allow that {allowed}")
 
 
 def require_token() -> None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.data.runs.folder import Folder
+from kernelwright.rl.models.checkpoints import ADAPTER
 from kernelwright.rl.models.load import Quantization, errors_in_one_line, hub_answers
 from kernelwright.rl.models.weights import EMBEDDED, ModelError
 
 ADAPTER_CONFIG, SIDECAR = "adapter_config.json", "kernelwright.json"
-FILES = [ADAPTER_CONFIG, SIDECAR, "adapter_model.safetensors"]
+FILES = [ADAPTER_CONFIG, SIDECAR, ADAPTER]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,33 +39,37 @@ class Fault:
 
 def nest_faults(kernel: Kernel) -> Iterator[tuple[Fault, Kernel]]:
     """Each fault of each nest, and the kernel that has it."""
-    read = ANY
-    for number, nest in enumerate(kernel.nests):
+    for number, (nest, read) in enumerate(_with_what_is_read(kernel)):
         for one in (*_of_steps(nest, read), *_of_rows(nest, read), *_of_loops(nest)):
             nests = (*kernel.nests[:number], one.nest, *kernel.nests[number + 1 :])
             place = f"nest {number + 1}, {one.place}"
             yield replace(one, place=place), replace(kernel, nests=nests)
-        read = _range_after(nest, read)
 
 
 def maxima_may_start_at_zero(kernel: Kernel) -> bool:
     """Whether a kernel's maxima are all of values that are not below zero."""
-    read = ANY
-    lows: list[float] = []
-    for nest in kernel.nests:
-        lows += _lows_of_maxima(nest, read)
-        read = _range_after(nest, read)
+    lows = [low for one in _with_what_is_read(kernel) for low in _lows_of_maxima(*one)]
     return bool(lows) and min(lows) >= 0
 
 
 def _lows_of_maxima(nest: Nest, read: Range) -> Iterator[float]:
     """Lower bounds of what each maximum of a nest is taken of."""
-    if isinstance(nest, Window) and nest.kind == "max":
-        yield _written(nest, read)[0]
-    for number, one in enumerate(nest.passes if isinstance(nest, Rows) else ()):
-        assert isinstance(nest, Rows)
-        known = _taken(one, _sums(nest, read, number))
-        yield from (range_of(each.term, known)[0] for each in one.sums if each.kind in MAXIMA)
+    match nest:
+        case Window(kind="max"):
+            yield _written(nest, read)[0]
+        case Rows():
+            for number, one in enumerate(nest.passes):
+                known = _taken(one, _sums(nest, read, number))
+                terms = (each.term for each in one.sums if each.kind in MAXIMA)
+                yield from (range_of(term, known)[0] for term in terms)
+
+
+def _with_what_is_read(kernel: Kernel) -> Iterator[tuple[Nest, Range]]:
+    """Each nest, and bounds of what it reads."""
+    read = ANY
+    for nest in kernel.nests:
+        yield nest, read
+        read = _range_after(nest, read)
 
 
 def _range_after(nest: Nest, read: Range) -> Range:
