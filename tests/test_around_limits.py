@@ -80,6 +80,18 @@ def test_a_softmax_without_its_maximum_or_with_that_of_some_is_no_softmax() -> N
     assert sum(wrong) >= 10
 
 
+def test_behind_a_product_values_are_no_larger_than_they_have_to_be() -> None:
+    """With larger ones rounding decides which score is the largest, and right kernels differ."""
+    one = problem("(x @ x.mT).softmax(dim=-1) @ x", "torch.randn(2, 16, 32)")
+    plan = around_limits(one).plans["near_overflow"]
+    assert plan.size <= 130 / 4
+    ready = of_kind(one, "near_overflow")
+    for seed in range(8):
+        x = ready.reference.draw(seed)[2][0]
+        assert (x @ x.mT).exp().isinf().any()
+    assert around_limits(problem("x.softmax(dim=1)", X)).plans["near_overflow"].size == 130
+
+
 @pytest.mark.parametrize(
     ("axis", "sizes"),
     [(0, "8, 16, 12"), (1, "8, 16, 12"), (2, "8, 16, 12"), (0, "80, 96"), (1, "80, 96")],

@@ -100,7 +100,8 @@ def _found(reference: Reference, *, says_ignored: bool) -> AroundLimits:
     lacking = own.lacking(0.0)
     floats = [n for n, one in enumerate(drawn[2]) if is_float(one) and not is_mask(one)]
     search = _Search(bearing, floats)
-    overflow = search.plan({one for one in lacking if one[0].overflows}, (), NEAR_OVERFLOW)
+    beyond = {one for one in lacking if one[0].overflows}
+    overflow = search.smaller(search.plan(beyond, (), NEAR_OVERFLOW), beyond, NEAR_OVERFLOW)
     below, above = (
         search.plan({one for one in lacking if one[0].of_rows and one[1] == side}, (), SIGNED_ROWS)
         for side in (-1, 1)
@@ -152,6 +153,16 @@ class _Search:
                 break
         return best
 
+    def smaller(self, plan: Plan, lacking: set[tuple[Limit, int]], kind: str) -> Plan:
+        """The plan with values twice to four times as large as they have to be: larger ones say no
+        more, and behind a product of two of them rounding would decide which is the largest."""
+        reached = self._reached(plan, lacking, kind) if plan != NONE else 0
+        while reached and self._reached(_sized(plan, 1 / 4), lacking, kind) == reached:
+            if not self._bears(_sized(plan, 1 / 2), kind):
+                break
+            plan = _sized(plan, 1 / 2)
+        return plan
+
     def first_borne(self, plan: Plan) -> Plan:
         """The plan, if the module bears it."""
         return plan if plan.floats and self._bears(plan, AROUND_LITERALS) else NONE
@@ -178,6 +189,10 @@ class _Search:
     def _bears(self, plan: Plan, kind: str) -> bool:
         planned = _planned(self.bearing, plan, kind)
         return self.bearing.bears_as(planned, SEEDS[:1], places=True)
+
+
+def _sized(plan: Plan, times: float) -> Plan:
+    return replace(plan, size=plan.size * times)
 
 
 def _planned(bearing: Bearing, plan: Plan, kind: str) -> Reference:
