@@ -12,7 +12,16 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.commands import data, judging, machine, models, serving, viewing, writing
+from kernelwright.commands import (
+    data,
+    judging,
+    machine,
+    models,
+    searching,
+    serving,
+    viewing,
+    writing,
+)
 from kernelwright.commands.shared import FAILED
 from kernelwright.supervise.quiet_threads import quieten_threads
 
@@ -23,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for commands in (models, viewing, writing, judging, serving, data, machine):
+for commands in (models, viewing, writing, searching, judging, serving, data, machine):
     app.add_typer(commands.app)
 
 

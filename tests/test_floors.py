@@ -91,7 +91,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "rl": (
         ("models", "section"),
         ("methods", "policies"),
-        ("recipe", "rollout"),
+        ("recipe", "rollout", "search"),
         ("tracking",),
         ("train",),
     ),

@@ -92,6 +92,8 @@ _ROWS = (
         side_title="this model",
         also_shown=True,
     ),
+    Stage(name="search", title="search", also_shown=True),
+    Stage(name="search_again", title="the fastest of a search, timed again", also_shown=True),
 )
 STAGES = {row.name: row for row in _ROWS}
 

@@ -12,12 +12,21 @@ DEFAULT, AUTO = "cpp", "auto"
 PRECISION = "How float32 is multiplied on a GPU, on both sides; tf32 widens what is allowed."
 TORCH_ALLOWED = "PyTorch may compute a part of an answer, as KernelBench lets it."
 
+MODES = ("best_of_n", "refine", "evolve", "tree")
+"""How a search makes answers from earlier ones: the files of rl/search/modes."""
+KINDS = ("none", "uniform", "bandit")
+"""How it chooses the kind of rewriting that a prompt asks for (rl/search/kinds.py)."""
+
 if TYPE_CHECKING:
     AskedDialect = str
     AskedDialectOrAuto = str
+    Mode = str
+    Kinds = str
 else:  # what an option may be is told to typer by an enum
     AskedDialect = StrEnum("AskedDialect", [(name, name) for name in NAMES])
     AskedDialectOrAuto = StrEnum("AskedDialectOrAuto", [(name, name) for name in (AUTO, *NAMES)])
+    Mode = StrEnum("Mode", [(name, name) for name in MODES])
+    Kinds = StrEnum("Kinds", [(name, name) for name in KINDS])
 
 
 class Rule(StrEnum):

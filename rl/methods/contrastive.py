@@ -136,11 +136,16 @@ def draw(
     return sorted(chosen, key=lambda one: one.speedup)
 
 
-def contrast(asked: str, dialect: Dialect, shown: Sequence[Exemplar]) -> str:
-    """The task, the kernels with their speedups, and the request for three parts."""
+def beside(asked: str, dialect: Dialect, shown: Sequence[Exemplar]) -> str:
+    """The task, and below it the kernels with their speedups."""
     blocks = [f"Speedup {one.speedup:.2f}:\n{one.block(dialect)}" for one in shown]
+    return "\n".join([asked, INTRODUCTION, *blocks])
+
+
+def contrast(asked: str, dialect: Dialect, shown: Sequence[Exemplar]) -> str:
+    """The same and the request for three parts."""
     request = REQUEST.format(answer=DIALECTS[dialect].another)
-    return "\n".join([asked, INTRODUCTION, *blocks, request])
+    return f"{beside(asked, dialect, shown)}\n{request}"
 
 
 def three_parts(triple: Triple, shown: Sequence[Exemplar]) -> str:

@@ -1,0 +1,124 @@
+"""What a search found, from its records: the best kernel of each problem, and how soon it came.
+
+Speeds that were measured while kernels were chosen by them are too good. So the fastest kernels are
+measured once more on other inputs, and the speed that counts is of that measurement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any
+
+from kernelwright.envs.types import Record, Speedup, Verdict
+
+STAGE, AGAIN = "search", "search_again"
+"""The stages of a search's records (rl/search/archive.py)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What was found for one problem. `row` names the record of the best kernel, `first` is its
+    speedup as it was found, `again` as it was measured once more; None where it has none. `changed`
+    counts kernels that were right at first and were not when they were measured again."""
+
+    problem: str
+    asked: int
+    right: int
+    row: int | None = None
+    source: str | None = None
+    first: Speedup | None = None
+    again: Speedup | None = None
+    changed: int = 0
+
+
+def found_in(records: Iterable[Record]) -> list[Found]:
+    """What a search found for each of its problems, in the order in which they were asked."""
+    first: dict[str, list[Record]] = defaultdict(list)
+    again: dict[str, list[Record]] = defaultdict(list)
+    for one in records:
+        if one.stage in (STAGE, AGAIN):
+            (first if one.stage == STAGE else again)[one.problem_key].append(one)
+    return [_of_problem(some, again[key]) for key, some in first.items()]
+
+
+def _of_problem(first: Sequence[Record], again: Sequence[Record]) -> Found:
+    """The best is the surest to be fast of those that were measured again and are still right; of
+    the others where none was."""
+    right = [one for one in first if one.evaluation.verdict is Verdict.CORRECT]
+    counts: dict[str, Any] = {
+        "problem": first[0].problem,
+        "asked": len(first),
+        "right": len(right),
+        "changed": sum(one.evaluation.verdict is not Verdict.CORRECT for one in again),
+    }
+    failed = {one.source for one in again if one.evaluation.verdict is not Verdict.CORRECT}
+    held = [one for one in right if one.source not in failed]
+    if not held:
+        return Found(**counts)
+    measured = {one.source: one for one in again if one.source not in failed}
+    best = max(measured.values() or held, key=_low)
+    chosen = next(one for one in held if one.source == best.source)
+    return Found(
+        **counts,
+        row=chosen.row,
+        source=chosen.source,
+        first=_speedup(chosen),
+        again=_speedup(best) if measured else None,
+    )
+
+
+def best_so_far(records: Sequence[Record], budget: int) -> list[dict[str, float | None]]:
+    """For each number of answers a problem: the shares of problems with a right kernel and with one
+    surely faster than PyTorch, and the geometric mean of the best lower bounds of those that have
+    one. All of them as the search itself measured them."""
+    best: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    problems = {one.problem_key for one in records if one.stage == STAGE}
+    asked: dict[str, int] = defaultdict(int)
+    for one in records:
+        if one.stage == STAGE:
+            asked[one.problem_key] += 1
+            if one.evaluation.verdict is Verdict.CORRECT:
+                best[one.problem_key].append((asked[one.problem_key], _low(one)))
+    return [_after(count, best, len(problems)) for count in range(1, budget + 1)]
+
+
+def _after(
+    count: int, best: Mapping[str, Sequence[tuple[int, float]]], problems: int
+) -> dict[str, float | None]:
+    lows = [max((low for at, low in some if at <= count), default=None) for some in best.values()]
+    known = [one for one in lows if one is not None]
+    timed = [one for one in known if one > 0]
+    return {
+        "answers": count,
+        "solved": len(known) / problems if problems else None,
+        "faster": sum(one > 1 for one in timed) / problems if problems else None,
+        "geomean_speedup": math.exp(fmean(map(math.log, timed))) if timed else None,
+    }
+
+
+def results(records: Sequence[Record], budget: int) -> dict[str, Any]:
+    """All of it, ready for JSON."""
+    found = found_in(records)
+    again = [one.again.median for one in found if one.again]
+    return {
+        "problems": [asdict(one) for one in found],
+        "solved": sum(one.source is not None for one in found),
+        "faster": sum(one.again is not None and one.again.low > 1 for one in found),
+        "geomean_speedup": math.exp(fmean(map(math.log, again))) if again else None,
+        "best_so_far": best_so_far(records, budget),
+    }
+
+
+def _speedup(record: Record) -> Speedup | None:
+    timing = record.evaluation.timing
+    return timing.speedup if timing else None
+
+
+def _low(record: Record) -> float:
+    """The lower end of its speedup; 0 where it was not timed."""
+    speedup = _speedup(record)
+    return speedup.low if speedup else 0.0

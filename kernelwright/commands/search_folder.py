@@ -1,0 +1,150 @@
+"""A model, problems and a mode in, a folder with the fastest kernels out: what `search` does."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kernelwright.data.runs.progress import StageDisplay
+from kernelwright.data.runs.records import RecordStore, read_records
+from kernelwright.data.suites.load import Suite
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.judge import BatchJudge
+from kernelwright.envs.remote.open_judge import open_judge
+from kernelwright.envs.system.paths import write_whole
+from kernelwright.envs.types import Record
+from kernelwright.evals.evaluate.model import Attempt
+from kernelwright.evals.numbers.search_results import Found, best_so_far, found_in, results
+from kernelwright.rl.search.archive import STAGE
+from kernelwright.rl.search.kinds import Known, of_records
+from kernelwright.rl.search.mode import start_mode
+from kernelwright.rl.search.search import Search
+from kernelwright.rl.search.settings import SearchSettings
+
+QUESTION, RESULTS, LOG, BEST = "search.json", "results.json", "search.log", "best"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is searched, and how. `learned_from` are folders of earlier searches, whose records say
+    which kinds of rewriting help."""
+
+    model: str
+    suite: Suite
+    mode: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    settings: SearchSettings
+    learned_from: Sequence[Path] = ()
+
+    def question(self) -> dict[str, Any]:
+        """Everything that decides the answers, as plain JSON."""
+        asked = asdict(self.settings)
+        del asked["versions"]
+        return {
+            "model": self.model,
+            "searched": self.suite.spec,
+            "problems": [one.key for one in self.suite.problems],
+            "mode": {"name": self.mode, **self.options},
+            "learned_from": [str(one) for one in self.learned_from],
+            **asked,
+        }
+
+
+def search_model(
+    wanted: Wanted,
+    folder: Path,
+    *,
+    resume: bool = False,
+    judges: Callable[[], BatchJudge] = open_judge,
+) -> list[Found]:
+    """What was found for each problem. Writes the records, `results.json`, and into `best/` the
+    best kernel of each problem. A folder that is not empty is refused unless `resume`, and resumed
+    only under the same question. Raises EvalError, ValueError, ModelError."""
+    from kernelwright.rl.policies.hf import open_policy
+
+    mode, store = start_mode(wanted.mode, dict(wanted.options)), RecordStore(folder)
+    known = of_records([one for it in wanted.learned_from for one in read_records(it)])
+    attempt = Attempt(folder / QUESTION, wanted.question())
+    attempt.open(resume)
+    store.cut_unfinished()
+    policy = open_policy(wanted.model)
+    attempt.save()
+    kept = store.read()
+
+    def keep(records: Sequence[Record]) -> None:
+        store.append(records)
+        progress.add(records)
+
+    with judges() as judge, _Progress(folder, wanted, kept) as progress:
+        search = Search(
+            wanted.suite.problems,
+            mode,
+            wanted.settings,
+            keep,
+            kept,
+            known,
+        )
+        search.run(policy, judge, progress.step_done)
+        search.measure_again(judge)
+    attempt.save()
+    return _conclude(folder, wanted, store.read())
+
+
+def kinds_seen(folder: Path) -> dict[str, Known]:
+    """What the records of a search show of each kind of rewriting."""
+    return of_records(read_records(folder))
+
+
+def file_of(folder: Path, problem: str, dialect: str) -> Path:
+    """Where the best kernel of a problem is written."""
+    name = re.sub(r"[^\w.-]+", "-", problem).strip("-")
+    return folder / BEST / f"{name}{DIALECTS[dialect].suffix}"
+
+
+def _conclude(folder: Path, wanted: Wanted, records: Sequence[Record]) -> list[Found]:
+    found = found_in(records)
+    for one in found:
+        if one.source is not None:
+            path = file_of(folder, one.problem, wanted.settings.dialect)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(one.source, encoding="utf-8")
+    told = results(records, wanted.settings.budget)
+    write_whole(folder / RESULTS, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    return found
+
+
+class _Progress:
+    """A line a step on the terminal and in the folder's log: what the best kernels are so far."""
+
+    def __init__(self, folder: Path, wanted: Wanted, kept: Sequence[Record]) -> None:
+        self.path, self.settings = folder / LOG, wanted.settings
+        self.records = [one for one in kept if one.stage == STAGE]
+        self.display = StageDisplay(wanted.mode)
+
+    def __enter__(self) -> _Progress:
+        done = 1 + max((one.step for one in self.records), default=-1)
+        self.display.begin(self.settings.steps, done)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.display.end()
+
+    def add(self, records: Sequence[Record]) -> None:
+        """New records of the search."""
+        self.records += [one for one in records if one.stage == STAGE]
+
+    def step_done(self, step: int) -> None:
+        """Says how far the search is; nothing of steps that an earlier attempt had done."""
+        if step < self.display.first:
+            return
+        last = best_so_far(self.records, self.settings.budget)[-1]
+        speed, solved = last["geomean_speedup"], last["solved"] or 0.0
+        said = f"{step + 1}/{self.settings.steps} steps, {solved:.0%} of problems solved"
+        said += f", best {speed:.2f} on average" if speed else ""
+        self.display.show(step + 1, {}, said)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(f"{said}\n")

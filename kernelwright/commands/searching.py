@@ -1,0 +1,152 @@
+"""The command that searches: `search`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from kernelwright.commands.option_types import AskedDialect, Kinds, Mode
+from kernelwright.commands.shared import FAILED, judging, told
+
+if TYPE_CHECKING:
+    from kernelwright.commands.search_folder import Wanted
+    from kernelwright.data.suites.load import Suite
+    from kernelwright.evals.numbers.search_results import Found
+    from kernelwright.rl.search.kinds import Choice
+
+app = typer.Typer()
+WHAT = "Python file in KernelBench's format, or a suite as eval takes it."
+
+
+@app.command()
+def search(  # noqa: PLR0913  one parameter for each option
+    what: Annotated[str, typer.Argument(metavar="MODULE.py|SUITE", help=WHAT)],
+    model: Annotated[str, typer.Option(help="Run's folder, embedded name, Hub id, or endpoint.")],
+    mode: Annotated[Mode, typer.Option(help="How answers are made from earlier ones.")] = "evolve",
+    option: Annotated[
+        list[str] | None, typer.Option("-o", metavar="KEY=VALUE", help="An option of the mode.")
+    ] = None,
+    kinds: Annotated[
+        Kinds, typer.Option(help="How the kind of rewriting is chosen that a prompt asks for.")
+    ] = "none",
+    learn_from: Annotated[
+        list[Path] | None, typer.Option(help="Folder of an earlier search: which kinds helped.")
+    ] = None,
+    budget: Annotated[int, typer.Option(min=1, help="Answers to each problem.")] = 64,
+    batch: Annotated[int, typer.Option(min=1, help="Answers to a problem in one step.")] = 8,
+    target: Annotated[
+        float | None, typer.Option(min=0, help="A problem ends once it is surely so fast.")
+    ] = None,
+    problems: Annotated[int | None, typer.Option(min=1, help="At most this many.")] = None,
+    dialect: Annotated[
+        AskedDialect | None, typer.Option(help="What it is written in; the run's own, else cpp.")
+    ] = None,
+    temperature: Annotated[float, typer.Option(min=0, help="Above 0.")] = 0.8,
+    max_new_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Tokens of an answer; the run's own, else 512.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Another one, other answers.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Folder to write; runs/search-NAME.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue in the same folder.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Search for fast kernels: answers made from earlier ones. Exit code 1 if none is correct."""
+    from kernelwright.commands.best_of_n import check_model, habits_of
+    from kernelwright.commands.search_folder import RESULTS, Wanted, search_model
+    from kernelwright.data.runs.records import StoreError
+    from kernelwright.evals.evaluate.model import EvalError, held_alone
+    from kernelwright.machine.facts import versions
+    from kernelwright.preflight.check import not_judged_here
+    from kernelwright.rl.models.weights import ModelError
+    from kernelwright.rl.search.mode import start_mode
+    from kernelwright.rl.search.settings import SearchSettings
+
+    with told(OSError, ValueError, ModelError):
+        check_model(model)
+        habits = habits_of(model, dialect)
+        wanted = Wanted(
+            model=model,
+            suite=_suite(what, problems),
+            mode=str(mode),
+            options=_options(option or []),
+            settings=SearchSettings(
+                dialect=habits.dialect,
+                budget=budget,
+                batch=min(batch, budget),
+                max_new_tokens=max_new_tokens or habits.max_new_tokens,
+                temperature=temperature,
+                seed=seed,
+                kinds=cast("Choice", str(kinds)),
+                target=target,
+                versions=versions(),
+            ),
+            learned_from=tuple(learn_from or ()),
+        )
+        start_mode(wanted.mode, dict(wanted.options))
+    if why := not_judged_here(habits.dialect):
+        typer.echo(why, err=True)
+        raise typer.Exit(FAILED)
+    folder = out or Path("runs", f"search-{_short(what)}")
+    again = f": --resume goes on with {folder}"
+    with (
+        judging(again),
+        told(EvalError, ModelError, StoreError, ValueError, OSError),
+        held_alone(folder),
+    ):
+        found = search_model(wanted, folder, resume=resume)
+    if as_json:
+        typer.echo((folder / RESULTS).read_text(encoding="utf-8").rstrip())
+    else:
+        _show(found, wanted, folder)
+    raise typer.Exit(0 if any(one.source for one in found) else FAILED)
+
+
+def _suite(what: str, first: int | None) -> Suite:
+    """One module as a suite, or the suite's first problems; prints what was left out."""
+    from kernelwright.commands.problem_prompt import ask
+    from kernelwright.data.suites.load import Suite, load_suite
+
+    if what.endswith(".py"):
+        return Suite(spec=what, problems=(ask(Path(what), "cpp")[0],))
+    whole = load_suite(what)
+    for note in whole.notes:
+        typer.echo(note, err=True)
+    return Suite(spec=whole.spec, problems=whole.problems[:first])
+
+
+def _options(pairs: list[str]) -> dict[str, Any]:
+    """The options of a mode. Raises ValueError where one is no KEY=VALUE."""
+    found = {}
+    for one in pairs:
+        key, equals, value = one.partition("=")
+        if not (key and equals):
+            raise ValueError(f"-o {one}: give KEY=VALUE, as islands=4")
+        found[key] = value
+    return found
+
+
+def _short(what: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", Path(what).stem if what.endswith(".py") else what).strip("-")
+
+
+def _show(found: list[Found], wanted: Wanted, folder: Path) -> None:
+    """A line a problem, what helped, and where it all is."""
+    from kernelwright.commands.search_folder import file_of, kinds_seen
+
+    for one in found:
+        line = f"{one.problem}: {one.right} of {one.asked} answers correct"
+        if speed := one.again or one.first:
+            line += f", best {speed.median:.2f} times ({speed.low:.2f} to {speed.high:.2f})"
+        if one.again and one.first:
+            line += f", {one.first.median:.2f} when it was found"
+        if one.changed:
+            line += f"; {one.changed} not correct when measured again"
+        if one.source is not None:
+            line += f"  {file_of(folder, one.problem, wanted.settings.dialect)}"
+        typer.echo(line)
+    for kind, known in sorted(kinds_seen(folder).items(), key=lambda one: -one[1].mean):
+        saved = f"{known.mean:.1%} of the time saved on average"
+        typer.echo(f"{kind}: asked for {known.asked} times, helped {known.helped} times, {saved}")

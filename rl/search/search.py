@@ -1,0 +1,160 @@
+"""Searches for a fast kernel of each problem: step by step, from what the steps before it found.
+
+The records are all that a search keeps. What a step asks for follows from those of earlier steps
+and the seed, and each answer draws its random numbers by its row, so a search that was stopped goes
+on with the records that it would have had.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from kernelwright.envs.judge import AnyJudge
+from kernelwright.envs.judged import Batch, Response, judged
+from kernelwright.envs.policy import Policy, Sampling, text_of
+from kernelwright.envs.reference.module_facts import learn_shapes
+from kernelwright.envs.types import Problem, Record, Task
+from kernelwright.rl.methods.base import Ask
+from kernelwright.rl.search.archive import AGAIN, STAGE, Archive, Tried
+from kernelwright.rl.search.kinds import Known, known_of, with_kinds
+from kernelwright.rl.search.mode import Mode
+from kernelwright.rl.search.prompts import ask_of
+from kernelwright.rl.search.settings import SearchSettings
+
+Keep = Callable[[Sequence[Record]], None]
+TOGETHER = 128
+"""Answers that are sampled at once, before they are judged and kept: a kill loses these at most."""
+
+
+class Search:
+    """A search of some problems. `kept` are the records of an earlier attempt, `known` what other
+    searches showed of the kinds of rewriting; `keep` gets new records as they are judged."""
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        mode: Mode,
+        settings: SearchSettings,
+        keep: Keep,
+        kept: Sequence[Record] = (),
+        known: Mapping[str, Known] | None = None,
+    ) -> None:
+        self.problems, self.mode, self.settings, self.keep = problems, mode, settings, keep
+        self.known = dict(known or {})
+        self.archives = {one.key: Archive() for one in problems}
+        self._measured = {one.problem_key for one in kept if one.stage == AGAIN}
+        for record in kept:
+            if record.stage == STAGE:
+                self.archives[record.problem_key].add([record])
+
+    def run(
+        self, policy: Policy, judge: AnyJudge, on_step: Callable[[int], None] = lambda _: None
+    ) -> None:
+        """All steps that are left; `on_step` after each, with its number."""
+        learn_shapes(self.problems)
+        for step in range(self.settings.steps):
+            for part in self._parts(step):
+                self._play(part, step, policy, judge)
+            on_step(step)
+
+    def measure_again(self, judge: AnyJudge) -> None:
+        """Times the fastest kernels of each problem once more, on other inputs: what was chosen for
+        its measured speed is slower on average than it was measured."""
+        settings, responses, parents = self.settings, list[Response](), list[str]()
+        for place, problem in enumerate(self.problems):
+            if problem.key in self._measured:
+                continue
+            task = Task(problem=problem, dialect=settings.dialect)
+            finalists = self.finalists(self.archives[problem.key])
+            for row, one in enumerate(finalists, place * settings.finalists):
+                parents.append(one.key)
+                responses.append(
+                    Response(task=task, row=row, prompt="", completion="", source=one.source)
+                )
+        found = judged(judge, responses, Batch(stage=AGAIN, versions=settings.versions))
+        pairs = zip(found, parents, strict=True)
+        self.keep([replace(record, parent=key) for record, key in pairs])
+
+    def finalists(self, archive: Archive) -> Iterator[Tried]:
+        """The fastest of the right kernels, best first."""
+        return islice((one for one in archive.right if one.speed), self.settings.finalists)
+
+    def _parts(self, step: int) -> Iterator[list[tuple[int, Problem]]]:
+        """The problems that this step still asks for answers to, each with its number, in parts
+        that are sampled together."""
+        left = [
+            (number, problem)
+            for number, problem in enumerate(self.problems)
+            if step not in self.archives[problem.key].steps
+            and not self.settings.is_reached(self.archives[problem.key])
+        ]
+        each = max(1, TOGETHER // self.settings.batch)
+        for start in range(0, len(left), each):
+            yield left[start : start + each]
+
+    def _play(
+        self, part: Sequence[tuple[int, Problem]], step: int, policy: Policy, judge: AnyJudge
+    ) -> None:
+        """Samples and judges one step's answers to some problems, and keeps them all at once."""
+        settings, asked = self.settings, dict[int, Ask]()
+        known = self._known_before(step)
+        for number, problem in part:
+            first = number * settings.budget + step * settings.batch
+            asked |= dict(enumerate(self._asks(problem, step, known), first))
+        sampling = Sampling(
+            max_new_tokens=settings.max_new_tokens,
+            temperature=settings.temperature,
+            seed=settings.seed,
+            numbers=tuple(asked),
+        )
+        said = policy.complete([ask.prompt.chat for ask in asked.values()], sampling)
+        responses = [
+            Response.of_completion(ask.task, row, text_of(ask.prompt.chat), one.text)
+            for (row, ask), one in zip(asked.items(), said, strict=True)
+        ]
+        records = self._judged(responses, judge, Batch(stage=STAGE, step=step))
+        placed = [_placed(one, asked[one.row], settings.versions) for one in records]
+        self.keep(placed)
+        for record in placed:
+            self.archives[record.problem_key].add([record])
+
+    def _asks(self, problem: Problem, step: int, known: Mapping[str, Known]) -> list[Ask]:
+        settings = self.settings
+        rng = random.Random(f"{settings.seed}/{step}/{problem.key}")
+        archive, task = self.archives[problem.key], Task(problem=problem, dialect=settings.dialect)
+        requests = self.mode.ask(archive, step, settings.count(step), rng)
+        requests = with_kinds(requests, settings.kinds, settings.dialect, known, rng)
+        return [ask_of(task, one) for one in requests]
+
+    def _judged(self, responses: Sequence[Response], judge: AnyJudge, batch: Batch) -> list[Record]:
+        """The record of each, in order; a kernel that a problem has an evaluation of is not judged
+        anew."""
+        again = {}
+        for one in responses:
+            key = one.task.candidate(one.source).key if one.source is not None else ""
+            if before := self.archives[one.task.problem.key].kernels.get(key):
+                again[one.row] = batch.record(one, before.evaluation)
+        new = judged(judge, [one for one in responses if one.row not in again], batch)
+        found = again | {one.row: one for one in new}
+        return [found[one.row] for one in responses]
+
+    def _known_before(self, step: int) -> dict[str, Known]:
+        """What is known of each kind of rewriting before a step."""
+        own = known_of(self.archives.values(), before=step)
+        names = self.known.keys() | own.keys()
+        return {one: self.known.get(one, Known()) + own.get(one, Known()) for one in names}
+
+
+def _placed(record: Record, ask: Ask, versions: Mapping[str, str]) -> Record:
+    """The record with its place in the search."""
+    return replace(
+        record,
+        exemplars=ask.prompt.exemplars,
+        trajectory=ask.trajectory,
+        turn=ask.turn,
+        parent=ask.parent,
+        versions=versions,
+    )
