@@ -16,12 +16,14 @@ from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
 from kernelwright.data.importers.run import run_items
 from kernelwright.data.importers.summary import summary
 from kernelwright.data.runs.records import RecordStore
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.suites.rows import Row, row_line
 from kernelwright.data.triples.templates import triples_of
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Evaluation, Record, Verdict
+from tests import nouns
 from tests.command import kernelwright
 from tests.nouns import PASSED, RELU_KERNEL, RELU_MODULE
 
@@ -127,6 +129,27 @@ def test_a_runs_correct_answers_come_back_but_not_those_to_its_exam(tmp_path: Pa
         "not_correct",
         "exam",
     ]
+
+
+@pytest.mark.parametrize(
+    ("searched", "reason"),
+    [("m.py", None), ("starter:held_out", "exam")],
+)
+def test_what_a_search_found_comes_back_but_not_of_suites_that_are_for_measuring(
+    tmp_path: Path, searched: str, reason: str | None
+) -> None:
+    (tmp_path / "m.py").write_text(RELU_MODULE, "utf-8")
+    problem = load_problem(tmp_path / "m.py")
+    spec = str(tmp_path / searched) if searched.endswith(".py") else searched
+    question = {"question": {"searched": spec}, "seconds": 1.0}
+    (tmp_path / "search.json").write_text(json.dumps(question), "utf-8")
+    changed: dict[str, Any] = {"problem_key": problem.key, "source": RELU_KERNEL}
+    if reason:
+        changed["problem_key"] = load_suite(searched).problems[0].key
+    RecordStore(tmp_path).append([nouns.record("search", **changed)])
+    (found,) = run_items(tmp_path)
+    assert isinstance(found, Item) == (reason is None)
+    assert getattr(found, "reason", None) == reason
 
 
 class TellsNothing(Judge):

@@ -7,125 +7,33 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
-from kernelwright.envs.codec import to_plain
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.policy import Completion, Finish, OnFinished, Sampling, text_of
-from kernelwright.envs.types import Evaluation, Record, Verdict
-from kernelwright.evals.numbers import search_results
-from kernelwright.evals.numbers.search_results import best_so_far, found_in
+from kernelwright.envs.types import Evaluation
+from kernelwright.evals.numbers.search_results import found_in
 from kernelwright.rl.policies.hf import ScriptedPolicy
-from kernelwright.rl.search.archive import AGAIN, STAGE, Archive, Tried
-from kernelwright.rl.search.features import features
-from kernelwright.rl.search.kinds import Known, known_of, of_records, with_kinds
-from kernelwright.rl.search.mode import Request, mode_names, start_mode
-from kernelwright.rl.search.search import Search
-from kernelwright.rl.search.settings import SearchSettings
-from tests import nouns
-from tests.landscape import CODES, PLANS, World, hinted, named, speedup
+from kernelwright.rl.search.archive import AGAIN, STAGE, Archive
+from kernelwright.rl.search.mode import mode_names, start_mode
+from tests.landscape import speedup
 from tests.nouns import RELU_KERNEL, RELU_MODULE
-from tests.rollouts import ScriptedJudge, task
+from tests.rollouts import ScriptedJudge
+from tests.searches import MODES, NAMES, PROBLEMS, best, plain, searched, settings, without_modules
 from tests.tiny_model import save_tiny
 
-MODES = [("best_of_n", {}), ("refine", {}), ("evolve", {}), ("tree", {}), ("tree", {"rule": "ucb"})]
-NAMES = [f"{name}{'-ucb' if options else ''}" for name, options in MODES]
-PROBLEMS = [task(name).problem for name in "abc"]
 every_mode = pytest.mark.parametrize(("name", "options"), MODES, ids=NAMES)
 
 
 @pytest.fixture(autouse=True)
 def prompts_without_modules(monkeypatch: pytest.MonkeyPatch, request: Any) -> None:
-    """The problems of this world are names."""
     if "sandbox" not in request.keywords:
-        monkeypatch.setattr("kernelwright.rl.search.prompts.task_prompt", named)
-        monkeypatch.setattr("kernelwright.rl.search.search.learn_shapes", lambda _: None)
-
-
-class Improver:
-    """Writes slow or wrong kernels; where a prompt shows a right one, often the next faster plan.
-    What it draws depends on the number of a prompt alone."""
-
-    def complete(
-        self, prompts: Sequence[Any], sampling: Sampling, on_finished: OnFinished | None = None
-    ) -> list[Completion]:
-        return [
-            Completion(
-                text=self.one(
-                    text_of(prompt), random.Random(f"{sampling.seed}/{sampling.number(place)}")
-                ),
-                finish=Finish.STOP,
-            )
-            for place, prompt in enumerate(prompts)
-        ]
-
-    def one(self, prompt: str, rng: random.Random) -> str:
-        hint = hinted(prompt)
-        if hint is not None and rng.random() < 0.4:
-            plan = min(hint + 1, PLANS - 1)
-        else:
-            plan = rng.choice([0, 0, 0, 1, 1, 2])
-        return f"```cpp\nkernel {plan} {rng.choices(CODES, [3, 2, 1])[0]}\n```"
-
-
-class Stopped(Exception):
-    """The search was killed."""
-
-
-def settings(**changed: Any) -> SearchSettings:
-    fields: dict[str, Any] = {
-        "dialect": "cpp",
-        "budget": 24,
-        "batch": 4,
-        "max_new_tokens": 64,
-        "temperature": 1.0,
-    }
-    return SearchSettings(**fields | changed)
-
-
-def searched(
-    name: str = "evolve",
-    options: dict[str, Any] | None = None,
-    *,
-    kept: Sequence[Record] = (),
-    stop_after: int | None = None,
-    judge: Any = None,
-    policy: Any = None,
-    problems: Any = None,
-    **changed: Any,
-) -> list[Record]:
-    """The records of a search in this world; with `stop_after`, of one that is killed."""
-    records = list(kept)
-    calls: list[int] = []
-
-    def keep(new: Sequence[Record]) -> None:
-        records.extend(new)
-        calls.append(1)
-        if len(calls) == stop_after:
-            raise Stopped
-
-    mode, asked = start_mode(name, options or {}), settings(**changed)
-    search = Search(problems or PROBLEMS, mode, asked, keep, kept)
-    judge = judge or World()
-    try:
-        search.run(policy or Improver(), judge)
-        search.measure_again(judge)
-    except Stopped:
-        pass
-    return records
-
-
-def plain(records: Sequence[Record]) -> list[Any]:
-    return sorted((to_plain(one) for one in records), key=lambda one: (one["stage"], one["row"]))
+        without_modules(monkeypatch)
 
 
 @every_mode
@@ -154,22 +62,6 @@ def test_a_search_that_was_killed_goes_on_with_the_records_it_would_have_had(
         part = searched(name, options, kinds=kinds, stop_after=calls)
         assert 0 < len(part) < len(whole)
         assert plain(searched(name, options, kinds=kinds, kept=part)) == plain(whole)
-
-
-def best(records: Sequence[Record]) -> float:
-    """The mean over problems of the best speed that a search found."""
-    lows = [
-        max(
-            (
-                one.evaluation.timing.speedup.low
-                for one in records
-                if one.problem == problem.name and one.evaluation.timing
-            ),
-            default=0.0,
-        )
-        for problem in PROBLEMS
-    ]
-    return fmean(lows)
 
 
 @every_mode
@@ -225,144 +117,6 @@ def test_prompts_show_the_parent_what_the_judge_said_and_other_kernels() -> None
     assert any("Earlier kernels" in one.prompt and len(one.exemplars) > 1 for one in children)
     assert {one.skill != "" for one in children if "is right" in one.prompt} == {True}
     assert {one.skill for one in children if "is not right" in one.prompt} <= {""}
-
-
-# What is learned of kinds of rewriting
-
-
-def tried(key: str, low: float | None, parent: str | None = None, kind: str = "") -> Tried:
-    measured = nouns.timing(round(1000 * low), 1000) if low else None
-    evaluation = nouns.correct(measured) if low else nouns.verdict(Verdict.WRONG)
-    return Tried(
-        key=key,
-        source=key,
-        evaluation=evaluation,
-        parent=parent,
-        kind=kind,
-        lane=0,
-        depth=0,
-        step=0,
-    )
-
-
-def test_a_kind_is_known_by_the_share_of_time_that_it_saved() -> None:
-    archive = Archive()
-    archive.kernels = {
-        one.key: one
-        for one in (
-            tried("a", 1.0),
-            tried("b", 2.0, "a", "fuse"),
-            tried("c", 0.5, "a", "fuse"),
-            tried("d", None, "a", "tile"),
-            tried("e", 4.0, "gone", "tile"),
-        )
-    }
-    assert known_of([archive]) == {
-        "fuse": Known(asked=2, helped=1, saved=0.5),
-        "tile": Known(asked=1),
-    }
-    assert known_of([archive], before=0) == {}
-
-
-def test_a_bandit_asks_more_often_for_the_kind_that_helps() -> None:
-    known: dict[str, Known] = {}
-    rng, asked = random.Random(0), []
-    for _ in range(400):
-        (one,) = with_kinds([Request(parent=tried("a", 1.0))], "bandit", "cpp", known, rng)
-        saved = 0.8 if one.kind == "tile" else 0.0
-        known[one.kind] = known.get(one.kind, Known()) + Known(asked=1, saved=saved)
-        asked.append(one.kind)
-    assert asked.count("tile") > 0.5 * len(asked)
-    assert len(set(asked)) == 6
-
-
-def test_the_records_of_a_search_tell_the_next_one_what_helped() -> None:
-    known = of_records(searched("evolve", kinds="uniform", budget=48))
-    assert sum(one.asked for one in known.values()) > 10
-    assert 0 < sum(one.helped for one in known.values()) < sum(one.asked for one in known.values())
-
-
-@pytest.mark.parametrize(
-    ("source", "cell"),
-    [
-        ("void kernel() { for (int i = 0; i < n; ++i) a[i] = b[i]; }", (1, 0, 0)),
-        ("for (;;) x; for (;;) for (;;) y; while (z) { }", (2, 0, 0)),
-        ("for (;;) { for (;;) { x; } for (;;) { for (;;) y; } }", (3, 0, 0)),
-        ("float tile[64];\n#pragma omp simd\nfor (;;) x;", (1, 1, 1)),
-        ("// for (;;) for (;;)\n/* float4 */ x;", (0, 0, 0)),
-        (
-            "def f():\n    for i in range(3):\n        while x:\n            y\n    for j in z:\n",
-            (2, 0, 0),
-        ),
-        ("__shared__ float s[4]; for (;;) { float4 v; }", (1, 1, 1)),
-    ],
-)
-def test_features_are_read_from_the_source_without_comments(
-    source: str, cell: tuple[int, ...]
-) -> None:
-    one = tried("a", 1.0)
-    assert (
-        features(Tried(**{**{f: getattr(one, f) for f in Tried.__slots__}, "source": source}))
-        == cell
-    )
-
-
-# Numbers
-
-
-lows = st.lists(st.sampled_from([None, 0.0, 0.5, 1.5, 3.0]), min_size=1, max_size=12)
-
-
-def records_of(speeds: Sequence[float | None], stage: str = STAGE) -> Iterator[Record]:
-    """None is wrong, 0 right and not timed."""
-    for row, low in enumerate(speeds):
-        measured = nouns.timing(round(1000 * low), 1000) if low else None
-        right = nouns.correct(measured)
-        yield nouns.record(
-            stage,
-            row=row,
-            source=f"kernel {low} {row}",
-            evaluation=nouns.verdict(Verdict.WRONG) if low is None else right,
-        )
-
-
-@given(lows)
-def test_the_best_so_far_never_gets_worse_and_ends_with_the_best(
-    speeds: Sequence[float | None],
-) -> None:
-    curve = best_so_far(list(records_of(speeds)), len(speeds))
-    for key in ("solved", "faster"):
-        shares = [one[key] for one in curve]
-        assert shares == sorted(shares, key=lambda one: one or 0.0)
-    (found,) = found_in(records_of(speeds))
-    assert found.right == sum(one is not None for one in speeds)
-    assert (found.source is not None) == (found.right > 0) == (curve[-1]["solved"] == 1.0)
-    timed = [one for one in speeds if one]
-    assert (found.first.low if found.first else 0) == pytest.approx(max(timed, default=0))
-
-
-def test_the_speed_that_counts_is_the_one_measured_again_of_a_kernel_that_is_still_right() -> None:
-    first = list(records_of([3.0, 2.0, 1.5]))
-    again = [
-        nouns.record(AGAIN, row=0, source=first[0].source, evaluation=nouns.verdict(Verdict.WRONG)),
-        nouns.record(
-            AGAIN, row=1, source=first[1].source, evaluation=nouns.correct(nouns.timing(1_200))
-        ),
-        nouns.record(
-            AGAIN, row=2, source=first[2].source, evaluation=nouns.correct(nouns.timing(1_400))
-        ),
-    ]
-    (found,) = found_in([*first, *again])
-    assert (found.row, found.changed) == (2, 1)
-    assert found.first
-    assert found.again
-    assert (found.first.median, found.again.median) == (1.5, 1.4)
-    (lost,) = found_in([first[0], again[0]])
-    assert (lost.source, lost.again, lost.right, lost.changed) == (None, None, 1, 1)
-
-
-def test_both_sides_call_the_stages_alike() -> None:
-    assert (STAGE, AGAIN) == (search_results.STAGE, search_results.AGAIN)
 
 
 # Bad input, and the command

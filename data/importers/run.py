@@ -1,19 +1,24 @@
-"""A run's correct answers. Those to problems it was measured on stay out: they are its exam."""
+"""The correct answers of a run or a search. Those to problems that are measured on stay out: they
+are its exam."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from kernelwright.data.importers.item import Answer, Found, Item, reasoning_before
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.records import FILE, read_records
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.row_folder import Lost
 from kernelwright.envs.types import Problem, Record, Verdict
 
 MEASURED = ("held_out_suite", "suite")
 """The keys of suites that a run, or an evaluation, measures on."""
+FOR_MEASURING = re.compile(r"exam(?:$|[:?])|.*:held_out(?:$|\?)")
+"""Specs of suites that are for measuring, whoever searches them."""
 
 
 def run_items(run: Path) -> Iterator[Found]:
@@ -21,17 +26,23 @@ def run_items(run: Path) -> Iterator[Found]:
     if not (run / FILE).is_file():
         raise ValueError(f"{run} has no {FILE}")
     suites = Folder(run).suites()
-    exam = {key for name in MEASURED if name in suites for key in _keys(suites[name])}
-    known: dict[str, Problem] = {}
+    exam, known = set[str](), dict[str, Problem]()
     for name, spec in suites.items():
-        if name not in MEASURED:
-            known |= load_suite(spec).by_key()
+        problems = _problems(spec)
+        if name in MEASURED or FOR_MEASURING.match(spec):
+            exam |= problems.keys()
+        else:
+            known |= problems
     for record in read_records(run):
         yield _found(record, known, exam)
 
 
-def _keys(spec: str) -> set[str]:
-    return set(load_suite(spec).by_key())
+def _problems(spec: str) -> dict[str, Problem]:
+    """The problems of a suite by their keys, or the one of a module's file."""
+    if spec.endswith(".py"):
+        one = load_problem(Path(spec))
+        return {one.key: one}
+    return load_suite(spec).by_key()
 
 
 def _found(record: Record, known: dict[str, Problem], exam: set[str]) -> Found:

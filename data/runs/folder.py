@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 RECIPE_FILE, ENV_FILE, STAGES_FILE = "recipe.resolved.yaml", "env.json", "stages.json"
-EVALUATION_FILE = "eval.json"
+EVALUATION_FILE, SEARCH_FILE = "eval.json", "search.json"
 LOCK_FILE = ".lock"
 
 Document = dict[str, Any]
@@ -57,8 +57,13 @@ class Folder:
         """What `kernelwright eval` was asked (`question`), and the seconds that it took."""
         return _mapping(self.path / EVALUATION_FILE, json.loads)
 
+    def search(self) -> Document | None:
+        """What `kernelwright search` was asked (`question`), and the seconds that it took."""
+        return _mapping(self.path / SEARCH_FILE, json.loads)
+
     def suites(self) -> dict[str, str]:
-        """The suites that a run's recipe, or an evaluation's question, names; by their keys there.
+        """The suites that a run's recipe names, or the question of an evaluation or a search; by
+        their keys there. A search may have `searched` a module's file instead.
 
         Raises ValueError where one of them names none.
         """
@@ -71,6 +76,8 @@ class Folder:
                 found |= {key: data[key] for key in ("sft_suite",) if data.get(key)}
             if (evaluation := self.evaluation()) is not None:
                 found["suite"] = evaluation["question"]["suite"]
+            if (search := self.search()) is not None:
+                found["searched"] = search["question"]["searched"]
         except (ValueError, KeyError, TypeError) as error:
             why = " ".join(str(error).split())
             raise ValueError(

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kernelwright.data.runs.folder import SEARCH_FILE
 from kernelwright.data.runs.progress import StageDisplay
 from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.data.suites.load import Suite
@@ -25,7 +26,7 @@ from kernelwright.rl.search.mode import start_mode
 from kernelwright.rl.search.search import Search
 from kernelwright.rl.search.settings import SearchSettings
 
-QUESTION, RESULTS, LOG, BEST = "search.json", "results.json", "search.log", "best"
+RESULTS, LOG, BEST = "results.json", "search.log", "best"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,7 @@ def search_model(
 
     mode, store = start_mode(wanted.mode, dict(wanted.options)), RecordStore(folder)
     known = of_records([one for it in wanted.learned_from for one in read_records(it)])
-    attempt = Attempt(folder / QUESTION, wanted.question())
+    attempt = Attempt(folder / SEARCH_FILE, wanted.question())
     attempt.open(resume)
     store.cut_unfinished()
     policy = open_policy(wanted.model)

@@ -18,90 +18,115 @@ if TYPE_CHECKING:
     from kernelwright.rl.search.kinds import Choice
 
 app = typer.Typer()
-WHAT = "Python file in KernelBench's format, or a suite as eval takes it."
+Option = typer.Option
+What = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODULE.py|SUITE",
+        help="Python file in KernelBench's format, or a suite as eval takes it.",
+    ),
+]
+Model = Annotated[str, Option(help="Run's folder, embedded name, Hub id, folder, or endpoint.")]
+HowMade = Annotated[Mode, Option("--mode", help="How answers are made from earlier ones.")]
+Options = Annotated[
+    list[str] | None, Option("-o", metavar="KEY=VALUE", help="An option of the mode; repeatable.")
+]
+KindsChosen = Annotated[
+    Kinds, Option("--kinds", help="How the kind of rewriting is chosen that a prompt asks for.")
+]
+Earlier = Annotated[
+    list[Path] | None, Option(help="Folder of an earlier search: which kinds helped; repeatable.")
+]
+Budget = Annotated[int, Option(min=1, help="Answers to each problem.")]
+Batch = Annotated[int, Option(min=1, help="Answers to a problem in one step.")]
+Target = Annotated[float | None, Option(min=0, help="A problem ends once it is surely so fast.")]
+Problems = Annotated[int | None, Option(min=1, help="At most this many.")]
+Written = Annotated[AskedDialect | None, Option(help="The run's own, else cpp.")]
+Temperature = Annotated[float, Option(min=0, help="Above 0.")]
+Tokens = Annotated[int | None, Option(min=1, help="Of an answer; the run's own, else 512.")]
+Seed = Annotated[int, Option(min=0, help="Another one, other answers.")]
+Out = Annotated[Path | None, Option(help="Folder to write; runs/search-NAME.")]
+Resume = Annotated[bool, Option("--resume", help="Continue in the same folder.")]
+AsJson = Annotated[bool, Option("--json", help="Print one JSON object.")]
 
 
 @app.command()
 def search(  # noqa: PLR0913  one parameter for each option
-    what: Annotated[str, typer.Argument(metavar="MODULE.py|SUITE", help=WHAT)],
-    model: Annotated[str, typer.Option(help="Run's folder, embedded name, Hub id, or endpoint.")],
-    mode: Annotated[Mode, typer.Option(help="How answers are made from earlier ones.")] = "evolve",
-    option: Annotated[
-        list[str] | None, typer.Option("-o", metavar="KEY=VALUE", help="An option of the mode.")
-    ] = None,
-    kinds: Annotated[
-        Kinds, typer.Option(help="How the kind of rewriting is chosen that a prompt asks for.")
-    ] = "none",
-    learn_from: Annotated[
-        list[Path] | None, typer.Option(help="Folder of an earlier search: which kinds helped.")
-    ] = None,
-    budget: Annotated[int, typer.Option(min=1, help="Answers to each problem.")] = 64,
-    batch: Annotated[int, typer.Option(min=1, help="Answers to a problem in one step.")] = 8,
-    target: Annotated[
-        float | None, typer.Option(min=0, help="A problem ends once it is surely so fast.")
-    ] = None,
-    problems: Annotated[int | None, typer.Option(min=1, help="At most this many.")] = None,
-    dialect: Annotated[
-        AskedDialect | None, typer.Option(help="What it is written in; the run's own, else cpp.")
-    ] = None,
-    temperature: Annotated[float, typer.Option(min=0, help="Above 0.")] = 0.8,
-    max_new_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Tokens of an answer; the run's own, else 512.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Another one, other answers.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Folder to write; runs/search-NAME.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue in the same folder.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    what: What,
+    model: Model,
+    mode: HowMade = "evolve",
+    option: Options = None,
+    kinds: KindsChosen = "none",
+    learn_from: Earlier = None,
+    budget: Budget = 64,
+    batch: Batch = 8,
+    target: Target = None,
+    problems: Problems = None,
+    dialect: Written = None,
+    temperature: Temperature = 0.8,
+    max_new_tokens: Tokens = None,
+    seed: Seed = 0,
+    out: Out = None,
+    resume: Resume = False,
+    as_json: AsJson = False,
 ) -> None:
     """Search for fast kernels: answers made from earlier ones. Exit code 1 if none is correct."""
-    from kernelwright.commands.best_of_n import check_model, habits_of
-    from kernelwright.commands.search_folder import RESULTS, Wanted, search_model
-    from kernelwright.data.runs.records import StoreError
-    from kernelwright.evals.evaluate.model import EvalError, held_alone
+    from kernelwright.commands.best_of_n import habits_of
+    from kernelwright.commands.search_folder import RESULTS, Wanted
     from kernelwright.machine.facts import versions
-    from kernelwright.preflight.check import not_judged_here
     from kernelwright.rl.models.weights import ModelError
-    from kernelwright.rl.search.mode import start_mode
     from kernelwright.rl.search.settings import SearchSettings
 
     with told(OSError, ValueError, ModelError):
-        check_model(model)
         habits = habits_of(model, dialect)
+        settings = SearchSettings(
+            dialect=habits.dialect,
+            budget=budget,
+            batch=min(batch, budget),
+            max_new_tokens=max_new_tokens or habits.max_new_tokens,
+            temperature=temperature,
+            seed=seed,
+            kinds=cast("Choice", str(kinds)),
+            target=target,
+            versions=versions(),
+        )
         wanted = Wanted(
             model=model,
             suite=_suite(what, problems),
             mode=str(mode),
             options=_options(option or []),
-            settings=SearchSettings(
-                dialect=habits.dialect,
-                budget=budget,
-                batch=min(batch, budget),
-                max_new_tokens=max_new_tokens or habits.max_new_tokens,
-                temperature=temperature,
-                seed=seed,
-                kinds=cast("Choice", str(kinds)),
-                target=target,
-                versions=versions(),
-            ),
+            settings=settings,
             learned_from=tuple(learn_from or ()),
         )
-        start_mode(wanted.mode, dict(wanted.options))
-    if why := not_judged_here(habits.dialect):
-        typer.echo(why, err=True)
-        raise typer.Exit(FAILED)
     folder = out or Path("runs", f"search-{_short(what)}")
-    again = f": --resume goes on with {folder}"
-    with (
-        judging(again),
-        told(EvalError, ModelError, StoreError, ValueError, OSError),
-        held_alone(folder),
-    ):
-        found = search_model(wanted, folder, resume=resume)
+    found = _searched(wanted, folder, resume=resume)
     if as_json:
         typer.echo((folder / RESULTS).read_text(encoding="utf-8").rstrip())
     else:
         _show(found, wanted, folder)
     raise typer.Exit(0 if any(one.source for one in found) else FAILED)
+
+
+def _searched(wanted: Wanted, folder: Path, *, resume: bool) -> list[Found]:
+    """What is found; exits with a line where that cannot be searched, or not here."""
+    from kernelwright.commands.best_of_n import check_model
+    from kernelwright.commands.search_folder import search_model
+    from kernelwright.data.runs.records import StoreError
+    from kernelwright.evals.evaluate.model import EvalError, held_alone
+    from kernelwright.preflight.check import not_judged_here
+    from kernelwright.rl.models.weights import ModelError
+    from kernelwright.rl.search.mode import start_mode
+
+    errors = (EvalError, ModelError, StoreError, ValueError, OSError)
+    with told(*errors):
+        check_model(wanted.model)
+        start_mode(wanted.mode, dict(wanted.options))
+    if why := not_judged_here(wanted.settings.dialect):
+        typer.echo(why, err=True)
+        raise typer.Exit(FAILED)
+    again = f": --resume goes on with {folder}"
+    with judging(again), told(*errors), held_alone(folder):
+        return search_model(wanted, folder, resume=resume)
 
 
 def _suite(what: str, first: int | None) -> Suite:

@@ -1,0 +1,121 @@
+"""Searches in a world without a model and a judge: kernels have a plan, and say whether they are
+right (tests/landscape.py)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
+from kernelwright.envs.codec import to_plain
+from kernelwright.envs.policy import Completion, Finish, OnFinished, Sampling, text_of
+from kernelwright.envs.types import Record
+from kernelwright.rl.search.mode import start_mode
+from kernelwright.rl.search.search import Search
+from kernelwright.rl.search.settings import SearchSettings
+from tests.landscape import CODES, PLANS, World, hinted, named
+from tests.rollouts import task
+
+MODES = [("best_of_n", {}), ("refine", {}), ("evolve", {}), ("tree", {}), ("tree", {"rule": "ucb"})]
+NAMES = [f"{name}{'-ucb' if options else ''}" for name, options in MODES]
+PROBLEMS = [task(name).problem for name in "abc"]
+
+
+def without_modules(monkeypatch: Any) -> None:
+    """The problems of this world are names."""
+    monkeypatch.setattr("kernelwright.rl.search.prompts.task_prompt", named)
+    monkeypatch.setattr("kernelwright.rl.search.search.learn_shapes", lambda _: None)
+
+
+class Improver:
+    """Writes slow or wrong kernels; where a prompt shows a right one, often the next faster plan.
+    What it draws depends on the number of a prompt alone."""
+
+    def complete(
+        self, prompts: Sequence[Any], sampling: Sampling, on_finished: OnFinished | None = None
+    ) -> list[Completion]:
+        return [
+            Completion(
+                text=self.one(
+                    text_of(prompt), random.Random(f"{sampling.seed}/{sampling.number(place)}")
+                ),
+                finish=Finish.STOP,
+            )
+            for place, prompt in enumerate(prompts)
+        ]
+
+    def one(self, prompt: str, rng: random.Random) -> str:
+        hint = hinted(prompt)
+        if hint is not None and rng.random() < 0.4:
+            plan = min(hint + 1, PLANS - 1)
+        else:
+            plan = rng.choice([0, 0, 0, 1, 1, 2])
+        return f"```cpp\nkernel {plan} {rng.choices(CODES, [3, 2, 1])[0]}\n```"
+
+
+class Stopped(Exception):
+    """The search was killed."""
+
+
+def settings(**changed: Any) -> SearchSettings:
+    fields: dict[str, Any] = {
+        "dialect": "cpp",
+        "budget": 24,
+        "batch": 4,
+        "max_new_tokens": 64,
+        "temperature": 1.0,
+    }
+    return SearchSettings(**fields | changed)
+
+
+def searched(
+    name: str = "evolve",
+    options: dict[str, Any] | None = None,
+    *,
+    kept: Sequence[Record] = (),
+    stop_after: int | None = None,
+    judge: Any = None,
+    policy: Any = None,
+    problems: Any = None,
+    **changed: Any,
+) -> list[Record]:
+    """The records of a search in this world; with `stop_after`, of one that is killed."""
+    records = list(kept)
+    calls: list[int] = []
+
+    def keep(new: Sequence[Record]) -> None:
+        records.extend(new)
+        calls.append(1)
+        if len(calls) == stop_after:
+            raise Stopped
+
+    mode, asked = start_mode(name, options or {}), settings(**changed)
+    search = Search(problems or PROBLEMS, mode, asked, keep, kept)
+    judge = judge or World()
+    try:
+        search.run(policy or Improver(), judge)
+        search.measure_again(judge)
+    except Stopped:
+        pass
+    return records
+
+
+def plain(records: Sequence[Record]) -> list[Any]:
+    return sorted((to_plain(one) for one in records), key=lambda one: (one["stage"], one["row"]))
+
+
+def best(records: Sequence[Record]) -> float:
+    """The mean over problems of the best speed that a search found."""
+    lows = [
+        max(
+            (
+                one.evaluation.timing.speedup.low
+                for one in records
+                if one.problem == problem.name and one.evaluation.timing
+            ),
+            default=0.0,
+        )
+        for problem in PROBLEMS
+    ]
+    return fmean(lows)

@@ -1,0 +1,157 @@
+"""Numbers of a search: what was found, how soon, which kinds of rewriting help, in which cell."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelwright.envs.types import Record, Verdict
+from kernelwright.evals.numbers import search_results
+from kernelwright.evals.numbers.search_results import best_so_far, found_in
+from kernelwright.rl.search.archive import AGAIN, STAGE, Archive, Tried
+from kernelwright.rl.search.features import features
+from kernelwright.rl.search.kinds import Known, known_of, of_records, with_kinds
+from kernelwright.rl.search.mode import Request
+from tests import nouns
+from tests.searches import searched, without_modules
+
+# What is learned of kinds of rewriting
+
+
+def tried(key: str, low: float | None, parent: str | None = None, kind: str = "") -> Tried:
+    measured = nouns.timing(round(1000 * low), 1000) if low else None
+    evaluation = nouns.correct(measured) if low else nouns.verdict(Verdict.WRONG)
+    return Tried(
+        key=key,
+        source=key,
+        evaluation=evaluation,
+        parent=parent,
+        kind=kind,
+        lane=0,
+        depth=0,
+        step=0,
+    )
+
+
+def test_a_kind_is_known_by_the_share_of_time_that_it_saved() -> None:
+    archive = Archive()
+    archive.kernels = {
+        one.key: one
+        for one in (
+            tried("a", 1.0),
+            tried("b", 2.0, "a", "fuse"),
+            tried("c", 0.5, "a", "fuse"),
+            tried("d", None, "a", "tile"),
+            tried("e", 4.0, "gone", "tile"),
+        )
+    }
+    assert known_of([archive]) == {
+        "fuse": Known(asked=2, helped=1, saved=0.5),
+        "tile": Known(asked=1),
+    }
+    assert known_of([archive], before=0) == {}
+
+
+def test_a_bandit_asks_more_often_for_the_kind_that_helps() -> None:
+    known: dict[str, Known] = {}
+    rng, asked = random.Random(0), []
+    for _ in range(400):
+        (one,) = with_kinds([Request(parent=tried("a", 1.0))], "bandit", "cpp", known, rng)
+        saved = 0.8 if one.kind == "tile" else 0.0
+        known[one.kind] = known.get(one.kind, Known()) + Known(asked=1, saved=saved)
+        asked.append(one.kind)
+    assert asked.count("tile") > 0.5 * len(asked)
+    assert len(set(asked)) == 6
+
+
+def test_the_records_of_a_search_tell_the_next_one_what_helped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without_modules(monkeypatch)
+    known = of_records(searched("evolve", kinds="uniform", budget=48))
+    assert sum(one.asked for one in known.values()) > 10
+    assert 0 < sum(one.helped for one in known.values()) < sum(one.asked for one in known.values())
+
+
+@pytest.mark.parametrize(
+    ("source", "cell"),
+    [
+        ("void kernel() { for (int i = 0; i < n; ++i) a[i] = b[i]; }", (1, 0, 0)),
+        ("for (;;) x; for (;;) for (;;) y; while (z) { }", (2, 0, 0)),
+        ("for (;;) { for (;;) { x; } for (;;) { for (;;) y; } }", (3, 0, 0)),
+        ("float tile[64];\n#pragma omp simd\nfor (;;) x;", (1, 1, 1)),
+        ("// for (;;) for (;;)\n/* float4 */ x;", (0, 0, 0)),
+        (
+            "def f():\n    for i in range(3):\n        while x:\n            y\n    for j in z:\n",
+            (2, 0, 0),
+        ),
+        ("__shared__ float s[4]; for (;;) { float4 v; }", (1, 1, 1)),
+    ],
+)
+def test_features_are_read_from_the_source_without_comments(
+    source: str, cell: tuple[int, ...]
+) -> None:
+    assert features(replace(tried("a", 1.0), source=source)) == cell
+
+
+# Numbers
+
+
+lows = st.lists(st.sampled_from([None, 0.0, 0.5, 1.5, 3.0]), min_size=1, max_size=12)
+
+
+def records_of(speeds: Sequence[float | None], stage: str = STAGE) -> Iterator[Record]:
+    """None is wrong, 0 right and not timed."""
+    for row, low in enumerate(speeds):
+        measured = nouns.timing(round(1000 * low), 1000) if low else None
+        right = nouns.correct(measured)
+        yield nouns.record(
+            stage,
+            row=row,
+            source=f"kernel {low} {row}",
+            evaluation=nouns.verdict(Verdict.WRONG) if low is None else right,
+        )
+
+
+@given(lows)
+def test_the_best_so_far_never_gets_worse_and_ends_with_the_best(
+    speeds: Sequence[float | None],
+) -> None:
+    curve = best_so_far(list(records_of(speeds)), len(speeds))
+    for key in ("solved", "faster"):
+        shares = [one[key] for one in curve]
+        assert shares == sorted(shares, key=lambda one: one or 0.0)
+    (found,) = found_in(records_of(speeds))
+    assert found.right == sum(one is not None for one in speeds)
+    assert (found.source is not None) == (found.right > 0) == (curve[-1]["solved"] == 1.0)
+    timed = [one for one in speeds if one]
+    assert (found.first.low if found.first else 0) == pytest.approx(max(timed, default=0))
+
+
+def test_the_speed_that_counts_is_the_one_measured_again_of_a_kernel_that_is_still_right() -> None:
+    first = list(records_of([3.0, 2.0, 1.5]))
+    again = [
+        nouns.record(AGAIN, row=0, source=first[0].source, evaluation=nouns.verdict(Verdict.WRONG)),
+        nouns.record(
+            AGAIN, row=1, source=first[1].source, evaluation=nouns.correct(nouns.timing(1_200))
+        ),
+        nouns.record(
+            AGAIN, row=2, source=first[2].source, evaluation=nouns.correct(nouns.timing(1_400))
+        ),
+    ]
+    (found,) = found_in([*first, *again])
+    assert (found.row, found.changed) == (2, 1)
+    assert found.first
+    assert found.again
+    assert (found.first.median, found.again.median) == (1.5, 1.4)
+    (lost,) = found_in([first[0], again[0]])
+    assert (lost.source, lost.again, lost.right, lost.changed) == (None, None, 1, 1)
+
+
+def test_both_sides_call_the_stages_alike() -> None:
+    assert (STAGE, AGAIN) == (search_results.STAGE, search_results.AGAIN)
