@@ -17,6 +17,7 @@ from kernelwright.commands import (
     judging,
     machine,
     models,
+    recipe_files,
     searching,
     serving,
     viewing,
@@ -32,7 +33,17 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for commands in (models, viewing, writing, searching, judging, serving, data, machine):
+for commands in (
+    models,
+    viewing,
+    writing,
+    searching,
+    judging,
+    serving,
+    data,
+    recipe_files,
+    machine,
+):
     app.add_typer(commands.app)
 
 

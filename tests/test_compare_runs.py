@@ -59,6 +59,30 @@ def test_a_side_beside_itself_has_changed_nothing(answers: Answers) -> None:
 
 
 @given(SUITES, SUITES)
+def test_what_is_surely_worse_has_an_interval_that_excludes_no_change(
+    first: Answers, second: Answers
+) -> None:
+    if first.keys() & second.keys():
+        found, back = compared(first, second), compared(second, first)
+        assert not (set(found.surely_worse) & set(back.surely_worse))
+        rate = found.correct_rate
+        assert ("correct rate" in found.surely_worse) == (rate is not None and rate.high < 0)
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_comparison_fails_on_request_where_the_second_is_surely_worse(
+    fails: bool, tmp_path: Path
+) -> None:
+    good, bad = ({f"{n}": [one] for n in range(30)} for one in (RIGHT, WRONG))
+    first, second = run_folder(tmp_path / "a", good), run_folder(tmp_path / "b", bad)
+    words = ["compare", first, second, *["--fail-if-worse"] * fails]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == int(fails)
+    assert (f"{second} is surely worse in correct rate" in done.output) == fails
+    assert CliRunner().invoke(app, ["compare", second, first, "--fail-if-worse"]).exit_code == 0
+
+
+@given(SUITES, SUITES)
 def test_only_problems_that_both_were_asked_count_and_the_others_are_said(
     first: Answers, second: Answers
 ) -> None:

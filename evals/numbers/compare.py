@@ -78,6 +78,16 @@ class Comparison:
     worse: list[str]
     remarks: list[str]
 
+    @property
+    def surely_worse(self) -> list[str]:
+        """The figures whose 95 % interval lies wholly on the worse side of no change."""
+        figures = (
+            ("correct rate", self.correct_rate, 0.0),
+            ("fast_1", self.fast_1, 0.0),
+            ("speedup", self.speed_ratio, 1.0),
+        )
+        return [name for name, gain, same in figures if gain and gain.high < same]
+
 
 def read_side(address: str) -> Side:
     """The side that `RUN` or `RUN:SIDE` names. Raises ValueError where there is none."""

@@ -264,6 +264,9 @@ def compare(
     first: Annotated[str, typer.Argument(metavar="RUN_A[:SIDE]", help=COMPARED)],
     second: Annotated[str, typer.Argument(metavar="RUN_B[:SIDE]", help="The other.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    fail_if_worse: Annotated[
+        bool, typer.Option("--fail-if-worse", help="Exit code 1 if the second is surely worse.")
+    ] = False,
 ) -> None:
     """Compare two runs on the problems that both answered: what changed, with intervals."""
     from kernelwright.commands.comparison_text import print_comparison
@@ -277,6 +280,9 @@ def compare(
         typer.echo(json.dumps(to_plain(found), ensure_ascii=False))
     else:
         print_comparison(found)
+    if fail_if_worse and found.surely_worse:
+        typer.echo(f"{second} is surely worse in {', '.join(found.surely_worse)}", err=True)
+        raise typer.Exit(FAILED)
 
 
 @app.command()
