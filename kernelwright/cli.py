@@ -17,6 +17,7 @@ from kernelwright.commands import (
     judging,
     machine,
     models,
+    project,
     recipe_files,
     searching,
     serving,
@@ -33,17 +34,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for commands in (
-    models,
-    viewing,
-    writing,
-    searching,
-    judging,
-    serving,
-    data,
-    recipe_files,
-    machine,
-):
+USED = (models, viewing, writing, searching, judging, serving, data)
+BEGUN = (project, recipe_files, machine)
+for commands in (*USED, *BEGUN):
     app.add_typer(commands.app)
 
 
