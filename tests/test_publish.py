@@ -18,6 +18,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
 
 import kernelwright.rl.models.merge
+from kernelwright.commands.best_of_n import Habits, habits_of
 from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.envs.types import Evaluation, Record, Reward, Verdict
 from kernelwright.evals.hub.publish import publish
@@ -98,6 +99,7 @@ def test_dry_run_writes_the_tree_and_nothing_that_is_private(tmp_path: Path) -> 
         "adapter_config.json",
         "adapter_model.safetensors",
         "chat_template.jinja",
+        "kernelwright.json",
         "report.html",
         "summary.json",
         "tokenizer.json",
@@ -308,6 +310,10 @@ def test_a_run_is_uploaded_and_its_adapter_is_found_again_by_its_hub_id(
     run = run_folder(new_folder(tmp_path))
     sidecar = {"base": "smollm2-135m", "quantization": "nf4"}
     (run / "checkpoints" / "final" / "kernelwright.json").write_text(json.dumps(sidecar))
+    with (run / "recipe.resolved.yaml").open("a") as recipe:
+        recipe.write("eval: {max_new_tokens: 400}\n")
+    summary = json.loads((run / "summary.json").read_text())
+    (run / "summary.json").write_text(json.dumps({**summary, "dialect": "triton"}))
     assert publish(run, "me/adapter", dry_run=False, private=True) == f"{hub.url}/me/adapter"
     tree = {one.name for one in (run / "publish").iterdir()}
     assert set(hub.repositories["me/adapter"].files) == tree
@@ -315,6 +321,8 @@ def test_a_run_is_uploaded_and_its_adapter_is_found_again_by_its_hub_id(
     found = find_adapter("me/adapter")
     assert found is not None
     assert (found.base, found.quantization) == ("smollm2-135m", "nf4")
+    assert habits_of("me/adapter") == Habits("triton", 400)
+    assert habits_of("me/adapter", "cpp") == Habits("cpp", 400)
     assert (found.folder / "adapter_model.safetensors").read_bytes() == b"weights"
     assert not (found.folder / "report.html").exists(), "the adapter alone is downloaded"
 

@@ -15,6 +15,7 @@ from kernelwright.data.suites.load import public_spec
 from kernelwright.evals.hub.card import model_card, read_recipe
 from kernelwright.evals.hub.upload import PublishError, Target, require_token
 from kernelwright.evals.numbers.summary import SIDES, read_summary
+from kernelwright.rl.models.adapter_folder import SIDECAR
 from kernelwright.rl.models.load import hub_id
 from kernelwright.rl.models.weights import EMBEDDED
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 REQUIRED = ("adapter_model.safetensors", "adapter_config.json", "tokenizer_config.json")
 COPIED = (
     "adapter_model.safetensors",
-    "kernelwright.json",
     "tokenizer.json",
     "tokenizer.model",
     "tokenizer_config.json",
@@ -36,9 +36,9 @@ COPIED = (
 )
 """What leaves the machine; optimizer states, arguments and paths stay."""
 MERGED = "merged"
+"""Folder of the whole weights beside the adapter."""
 REPLACED = (f"{MERGED}/*",)
 """What is deleted in a repository where it is not published again: it is of earlier weights."""
-"""Folder of the whole weights beside the adapter."""
 TEXTS_COMPARED = 4
 """Prompts, with what the model answered, that merged weights are tried on."""
 
@@ -85,10 +85,19 @@ def write_tree(run_dir: Path, repo: str, *, merged: bool = False) -> Path:
     config = json.loads((final / "adapter_config.json").read_text(encoding="utf-8"))
     config["base_model_name_or_path"] = base
     (tree / "adapter_config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
+    (tree / SIDECAR).write_text(json.dumps(_habits(run_dir, summary["dialect"])), encoding="utf-8")
     whole = _write_merged(run_dir, tree) if merged else None
     card = model_card(run_dir, repo, base, summary, whole)
     (tree / "README.md").write_text(card, encoding="utf-8", errors="replace")
     return tree
+
+
+def _habits(run_dir: Path, dialect: str) -> dict[str, object]:
+    """How the base was held in training, what the model was taught to write, and at what length."""
+    sidecar = run_dir / "checkpoints" / "final" / SIDECAR
+    known = json.loads(sidecar.read_text(encoding="utf-8")) if sidecar.is_file() else {}
+    tokens = read_recipe(run_dir).eval.max_new_tokens
+    return {**known, "dialect": dialect, "max_new_tokens": tokens}
 
 
 def _write_merged(run_dir: Path, tree: Path) -> Merged:

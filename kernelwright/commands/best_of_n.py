@@ -101,13 +101,18 @@ def answers_object(answers: Sequence[Record], prompt: str) -> dict[str, Any]:
 
 
 def habits_of(model: str, dialect: Dialect | None = None) -> Habits:
-    """The dialect and length that a run trained its model for; defaults for other models.
+    """The dialect and length that a run trained its model for, or that a published adapter says;
+    defaults for other models.
 
-    A `dialect` has the last word. Raises ValueError where a run names none.
+    A `dialect` has the last word. Raises ValueError where a run names none, and ModelError.
     """
     run, usual = Folder(Path(_own_name(model))), Habits(dialect or "cpp")
     if not run.recipe_file.is_file():
-        return usual
+        adapter = None if provider_and_model(model) else find_adapter(model)
+        if adapter is None or adapter.dialect is None:
+            return usual
+        tokens = adapter.max_new_tokens or usual.max_new_tokens
+        return Habits(dialect or known_dialect(adapter.dialect), tokens)
     try:
         said = run.recipe() or {}
         taught = known_dialect(said["data"].get("dialect", "cpp"))

@@ -165,8 +165,9 @@ def _sized(suite: str, dialect: Dialect, ray: str | None) -> str:
 def _habits(model: str | None, asked: Dialect | None, max_new_tokens: int | None) -> Habits:
     """How the model was trained to write, except for what the options set."""
     from kernelwright.commands.best_of_n import Habits, habits_of
+    from kernelwright.rl.models.weights import ModelError
 
-    with told(ValueError, OSError):
+    with told(ValueError, OSError, ModelError):
         found = habits_of(model, asked) if model else Habits(asked or "cpp")
     return Habits(found.dialect, max_new_tokens or found.max_new_tokens)
 

@@ -17,11 +17,17 @@ FILES = [ADAPTER_CONFIG, SIDECAR, ADAPTER]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapter:
-    """A folder that PEFT wrote, the base model it belongs to, and how that was held in training."""
+    """A folder that PEFT wrote, the base model it belongs to, and how that was held in training.
+
+    One that was published also knows the dialect that it was trained to write, and how many tokens
+    an answer had at most.
+    """
 
     folder: Path
     base: str
     quantization: Quantization
+    dialect: str | None = None
+    max_new_tokens: int | None = None
 
 
 def find_adapter(model: str) -> Adapter | None:
@@ -41,6 +47,8 @@ def find_adapter(model: str) -> Adapter | None:
                 folder=folder,
                 base=known.get("base") or _embedded_name(config["base_model_name_or_path"]),
                 quantization=known.get("quantization", "none"),
+                dialect=known.get("dialect"),
+                max_new_tokens=known.get("max_new_tokens"),
             )
     if Folder(Path(model)).recipe_file.is_file():
         raise ModelError(f"{model} is a run that has not finished: no checkpoints/final in it")
