@@ -321,7 +321,8 @@ class Evaluator:
         """Raises WrongOutputError."""
         loaded = session.loaded
         name, spec = loaded.cases[case].name, loaded.specs[case]
-        checked = compare(name, copy, spec, draw.expected, session.pool, draw.rankings)
+        asked = draw.rankings, draw.losses
+        checked = compare(name, copy, spec, draw.expected, session.pool, *asked)
         session.checks.append(checked)
         if not checked.passed:
             raise WrongOutputError

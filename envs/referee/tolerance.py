@@ -241,7 +241,7 @@ class Expected:
         """The elements that `error` objects to."""
         if self.tolerance is None:
             return np.asarray(np.logical_and.reduce([actual != one for one in self.choices]))
-        return np.asarray(self._shares(actual) > 1)
+        return np.asarray(self.shares(actual) > 1)
 
     def error(self, actual: Array) -> tuple[float | None, str]:
         """(largest error as a share of what is allowed, note): up to 1 passes, None never."""
@@ -259,7 +259,7 @@ class Expected:
         worst, bulk = self.measured(actual)
         if worst <= 1:  # False for NaN: then something is not finite, or nothing was allowed
             return worst, "", bulk
-        shares = self._shares(actual)
+        shares = self.shares(actual)
         worst = float(shares.max(initial=0.0))
         off = shares > 1
         if not off.any():
@@ -292,7 +292,7 @@ class Expected:
                 )
         return float(np.max(found)), bulk
 
-    def _shares(self, actual: Array) -> Floats:
+    def shares(self, actual: Array) -> Floats:
         """The error of each element as a share of what is allowed, by its nearest choice.
 
         NaN and infinity are no wildcards: they have to stand where the reference has them.

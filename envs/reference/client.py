@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import mmap
 import os
 import socket
 import subprocess
@@ -27,11 +26,11 @@ from kernelwright.envs.referee.layout import MESSAGE_BYTES
 from kernelwright.envs.referee.roofline import Work
 from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.referee.ties import Ranking, rankings_from
-from kernelwright.envs.referee.tolerance import Expected
+from kernelwright.envs.referee.tolerance import Array, Expected
 from kernelwright.envs.reference.admitted import Admission
 from kernelwright.envs.reference.module import Shapes
 from kernelwright.envs.reference.on_meta import OnMeta
-from kernelwright.envs.reference.replies import choices_from, level_from, limit_of
+from kernelwright.envs.reference.replies import expected_from, level_from, losses_from, mapped
 from kernelwright.envs.sandbox import rootfs
 from kernelwright.envs.sandbox.limits import REFERENCE_LIMITS
 from kernelwright.envs.sandbox.zygote import Zygote
@@ -118,6 +117,8 @@ class Draw:
     rankings: Callable[[], list[Ranking]]
     """What the indices among the outputs point into: asked for where they are other than those of
     the module."""
+    losses: Callable[[], list[Array]]
+    """What plain loops lose of each element of each output: asked for of a near miss."""
 
     @property
     def size_bytes(self) -> int:
@@ -321,22 +322,25 @@ class ReferenceProcess(RoundPeer):
         request = {"op": "draw", "key": loaded.key, "case": case, "seed": seed}
         answer, (inputs, expected) = self.ask(request)
         seal(inputs)
-        flat = mmap.mmap(expected, 0, mmap.MAP_PRIVATE, mmap.PROT_READ)
-        os.close(expected)
-        choices = choices_from(flat, loaded.specs[case], answer["choices"])
-        levels = zip(loaded.specs[case].outputs, loaded.levels[case], answer["levels"], strict=True)
-        limits = [limit_of(one.dtype, plain, level_from(own)) for one, plain, own in levels]
-        rows = zip(choices, loaded.tolerances[case], loaded.spreads[case], limits, strict=True)
+        held = loaded.tolerances[case], loaded.spreads[case], loaded.levels[case]
+        wanted = expected_from(expected, answer, loaded.specs[case], *held)
         ranked = cache(partial(self.rankings, loaded, case, seed)) if loaded.ranked else list
-        return Draw(inputs, [Expected.of(*one) for one in rows], ranked)
+        lost = cache(partial(self.losses, loaded, case, seed))
+        return Draw(inputs, wanted, ranked, lost)
 
     def rankings(self, loaded: Loaded, case: int, seed: int) -> list[Ranking]:
         """What the indices among the outputs of a draw point into."""
         request = {"op": "rankings", "key": loaded.key, "case": case, "seed": seed}
         answer, (file,) = self.ask(request)
-        flat = mmap.mmap(file, 0, mmap.MAP_PRIVATE, mmap.PROT_READ)
-        os.close(file)
-        return rankings_from(answer["rankings"], flat)
+        return rankings_from(answer["rankings"], mapped(file))
+
+    def losses(self, loaded: Loaded, case: int, seed: int) -> list[Array]:
+        """What plain loops lose of each element of a draw; of a problem's own tolerance nothing."""
+        if loaded.problem.tolerance is not None:
+            return []
+        request = {"op": "losses", "key": loaded.key, "case": case, "seed": seed}
+        _, (file,) = self.ask(request)
+        return losses_from(file, loaded.specs[case])
 
     def work(self, loaded: Loaded, case: int) -> Work:
         """The least that a kernel has to do for this case."""

@@ -44,6 +44,8 @@ SUMS = frozenset(_SUMS.split())
 ADDED = frozenset(("sum", "mean"))
 LINEAR = ADDED | OPERANDS.keys() | {"mv", "dot"}
 """Sums whose sum is again one loop over all terms."""
+OF_SQUARES = LINEAR | {"cumsum"}
+"""Sums of terms whose squares are added up by the same operator of its operands' squares."""
 
 ALONG = {"_softmax": 1, "_log_softmax": 1, "cumsum": 1, "cumprod": 1, "logcumsumexp": 1}
 """Operators whose outputs are as large as their inputs → which argument is the dimension."""
@@ -68,10 +70,12 @@ class PlainLoops:
     """Gives results of operators the rounding errors of plain loops in a type with this unit in the
     last place (0: results stay exact), and counts the terms of sums.
 
-    `most` is the number of values given to the module, and the most terms of a loop over sums."""
+    `most` is the number of values given to the module, and the most terms of a loop over sums.
+    What a sum that cancels loses is that of the whole result's root mean square; `each`: of its own
+    terms, and no more of sums that are not linear."""
 
-    def __init__(self, most: int, unit: float = 0.0) -> None:
-        self.most, self.unit = most, unit
+    def __init__(self, most: int, unit: float = 0.0, *, each: bool = False) -> None:
+        self.most, self.unit, self.each = most, unit, each
         self._longest: dict[int, int] = {}
         """By storage: the terms of the longest sum that went into it."""
         self._added: dict[int, int] = {}
@@ -89,9 +93,17 @@ class PlainLoops:
         given = list(floats((*args, *kwargs.values())))
         terms = self._noted(name, terms_of(name, args, out), given, out)
         if self.unit and (terms > 1 or name in ELEMENTWISE):
+            sizes = self._sizes(func, name, args, kwargs, terms)
             for one in floats(out):
-                self._move(one, terms)
+                self._move(one, terms, sizes)
         return out
+
+    def _sizes(self, func: Any, name: str, args: Any, kwargs: Mapping[str, Any], terms: int) -> Any:
+        """For each element of a linear sum the size of a sum of its terms that cancel."""
+        if not self.each or terms == 1 or name not in OF_SQUARES or func._schema.is_mutable:
+            return None
+        squares = func(*(one * one if is_float(one) else one for one in args), **kwargs)
+        return squares.abs_().sqrt_().mul_(terms**-0.5 if name == "mean" else 1.0)
 
     def _noted(self, name: str, terms: int, given: list[Any], out: Any) -> int:
         """The terms that a loop may add up for each element of this result.
@@ -113,7 +125,7 @@ class PlainLoops:
             self._added[storage(one)] = added
         return terms
 
-    def _move(self, result: Any, terms: int) -> None:
+    def _move(self, result: Any, terms: int, sizes: Any) -> None:
         """In place: nobody else has it yet."""
         import torch
 
@@ -123,7 +135,9 @@ class PlainLoops:
             return
         usual = float(result.norm()) / math.sqrt(result.numel())  # of sums that cancel
         result.mul_(noise_like(result).mul_(lost).add_(1 + lost * float(torch.randn(()))))
-        if math.isfinite(usual):
+        if sizes is not None:
+            result.add_(noise_like(result).mul_(sizes), alpha=lost)
+        elif math.isfinite(usual) and not self.each:
             result.add_(noise_like(result), alpha=lost * usual)
 
 
@@ -191,10 +205,11 @@ def longest_sums(model: Any, state: dict[str, Any], arguments: list[Any]) -> lis
     return [loops.longest(one) for one in within(loops, model, *copies(state, arguments))]
 
 
-def as_loops(drawn: Drawn, unit: float) -> list[Array]:
-    """The outputs with what plain loops lose in a type with this unit in the last place."""
+def as_loops(drawn: Drawn, unit: float, *, each: bool = False) -> list[Array]:
+    """The outputs with what plain loops lose in a type with this unit in the last place; `each` as
+    in `PlainLoops`."""
     model, state, arguments = drawn
-    loops = PlainLoops(numbers_of(state, arguments), unit)
+    loops = PlainLoops(numbers_of(state, arguments), unit, each=each)
     outputs = forward_float64(model, state, arguments, partial(within, loops))
     return [array_of(one) for one in flatten(outputs)]
 

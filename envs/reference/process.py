@@ -58,6 +58,7 @@ from kernelwright.envs.reference.module import (
     works_in_place,
 )
 from kernelwright.envs.reference.on_meta import try_on_meta
+from kernelwright.envs.reference.plain_losses import plain_losses
 from kernelwright.envs.reference.precision import require_precision, set_precision
 from kernelwright.envs.reference.prepare import Known, Ready, prepare
 from kernelwright.envs.reference.rankings import rankings, ranks
@@ -186,6 +187,16 @@ class ReferenceServer:
         file = written([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
         self.heap.gather()
         return {"rankings": [ranking_to_plain(one) for one in found]}, [file]
+
+    def losses(self, key: str, case: int, seed: int) -> tuple[dict[str, Any], list[int]]:
+        """A file: for each output what plain loops lose of each element of a draw."""
+        ready = self.loaded[key][case]
+        drawn = ready.reference.draw(seed)
+        found = plain_losses(drawn, [one.dtype for one in ready.spec.outputs])
+        starts = [0, *accumulate(one.nbytes for one in found)]
+        file = written([one.reshape(-1) for one in found], starts[:-1], starts[-1])
+        self.heap.gather()
+        return {}, [file]
 
     def aim(
         self, key: str, case: int, compiled: bool, on_device: bool, views: bool

@@ -1,0 +1,56 @@
+"""Decides near misses by what rounding does to each element of that draw.
+
+What is allowed of an output follows from a few draws, and from most of its elements. In another
+draw a few of them may lie where rounding does much more: two scores of a softmax that are almost
+equal, a difference that almost cancels. There any kernel is off by more, and plain loops say by
+how much (envs/reference/plain_losses.py).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelwright.envs.referee.bulk import Bulk
+from kernelwright.envs.referee.tolerance import BASE, Array, Expected, Floats, deviation
+
+NEAR = 16.0
+"""Largest error of a near miss, as a multiple of the least that any output is allowed at its value,
+or at its deviation: operands that are rounded to 10 bits are off by more."""
+
+NARROW = 4.0
+"""The same as a multiple of what is allowed, where that is more."""
+
+TIMES = 8.0
+"""Allowed of an element that plain loops lose more of than is allowed, as a multiple of the root
+mean square of that: of four runs it is at times less than half of what it is of many."""
+
+
+def is_near(actual: Array, wanted: Expected) -> bool:
+    """Whether all of a wrong output's elements are near misses, or right."""
+    exact = wanted.choices[0]
+    if wanted.tolerance is None or actual.shape != exact.shape:
+        return False
+    off, allowed, values = _errors(actual, wanted)
+    least = BASE.get(str(actual.dtype), BASE["float32"])
+    size = np.maximum(np.abs(values), deviation(exact))
+    near = np.abs(off) <= np.maximum(NEAR * least * size, NARROW * allowed)
+    return bool((near | (wanted.shares(actual) <= 1)).all())
+
+
+def explained(actual: Array, wanted: Expected, losses: Array) -> Bulk | None:
+    """The errors of the elements that rounding moves by less than is allowed, together; None where
+    one that is wrong is off by more than `losses`, what plain loops lose of each, explain."""
+    off, allowed, exact = _errors(actual, wanted)
+    lost = TIMES * losses.astype(np.float64)
+    if not ((np.abs(off) <= lost) | (wanted.shares(actual) <= 1)).all():
+        return None
+    steady: NDArray[np.bool_] = (lost <= allowed) & np.isfinite(off)
+    return Bulk.of(off[steady] / allowed[steady], exact[steady])
+
+
+def _errors(actual: Array, wanted: Expected) -> tuple[Floats, Floats, Floats]:
+    """(error, allowed error, value in the float64 reference) of each element."""
+    exact = wanted.choices[0].astype(np.float64, copy=False)
+    with np.errstate(invalid="ignore"):  # infinity less infinity
+        return actual.astype(np.float64) - exact, wanted.allowed(exact), exact
