@@ -15,11 +15,12 @@ import pytest
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
+from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Evaluation
 from kernelwright.evals.numbers.search_results import found_in
 from kernelwright.rl.policies.hf import ScriptedPolicy
-from kernelwright.rl.search.archive import AGAIN, STAGE, Archive
+from kernelwright.rl.search.archive import Archive
 from kernelwright.rl.search.mode import mode_names, start_mode
 from tests.landscape import speedup
 from tests.nouns import RELU_KERNEL, RELU_MODULE
@@ -42,7 +43,7 @@ def test_a_mode_asks_for_as_many_as_it_is_told_and_from_kernels_it_was_given(
 ) -> None:
     mode, archive = start_mode(name, options), Archive()
     for record in searched(name, options):
-        if record.stage == STAGE and record.problem == "a":
+        if record.stage == SEARCH and record.problem == "a":
             requests = mode.ask(archive, record.step, 5, random.Random(0))
             assert len(requests) == 5
             taken = {one.key for it in requests for one in (*filter(None, [it.parent]), *it.shown)}
@@ -81,7 +82,7 @@ def test_a_kernel_that_was_judged_is_not_judged_again() -> None:
     found = searched(
         "best_of_n", judge=judge, policy=policy, problems=PROBLEMS[:1], budget=24, batch=4
     )
-    assert len([one for one in found if one.stage == STAGE]) == 24
+    assert len([one for one in found if one.stage == SEARCH]) == 24
     calls = [sources for sources, _ in judge.calls if sources]
     assert [len(one) for one in calls] == [4, 1]  # one step, whose equal ones the judge knows; last
 
@@ -89,12 +90,12 @@ def test_a_kernel_that_was_judged_is_not_judged_again() -> None:
 def test_a_problem_ends_at_its_target_and_where_nothing_is_timed_with_a_right_kernel() -> None:
     policy = ScriptedPolicy(["```cpp\nright 3\n```"] * 24)
     ended = searched("best_of_n", policy=policy, judge=ScriptedJudge(), target=2.5)
-    assert {one.step for one in ended if one.stage == STAGE} == {0}
+    assert {one.step for one in ended if one.stage == SEARCH} == {0}
     on = searched("best_of_n", policy=policy, judge=ScriptedJudge(), target=4)
-    assert {one.step for one in on if one.stage == STAGE} == set(range(6))
+    assert {one.step for one in on if one.stage == SEARCH} == set(range(6))
     untimed = searched("best_of_n", policy=policy, judge=Untimed())
-    assert {one.step for one in untimed if one.stage == STAGE} == {0}
-    assert not [one for one in untimed if one.stage == AGAIN]
+    assert {one.step for one in untimed if one.stage == SEARCH} == {0}
+    assert not [one for one in untimed if one.stage == SEARCH_AGAIN]
 
 
 class Untimed(ScriptedJudge):
@@ -106,7 +107,7 @@ class Untimed(ScriptedJudge):
 
 def test_prompts_show_the_parent_what_the_judge_said_and_other_kernels() -> None:
     records = searched("evolve", budget=48, kinds="uniform")
-    children = [one for one in records if one.stage == STAGE and one.parent]
+    children = [one for one in records if one.stage == SEARCH and one.parent]
     assert children
     for one in children:
         assert one.turn > 0
@@ -168,7 +169,7 @@ def test_a_search_improves_on_a_wrong_kernel_by_the_real_judge(tmp_path: Path) -
         )
     verdicts = [one.evaluation.verdict for one in records]
     assert verdicts == ["wrong", "correct", "correct", "correct", "correct"]
-    assert [one.turn for one in records if one.stage == STAGE] == [0, 1, 2, 3]
+    assert [one.turn for one in records if one.stage == SEARCH] == [0, 1, 2, 3]
     assert "This kernel is not right" in records[1].prompt
     assert found_in(records)[0].again is not None
 

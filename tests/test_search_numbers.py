@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN, STAGES
 from kernelwright.envs.types import Record, Verdict
-from kernelwright.evals.numbers import search_results
 from kernelwright.evals.numbers.search_results import best_so_far, found_in
-from kernelwright.rl.search.archive import AGAIN, STAGE, Archive, Tried
+from kernelwright.rl.search.archive import Archive, Tried
 from kernelwright.rl.search.features import features
 from kernelwright.rl.search.kinds import Known, known_of, of_records, with_kinds
 from kernelwright.rl.search.mode import Request
@@ -105,7 +105,7 @@ def test_features_are_read_from_the_source_without_comments(
 lows = st.lists(st.sampled_from([None, 0.0, 0.5, 1.5, 3.0]), min_size=1, max_size=12)
 
 
-def records_of(speeds: Sequence[float | None], stage: str = STAGE) -> Iterator[Record]:
+def records_of(speeds: Sequence[float | None], stage: str = SEARCH) -> Iterator[Record]:
     """None is wrong, 0 right and not timed."""
     for row, low in enumerate(speeds):
         measured = nouns.timing(round(1000 * low), 1000) if low else None
@@ -122,7 +122,7 @@ def records_of(speeds: Sequence[float | None], stage: str = STAGE) -> Iterator[R
 def test_the_best_so_far_never_gets_worse_and_ends_with_the_best(
     speeds: Sequence[float | None],
 ) -> None:
-    curve = best_so_far(list(records_of(speeds)), len(speeds))
+    curve = best_so_far(list(records_of(speeds)), range(1, len(speeds) + 1))
     for key in ("solved", "faster"):
         shares = [one[key] for one in curve]
         assert shares == sorted(shares, key=lambda one: one or 0.0)
@@ -135,14 +135,14 @@ def test_the_best_so_far_never_gets_worse_and_ends_with_the_best(
 
 def test_the_speed_that_counts_is_the_one_measured_again_of_a_kernel_that_is_still_right() -> None:
     first = list(records_of([3.0, 2.0, 1.5]))
+    evaluations = (
+        nouns.verdict(Verdict.WRONG),
+        nouns.correct(nouns.timing(1_200)),
+        nouns.correct(nouns.timing(1_400)),
+    )
     again = [
-        nouns.record(AGAIN, row=0, source=first[0].source, evaluation=nouns.verdict(Verdict.WRONG)),
-        nouns.record(
-            AGAIN, row=1, source=first[1].source, evaluation=nouns.correct(nouns.timing(1_200))
-        ),
-        nouns.record(
-            AGAIN, row=2, source=first[2].source, evaluation=nouns.correct(nouns.timing(1_400))
-        ),
+        nouns.record(SEARCH_AGAIN, row=one.row, source=one.source, evaluation=evaluation)
+        for one, evaluation in zip(first, evaluations, strict=True)
     ]
     (found,) = found_in([*first, *again])
     assert (found.row, found.changed) == (2, 1)
@@ -153,5 +153,10 @@ def test_the_speed_that_counts_is_the_one_measured_again_of_a_kernel_that_is_sti
     assert (lost.source, lost.again, lost.right, lost.changed) == (None, None, 1, 1)
 
 
-def test_both_sides_call_the_stages_alike() -> None:
-    assert (STAGE, AGAIN) == (search_results.STAGE, search_results.AGAIN)
+def test_the_records_of_a_search_are_of_two_stages_that_pages_have_titles_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without_modules(monkeypatch)
+    stages = {one.stage for one in searched("evolve")}
+    assert stages == {"search", "search_again"} == {SEARCH, SEARCH_AGAIN}
+    assert stages <= STAGES.keys()

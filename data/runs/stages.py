@@ -39,6 +39,9 @@ class Stage:
         return "eval_greedy" if self.greedy_of else "eval"
 
 
+SEARCH, SEARCH_AGAIN = "search", "search_again"
+"""What a search asked for, and its fastest kernels, measured once more."""
+
 _ROWS = (
     Stage(name="triples", title="examples for SFT"),
     Stage(
@@ -92,8 +95,8 @@ _ROWS = (
         side_title="this model",
         also_shown=True,
     ),
-    Stage(name="search", title="search", also_shown=True),
-    Stage(name="search_again", title="the fastest of a search, timed again", also_shown=True),
+    Stage(name=SEARCH, title="search", also_shown=True),
+    Stage(name=SEARCH_AGAIN, title="the fastest of a search, timed again", also_shown=True),
 )
 STAGES = {row.name: row for row in _ROWS}
 

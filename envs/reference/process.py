@@ -17,6 +17,7 @@ import os
 import socket
 import sys
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,6 +39,7 @@ from kernelwright.envs.referee.layout import (
     NS_BYTES,
 )
 from kernelwright.envs.referee.ties import ranking_to_plain
+from kernelwright.envs.referee.tolerance import Array
 from kernelwright.envs.reference.admission import check_problem, fingerprint
 from kernelwright.envs.reference.applicable_kinds import applicable_kinds
 from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS, unit_of_inputs
@@ -171,9 +173,7 @@ class ReferenceServer:
         rounded = tf32_outputs(model, state, arguments) if tf32 else []
         expected, levels = expected_of(model, state, arguments, ready, rounded)
         arrays = [array for choices in expected for array in choices]
-        starts = [0, *accumulate(array.nbytes for array in arrays)]
-        answers = written([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
-        self.heap.gather()
+        answers = self._file_of(arrays)
         counts = [len(choices) for choices in expected]
         return {"choices": counts, "levels": to_plain(levels)}, [inputs, answers]
 
@@ -183,20 +183,21 @@ class ReferenceServer:
         drawn = self.loaded[key][case].reference.draw(seed)
         found = rankings(drawn, NUDGE_UNITS * unit_of_inputs(*drawn[1:]))
         arrays = [array for one in found for array in (one.values, one.places.astype(np.int64))]
-        starts = [0, *accumulate(array.nbytes for array in arrays)]
-        file = written([array.reshape(-1) for array in arrays], starts[:-1], starts[-1])
-        self.heap.gather()
-        return {"rankings": [ranking_to_plain(one) for one in found]}, [file]
+        return {"rankings": [ranking_to_plain(one) for one in found]}, [self._file_of(arrays)]
 
     def losses(self, key: str, case: int, seed: int) -> tuple[dict[str, Any], list[int]]:
         """A file: for each output what plain loops lose of each element of a draw."""
         ready = self.loaded[key][case]
         drawn = ready.reference.draw(seed)
         found = plain_losses(drawn, [one.dtype for one in ready.spec.outputs])
-        starts = [0, *accumulate(one.nbytes for one in found)]
-        file = written([one.reshape(-1) for one in found], starts[:-1], starts[-1])
+        return {}, [self._file_of(found)]
+
+    def _file_of(self, arrays: Sequence[Array]) -> int:
+        """These arrays, one right after the other, in a file that is sent."""
+        starts = [0, *accumulate(one.nbytes for one in arrays)]
+        file = written([one.reshape(-1) for one in arrays], starts[:-1], starts[-1])
         self.heap.gather()
-        return {}, [file]
+        return file
 
     def aim(
         self, key: str, case: int, compiled: bool, on_device: bool, views: bool

@@ -15,7 +15,7 @@ from kernelwright.data.suites.load import public_spec
 from kernelwright.evals.hub.card import model_card, read_recipe
 from kernelwright.evals.hub.upload import PublishError, Target, require_token
 from kernelwright.evals.numbers.summary import SIDES, read_summary
-from kernelwright.rl.models.adapter_folder import SIDECAR
+from kernelwright.rl.models.adapter_folder import SIDECAR, sidecar_of
 from kernelwright.rl.models.load import hub_id
 from kernelwright.rl.models.weights import EMBEDDED
 
@@ -94,8 +94,7 @@ def write_tree(run_dir: Path, repo: str, *, merged: bool = False) -> Path:
 
 def _habits(run_dir: Path, dialect: str) -> dict[str, object]:
     """How the base was held in training, what the model was taught to write, and at what length."""
-    sidecar = run_dir / "checkpoints" / "final" / SIDECAR
-    known = json.loads(sidecar.read_text(encoding="utf-8")) if sidecar.is_file() else {}
+    known = sidecar_of(run_dir / "checkpoints" / "final")
     tokens = read_recipe(run_dir).eval.max_new_tokens
     return {**known, "dialect": dialect, "max_new_tokens": tokens}
 

@@ -13,10 +13,8 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
+from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN
 from kernelwright.envs.types import Record, Speedup, Verdict
-
-STAGE, AGAIN = "search", "search_again"
-"""The stages of a search's records (rl/search/archive.py)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +38,8 @@ def found_in(records: Iterable[Record]) -> list[Found]:
     first: dict[str, list[Record]] = defaultdict(list)
     again: dict[str, list[Record]] = defaultdict(list)
     for one in records:
-        if one.stage in (STAGE, AGAIN):
-            (first if one.stage == STAGE else again)[one.problem_key].append(one)
+        if one.stage in (SEARCH, SEARCH_AGAIN):
+            (first if one.stage == SEARCH else again)[one.problem_key].append(one)
     return [_of_problem(some, again[key]) for key, some in first.items()]
 
 
@@ -71,24 +69,25 @@ def _of_problem(first: Sequence[Record], again: Sequence[Record]) -> Found:
     )
 
 
-def best_so_far(records: Sequence[Record], budget: int) -> list[dict[str, float | None]]:
-    """For each number of answers a problem: the shares of problems with a right kernel and with one
-    surely faster than PyTorch, and the geometric mean of the best lower bounds of those that have
-    one. All of them as the search itself measured them."""
+Figures = dict[str, float | None]
+
+
+def best_so_far(records: Sequence[Record], counts: Iterable[int]) -> list[Figures]:
+    """After each of these numbers of answers a problem: the shares of problems with a right kernel
+    and with one surely faster than PyTorch, and the geometric mean of the best lower bounds of
+    those that have one. All of them as the search itself measured them."""
     best: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    problems = {one.problem_key for one in records if one.stage == STAGE}
+    problems = {one.problem_key for one in records if one.stage == SEARCH}
     asked: dict[str, int] = defaultdict(int)
     for one in records:
-        if one.stage == STAGE:
+        if one.stage == SEARCH:
             asked[one.problem_key] += 1
             if one.evaluation.verdict is Verdict.CORRECT:
                 best[one.problem_key].append((asked[one.problem_key], _low(one)))
-    return [_after(count, best, len(problems)) for count in range(1, budget + 1)]
+    return [_after(count, best, len(problems)) for count in counts]
 
 
-def _after(
-    count: int, best: Mapping[str, Sequence[tuple[int, float]]], problems: int
-) -> dict[str, float | None]:
+def _after(count: int, best: Mapping[str, Sequence[tuple[int, float]]], problems: int) -> Figures:
     lows = [max((low for at, low in some if at <= count), default=None) for some in best.values()]
     known = [one for one in lows if one is not None]
     timed = [one for one in known if one > 0]
@@ -100,16 +99,15 @@ def _after(
     }
 
 
-def results(records: Sequence[Record], budget: int) -> dict[str, Any]:
-    """All of it, ready for JSON."""
-    found = found_in(records)
+def results(found: Sequence[Found], records: Sequence[Record], budget: int) -> dict[str, Any]:
+    """All of it, ready for JSON; `found` is what was found in these records."""
     again = [one.again.median for one in found if one.again]
     return {
         "problems": [asdict(one) for one in found],
         "solved": sum(one.source is not None for one in found),
         "faster": sum(one.again is not None and one.again.low > 1 for one in found),
         "geomean_speedup": math.exp(fmean(map(math.log, again))) if again else None,
-        "best_so_far": best_so_far(records, budget),
+        "best_so_far": best_so_far(records, range(1, budget + 1)),
     }
 
 

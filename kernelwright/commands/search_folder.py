@@ -12,6 +12,7 @@ from typing import Any
 from kernelwright.data.runs.folder import SEARCH_FILE
 from kernelwright.data.runs.progress import StageDisplay
 from kernelwright.data.runs.records import RecordStore, read_records
+from kernelwright.data.runs.stages import SEARCH
 from kernelwright.data.suites.load import Suite
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import BatchJudge
@@ -20,7 +21,6 @@ from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Record
 from kernelwright.evals.evaluate.model import Attempt
 from kernelwright.evals.numbers.search_results import Found, best_so_far, found_in, results
-from kernelwright.rl.search.archive import STAGE
 from kernelwright.rl.search.kinds import Known, of_records
 from kernelwright.rl.search.mode import start_mode
 from kernelwright.rl.search.search import Search
@@ -81,14 +81,7 @@ def search_model(
         progress.add(records)
 
     with judges() as judge, _Progress(folder, wanted, kept) as progress:
-        search = Search(
-            wanted.suite.problems,
-            mode,
-            wanted.settings,
-            keep,
-            kept,
-            known,
-        )
+        search = Search(wanted.suite.problems, mode, wanted.settings, keep, kept, known)
         search.run(policy, judge, progress.step_done)
         search.measure_again(judge)
     attempt.save()
@@ -113,7 +106,7 @@ def _conclude(folder: Path, wanted: Wanted, records: Sequence[Record]) -> list[F
             path = file_of(folder, one.problem, wanted.settings.dialect)
             path.parent.mkdir(exist_ok=True)
             path.write_text(one.source, encoding="utf-8")
-    told = results(records, wanted.settings.budget)
+    told = results(found, records, wanted.settings.budget)
     write_whole(folder / RESULTS, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
     return found
 
@@ -123,7 +116,7 @@ class _Progress:
 
     def __init__(self, folder: Path, wanted: Wanted, kept: Sequence[Record]) -> None:
         self.path, self.settings = folder / LOG, wanted.settings
-        self.records = [one for one in kept if one.stage == STAGE]
+        self.records = [one for one in kept if one.stage == SEARCH]
         self.display = StageDisplay(wanted.mode)
 
     def __enter__(self) -> _Progress:
@@ -136,13 +129,13 @@ class _Progress:
 
     def add(self, records: Sequence[Record]) -> None:
         """New records of the search."""
-        self.records += [one for one in records if one.stage == STAGE]
+        self.records += [one for one in records if one.stage == SEARCH]
 
     def step_done(self, step: int) -> None:
         """Says how far the search is; nothing of steps that an earlier attempt had done."""
         if step < self.display.first:
             return
-        last = best_so_far(self.records, self.settings.budget)[-1]
+        (last,) = best_so_far(self.records, [self.settings.budget])
         speed, solved = last["geomean_speedup"], last["solved"] or 0.0
         said = f"{step + 1}/{self.settings.steps} steps, {solved:.0%} of problems solved"
         said += f", best {speed:.2f} on average" if speed else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kernelwright.data.runs.folder import Folder
 from kernelwright.rl.models.checkpoints import ADAPTER
@@ -41,8 +42,7 @@ def find_adapter(model: str) -> Adapter | None:
     for folder in folders:
         if (folder / ADAPTER_CONFIG).is_file():
             config = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
-            sidecar = folder / SIDECAR
-            known = json.loads(sidecar.read_text(encoding="utf-8")) if sidecar.is_file() else {}
+            known = sidecar_of(folder)
             return Adapter(
                 folder=folder,
                 base=known.get("base") or _embedded_name(config["base_model_name_or_path"]),
@@ -53,6 +53,13 @@ def find_adapter(model: str) -> Adapter | None:
     if Folder(Path(model)).recipe_file.is_file():
         raise ModelError(f"{model} is a run that has not finished: no checkpoints/final in it")
     return None
+
+
+def sidecar_of(folder: Path) -> dict[str, Any]:
+    """What an adapter's folder says that PEFT does not know; nothing where it lacks the file."""
+    file = folder / SIDECAR
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return found
 
 
 def _of_hub(name: str) -> list[Path]:

@@ -10,9 +10,6 @@ from kernelwright.data.runs.records import answer_of
 from kernelwright.envs.types import Evaluation, Record, Verdict
 from kernelwright.rl.methods.contrastive import Exemplar
 
-STAGE, AGAIN = "search", "search_again"
-"""Stages of records: what a search asked for, and its fastest kernels, measured once more."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
@@ -71,20 +68,16 @@ class Tried:
 class Archive:
     """All answers of a search to one problem, in the order in which they were asked for."""
 
-    def __init__(self, records: Sequence[Record] = ()) -> None:
-        self.asked = 0
-        """Answers, also those without a kernel."""
+    def __init__(self) -> None:
         self.kernels: dict[str, Tried] = {}
         """Every distinct kernel by its key, as it was first judged."""
         self.steps: set[int] = set()
         self._last: dict[int, Tried | None] = {}
-        self.add(records)
 
     def add(self, records: Sequence[Record]) -> None:
         """The answers of one step, or of several."""
         for record in records:
             tried = Tried.of(record)
-            self.asked += 1
             self.steps.add(record.step)
             self._last[record.trajectory] = tried
             if tried:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kernelwright.rl.search.archive import Tried
 
@@ -30,7 +31,12 @@ _UNITS = re.compile(
 
 def features(one: Tried) -> tuple[int, ...]:
     """(depth of loops, own memory or not, vector or matrix units or not)."""
-    code = _COMMENT.sub(" ", one.source)
+    return _of_source(one.source)
+
+
+@lru_cache(maxsize=4096)
+def _of_source(source: str) -> tuple[int, ...]:
+    code = _COMMENT.sub(" ", source)
     python = [len(found[1].expandtabs()) for found in _PYTHON_LOOP.finditer(code)]
     depth = _python_depth(python) if python else max(_c_depths(code), default=0)
     return min(depth, DEEPEST), int(bool(_CLOSE.search(code))), int(bool(_UNITS.search(code)))

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.policy import Policy, Sampling, text_of
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Problem, Record, Task
 from kernelwright.rl.methods.base import Ask
-from kernelwright.rl.search.archive import AGAIN, STAGE, Archive, Tried
+from kernelwright.rl.search.archive import Archive, Tried
 from kernelwright.rl.search.kinds import Known, known_of, with_kinds
 from kernelwright.rl.search.mode import Mode
 from kernelwright.rl.search.prompts import ask_of
@@ -45,9 +46,9 @@ class Search:
         self.problems, self.mode, self.settings, self.keep = problems, mode, settings, keep
         self.known = dict(known or {})
         self.archives = {one.key: Archive() for one in problems}
-        self._measured = {one.problem_key for one in kept if one.stage == AGAIN}
+        self._measured = {one.problem_key for one in kept if one.stage == SEARCH_AGAIN}
         for record in kept:
-            if record.stage == STAGE:
+            if record.stage == SEARCH:
                 self.archives[record.problem_key].add([record])
 
     def run(
@@ -56,8 +57,10 @@ class Search:
         """All steps that are left; `on_step` after each, with its number."""
         learn_shapes(self.problems)
         for step in range(self.settings.steps):
+            known = self._known_before(step) if self.settings.kinds == "bandit" else {}
             for part in self._parts(step):
-                self._play(part, step, policy, judge)
+                asked = self._asked(part, step, known)
+                self._play(asked, step, policy, judge)
             on_step(step)
 
     def measure_again(self, judge: AnyJudge) -> None:
@@ -74,7 +77,7 @@ class Search:
                 responses.append(
                     Response(task=task, row=row, prompt="", completion="", source=one.source)
                 )
-        found = judged(judge, responses, Batch(stage=AGAIN, versions=settings.versions))
+        found = judged(judge, responses, Batch(stage=SEARCH_AGAIN, versions=settings.versions))
         pairs = zip(found, parents, strict=True)
         self.keep([replace(record, parent=key) for record, key in pairs])
 
@@ -95,15 +98,19 @@ class Search:
         for start in range(0, len(left), each):
             yield left[start : start + each]
 
-    def _play(
-        self, part: Sequence[tuple[int, Problem]], step: int, policy: Policy, judge: AnyJudge
-    ) -> None:
-        """Samples and judges one step's answers to some problems, and keeps them all at once."""
-        settings, asked = self.settings, dict[int, Ask]()
-        known = self._known_before(step)
+    def _asked(
+        self, part: Sequence[tuple[int, Problem]], step: int, known: Mapping[str, Known]
+    ) -> dict[int, Ask]:
+        """Row → what is asked, of one step's answers to some problems."""
+        found: dict[int, Ask] = {}
         for number, problem in part:
-            first = number * settings.budget + step * settings.batch
-            asked |= dict(enumerate(self._asks(problem, step, known), first))
+            first = number * self.settings.budget + step * self.settings.batch
+            found |= dict(enumerate(self._asks(problem, step, known), first))
+        return found
+
+    def _play(self, asked: Mapping[int, Ask], step: int, policy: Policy, judge: AnyJudge) -> None:
+        """Samples and judges the answers, and keeps them all at once."""
+        settings = self.settings
         sampling = Sampling(
             max_new_tokens=settings.max_new_tokens,
             temperature=settings.temperature,
@@ -115,8 +122,9 @@ class Search:
             Response.of_completion(ask.task, row, text_of(ask.prompt.chat), one.text)
             for (row, ask), one in zip(asked.items(), said, strict=True)
         ]
-        records = self._judged(responses, judge, Batch(stage=STAGE, step=step))
-        placed = [_placed(one, asked[one.row], settings.versions) for one in records]
+        batch = Batch(stage=SEARCH, step=step, versions=settings.versions)
+        records = self._judged(responses, judge, batch)
+        placed = [_placed(one, asked[one.row]) for one in records]
         self.keep(placed)
         for record in placed:
             self.archives[record.problem_key].add([record])
@@ -148,7 +156,7 @@ class Search:
         return {one: self.known.get(one, Known()) + own.get(one, Known()) for one in names}
 
 
-def _placed(record: Record, ask: Ask, versions: Mapping[str, str]) -> Record:
+def _placed(record: Record, ask: Ask) -> Record:
     """The record with its place in the search."""
     return replace(
         record,
@@ -156,5 +164,4 @@ def _placed(record: Record, ask: Ask, versions: Mapping[str, str]) -> Record:
         trajectory=ask.trajectory,
         turn=ask.turn,
         parent=ask.parent,
-        versions=versions,
     )

@@ -34,7 +34,7 @@ class Mode:
         self.options = options
 
     def ask(self, archive: Archive, step: int, count: int, rng: random.Random) -> list[Request]:
-        nodes: list[Tried | None] = [None, *archive.kernels.values()]
+        nodes = sorted([None, *archive.kernels.values()], key=_worth, reverse=True)
         visits = Counter(one.parent for one in archive.kernels.values())
         values = self._values(archive)
         found = []
@@ -42,7 +42,7 @@ class Mode:
             total = sum(visits.values())
             scores = {
                 key_of(one): values[key_of(one)] + self._bonus(rank, len(nodes), visits, one, total)
-                for rank, one in enumerate(sorted(nodes, key=_worth, reverse=True))
+                for rank, one in enumerate(nodes)
             }
             most = max(scores.values())
             parent = rng.choice([one for one in nodes if scores[key_of(one)] == most])
