@@ -80,7 +80,9 @@ def searched(
     problems: Any = None,
     **changed: Any,
 ) -> list[Record]:
-    """The records of a search in this world; with `stop_after`, of one that is killed."""
+    """The records of a search in this world; with `stop_after`, of one that is killed. `start` has
+    the kernels that it is given."""
+    start = changed.pop("start", None)
     records = list(kept)
     calls: list[int] = []
 
@@ -91,7 +93,7 @@ def searched(
             raise Stopped
 
     mode, asked = start_mode(name, options or {}), settings(**changed)
-    search = Search(problems or PROBLEMS, mode, asked, keep, kept)
+    search = Search(problems or PROBLEMS, mode, asked, keep, kept, given=start)
     judge = judge or World()
     try:
         search.run(policy or Improver(), judge)

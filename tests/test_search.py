@@ -15,10 +15,12 @@ import pytest
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
-from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN
+from kernelwright.commands.search_folder import given_kernels
+from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN, SEARCH_START
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.types import Evaluation
-from kernelwright.evals.numbers.search_results import found_in
+from kernelwright.envs.types import Evaluation, Verdict
+from kernelwright.envs.workers.pool import JudgeError
+from kernelwright.evals.numbers.search_results import best_so_far, found_in
 from kernelwright.rl.policies.hf import ScriptedPolicy
 from kernelwright.rl.search.archive import Archive
 from kernelwright.rl.search.mode import mode_names, start_mode
@@ -76,6 +78,66 @@ def test_with_equal_budgets_what_learns_from_earlier_answers_finds_more(
     assert found >= gain * independent
 
 
+@every_mode
+def test_a_given_kernel_is_improved_on_and_measured_beside_what_was_found(
+    name: str, options: dict[str, Any]
+) -> None:
+    start = {one.key: "kernel 4 right" for one in PROBLEMS[:2]}
+    records = searched(name, options, start=start)
+    assert [one.problem for one in records if one.stage == SEARCH_START] == ["a", "b"]
+    first = [one for one in records if (one.stage, one.step, one.problem) == (SEARCH, 0, "a")]
+    assert any("kernel 4 right" in one.prompt for one in first)
+    assert best(records) > best(searched(name, options))
+    for found in found_in(records):
+        assert found.asked == 24
+        assert (found.given is not None) == (found.problem != "c")
+        assert found.again is not None
+        assert found.given is None or found.again.low >= found.given.low
+    assert best_so_far(records, [0])[0]["solved"] == pytest.approx(2 / 3)
+
+
+@every_mode
+def test_a_search_with_a_given_kernel_goes_on_with_the_records_it_would_have_had(
+    name: str, options: dict[str, Any]
+) -> None:
+    start = {PROBLEMS[0].key: "kernel 3 wrong", PROBLEMS[1].key: "kernel 3 right"}
+    whole = searched(name, options, start=start)
+    for calls in (1, 3):
+        part = searched(name, options, start=start, stop_after=calls)
+        assert plain(searched(name, options, start=start, kept=part)) == plain(whole)
+
+
+def test_where_no_answer_is_better_the_given_kernel_is_what_was_found() -> None:
+    start = {PROBLEMS[0].key: "right 9"}
+    policy = ScriptedPolicy(["```cpp\nright 3\n```"] * 4)
+    records = searched(
+        "refine",
+        policy=policy,
+        judge=ScriptedJudge(),
+        problems=PROBLEMS[:1],
+        start=start,
+        budget=4,
+        finalists=1,
+    )
+    (found,) = found_in(records)
+    assert (found.row, found.source, found.right) == (None, "right 9", 4)
+    assert found.given == found.again
+    done = searched(judge=ScriptedJudge(), problems=PROBLEMS[:1], start=start, target=2)
+    assert {one.stage for one in done} == {SEARCH_START, SEARCH_AGAIN}
+
+
+def test_a_given_kernel_without_a_verdict_ends_the_search() -> None:
+    with pytest.raises(JudgeError, match="no verdict on the given kernel of a"):
+        searched(start={PROBLEMS[0].key: "unjudged"}, judge=Broken())
+
+
+class Broken(ScriptedJudge):
+    """A judge that cannot tell."""
+
+    def judge(self, source: str, timed: bool) -> Evaluation:
+        return Evaluation(verdict=Verdict.UNJUDGED, reason="worker_lost")
+
+
 def test_a_kernel_that_was_judged_is_not_judged_again() -> None:
     judge = ScriptedJudge()
     policy = ScriptedPolicy(["```cpp\nright 3\n```"] * 24)
@@ -121,6 +183,22 @@ def test_prompts_show_the_parent_what_the_judge_said_and_other_kernels() -> None
 
 
 # Bad input, and the command
+
+
+@pytest.mark.parametrize(
+    ("start", "problems", "told"),
+    [
+        ("mine.cu", 1, "mine.cu: answers are in cpp (.cpp); see --dialect"),
+        ("mine.cpp", 2, "mine.cpp: 2 problems need a folder of kernels"),
+        (".", 2, "no a.cpp or the like"),
+    ],
+)
+def test_a_kernel_that_cannot_be_improved_on_is_one_clear_line(
+    start: str, problems: int, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.cu").write_text("kernel", encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape(told)):
+        given_kernels(tmp_path / start, PROBLEMS[:problems], "cpp")
 
 
 @pytest.mark.parametrize(
@@ -200,5 +278,13 @@ def test_the_command_searches_is_resumed_and_refuses_another_question(tmp_path: 
     other = CliRunner().invoke(app, ["search", *words, "--resume", "--seed", "1"])
     assert other.exit_code == 2
     assert f"{out} asked another question: seed changed" in other.output
+    kernel = tmp_path / "best" / "m.cpp"
+    kernel.parent.mkdir()
+    kernel.write_text(RELU_KERNEL, encoding="utf-8")
+    for start in (kernel, kernel.parent):
+        there = ["--out", str(tmp_path / f"out-{start.name}"), "--start", str(start)]
+        given = search(*words, *there)
+        assert given.returncode == 0, given.stderr
+        assert "the given kernel is correct and was not timed" in given.stdout
     bad = CliRunner().invoke(app, ["search", *words[:3], "-o", "islands"])
     assert (bad.exit_code, bad.output) == (2, "-o islands: give KEY=VALUE, as islands=4\n")

@@ -39,8 +39,8 @@ class Stage:
         return "eval_greedy" if self.greedy_of else "eval"
 
 
-SEARCH, SEARCH_AGAIN = "search", "search_again"
-"""What a search asked for, and its fastest kernels, measured once more."""
+SEARCH_START, SEARCH, SEARCH_AGAIN = "search_start", "search", "search_again"
+"""Kernels that a search was given, what it asked for, and its fastest ones, measured once more."""
 
 _ROWS = (
     Stage(name="triples", title="examples for SFT"),
@@ -95,6 +95,7 @@ _ROWS = (
         side_title="this model",
         also_shown=True,
     ),
+    Stage(name=SEARCH_START, title="kernels that a search was given", also_shown=True),
     Stage(name=SEARCH, title="search", also_shown=True),
     Stage(name=SEARCH_AGAIN, title="the fastest of a search, timed again", also_shown=True),
 )

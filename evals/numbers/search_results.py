@@ -13,15 +13,17 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN
+from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN, SEARCH_START
 from kernelwright.envs.types import Record, Speedup, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What was found for one problem. `row` names the record of the best kernel, `first` is its
-    speedup as it was found, `again` as it was measured once more; None where it has none. `changed`
-    counts kernels that were right at first and were not when they were measured again."""
+    """What was found for one problem. `row` names the record of the best kernel, None where that is
+    still the kernel that the search was given. `first` is its speedup as it was found, `again` as
+    it was measured once more; None where it has none. `changed` counts kernels that were right at
+    first and were not when they were measured again. `given` is the speedup of the given kernel, as
+    it was last measured."""
 
     problem: str
     asked: int
@@ -31,38 +33,41 @@ class Found:
     first: Speedup | None = None
     again: Speedup | None = None
     changed: int = 0
+    given: Speedup | None = None
 
 
 def found_in(records: Iterable[Record]) -> list[Found]:
     """What a search found for each of its problems, in the order in which they were asked."""
-    first: dict[str, list[Record]] = defaultdict(list)
-    again: dict[str, list[Record]] = defaultdict(list)
+    stages = (SEARCH_START, SEARCH, SEARCH_AGAIN)
+    problems: dict[str, dict[str, list[Record]]] = {}
     for one in records:
-        if one.stage in (SEARCH, SEARCH_AGAIN):
-            (first if one.stage == SEARCH else again)[one.problem_key].append(one)
-    return [_of_problem(some, again[key]) for key, some in first.items()]
+        if one.stage in stages:
+            of_stage = problems.setdefault(one.problem_key, {stage: [] for stage in stages})
+            of_stage[one.stage].append(one)
+    return [_of_problem(*of_stage.values()) for of_stage in problems.values()]
 
 
-def _of_problem(first: Sequence[Record], again: Sequence[Record]) -> Found:
+def _of_problem(start: Sequence[Record], first: Sequence[Record], again: Sequence[Record]) -> Found:
     """The best is the surest to be fast of those that were measured again and are still right; of
     the others where none was."""
-    right = [one for one in first if one.evaluation.verdict is Verdict.CORRECT]
-    counts: dict[str, Any] = {
-        "problem": first[0].problem,
-        "asked": len(first),
-        "right": len(right),
-        "changed": sum(one.evaluation.verdict is not Verdict.CORRECT for one in again),
-    }
-    failed = {one.source for one in again if one.evaluation.verdict is not Verdict.CORRECT}
+    right = [one for one in (*start, *first) if _is_right(one)]
+    failed = {one.source for one in again if not _is_right(one)}
     held = [one for one in right if one.source not in failed]
+    measured = {one.source: one for one in again if one.source not in failed}
+    counts: dict[str, Any] = {
+        "problem": (*start, *first)[0].problem,
+        "asked": len(first),
+        "right": sum(map(_is_right, first)),
+        "changed": len(again) - sum(map(_is_right, again)),
+        "given": next((_speedup(measured.get(one.source, one)) for one in start), None),
+    }
     if not held:
         return Found(**counts)
-    measured = {one.source: one for one in again if one.source not in failed}
     best = max(measured.values() or held, key=_low)
     chosen = next(one for one in held if one.source == best.source)
     return Found(
         **counts,
-        row=chosen.row,
+        row=chosen.row if chosen.stage == SEARCH else None,
         source=chosen.source,
         first=_speedup(chosen),
         again=_speedup(best) if measured else None,
@@ -75,16 +80,17 @@ Figures = dict[str, float | None]
 def best_so_far(records: Sequence[Record], counts: Iterable[int]) -> list[Figures]:
     """After each of these numbers of answers a problem: the shares of problems with a right kernel
     and with one surely faster than PyTorch, and the geometric mean of the best lower bounds of
-    those that have one. All of them as the search itself measured them."""
+    those that have one. All of them as the search itself measured them; a given kernel is there
+    before the first answer."""
     best: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    problems = {one.problem_key for one in records if one.stage == SEARCH}
-    asked: dict[str, int] = defaultdict(int)
+    asked: dict[str, int] = {}
     for one in records:
-        if one.stage == SEARCH:
-            asked[one.problem_key] += 1
-            if one.evaluation.verdict is Verdict.CORRECT:
-                best[one.problem_key].append((asked[one.problem_key], _low(one)))
-    return [_after(count, best, len(problems)) for count in counts]
+        if one.stage in (SEARCH_START, SEARCH):
+            count = asked.get(one.problem_key, 0) + (one.stage == SEARCH)
+            asked[one.problem_key] = count
+            if _is_right(one):
+                best[one.problem_key].append((count, _low(one)))
+    return [_after(count, best, len(asked)) for count in counts]
 
 
 def _after(count: int, best: Mapping[str, Sequence[tuple[int, float]]], problems: int) -> Figures:
@@ -109,6 +115,10 @@ def results(found: Sequence[Found], records: Sequence[Record], budget: int) -> d
         "geomean_speedup": math.exp(fmean(map(math.log, again))) if again else None,
         "best_so_far": best_so_far(records, range(1, budget + 1)),
     }
+
+
+def _is_right(record: Record) -> bool:
+    return record.evaluation.verdict is Verdict.CORRECT
 
 
 def _speedup(record: Record) -> Speedup | None:

@@ -12,13 +12,13 @@ from typing import Any
 from kernelwright.data.runs.folder import SEARCH_FILE
 from kernelwright.data.runs.progress import StageDisplay
 from kernelwright.data.runs.records import RecordStore, read_records
-from kernelwright.data.runs.stages import SEARCH
+from kernelwright.data.runs.stages import SEARCH, SEARCH_START
 from kernelwright.data.suites.load import Suite
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.system.paths import write_whole
-from kernelwright.envs.types import Record
+from kernelwright.envs.types import Problem, Record, content_hash
 from kernelwright.evals.evaluate.model import Attempt
 from kernelwright.evals.numbers.search_results import Found, best_so_far, found_in, results
 from kernelwright.rl.search.kinds import Known, of_records
@@ -32,7 +32,7 @@ RESULTS, LOG, BEST = "results.json", "search.log", "best"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What is searched, and how. `learned_from` are folders of earlier searches, whose records say
-    which kinds of rewriting help."""
+    which kinds of rewriting help; `given` are kernels to improve on, by the problem's key."""
 
     model: str
     suite: Suite
@@ -40,6 +40,7 @@ class Wanted:
     options: Mapping[str, Any] = field(default_factory=dict)
     settings: SearchSettings
     learned_from: Sequence[Path] = ()
+    given: Mapping[str, str] = field(default_factory=dict)
 
     def question(self) -> dict[str, Any]:
         """Everything that decides the answers, as plain JSON."""
@@ -51,6 +52,7 @@ class Wanted:
             "problems": [one.key for one in self.suite.problems],
             "mode": {"name": self.mode, **self.options},
             "learned_from": [str(one) for one in self.learned_from],
+            "given": {key: content_hash(source) for key, source in self.given.items()},
             **asked,
         }
 
@@ -81,7 +83,8 @@ def search_model(
         progress.add(records)
 
     with judges() as judge, _Progress(folder, wanted, kept) as progress:
-        search = Search(wanted.suite.problems, mode, wanted.settings, keep, kept, known)
+        problems, settings = wanted.suite.problems, wanted.settings
+        search = Search(problems, mode, settings, keep, kept, known, wanted.given)
         search.run(policy, judge, progress.step_done)
         search.measure_again(judge)
     attempt.save()
@@ -95,8 +98,30 @@ def kinds_seen(folder: Path) -> dict[str, Known]:
 
 def file_of(folder: Path, problem: str, dialect: str) -> Path:
     """Where the best kernel of a problem is written."""
+    return folder / BEST / _file_name(problem, dialect)
+
+
+def given_kernels(path: Path, problems: Sequence[Problem], dialect: str) -> dict[str, str]:
+    """Problem's key → the kernel to improve on: the file's, of one problem, or those that a folder
+    has under the names that `best/` gives them. Raises ValueError, OSError."""
+    if path.is_dir():
+        files = {one.key: path / _file_name(one.name, dialect) for one in problems}
+        files = {key: file for key, file in files.items() if file.is_file()}
+    elif len(problems) > 1:
+        raise ValueError(f"--start {path}: {len(problems)} problems need a folder of kernels")
+    else:
+        files = {problems[0].key: path}
+    if not files:
+        raise ValueError(f"--start {path}: no {_file_name(problems[0].name, dialect)} or the like")
+    suffix = DIALECTS[dialect].suffix
+    if other := [file for file in files.values() if file.suffix != suffix]:
+        raise ValueError(f"--start {other[0]}: answers are in {dialect} ({suffix}); see --dialect")
+    return {key: file.read_text(encoding="utf-8") for key, file in files.items()}
+
+
+def _file_name(problem: str, dialect: str) -> str:
     name = re.sub(r"[^\w.-]+", "-", problem).strip("-")
-    return folder / BEST / f"{name}{DIALECTS[dialect].suffix}"
+    return f"{name}{DIALECTS[dialect].suffix}"
 
 
 def _conclude(folder: Path, wanted: Wanted, records: Sequence[Record]) -> list[Found]:
@@ -116,11 +141,12 @@ class _Progress:
 
     def __init__(self, folder: Path, wanted: Wanted, kept: Sequence[Record]) -> None:
         self.path, self.settings = folder / LOG, wanted.settings
-        self.records = [one for one in kept if one.stage == SEARCH]
+        self.records = [one for one in kept if one.stage in (SEARCH_START, SEARCH)]
         self.display = StageDisplay(wanted.mode)
 
     def __enter__(self) -> _Progress:
-        done = 1 + max((one.step for one in self.records), default=-1)
+        asked = (one.step for one in self.records if one.stage == SEARCH)
+        done = 1 + max(asked, default=-1)
         self.display.begin(self.settings.steps, done)
         return self
 
@@ -129,7 +155,7 @@ class _Progress:
 
     def add(self, records: Sequence[Record]) -> None:
         """New records of the search."""
-        self.records += [one for one in records if one.stage == SEARCH]
+        self.records += [one for one in records if one.stage in (SEARCH_START, SEARCH)]
 
     def step_done(self, step: int) -> None:
         """Says how far the search is; nothing of steps that an earlier attempt had done."""

@@ -37,6 +37,13 @@ KindsChosen = Annotated[
 Earlier = Annotated[
     list[Path] | None, Option(help="Folder of an earlier search: which kinds helped; repeatable.")
 ]
+Start = Annotated[
+    Path | None,
+    Option(
+        metavar="KERNEL|FOLDER",
+        help="Kernel to improve on; of a suite a folder, as best/ of a search.",
+    ),
+]
 Budget = Annotated[int, Option(min=1, help="Answers to each problem.")]
 Batch = Annotated[int, Option(min=1, help="Answers to a problem in one step.")]
 Target = Annotated[float | None, Option(min=0, help="A problem ends once it is surely so fast.")]
@@ -58,6 +65,7 @@ def search(  # noqa: PLR0913  one parameter for each option
     option: Options = None,
     kinds: KindsChosen = "none",
     learn_from: Earlier = None,
+    start: Start = None,
     budget: Budget = 64,
     batch: Batch = 8,
     target: Target = None,
@@ -72,7 +80,7 @@ def search(  # noqa: PLR0913  one parameter for each option
 ) -> None:
     """Search for fast kernels: answers made from earlier ones. Exit code 1 if none is correct."""
     from kernelwright.commands.best_of_n import habits_of
-    from kernelwright.commands.search_folder import RESULTS, Wanted
+    from kernelwright.commands.search_folder import RESULTS, Wanted, given_kernels
     from kernelwright.machine.facts import versions
     from kernelwright.rl.models.weights import ModelError
     from kernelwright.rl.search.settings import SearchSettings
@@ -90,13 +98,15 @@ def search(  # noqa: PLR0913  one parameter for each option
             target=target,
             versions=versions(),
         )
+        suite = _suite(what, problems)
         wanted = Wanted(
             model=model,
-            suite=_suite(what, problems),
+            suite=suite,
             mode=str(mode),
             options=_options(option or []),
             settings=settings,
             learned_from=tuple(learn_from or ()),
+            given=given_kernels(start, suite.problems, habits.dialect) if start else {},
         )
     folder = out or Path("runs", f"search-{_short(what)}")
     found = _searched(wanted, folder, resume=resume)
@@ -163,10 +173,15 @@ def _show(found: list[Found], wanted: Wanted, folder: Path) -> None:
 
     for one in found:
         line = f"{one.problem}: {one.right} of {one.asked} answers correct"
+        if not one.asked:
+            line = f"{one.problem}: nothing was asked, the given kernel is correct"
+            line += " and at the target" if one.given else " and was not timed"
         if speed := one.again or one.first:
             line += f", best {speed.median:.2f} times ({speed.low:.2f} to {speed.high:.2f})"
         if one.again and one.first:
             line += f", {one.first.median:.2f} when it was found"
+        if one.given:
+            line += f"; the given kernel {one.given.median:.2f} times"
         if one.changed:
             line += f"; {one.changed} not correct when measured again"
         if one.source is not None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kernelwright.data.runs.records import answer_of
+from kernelwright.data.runs.stages import SEARCH_START
 from kernelwright.envs.types import Evaluation, Record, Verdict
 from kernelwright.rl.methods.contrastive import Exemplar
 
@@ -68,6 +69,9 @@ class Tried:
 class Archive:
     """All answers of a search to one problem, in the order in which they were asked for."""
 
+    given: Tried | None = None
+    """The kernel that the search is to improve on; it belongs to every lane."""
+
     def __init__(self) -> None:
         self.kernels: dict[str, Tried] = {}
         """Every distinct kernel by its key, as it was first judged."""
@@ -75,17 +79,24 @@ class Archive:
         self._last: dict[int, Tried | None] = {}
 
     def add(self, records: Sequence[Record]) -> None:
-        """The answers of one step, or of several."""
+        """The answers of one step, or of several; or the kernel that the search was given."""
         for record in records:
             tried = Tried.of(record)
-            self.steps.add(record.step)
-            self._last[record.trajectory] = tried
             if tried:
                 self.kernels.setdefault(tried.key, tried)
+            if record.stage == SEARCH_START:
+                self.given = tried
+            else:
+                self.steps.add(record.step)
+                self._last[record.trajectory] = tried
 
     def last(self, lane: int) -> Tried | None:
         """The latest answer of a lane; None before there is one, or where it holds no kernel."""
         return self._last.get(lane)
+
+    def in_lane(self, kernels: Iterable[Tried], lane: int) -> list[Tried]:
+        """Those of these kernels that a lane may go on from, in their order."""
+        return [one for one in kernels if one.lane == lane or one is self.given]
 
     @property
     def right(self) -> list[Tried]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 
-from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN
+from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN, SEARCH_START
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.policy import Policy, Sampling, text_of
 from kernelwright.envs.reference.module_facts import learn_shapes
-from kernelwright.envs.types import Problem, Record, Task
+from kernelwright.envs.types import Problem, Record, Task, Verdict
+from kernelwright.envs.workers.pool import JudgeError
 from kernelwright.rl.methods.base import Ask
 from kernelwright.rl.search.archive import Archive, Tried
 from kernelwright.rl.search.kinds import Known, known_of, with_kinds
@@ -32,7 +32,8 @@ TOGETHER = 128
 
 class Search:
     """A search of some problems. `kept` are the records of an earlier attempt, `known` what other
-    searches showed of the kinds of rewriting; `keep` gets new records as they are judged."""
+    searches showed of the kinds of rewriting; `keep` gets new records as they are judged. `given`
+    are kernels to improve on, by the problem's key."""
 
     def __init__(
         self,
@@ -42,20 +43,23 @@ class Search:
         keep: Keep,
         kept: Sequence[Record] = (),
         known: Mapping[str, Known] | None = None,
+        given: Mapping[str, str] | None = None,
     ) -> None:
         self.problems, self.mode, self.settings, self.keep = problems, mode, settings, keep
-        self.known = dict(known or {})
+        self.known, self.given = dict(known or {}), dict(given or {})
         self.archives = {one.key: Archive() for one in problems}
         self._measured = {one.problem_key for one in kept if one.stage == SEARCH_AGAIN}
         for record in kept:
-            if record.stage == SEARCH:
+            if record.stage in (SEARCH_START, SEARCH):
                 self.archives[record.problem_key].add([record])
 
     def run(
         self, policy: Policy, judge: AnyJudge, on_step: Callable[[int], None] = lambda _: None
     ) -> None:
-        """All steps that are left; `on_step` after each, with its number."""
+        """All steps that are left; `on_step` after each, with its number. Raises JudgeError where
+        a given kernel gets no verdict."""
         learn_shapes(self.problems)
+        self._judge_given(judge)
         for step in range(self.settings.steps):
             known = self._known_before(step) if self.settings.kinds == "bandit" else {}
             for part in self._parts(step):
@@ -70,20 +74,42 @@ class Search:
         for place, problem in enumerate(self.problems):
             if problem.key in self._measured:
                 continue
-            task = Task(problem=problem, dialect=settings.dialect)
             finalists = self.finalists(self.archives[problem.key])
-            for row, one in enumerate(finalists, place * settings.finalists):
+            for row, one in enumerate(finalists, place * (settings.finalists + 1)):
                 parents.append(one.key)
-                responses.append(
-                    Response(task=task, row=row, prompt="", completion="", source=one.source)
-                )
+                responses.append(self._again(problem, row, one.source))
         found = judged(judge, responses, Batch(stage=SEARCH_AGAIN, versions=settings.versions))
         pairs = zip(found, parents, strict=True)
         self.keep([replace(record, parent=key) for record, key in pairs])
 
-    def finalists(self, archive: Archive) -> Iterator[Tried]:
-        """The fastest of the right kernels, best first."""
-        return islice((one for one in archive.right if one.speed), self.settings.finalists)
+    def finalists(self, archive: Archive) -> list[Tried]:
+        """The fastest of the right kernels, best first, and the one that the search was given."""
+        timed = [one for one in archive.right if one.speed]
+        first = timed[: self.settings.finalists]
+        return first + [one for one in timed if one is archive.given and one not in first]
+
+    def _judge_given(self, judge: AnyJudge) -> None:
+        """Judges the given kernels that an earlier attempt did not judge."""
+        left = [
+            (row, one)
+            for row, one in enumerate(self.problems)
+            if one.key in self.given and self.archives[one.key].given is None
+        ]
+        if not left:
+            return
+        responses = [self._again(one, row, self.given[one.key]) for row, one in left]
+        batch = Batch(stage=SEARCH_START, versions=self.settings.versions)
+        found = judged(judge, responses, batch)
+        for record in found:
+            if record.evaluation.verdict is Verdict.UNJUDGED:
+                raise JudgeError(f"no verdict on the given kernel of {record.problem}")
+            self.archives[record.problem_key].add([record])
+        self.keep(found)
+
+    def _again(self, problem: Problem, row: int, source: str) -> Response:
+        """A kernel that is there already, to be judged."""
+        task = Task(problem=problem, dialect=self.settings.dialect)
+        return Response(task=task, row=row, prompt="", completion="", source=source)
 
     def _parts(self, step: int) -> Iterator[list[tuple[int, Problem]]]:
         """The problems that this step still asks for answers to, each with its number, in parts

@@ -1,4 +1,7 @@
-"""`best_of_n`: independent answers to the plain prompt, with which other modes are compared."""
+"""`best_of_n`: independent answers to the plain prompt, with which other modes are compared.
+
+Where the search was given a kernel, each answer improves on that one.
+"""
 
 from __future__ import annotations
 
@@ -19,4 +22,4 @@ class Mode:
         self.options = options
 
     def ask(self, archive: Archive, step: int, count: int, rng: random.Random) -> list[Request]:
-        return [Request()] * count
+        return [Request(parent=archive.given)] * count

@@ -50,7 +50,7 @@ class Mode:
     def _one(self, archive: Archive, lane: int, step: int, rng: random.Random) -> Request:
         elites = elites_of(self.island(archive, lane, step))
         if not elites:
-            wrong = [one for one in archive.wrong if one.lane == lane]
+            wrong = archive.in_lane(archive.wrong, lane)
             mended = rng.choice(wrong) if wrong and rng.random() < self.options.mend else None
             return Request(parent=mended, lane=lane)
         if rng.random() < self.options.anew:
@@ -67,7 +67,7 @@ class Mode:
         """The right kernels of an island, and those that joined it from the one before, best
         first."""
         options, right = self.options, archive.right
-        found = {one.key: one for one in right if one.lane == lane}
+        found = {one.key: one for one in archive.in_lane(right, lane)}
         if options.islands > 1:
             before = (lane - 1) % options.islands
             for end in range(options.migrate_every, step + 1, options.migrate_every):

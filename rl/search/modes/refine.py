@@ -18,7 +18,7 @@ class Options(ModeOptions):
     """How long a chain is."""
 
     turns: int = Field(default=8, ge=1)
-    """Answers of a chain, the first one from nothing."""
+    """Answers of a chain, the first one from nothing, or from the kernel that was given."""
 
 
 class Mode:
@@ -32,5 +32,5 @@ class Mode:
         for lane in range(count):
             last = archive.last(lane)
             ended = last is None or last.depth + 1 >= self.options.turns
-            found.append(Request(parent=None if ended else last, lane=lane))
+            found.append(Request(parent=archive.given if ended else last, lane=lane))
         return found
