@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.referee.bulk import BulkLimit, Level, Pool
 from kernelwright.envs.referee.layout import POISON, output_file_bytes
-from kernelwright.envs.referee.near_misses import NEAR, TIMES, explained, is_near
+from kernelwright.envs.referee.near_misses import NEAR, STEADY, TIMES, explained, is_near
 from kernelwright.envs.referee.rounds import compare
 from kernelwright.envs.referee.tolerance import BASE, Array, Expected
 from kernelwright.envs.reference.plain_losses import plain_losses
@@ -22,25 +22,30 @@ from kernelwright.envs.types import CaseCheck, Tolerance
 
 UNIT = BASE["float32"]
 ALLOWED = Tolerance(relative=UNIT, of_spread=1e-9)
-EXACT = np.array([1.0, -1.0, 3.0, 0.5])
+EXACT = np.tile([1.0, -1.0, 3.0, 0.5], 10)
 WANTED = Expected.of([EXACT], ALLOWED)
 SPEC = CaseSpec(
-    inputs=(), outputs=(TensorSpec(name="out", dtype="float32", shape=(4,)),), scalars=()
+    inputs=(), outputs=(TensorSpec(name="out", dtype="float32", shape=(40,)),), scalars=()
 )
 SHARES = st.lists(st.floats(-2 * NEAR, 2 * NEAR), min_size=4, max_size=4)
 LOSSES = st.lists(st.floats(0, 20), min_size=4, max_size=4)
 
 
+def first(some: Sequence[float]) -> NDArray[np.float64]:
+    """These numbers for the first elements, 0 for the others."""
+    return np.pad(np.array(some), (0, len(EXACT) - len(some)))
+
+
 def answer(shares: Sequence[float]) -> NDArray[np.float64]:
-    """An output whose errors are these shares of what is allowed."""
-    return EXACT + np.array(shares) * WANTED.allowed(EXACT)
+    """An output whose first errors are these shares of what is allowed."""
+    return EXACT + first(shares) * WANTED.allowed(EXACT)
 
 
 @given(SHARES, LOSSES)
 def test_a_near_miss_is_explained_where_each_wrong_element_is_within_what_loops_lose(
     shares: list[float], losses: list[float]
 ) -> None:
-    actual, lost = answer(shares), np.array(losses) * WANTED.allowed(EXACT)
+    actual, lost = answer(shares), first(losses) * WANTED.allowed(EXACT)
     wrong = WANTED.shares(actual) > 1
     off = np.abs(actual - EXACT)
     found = explained(actual, WANTED, lost)
@@ -52,15 +57,28 @@ def test_a_near_miss_is_explained_where_each_wrong_element_is_within_what_loops_
 @given(SHARES)
 def test_without_losses_nothing_is_explained(shares: list[float]) -> None:
     actual = answer(shares)
-    assert (explained(actual, WANTED, np.zeros(4)) is None) == bool(WANTED.wrong(actual).any())
+    none = np.zeros(len(EXACT))
+    assert (explained(actual, WANTED, none) is None) == bool(WANTED.wrong(actual).any())
+
+
+@given(SHARES, st.integers(0, len(EXACT)))
+def test_where_rounding_moves_many_elements_nothing_is_explained(
+    shares: list[float], moved: int
+) -> None:
+    lost = first([20.0] * moved) * WANTED.allowed(EXACT)
+    if moved > (1 - STEADY) * len(EXACT):
+        assert explained(answer(shares), WANTED, lost) is None
+    elif moved == len(shares):
+        assert explained(answer(shares), WANTED, lost) is not None
 
 
 def test_what_is_far_off_is_no_near_miss_nor_is_what_is_not_finite_or_of_another_shape() -> None:
-    assert is_near(answer([2, 0, 0, 0.5]), WANTED)
+    assert is_near(answer([2, 0, 0, 0.5]).astype(np.float32), WANTED)
+    assert not is_near(answer([2, 0, 0, 0.5]), WANTED)  # as float64 it is held to much less
     tf32 = EXACT * (1 + 2.0**-11)
     assert not is_near(tf32.astype(np.float32), WANTED)
-    assert not is_near(np.array([np.nan, -1.0, 3.0, 0.5]), WANTED)
-    assert not is_near(np.array([np.inf, -1.0, 3.0, 0.5]), WANTED)
+    for far in (np.nan, np.inf):
+        assert not is_near(np.where(np.arange(len(EXACT)), EXACT, far), WANTED)
     assert not is_near(EXACT[:2], WANTED)
     assert not is_near(np.array([1, 2]), Expected.of([np.array([1, 3])], ALLOWED))
 
@@ -81,14 +99,14 @@ def checked(
         return [losses]
 
     file = bytearray([POISON]) * output_file_bytes(SPEC)
-    file[:16] = answer(shares).astype(np.float32).tobytes()
+    file[: 4 * len(EXACT)] = answer(shares).astype(np.float32).tobytes()
     wanted = [Expected.of([EXACT], ALLOWED, limit=limit)]
     return compare("time", bytes(file), SPEC, wanted, Pool(), losses=lost)
 
 
 def test_losses_are_asked_for_where_there_is_a_near_miss_and_only_there() -> None:
     asked: list[int] = []
-    large, small = np.full(4, 1e-3), np.full(4, 1e-9)
+    large, small = first([1e-3]), first([1e-9])
     assert checked([0.5, 0, 0, 0], large, asked).passed
     assert not checked([1000, 0, 0, 0], large, asked).passed
     assert asked == []
@@ -102,9 +120,17 @@ def test_losses_are_asked_for_where_there_is_a_near_miss_and_only_there() -> Non
 def test_the_other_elements_are_still_held_together() -> None:
     level = Level(0.05, 0.01)
     limit = BulkLimit.of("float32", level, level)
-    losses = np.array([1e-3, 0.0, 0.0, 0.0])
-    assert checked([3, 0.1, -0.1, 0.1], losses, [], limit).passed
-    assert not checked([3, 0.99, -0.99, 0.99], losses, [], limit).passed
+    losses = first([1e-3])
+    assert checked([3, *[0.1, -0.1] * 19, 0.1], losses, [], limit).passed
+    assert not checked([3, *[0.99, -0.99] * 19, 0.99], losses, [], limit).passed
+
+
+def test_an_element_that_is_made_wrong_frees_the_others_of_nothing() -> None:
+    level = Level(0.05, 0.01)
+    limit = BulkLimit.of("float32", level, level)
+    everywhere = np.full(len(EXACT), 1e-3)
+    for one in (0.95, 1.5):
+        assert not checked([one, *[0.95] * 39], everywhere, [], limit).passed
 
 
 class Centred(torch.nn.Module):

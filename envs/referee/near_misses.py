@@ -18,12 +18,13 @@ NEAR = 16.0
 """Largest error of a near miss, as a multiple of the least that any output is allowed at its value,
 or at its deviation: operands that are rounded to 10 bits are off by more."""
 
-NARROW = 4.0
-"""The same as a multiple of what is allowed, where that is more."""
-
 TIMES = 8.0
 """Allowed of an element that plain loops lose more of than is allowed, as a multiple of the root
 mean square of that: of four runs it is at times less than half of what it is of many."""
+
+STEADY = 0.5
+"""Least share of an output's elements that rounding moves by no more than is allowed. Where it
+moves most of them, as behind a mean of all that almost cancels, near misses are wrong."""
 
 
 def is_near(actual: Array, wanted: Expected) -> bool:
@@ -31,21 +32,23 @@ def is_near(actual: Array, wanted: Expected) -> bool:
     exact = wanted.choices[0]
     if wanted.tolerance is None or actual.shape != exact.shape:
         return False
-    off, allowed, values = _errors(actual, wanted)
+    off, _, values = _errors(actual, wanted)
     least = BASE.get(str(actual.dtype), BASE["float32"])
     size = np.maximum(np.abs(values), deviation(exact))
-    near = np.abs(off) <= np.maximum(NEAR * least * size, NARROW * allowed)
-    return bool((near | (wanted.shares(actual) <= 1)).all())
+    return bool(((np.abs(off) <= NEAR * least * size) | (wanted.shares(actual) <= 1)).all())
 
 
 def explained(actual: Array, wanted: Expected, losses: Array) -> Bulk | None:
     """The errors of the elements that rounding moves by less than is allowed, together; None where
-    one that is wrong is off by more than `losses`, what plain loops lose of each, explain."""
+    they are too few, or one that is wrong is off by more than `losses` explain, what plain loops
+    lose of each."""
     off, allowed, exact = _errors(actual, wanted)
     lost = TIMES * losses.astype(np.float64)
     if not ((np.abs(off) <= lost) | (wanted.shares(actual) <= 1)).all():
         return None
     steady: NDArray[np.bool_] = (lost <= allowed) & np.isfinite(off)
+    if steady.mean() < STEADY:
+        return None
     return Bulk.of(off[steady] / allowed[steady], exact[steady])
 
 
