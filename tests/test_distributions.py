@@ -18,6 +18,7 @@ from kernelwright.envs.reference.distributions import (
     SPECIAL,
     drawn_states,
     is_mask,
+    with_extremes_at_ends,
 )
 from kernelwright.envs.reference.limit_plans import Plan
 from kernelwright.envs.reference.module import forward_float64, load_reference
@@ -128,6 +129,38 @@ def test_now_many_are_others_and_now_a_single_one_and_no_row_has_one_for_sure() 
     assert max(counts) >= 7
     rows = torch.stack(drawn).any(dim=2).float().mean(dim=0)
     assert rows.max() < 0.3
+
+
+def test_the_extremes_of_all_lie_at_the_ends_in_most_draws_and_not_in_all() -> None:
+    orders = []
+    for seed in range(200):
+        torch.manual_seed(seed)
+        value = torch.randn(5, 7)
+        found = with_extremes_at_ends(value, seed % 3)
+        assert torch.equal(found.flatten().sort().values, value.flatten().sort().values)
+        first, last = found.flatten()[[0, -1]]
+        ends = sorted((float(first), float(last)))
+        if ends == [float(value.min()), float(value.max())]:
+            orders.append(bool(first > last))
+    assert 140 < len(orders) < 180
+    assert 0.4 < sum(orders) / len(orders) < 0.6
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        torch.arange(1.0, 40.0),
+        torch.randn(8, 8).tril(),
+        torch.randn(8, 8) @ torch.ones(8, 8) + torch.eye(8) * float("inf"),
+        torch.tensor([1.0, 2.0, 1.0, 2.0]),
+        torch.cov(torch.randn(8, 32)),
+        torch.empty(0),
+        torch.ones(1),
+    ],
+    ids=["sorted", "triangle", "infinite", "mask", "symmetric", "empty", "one"],
+)
+def test_what_may_rest_on_its_order_keeps_it(value: torch.Tensor) -> None:
+    assert all(with_extremes_at_ends(value, number) is value for number in range(20))
 
 
 def test_what_a_module_cannot_bear_it_is_not_asked_for() -> None:

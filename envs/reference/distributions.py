@@ -41,6 +41,9 @@ BUT_FLAGS = ", other numbers but flags"
 FEW_SHARE = 1e-4
 """Largest share of changed values, where all others are as the problem draws them; four of a small
 tensor."""
+EXTREMES_SHARE, EXTREMES_SEED = 0.8, 0x0E2D5
+"""Share of draws that have a tensor's largest and smallest values at its ends; in the others nobody
+can tell a maximum from these alone. And what makes their seed another one than the values'."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,12 @@ def all_changed(
         like = next((it for it in found[:number] if is_pair(it, one)), None)
         if like is not None and number not in held:
             found[number] = in_order_of(made[number], nearly_equal(one, like))
-    return found
+    if not distribution.states or distribution.kind:
+        return found
+    return [
+        with_extremes_at_ends(one, number) if is_float(one) and number not in held else one
+        for number, one in enumerate(found)
+    ]
 
 
 AS_MADE, GIVEN, OTHERS = "as_made", "given", "a few others"
@@ -321,6 +329,29 @@ def with_few(value: Any, moved: Callable[[Any], Any]) -> Any:
     places = torch.randint(len(flat), (count,))
     flat[places] = moved(flat[places])
     return found
+
+
+def with_extremes_at_ends(value: Any, number: int) -> Any:
+    """The values of this argument, in most draws with the largest and the smallest at the first and
+    the last place, in either order. A maximum of all that leaves out a part at an end shows there.
+
+    As they are where an order or a zero may mean something. PyTorch's generator stays as it is.
+    """
+    import torch
+
+    own = torch.Generator().manual_seed(torch.initial_seed() ^ (EXTREMES_SEED + number))
+    turn = float(torch.rand((), generator=own)) / EXTREMES_SHARE
+    flat = value.reshape(-1)
+    if turn >= 1 or is_mask(value) or (flat == 0).any() or not flat.isfinite().all():
+        return value
+    if is_symmetric(value) or is_sorted(value):
+        return value
+    flat = flat.clone()
+    largest, smallest = (0, -1) if turn < 0.5 else (-1, 0)
+    for place, extreme in ((largest, torch.argmax), (smallest, torch.argmin)):
+        found = int(extreme(flat))
+        flat[[place, found]] = flat[[found, place]]
+    return flat.view(value.shape)
 
 
 def drawn_states(state: dict[str, Any], parameters: Collection[str]) -> dict[str, Any]:

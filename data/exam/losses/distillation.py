@@ -27,7 +27,7 @@ LABELS = 410
 
 
 def get_inputs():
-    return [torch.randn(BATCH, LABELS), torch.randn(BATCH, LABELS)]
+    return [8 * torch.randn(BATCH, LABELS), 8 * torch.randn(BATCH, LABELS)]
 
 
 def get_init_inputs():
