@@ -92,6 +92,7 @@ def assert_whole(run: Path) -> None:
     trained = [row for row in steps if row["stage"] == "grpo"]
     assert [row["step"] for row in trained] == [1, 2, 3]
     assert all("sampled/reward" in row for row in trained)
+    assert all(row["memory/trainer_bytes"] > 1e8 for row in trained)
     keys = {key for row in trained for key in row}
     assert not {"reward", "reward_std", "rewards/credit/mean", "frac_reward_zero_std"} & keys
 

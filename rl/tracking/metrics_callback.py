@@ -7,7 +7,7 @@ from typing import Any
 
 from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.process import this_process
-from kernelwright.data.runs.progress import StageDisplay
+from kernelwright.data.runs.progress import StageDisplay, resident_bytes
 from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.envs.types import Record
 from kernelwright.rl.recipe.schema import Recipe
@@ -35,7 +35,7 @@ def metrics_callback(recipe: Recipe, stage: str, first_step: int) -> Any:
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
             if state.is_world_process_zero and logs and "train_runtime" not in logs:
-                log_metrics(recipe, stage, state.global_step, logs)
+                log_metrics(recipe, stage, state.global_step, {**logs, **memory()})
                 display.show(state.global_step, logs)
                 if recipe.report_to != "none" and sends_samples(state.global_step, state.max_steps):
                     send_samples(state.global_step)
@@ -44,6 +44,17 @@ def metrics_callback(recipe: Recipe, stage: str, first_step: int) -> Any:
             display.end()
 
     return Metrics()
+
+
+def memory() -> dict[str, int]:
+    """Bytes that this process holds, and the most that it has held of its GPU, by metric; without
+    what is not known."""
+    import torch
+
+    held = {"memory/trainer_bytes": resident_bytes()}
+    if torch.cuda.is_available():
+        held["memory/gpu_peak_bytes"] = torch.cuda.max_memory_allocated()
+    return {name: one for name, one in held.items() if one}
 
 
 class Samples:
