@@ -32,17 +32,19 @@ def is_near(actual: Array, wanted: Expected) -> bool:
     exact = wanted.choices[0]
     if wanted.tolerance is None or actual.shape != exact.shape:
         return False
-    off, _, values = _errors(actual, wanted)
     least = BASE.get(str(actual.dtype), BASE["float32"])
+    values: Floats = exact.astype(np.float64, copy=False)
     size = np.maximum(np.abs(values), deviation(exact))
-    return bool(((np.abs(off) <= NEAR * least * size) | (wanted.shares(actual) <= 1)).all())
+    near = np.abs(_off(actual, values)) <= NEAR * least * size
+    return bool((near | (wanted.shares(actual) <= 1)).all())
 
 
 def explained(actual: Array, wanted: Expected, losses: Array) -> Bulk | None:
     """The errors of the elements that rounding moves by less than is allowed, together; None where
     they are too few, or one that is wrong is off by more than `losses` explain, what plain loops
     lose of each."""
-    off, allowed, exact = _errors(actual, wanted)
+    exact: Floats = wanted.choices[0].astype(np.float64, copy=False)
+    off, allowed = _off(actual, exact), wanted.allowed(exact)
     lost = TIMES * losses.astype(np.float64)
     if not ((np.abs(off) <= lost) | (wanted.shares(actual) <= 1)).all():
         return None
@@ -52,8 +54,7 @@ def explained(actual: Array, wanted: Expected, losses: Array) -> Bulk | None:
     return Bulk.of(off[steady] / allowed[steady], exact[steady])
 
 
-def _errors(actual: Array, wanted: Expected) -> tuple[Floats, Floats, Floats]:
-    """(error, allowed error, value in the float64 reference) of each element."""
-    exact = wanted.choices[0].astype(np.float64, copy=False)
+def _off(actual: Array, exact: Floats) -> Floats:
+    """The error of each element."""
     with np.errstate(invalid="ignore"):  # infinity less infinity
-        return actual.astype(np.float64) - exact, wanted.allowed(exact), exact
+        return actual.astype(np.float64) - exact

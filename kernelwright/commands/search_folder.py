@@ -12,7 +12,7 @@ from typing import Any
 from kernelwright.data.runs.folder import SEARCH_FILE
 from kernelwright.data.runs.progress import StageDisplay
 from kernelwright.data.runs.records import RecordStore, read_records
-from kernelwright.data.runs.stages import SEARCH, SEARCH_START
+from kernelwright.data.runs.stages import SEARCH
 from kernelwright.data.suites.load import Suite
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import BatchJudge
@@ -141,7 +141,7 @@ class _Progress:
 
     def __init__(self, folder: Path, wanted: Wanted, kept: Sequence[Record]) -> None:
         self.path, self.settings = folder / LOG, wanted.settings
-        self.records = [one for one in kept if one.stage in (SEARCH_START, SEARCH)]
+        self.records = list(kept)
         self.display = StageDisplay(wanted.mode)
 
     def __enter__(self) -> _Progress:
@@ -155,7 +155,7 @@ class _Progress:
 
     def add(self, records: Sequence[Record]) -> None:
         """New records of the search."""
-        self.records += [one for one in records if one.stage in (SEARCH_START, SEARCH)]
+        self.records += records
 
     def step_done(self, step: int) -> None:
         """Says how far the search is; nothing of steps that an earlier attempt had done."""

@@ -77,7 +77,7 @@ class Search:
             finalists = self.finalists(self.archives[problem.key])
             for row, one in enumerate(finalists, place * (settings.finalists + 1)):
                 parents.append(one.key)
-                responses.append(self._again(problem, row, one.source))
+                responses.append(self._unasked(problem, row, one.source))
         found = judged(judge, responses, Batch(stage=SEARCH_AGAIN, versions=settings.versions))
         pairs = zip(found, parents, strict=True)
         self.keep([replace(record, parent=key) for record, key in pairs])
@@ -85,8 +85,8 @@ class Search:
     def finalists(self, archive: Archive) -> list[Tried]:
         """The fastest of the right kernels, best first, and the one that the search was given."""
         timed = [one for one in archive.right if one.speed]
-        first = timed[: self.settings.finalists]
-        return first + [one for one in timed if one is archive.given and one not in first]
+        count = self.settings.finalists
+        return timed[:count] + [one for one in timed[count:] if one is archive.given]
 
     def _judge_given(self, judge: AnyJudge) -> None:
         """Judges the given kernels that an earlier attempt did not judge."""
@@ -97,7 +97,7 @@ class Search:
         ]
         if not left:
             return
-        responses = [self._again(one, row, self.given[one.key]) for row, one in left]
+        responses = [self._unasked(one, row, self.given[one.key]) for row, one in left]
         batch = Batch(stage=SEARCH_START, versions=self.settings.versions)
         found = judged(judge, responses, batch)
         for record in found:
@@ -106,8 +106,8 @@ class Search:
             self.archives[record.problem_key].add([record])
         self.keep(found)
 
-    def _again(self, problem: Problem, row: int, source: str) -> Response:
-        """A kernel that is there already, to be judged."""
+    def _unasked(self, problem: Problem, row: int, source: str) -> Response:
+        """A kernel that is there already, to be judged without a prompt."""
         task = Task(problem=problem, dialect=self.settings.dialect)
         return Response(task=task, row=row, prompt="", completion="", source=source)
 
