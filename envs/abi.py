@@ -9,7 +9,7 @@ kernel is judged on several shapes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 C_TYPES = {
@@ -118,6 +118,13 @@ class CaseSpec:
     @property
     def sizes(self) -> tuple[int, ...]:
         return tuple(size for tensor in self.tensors for size in tensor.shape)
+
+
+def smallest(specs: Sequence[CaseSpec]) -> int:
+    """The number of the case whose tensors have the fewest bytes, the first of such."""
+    return min(
+        range(len(specs)), key=lambda case: sum(one.size_bytes for one in specs[case].tensors)
+    )
 
 
 def free_name(wanted: str, dims: int, taken: set[str]) -> str:

@@ -30,7 +30,8 @@ from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.referee.resolution import Parts, resolved
 from kernelwright.envs.referee.timing import Pace, time_in_turns
-from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
+from kernelwright.envs.reference.client import Loaded, ReferenceProcess
+from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.types import (
     Candidate,

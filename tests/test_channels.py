@@ -14,8 +14,9 @@ import kernelwright.envs.candidate.evaluator
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.referee import resolution
 from kernelwright.envs.reference.applicable_kinds import applicable_kinds
-from kernelwright.envs.reference.client import Draws, ReferenceProcess
+from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.reference.distributions import judged_cases
+from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.sandbox.toolchain import landlock_version
 from kernelwright.envs.system.memfd import memfd, own_copy
 from kernelwright.envs.system.paths import prune

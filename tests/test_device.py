@@ -15,8 +15,9 @@ import pytest
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.device import client
+from kernelwright.envs.device import messages
 from kernelwright.envs.device.client import GpuCandidate
+from kernelwright.envs.device.messages import Messages
 from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.cuda import compiled
 from kernelwright.envs.dialects.cuda import trace as cuda_plan
@@ -25,7 +26,8 @@ from kernelwright.envs.plan.plan import First, GpuReplay, Kernel, Plan, Result, 
 from kernelwright.envs.plan.steps import Copy, Fill, Launch, Place, Step
 from kernelwright.envs.referee.layout import read_outputs
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
-from kernelwright.envs.reference.client import Draws, Loaded, ReferenceProcess
+from kernelwright.envs.reference.client import Loaded, ReferenceProcess
+from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, nvcc_path
 from kernelwright.envs.system.hardware import DeviceLostError, Gpu, gpus
@@ -105,7 +107,7 @@ class Bench:
         """What came of one round on the first case; a candidate's failure is raised."""
         spec = self.loaded.specs[0]
         on_device = GpuReplay(trace=lambda *_: plan(spec), assembler="")
-        player = GpuCandidate(on_device, self.gpu, self.sandboxes, limit_s)
+        player = GpuCandidate(Messages(on_device, self.gpu, self.sandboxes), limit_s)
         try:
             player.ready()
             player.prime(spec)
@@ -171,7 +173,7 @@ def test_a_plan_computes_what_its_kernels_compute(
     plan: Any, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     binary = code(tmp_path)
-    monkeypatch.setattr(client, "assembled", lambda *_: binary)
+    monkeypatch.setattr(messages, "assembled", lambda *_: binary)
     assert bench.played(plan).passed
 
 
@@ -179,7 +181,7 @@ def rounds_of(plan: Plan, bench: Bench, count: int) -> list[float]:
     """The first value of the first output after each of so many rounds of the first case."""
     spec = bench.loaded.specs[0]
     on_device = GpuReplay(trace=lambda *_: plan, assembler="")
-    player = GpuCandidate(on_device, bench.gpu, bench.sandboxes, 20.0)
+    player = GpuCandidate(Messages(on_device, bench.gpu, bench.sandboxes), 20.0)
     try:
         player.ready()
         player.prime(spec)
@@ -251,7 +253,7 @@ def test_what_a_kernel_does_wrong_on_a_device_has_a_name(
 ) -> None:
     what, verdict, reason = case
     binary = code(tmp_path, **what)
-    monkeypatch.setattr(client, "assembled", lambda *_: binary)
+    monkeypatch.setattr(messages, "assembled", lambda *_: binary)
     with pytest.raises(CandidateFailedError) as error:
         bench.played(direct, limit_s=5.0)
     assert (error.value.verdict, error.value.reason) == (verdict, reason)
@@ -278,7 +280,7 @@ def test_a_plan_that_makes_no_sense_is_refused_before_it_runs(
     plan: Any, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     binary = code(tmp_path)
-    monkeypatch.setattr(client, "assembled", lambda *_: binary)
+    monkeypatch.setattr(messages, "assembled", lambda *_: binary)
     with pytest.raises(CandidateFailedError) as error:
         bench.played(plan)
     assert (error.value.verdict, error.value.reason) == (Verdict.CHEATED, "launch_misused")
@@ -331,7 +333,7 @@ def test_with_a_device_what_an_answer_launches_is_judged_and_its_host_code_is_no
         name, integer = KERNELS[dialect]
         return code(tmp_path, name=name, integer=integer, rest=rest)
 
-    monkeypatch.setattr(client, "assembled", compiled_here)
+    monkeypatch.setattr(messages, "assembled", compiled_here)
     found = judged(problem, gpu, dialect, ANSWERS[dialect])
     wanted = (Verdict.WRONG, "mismatch") if rest else (Verdict.CORRECT, "ok")
     assert (found.verdict, found.reason) == wanted, found.log

@@ -13,8 +13,8 @@ from kernelwright.commands.verdict_text import verdict_line
 from kernelwright.data.gallery.exhibits import Finding, exploits
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.device import client
-from kernelwright.envs.dialects import DIALECTS, cuda, inline, planned
+from kernelwright.envs.device import messages
+from kernelwright.envs.dialects import DIALECTS, inline, planned
 from kernelwright.envs.referee.reasons import BESIDE_TORCH, fault
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.sandbox.toolchain import nvcc_path
@@ -41,7 +41,7 @@ def gpu(tmp_path_factory: pytest.TempPathFactory) -> hardware.Gpu:
 @pytest.fixture
 def here(gpu: hardware.Gpu, monkeypatch: pytest.MonkeyPatch) -> hardware.Gpu:
     """The GPU of this machine."""
-    for module in (hardware, inline, planned, cuda):
+    for module in (hardware, inline, planned):
         monkeypatch.setattr(module, "gpus", lambda: (gpu,))
     return gpu
 
@@ -49,7 +49,7 @@ def here(gpu: hardware.Gpu, monkeypatch: pytest.MonkeyPatch) -> hardware.Gpu:
 @pytest.fixture
 def evaluator(here: hardware.Gpu, monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
     monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
-    monkeypatch.setattr(client, "assembled", ptx_device.assembled)
+    monkeypatch.setattr(messages, "assembled", ptx_device.assembled)
     one = Evaluator(JudgingConfig(), Target(name="here"), here)
     yield one
     one.close()

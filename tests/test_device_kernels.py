@@ -10,7 +10,7 @@ import pytest
 
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.device import client
+from kernelwright.envs.device import messages
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.types import Candidate, Evaluation, Target, Trust, Verdict
 from tests import ptx_device
@@ -44,7 +44,7 @@ def test_replayed_on_a_device_an_answer_is_what_it_is_played_here(
 ) -> None:
     if path.parent.name == "inline_cuda" and nvcc_path() is None:
         pytest.skip("no nvcc on the PATH")
-    monkeypatch.setattr(client, "assembled", ptx_device.assembled)
+    monkeypatch.setattr(messages, "assembled", ptx_device.assembled)
     played, replayed = (judged(one, path) for one in evaluators)
     assert (replayed.verdict, replayed.reason) == (played.verdict, played.reason), replayed.log
     if played.verdict is Verdict.CORRECT:

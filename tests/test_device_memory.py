@@ -16,8 +16,8 @@ from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs import candidate
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.device import client
 from kernelwright.envs.device import memory as device_memory
+from kernelwright.envs.device import messages
 from kernelwright.envs.device.memory import (
     CONTEXT_BYTES,
     RESERVED_BYTES,
@@ -115,7 +115,7 @@ def judged(
     """Judges a plan: `changed` is what it has besides the launch, `module` what its code has
     besides the kernel. Pauses are short."""
     binaries: list[bytes] = []
-    monkeypatch.setattr(client, "assembled", lambda *_: binaries[-1])
+    monkeypatch.setattr(messages, "assembled", lambda *_: binaries[-1])
     monkeypatch.setattr(device_memory, "PAUSES_S", (0.1,) * 3)
     evaluator.memory = MemoryWait()
 
@@ -302,4 +302,4 @@ def test_what_is_no_binary_takes_nothing() -> None:
 
 
 def test_the_reserve_is_what_the_judges_processes_take() -> None:
-    assert RESERVED_BYTES == (WORKERS_A_GPU + 1) * CONTEXT_BYTES < 4 * GB
+    assert RESERVED_BYTES == 2 * WORKERS_A_GPU * CONTEXT_BYTES <= 5 * GB

@@ -15,8 +15,8 @@ from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs import candidate
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.device import client
-from kernelwright.envs.dialects import cuda, planned, triton
+from kernelwright.envs.device import messages
+from kernelwright.envs.dialects import planned, triton
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.plan.plan import GpuReplay, Plan
 from kernelwright.envs.reference.client import ReferenceProcess
@@ -69,8 +69,7 @@ CHANGES = {
 def evaluator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
     monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
     gpu = ptx_device.device(tmp_path, architecture=86)
-    for module in (planned, cuda):
-        monkeypatch.setattr(module, "gpus", lambda: (gpu,))
+    monkeypatch.setattr(planned, "gpus", lambda: (gpu,))
     one = Evaluator(JudgingConfig(), Target(name="here"), gpu)
     yield one
     one.close()
@@ -93,7 +92,7 @@ def test_a_plan_that_an_answer_wrote_itself_ends_in_a_verdict_on_a_gpu_too(
     name: str, evaluator: Evaluator, problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("triton", reason="triton is not installed")
-    monkeypatch.setattr(client, "assembled", ptx_device.assembled)
+    monkeypatch.setattr(messages, "assembled", ptx_device.assembled)
     change, outcome = CHANGES[name]
     found = judged(evaluator, problem, "triton", FORGED.replace("CHANGE", change) + TRITON)
     assert (found.verdict, found.reason) == outcome, found.log
@@ -113,7 +112,7 @@ def all_answers_are(monkeypatch: pytest.MonkeyPatch, binary: bytes) -> None:
         def build(self, *_: object) -> Built:
             return Built(files=(), on_device=GpuReplay(trace=plan, assembler=""))
 
-    monkeypatch.setattr(client, "assembled", lambda *_: binary)
+    monkeypatch.setattr(messages, "assembled", lambda *_: binary)
     monkeypatch.setattr(candidate.evaluator, "DIALECTS", {"cuda": Planned()})
 
 
@@ -121,13 +120,13 @@ def test_what_the_process_that_replays_makes_no_sense_of_is_no_loss_of_the_devic
     evaluator: Evaluator, problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     all_answers_are(monkeypatch, code(tmp_path))
-    message = client.replay_message
+    message = messages.replay_message
 
     def odd(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dict[str, Any]:
         found = message(plan, spec, modules)
         return {**found, "later": {**found["later"], "steps": [{}]}}
 
-    monkeypatch.setattr(client, "replay_message", odd)
+    monkeypatch.setattr(messages, "replay_message", odd)
     found = judged(evaluator, problem, "cuda", "x")
     assert (found.verdict, found.reason) == (Verdict.BUILD_FAILED, "unsupported:plan")
     assert "KeyError" in found.log
@@ -154,7 +153,7 @@ def test_all_cases_of_an_answer_in_triton_are_traced_in_one_run(
 ) -> None:
     """One that is slow to import is so once, and within one limit."""
     pytest.importorskip("triton", reason="triton is not installed")
-    monkeypatch.setattr(client, "assembled", ptx_device.assembled)
+    monkeypatch.setattr(messages, "assembled", ptx_device.assembled)
     modes: list[str] = []
     compile_once = triton.compile_once  # type: ignore[attr-defined]
 

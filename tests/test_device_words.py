@@ -8,6 +8,7 @@ import pytest
 
 from kernelwright.envs.device.client import GpuCandidate
 from kernelwright.envs.device.memory import says_full
+from kernelwright.envs.device.messages import Messages
 from kernelwright.envs.plan.plan import GpuReplay
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.hardware import DeviceLostError, Gpu
@@ -21,7 +22,7 @@ def test_a_driver_that_lacks_a_function_is_named_with_the_function() -> None:
     replay = GpuReplay(trace=lambda *_: pytest.fail("nothing is asked of it"), assembler="")
     with (
         closing(Sandboxes()) as sandboxes,
-        closing(GpuCandidate(replay, gpu, sandboxes, 5.0)) as player,
+        closing(GpuCandidate(Messages(replay, gpu, sandboxes), 5.0)) as player,
         pytest.raises(DeviceLostError, match=r"^card: status 1 AttributeError: .*cuInit"),
     ):
         player.ready()

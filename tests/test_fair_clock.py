@@ -31,7 +31,8 @@ from kernelwright.envs.candidate.process import ALONE, BESIDE_TORCH, nothing_nat
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.referee import resolution
-from kernelwright.envs.reference.client import WARM_ROUNDS, Draws, ReferenceProcess
+from kernelwright.envs.reference.client import ReferenceProcess
+from kernelwright.envs.reference.draws import WARM_ROUNDS, Draws
 from kernelwright.envs.reference.module import (
     HELD_BYTES,
     QUICK_NS,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
-from kernelwright.envs.device.client import INPUTS, replay_message
+from kernelwright.envs.device.messages import INPUTS, replay_message
 from kernelwright.envs.plan.plan import First, Plan
 from kernelwright.envs.plan.steps import Copy, Fill, Launch, Place, Step
 from kernelwright.envs.referee.layout import GUARD_BYTES, offsets

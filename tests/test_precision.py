@@ -16,10 +16,11 @@ from kernelwright.cli import app
 from kernelwright.data.runs.process import Process
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.device import client
+from kernelwright.envs.device import messages
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.referee.tolerance import Array, Expected
-from kernelwright.envs.reference.client import Draws, ReferenceFailedError, ReferenceProcess
+from kernelwright.envs.reference.client import ReferenceFailedError, ReferenceProcess
+from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.reference.module import array_of, flatten, forward_float64
 from kernelwright.envs.reference.plain_levels import plain_levels
 from kernelwright.envs.reference.prepare import Ready, prepare
@@ -254,7 +255,7 @@ extern "C" void kernel(const float* x, const float* w, const float* b, float* ou
 def evaluators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Evaluator]]:
     """One of each precision, with a device whose only kernel multiplies in TF32."""
     binary = built(tmp_path, ON_DEVICE)
-    monkeypatch.setattr(client, "assembled", lambda *_: binary)
+    monkeypatch.setattr(messages, "assembled", lambda *_: binary)
     gpu = ptx_device.device(tmp_path)
     both = [Evaluator(JudgingConfig(), Target(name="here"), gpu, one) for one in Precision]
     yield both

@@ -61,6 +61,8 @@ class Clock:
         self.reference.aim(loaded.problem, loaded.timed, on_device=on_device, views=loaded.views)
         key = (loaded.key, loaded.views, on_device, place_of(session.built))
         if key not in self.resolving:
+            if on_device:
+                self._ahead(session, range(RESOLVING_ROUNDS))
             self.resolving[key] = self._baseline(session, range(RESOLVING_ROUNDS))
         return self.resolving[key]
 
@@ -108,9 +110,10 @@ class Clock:
         return time_in_turns(baseline, candidate, self.pace, ahead)
 
     def _ahead(self, session: Session, numbers: range) -> None:
-        """Draws the inputs of some blocks in advance."""
+        """Draws the inputs of some blocks in advance, for which no GPU has to be held."""
         begin = numbers[:: self.pace.block] if session.warm else ()
-        session.draws.ahead(session.loaded, numbers, begin)
+        with session.unlocked():
+            session.draws.ahead(session.loaded, numbers, begin)
 
     def _timed(self, session: Session, timing: Timing, facts: Facts) -> Evaluation:
         """`correct` with its timing; `cheated` if it is faster than the roofline allows."""

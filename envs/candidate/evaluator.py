@@ -8,25 +8,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from kernelwright.envs.abi import CaseSpec, UnsupportedDtypeError
+from kernelwright.envs.abi import CaseSpec, UnsupportedDtypeError, smallest
 from kernelwright.envs.candidate.clock import Clock
 from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.device.client import GpuCandidate
 from kernelwright.envs.device.memory import DeviceFullError, MemoryWait
+from kernelwright.envs.device.messages import Messages
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.dialects.base import MODULE, Built, failed
 from kernelwright.envs.plan.counters import split_counters
 from kernelwright.envs.plan.plan import GpuReplay
+from kernelwright.envs.referee.exit_codes import SEEN_ON_A_CPU
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
 from kernelwright.envs.referee.timing import Pace
 from kernelwright.envs.reference.client import (
     Draw,
-    Draws,
     Loaded,
     ReferenceFailedError,
     ReferenceProcess,
 )
+from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
 from kernelwright.envs.sandbox.patience import look_again, patience
@@ -146,7 +148,9 @@ class Evaluator:
         if sum(len(content) for _, content in built.files) > RUN_LIMITS.file_bytes:
             limit = f"what was built has more than {RUN_LIMITS.file_bytes >> 20} MB\n"
             return failed("output_too_large", built.log + limit)
-        evaluation = self._played(candidate.key, loaded, built, seed, timed=timed)
+        evaluation = self._seen_here(candidate.key, loaded, built, seed) or self._played(
+            candidate.key, loaded, built, seed, timed=timed
+        )
         if evaluation.verdict is Verdict.CORRECT and self._needs_no_kernel(
             candidate.key, loaded, built, seed
         ):
@@ -154,6 +158,17 @@ class Evaluator:
                 evaluation, verdict=Verdict.CHEATED, reason="idle_kernel", timing=None
             )
         return replace(evaluation, facts=(*built.facts, *evaluation.facts))
+
+    def _seen_here(self, key: str, loaded: Loaded, built: Built, seed: int) -> Evaluation | None:
+        """The verdict on what a CPU sees and a GPU would let pass, in the smallest case of an
+        answer for the GPU. None where there is nothing, or a CPU cannot tell."""
+        here = built.on_cpu() if built.on_cpu else None
+        if here is None or isinstance(here, Evaluation):
+            return None
+        session = Session(key, loaded, here, self._draws(seed), [], built.log)
+        session.only, session.hasty = smallest(loaded.specs), True
+        found = self._run(session, timed=False)
+        return found if found.reason in SEEN_ON_A_CPU else None
 
     def _played(
         self,
@@ -163,22 +178,20 @@ class Evaluator:
         seed: int,
         *,
         timed: bool,
-        only_timed: bool = False,
+        only: int | None = None,
     ) -> Evaluation:
         """The evaluation of what was built: on the GPU, or in a process of its own, where float32
-        is IEEE's. `only_timed`: on the timed case alone."""
-        return self.memory.run(
-            lambda: self._played_once(key, loaded, built, seed, timed, only_timed)
-        )
+        is IEEE's. `only`: on this case alone."""
+        return self.memory.run(lambda: self._played_once(key, loaded, built, seed, timed, only))
 
     def _played_once(
-        self, key: str, loaded: Loaded, built: Built, seed: int, timed: bool, only_timed: bool
+        self, key: str, loaded: Loaded, built: Built, seed: int, timed: bool, only: int | None
     ) -> Evaluation:
         gpu = self.gpu if built.on_device else None
         known = self._load(loaded.problem, self.precision if gpu else Precision.IEEE)
         loaded = known if loaded.views else known.contiguous()
         session = Session(key, loaded, built, self._draws(seed), [], built.log)
-        session.only_timed = only_timed
+        session.only = only
         if built.on_device and gpu:
             return self._replay(session, built.on_device, gpu, timed)
         if not built.playable:
@@ -192,7 +205,7 @@ class Evaluator:
         rest = built.without() if built.without else None
         if rest is None or isinstance(rest, Evaluation):
             return False
-        played = self._played(key, loaded, rest, seed, timed=False, only_timed=True)
+        played = self._played(key, loaded, rest, seed, timed=False, only=loaded.timed)
         return played.verdict is Verdict.CORRECT
 
     def _load(self, problem: Problem, precision: Precision) -> Loaded:
@@ -227,10 +240,12 @@ class Evaluator:
         idle between rounds, so one of them plays every part."""
         if timed:
             self.clock.work(session.loaded)
-        on_device.trace(session.loaded.specs[0], gpu.architecture)  # before others have to wait
-        with exclusive(gpu.uuid):
-            limit_s = self.config.round_limit_s
-            device = session.device = GpuCandidate(on_device, gpu, self.sandboxes, limit_s)
+        messages = Messages(on_device, gpu, self.sandboxes)
+        messages.prepare(session.loaded.specs[case] for case in session.cases)
+        common = ((case, number) for case, number in self._rounds(session) if number is not None)
+        session.draws.keep(session.loaded, common)
+        with exclusive(gpu.uuid) as session.lock:
+            device = session.device = GpuCandidate(messages, self.config.round_limit_s)
             try:
                 device.ready()
                 evaluation = self._run(session, timed)
@@ -254,7 +269,8 @@ class Evaluator:
             raise CandidateFailedError("candidate_limit", Verdict.TIMED_OUT)
 
     def _play_sandboxed(self, session: Session, part: Callable[[AnyCandidate], None]) -> None:
-        limit_s = self.config.round_limit_s * (EMULATED_TAKES if session.built.emulated else 1)
+        takes = EMULATED_TAKES if session.built.emulated and not session.hasty else 1
+        limit_s = self.config.round_limit_s * takes
         started = time.monotonic()
         player = SandboxedCandidate(session.built, self.sandboxes, limit_s)
         try:
@@ -268,26 +284,30 @@ class Evaluator:
             session.spent_s += time.monotonic() - started
 
     def _check(self, session: Session, player: AnyCandidate) -> None:
-        """Rounds over all cases in turn; raises at the first output that is not right.
-
-        One more, of the timed case and at a place that nobody can foresee, has inputs that no other
-        candidate of the batch gets: whoever has another's answers by heart is wrong there. Where an
-        answer's first call is not its second, there is a second one right after it.
-        """
-        cases = range(len(session.loaded.cases))
-        if session.only_timed:
-            cases = range(session.loaded.timed, session.loaded.timed + 1)
-        count = max(self.config.check_rounds, len(cases))
-        places = (divmod(number, len(cases)) for number in range(count))
-        rounds: list[tuple[int, int | None]] = [(cases[case], again) for again, case in places]
-        rounds.insert(session.draws.seed % (count + 1), (session.loaded.timed, None))
+        """Rounds over all cases in turn; raises at the first output that is not right. Where an
+        answer's first call is not its second, there is a second one right after it."""
         seen = set[CaseSpec]()
-        for case, number in rounds:
+        for case, number in self._rounds(session):
             self._round(session, player, case, number)
             spec = session.loaded.specs[case]
             if spec not in seen and player.remembers(spec):
                 self._round(session, player, case, "second call")
             seen.add(spec)
+
+    def _rounds(self, session: Session) -> list[tuple[int, int | None]]:
+        """(case, number) of each checked round.
+
+        One more, of the timed case (or the only one) and at a place that nobody can foresee, has
+        inputs that no other candidate of the batch gets: whoever has another's answers by heart is
+        wrong there.
+        """
+        cases = session.cases
+        count = 1 if session.hasty else max(self.config.check_rounds, len(cases))
+        places = (divmod(number, len(cases)) for number in range(count))
+        rounds: list[tuple[int, int | None]] = [(cases[case], again) for again, case in places]
+        own = session.loaded.timed if session.only is None else session.only
+        rounds.insert(session.draws.seed % (count + 1), (own, None))
+        return rounds
 
     def _round(
         self, session: Session, player: AnyCandidate, case: int, number: int | str | None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.device.client import GpuCandidate
+from kernelwright.envs.device.messages import Messages
 from kernelwright.envs.dialects.base import Built, failed
 from kernelwright.envs.plan.plan import GpuReplay
 from kernelwright.envs.referee.exit_codes import EMULATED_EXITS, EXITS
@@ -112,7 +113,7 @@ def empty_steps(gpu: Gpu, sandboxes: Sandboxes) -> Iterator[Callable[[], int]]:
     """
     nothing = GpuReplay(trace=lambda *_: failed("no_code", ""), assembler="")
     with exclusive(gpu.uuid):
-        device = GpuCandidate(nothing, gpu, sandboxes, START_LIMIT_S)
+        device = GpuCandidate(Messages(nothing, gpu, sandboxes), START_LIMIT_S)
         try:
             device.ready()
             yield device.empty_ns

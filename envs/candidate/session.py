@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from kernelwright.envs.device.client import GpuCandidate
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.plan.counters import Facts
 from kernelwright.envs.referee.bulk import Pool
-from kernelwright.envs.reference.client import Draws, Loaded
+from kernelwright.envs.reference.client import Loaded
+from kernelwright.envs.reference.draws import Draws
+from kernelwright.envs.system.locks import Held
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Trust, Verdict, content_hash
 
 
@@ -31,10 +35,23 @@ class Session:
     """By its processes."""
     warm: bool = False
     """Whether each new process of it plays more rounds before the first that is timed."""
-    only_timed: bool = False
-    """Whether no other case is checked."""
+    only: int | None = None
+    """The one case that is checked; None checks all."""
+    hasty: bool = False
+    """Whether two rounds are enough, and a slow one ends it: where a GPU plays it afterwards."""
     device: GpuCandidate | None = None
     """Where it runs on a GPU: the process that replays it, from the first round to the last."""
+    lock: Held | None = None
+    """That of the GPU."""
+
+    def unlocked(self) -> AbstractContextManager[None]:
+        """While the block runs others may use the GPU, if this answer runs on one."""
+        return self.lock.lent() if self.lock else nullcontext()
+
+    @property
+    def cases(self) -> Sequence[int]:
+        """The numbers of the cases that are checked."""
+        return range(len(self.loaded.cases)) if self.only is None else (self.only,)
 
     @property
     def huge(self) -> bool:

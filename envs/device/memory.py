@@ -16,8 +16,8 @@ from kernelwright.envs.system.hardware import WORKERS_A_GPU
 
 CONTEXT_BYTES = 640 << 20
 """Of a process on a GPU: its CUDA context, and what is written to empty the L2 cache."""
-RESERVED_BYTES = (WORKERS_A_GPU + 1) * CONTEXT_BYTES
-"""What the judge itself takes of a GPU: the reference of each worker, and the process that replays.
+RESERVED_BYTES = 2 * WORKERS_A_GPU * CONTEXT_BYTES
+"""What the judge itself takes of a GPU: the reference of each worker, and a process that replays.
 An answer may ask for the rest of the GPU, whoever else is on it."""
 
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0, *[30.0] * 9)

@@ -46,6 +46,8 @@ class Built:
     """Cases whose first call differs from later calls."""
     with_torch: bool = False
     """Whether it is played beside PyTorch, which computes a part of it."""
+    on_cpu: Callable[[], Built | Evaluation] | None = None
+    """Beside `on_device`: builds it translated to the CPU, for its smallest case alone."""
     without: Callable[[], Built | Evaluation] | None = None
     """Builds the answer less its own kernels, which should be wrong; None where it must be."""
 

@@ -36,7 +36,7 @@ from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
-from kernelwright.envs.system.hardware import gpus, pretended_architecture
+from kernelwright.envs.system.hardware import pretended_architecture
 from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 LIMIT_S = 60.0
@@ -111,8 +111,7 @@ class Cuda:
                 trace=lambda case, _: traced(case), assembler=nvcc.assembler(nvcc_path() or "")
             ),
         )
-        played = specs[:1] if gpus() else specs  # on a GPU each is traced when its turn comes
-        return launched(built, plans_of(plan, played, traced), sandboxes)
+        return launched(built, plans_of(plan, specs, traced), sandboxes)
 
 
 def compiled(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> BuildResult | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
-from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.abi import CaseSpec, smallest
 from kernelwright.envs.dialects.base import LIBRARY, Built, failed, shared_library, unsupported
 from kernelwright.envs.plan.assemble import NoCodeError
 from kernelwright.envs.plan.plan import Plan
@@ -51,8 +51,9 @@ def plans_of(
 
 
 def launched(built: Built, cases: Cases | Evaluation, sandboxes: Sandboxes) -> Built | Evaluation:
-    """The same answer, as this machine launches its kernels: on a GPU, or else played here. One of
-    which PyTorch computes a part is played here in any case: no GPU replays that."""
+    """The same answer, as this machine launches its kernels: on a GPU, of which a CPU checks the
+    smallest case too, or else played here. One of which PyTorch computes a part is played here in
+    any case: no GPU replays that."""
     if isinstance(cases, Evaluation):
         return cases
     beside_torch = asks_torch(cases)
@@ -63,7 +64,11 @@ def launched(built: Built, cases: Cases | Evaluation, sandboxes: Sandboxes) -> B
         facts = (*built.facts, (BESIDE_TORCH, float(calls)))
         built = replace(built, log=f"{built.log}{WITHOUT_SPEED}\n", facts=facts)
     built = weighed(built, cases, sandboxes)
-    return built if gpus() and not beside_torch else _on_cpu(built, cases, sandboxes)
+    if beside_torch or not gpus():
+        return _on_cpu(built, cases, sandboxes)
+    small = cases[smallest([spec for spec, _ in cases])]
+    here = replace(built, on_device=None, without=None)
+    return replace(built, on_cpu=lambda: _on_cpu(here, [small], sandboxes))
 
 
 def _on_cpu(built: Built, cases: Cases, sandboxes: Sandboxes) -> Built | Evaluation:

@@ -44,6 +44,13 @@ EMULATED_EXITS = {
 """More, of processes that run translated device code, which is ours to its last line
 (native/ptx/warp.h); of others they are numbers like any."""
 
+SEEN_ON_A_CPU = frozenset(
+    {"out_of_bounds", "uninitialised_shared"}
+    | {reason for _, reason in EMULATED_EXITS.values()} - {"instruction_limit", "launch_failed"}
+)
+"""What translated device code is caught at, and a GPU may let pass. A launch that a CPU refuses, or
+has no time for, may be one that a GPU takes."""
+
 DEVICE_LOST = 80
 """The device or its driver is at fault, and nobody's answer."""
 ILLEGAL_ADDRESS, LAUNCH_FAILED, INPUTS_CHANGED, OUT_OF_BOUNDS = 81, 82, 83, 84

@@ -20,16 +20,36 @@ FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Anybody may have put something else there: no link is followed, and no pipe is waited for."""
 
 
+class Held:
+    """A lock that this process holds."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor = _locked(path)
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Others may hold it while the block runs; afterwards it is waited for."""
+        self.release()
+        try:
+            yield
+        finally:
+            self._descriptor = _locked(self._path)
+
+    def release(self) -> None:
+        os.close(self._descriptor)
+
+
 @contextmanager
-def exclusive(core_or_gpu: str) -> Iterator[None]:
+def exclusive(core_or_gpu: str) -> Iterator[Held]:
     """Nothing else is measured on it while the block runs, whoever's judge it is."""
     folder = FOLDER if os.access(FOLDER, os.W_OK) else cache_folder() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
-    descriptor = _locked(folder / f"kernelwright-{core_or_gpu}.lock")
+    held = Held(folder / f"kernelwright-{core_or_gpu}.lock")
     try:
-        yield
+        yield held
     finally:
-        os.close(descriptor)
+        held.release()
 
 
 def _locked(path: Path) -> int:

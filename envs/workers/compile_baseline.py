@@ -34,12 +34,12 @@ from kernelwright.envs.referee.resolution import RESOLVING_ROUNDS, resolved, ste
 from kernelwright.envs.referee.rounds import CandidateFailedError
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import (
-    Draws,
     Loaded,
     ReferenceFailedError,
     ReferenceGoneError,
     ReferenceProcess,
 )
+from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, toolchain_fingerprint
 from kernelwright.envs.sandbox.zygote import SandboxLostError

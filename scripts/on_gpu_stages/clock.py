@@ -20,6 +20,7 @@ import numpy as np
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.device.client import GpuCandidate
+from kernelwright.envs.device.messages import Messages
 from kernelwright.envs.dialects import triton as triton_dialect
 from kernelwright.envs.plan.plan import GpuReplay, Plan
 from kernelwright.envs.referee.layout import input_places
@@ -137,14 +138,15 @@ def imported(source: str) -> Any:
     return module
 
 
-def replay_of(one: Workload, sandboxes: Sandboxes) -> GpuReplay:
-    """How its answer is replayed on a device."""
+def messages_of(one: Workload, gpu: Gpu, sandboxes: Sandboxes) -> Messages:
+    """What the process that replays its answer is told."""
     candidate = Candidate(problem_key=one.problem().key, dialect="triton", source=one.answer)
 
     def trace(spec: CaseSpec, architecture: int) -> Plan | Evaluation:
         return triton_dialect.trace(candidate, spec, sandboxes, architecture)
 
-    return GpuReplay(trace=trace, assembler=triton_dialect.assembler())
+    replay = GpuReplay(trace=trace, assembler=triton_dialect.assembler())
+    return Messages(replay, gpu, sandboxes)
 
 
 def inputs_of(spec: CaseSpec) -> int:
@@ -163,7 +165,7 @@ def replayed_ns(one: Workload, gpu: Gpu, sandboxes: Sandboxes) -> float:
     """The median of a few rounds by the judge's clock, after one that warms up."""
     spec = one.spec()
     inputs = inputs_of(spec)
-    with closing(GpuCandidate(replay_of(one, sandboxes), gpu, sandboxes, ROUND_LIMIT_S)) as player:
+    with closing(GpuCandidate(messages_of(one, gpu, sandboxes), ROUND_LIMIT_S)) as player:
         player.ready()
         player.prime(spec)
         return median([player.round(inputs, spec)[0] for _ in range(1 + one.rounds)][1:])
@@ -176,7 +178,7 @@ def empty_step(
     from `eager` it is taken off."""
 
     def replay() -> float:
-        with closing(GpuCandidate(replay_of(one, sandboxes), gpu, sandboxes, 5.0)) as player:
+        with closing(GpuCandidate(messages_of(one, gpu, sandboxes), 5.0)) as player:
             player.ready()
             return median(player.empty_ns() for _ in range(EMPTY_STEPS))
 

@@ -73,7 +73,7 @@ class Spans:
 def watch() -> None:
     """Times what a worker does for each answer from now on."""
     from kernelwright.envs.candidate import evaluator
-    from kernelwright.envs.device import client
+    from kernelwright.envs.device import client, messages
     from kernelwright.envs.dialects import DIALECTS
     from kernelwright.envs.reference.client import ReferenceProcess
 
@@ -86,15 +86,17 @@ def watch() -> None:
     spans.around(client.GpuCandidate, "prime", "prime")
     spans.around(client.GpuCandidate, "round", "round")
     spans.around(client.GpuCandidate, "close", "close")
-    spans.around(client, "assembled", "assemble")
+    spans.around(messages, "assembled", "assemble")
     spans.waiting(evaluator, "exclusive", "lock")
-    _trace(spans, client.GpuCandidate)
+    spans.around(messages.Messages, "prepare", "prepare")
+    spans.around(evaluator.Evaluator, "_seen_here", "cpu")
+    _trace(spans, messages.Messages)
     _each(spans, evaluator.Evaluator)
 
 
-def _trace(spans: Spans, candidate: Any) -> None:
+def _trace(spans: Spans, messages: Any) -> None:
     """Times the tracing of an answer's cases for the device."""
-    made = candidate.__init__
+    made = messages.__init__
 
     def init(self: Any, on_device: Any, *words: Any, **options: Any) -> None:
         from dataclasses import replace
@@ -105,7 +107,7 @@ def _trace(spans: Spans, candidate: Any) -> None:
 
         made(self, replace(on_device, trace=trace), *words, **options)
 
-    candidate.__init__ = init
+    messages.__init__ = init
 
 
 def _each(spans: Spans, judge: Any) -> None:

@@ -15,7 +15,7 @@ from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Timing
-from scripts.on_gpu_stages.clock import ROUND_LIMIT_S, inputs_of, replay_of
+from scripts.on_gpu_stages.clock import ROUND_LIMIT_S, inputs_of, messages_of
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.smi import state
 from scripts.on_gpu_stages.stand_in import gpu_of
@@ -83,10 +83,9 @@ def twins(
 ) -> Iterator[list[GpuCandidate]]:
     """Two processes that replay the same."""
     with ExitStack() as ended:
-        replay = replay_of(one, sandboxes)
+        messages = messages_of(one, gpu, sandboxes)
         players = [
-            ended.enter_context(closing(GpuCandidate(replay, gpu, sandboxes, ROUND_LIMIT_S)))
-            for _ in range(2)
+            ended.enter_context(closing(GpuCandidate(messages, ROUND_LIMIT_S))) for _ in range(2)
         ]
         for player in players:
             player.ready()
