@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
 from math import prod
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +15,12 @@ from hypothesis import strategies as st
 
 from kernelwright.envs.abi import ITEM_BYTES, CaseSpec, TensorSpec
 from kernelwright.envs.device.move_kernels import as_launches
+from kernelwright.envs.dialects.triton import assembler
+from kernelwright.envs.plan.counters import PREFIX, split_counters
 from kernelwright.envs.plan.plan import Plan, sizes_of
 from kernelwright.envs.plan.steps import Fill, Move, Place, Side, is_empty, span_bytes
-from tests.ptx_tools import played
+from kernelwright.envs.ptx.program import program
+from tests.ptx_tools import library, played, run_main
 
 DTYPES = sorted(ITEM_BYTES)
 
@@ -110,9 +115,80 @@ def test_any_strides_are_followed(shape: list[int], seed: int, dtype: str) -> No
     spec, plan = case(move), plan_of(move)
     source = numbers(dtype, max(prod(shape), 1))[: spec.inputs[0].size_bytes]
     before = bytes(spec.outputs[0].size_bytes)
-    found = played(spec, plan, [source])
-    assert found == [before if 0 in shape else expected(move, source, before)]
+    wanted = [before if 0 in shape else expected(move, source, before)]
+    assert played(spec, plan, [source]) == wanted
+    assert played(spec, as_launches(plan), [source]) == wanted
     assert is_empty(move) == (0 in shape)
+
+
+@pytest.mark.parametrize("kinds", [("float32", "float32"), ("int64", "float16"), ("bool", "uint8")])
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [
+        ((70, 40), (1, 0)),
+        ((3, 33, 95), (0, 2, 1)),
+        ((2, 64, 3, 32), (0, 3, 2, 1)),
+        ((16, 5, 100), (1, 2, 0)),
+    ],
+)
+def test_what_is_read_along_one_dimension_and_written_along_another_goes_in_tiles(
+    kinds: tuple[str, str], shape: tuple[int, ...], order: tuple[int, ...]
+) -> None:
+    dense = [prod(shape[at + 1 :]) for at in range(len(shape))]
+    turned, moved = [dense[at] for at in order], [shape[at] for at in order]
+    laid = [prod(moved[at + 1 :]) for at in range(len(moved))]
+    move = Move(shape=moved, source=side("x", kinds[0], turned), to=side("y", kinds[1], laid))
+    spec, plan = case(move), as_launches(plan_of(move))
+    (launch,) = plan.launches
+    assert launch.block == (32, 8, 1)
+    source = numbers(kinds[0], prod(shape))
+    assert played(spec, plan, [source]) == [
+        expected(move, source, bytes(spec.outputs[0].size_bytes))
+    ]
+
+
+def test_a_tile_takes_no_sector_and_no_bank_twice(tmp_path: Path) -> None:
+    move = Move(
+        shape=[96, 128], source=side("x", "float32", [1, 96]), to=side("y", "float32", [128, 1])
+    )
+    spec = case(move)
+    found = library(program([(spec, as_launches(plan_of(move)))])[0], tmp_path)
+    status, log = run_main(found, spec, tmp_path)
+    facts = dict(split_counters(log)[0][0])
+    assert status == 0
+    assert facts[f"{PREFIX}sectors_per_request"] == 4
+    assert facts[f"{PREFIX}bank_conflicts"] == 1
+
+
+def test_our_kernels_are_assembled_for_a_device(tmp_path: Path) -> None:
+    pytest.importorskip("triton", reason="triton, whose assembler is used, is not installed")
+    path = tmp_path / "move.ptx"
+    turned = [(one.model_copy(update={"shape": [50, 70]})) for one in MOVES]
+    for move in (*MOVES, *turned):
+        path.write_text(as_launches(plan_of(move)).kernels[0].ptx)
+        command = [assembler(), "-arch=sm_90", str(path), "-o", str(tmp_path / "move.cubin")]
+        subprocess.run(command, check=True, capture_output=True)
+
+
+def test_dimensions_that_lie_one_behind_the_other_are_one_and_a_small_side_is_no_tile() -> None:
+    whole = Move(
+        shape=[4, 5, 6], source=side("x", "int8", [30, 6, 1]), to=side("y", "int32", [30, 6, 1])
+    )
+    narrow = Move(shape=[100, 8], source=side("x", "int8", [1, 100]), to=side("y", "int8", [8, 1]))
+    (ptx, *_), (other, *_) = (as_launches(plan_of(one)).kernels for one in (whole, narrow))
+    assert "div" not in ptx.ptx
+    assert "shared" not in other.ptx
+
+
+def test_a_tensor_that_is_too_large_for_32_bits_is_moved_by_64() -> None:
+    """Its addresses: more elements than there is memory for here."""
+    large = Move(
+        shape=[1 << 20, 1 << 12],
+        source=side("x", "int8", [0, 0]),
+        to=side("y", "int8", [0, 1]),
+    )
+    (kernel,) = as_launches(plan_of(large)).kernels
+    assert "div.u64" in kernel.ptx
 
 
 @pytest.mark.parametrize("on_device", [False, True], ids=["cpu", "kernels for a device"])

@@ -5,63 +5,45 @@ It fills with four bytes at most, so fills with eight are launches, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from math import prod
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from kernelwright.envs.abi import ITEM_BYTES
+from kernelwright.envs.device.move_ptx import Dim, elementwise, fill, tiled
 from kernelwright.envs.plan.plan import First, Kernel, Plan
-from kernelwright.envs.plan.steps import Fill, Launch, Move, Side
+from kernelwright.envs.plan.steps import Fill, Launch, Move, Place, Step
 from kernelwright.envs.types import content_hash
 
 THREADS = 256
 WIDE = 16
 """Digits of a fill that the driver cannot do."""
-_HEAD = ".version 7.0\n.target sm_80\n.address_size 64\n"
-_LOADS = {
-    "float16": "ld.global.b16 %h, [%from]; cvt.f64.f16 %d, %h;",
-    "bfloat16": "ld.global.u16 %u, [%from]; shl.b32 %u, %u, 16; cvt.f64.f32 %d, %u;",
-    "float32": "ld.global.f32 %f, [%from]; cvt.f64.f32 %d, %f;",
-    "float64": "ld.global.f64 %d, [%from];",
-}
-_STORES = {
-    "float16": "cvt.rn.f32.f64 %f, %d; cvt.rn.f16.f32 %h, %f; st.global.b16 [%to], %h;",
-    "bfloat16": "cvt.rn.f32.f64 %f, %d; cvt.rn.bf16.f32 %h, %f; st.global.b16 [%to], %h;",
-    "float32": "cvt.rn.f32.f64 %f, %d; st.global.f32 [%to], %f;",
-    "float64": "st.global.f64 [%to], %d;",
-}
-_WHOLE = {
-    "int64": "s64",
-    "int32": "s32",
-    "int16": "s16",
-    "int8": "s8",
-    "uint8": "u8",
-    "bool": "u8",
-}
-_PLAIN = {8: "b64", 4: "b32", 2: "b16", 1: "b8"}
+TILE, TILE_ROWS = 32, 8
+"""Elements along each side of a tile that is transposed; rows of it that are moved at once."""
+
+
+class _Kernel(NamedTuple):
+    ptx: str
+    blocks: int
+    threads: tuple[int, int, int]
 
 
 def as_launches(plan: Plan) -> Plan:
     """The same plan, its moves kernels of ours, whose addresses are constants."""
     kernels, steps = list(plan.kernels), plan.all_steps
     for number, step in enumerate(steps):
-        if isinstance(step, Move) and 0 not in step.shape:
-            count, ptx = prod(step.shape), move_ptx(step)
-            places = step.to.at, step.source.at
-        elif isinstance(step, Fill) and len(step.fill) == WIDE and step.bytes:
-            count, ptx = step.bytes // 8, fill_ptx(step)
-            places = step.at, step.at
-        else:
+        kernel = _kernel(step)
+        if kernel is None:
             continue
         # By what it is: the process that replays keeps code, and another case has other sizes.
-        code = f"move.{content_hash(ptx)}"
-        kernels.append(Kernel(name="move", code=code, target="sm_80", ptx=ptx, info=""))
+        code = f"move.{content_hash(kernel.ptx)}"
+        kernels.append(Kernel(name="move", code=code, target="sm_80", ptx=kernel.ptx, info=""))
         steps[number] = Launch(
             kernel="move",
             code=code,
-            grid=(-(-count // THREADS), 1, 1),
-            block=(THREADS, 1, 1),
+            grid=(kernel.blocks, 1, 1),
+            block=kernel.threads,
             shared_bytes=0,
-            arguments=list(places),
+            arguments=list(_ends(step)),
         )
     firsts = len(steps) - len(plan.steps)
     first = plan.first and First(steps=steps[:firsts], outputs=plan.first.outputs)
@@ -69,75 +51,54 @@ def as_launches(plan: Plan) -> Plan:
     return plan.model_copy(update=update)
 
 
-def move_ptx(step: Move) -> str:
-    """A kernel `move` of (to, from), a thread for each element."""
-    each = (*_addresses(step), *_element(step.source.dtype, step.to.dtype))
-    return _kernel(prod(step.shape), each)
-
-
-def fill_ptx(step: Fill) -> str:
-    """The same for a fill with eight bytes."""
-    value = int.from_bytes(bytes.fromhex(step.fill), "little")
-    return _kernel(
-        step.bytes // 8,
-        (f"mad.lo.u64 %to, %i, 8, %to; mov.b64 %x, 0x{value:x}; st.global.b64 [%to], %x;",),
-    )
-
-
-def _kernel(count: int, each: Iterable[str]) -> str:
-    lines = [
-        ".visible .entry move(.param .u64 p_to, .param .u64 p_from)",
-        "{",
-        ".reg .pred %p; .reg .b16 %h; .reg .b32 %u, %a, %b, %n; .reg .f32 %f; .reg .f64 %d;",
-        ".reg .b64 %to, %from, %x, %i, %r, %q;",
-        "mov.u32 %a, %ctaid.x; mov.u32 %b, %ntid.x; mov.u32 %n, %tid.x;",
-        "mul.wide.u32 %i, %a, %b; cvt.u64.u32 %x, %n; add.u64 %i, %i, %x;",
-        f"setp.ge.u64 %p, %i, {count};",
-        "@%p bra $done;",
-        "ld.param.u64 %to, [p_to]; ld.param.u64 %from, [p_from];",
-        *each,
-        "$done:",
-        "ret;",
-        "}",
-    ]
-    return _HEAD + "\n".join(lines) + "\n"
-
-
-def _addresses(step: Move) -> Iterator[str]:
-    """Moves both pointers from the first element to the `%i`-th."""
-
-    def bytes_(side: Side, at: int) -> int:
-        return side.strides[at] * ITEM_BYTES[side.dtype]
-
-    for at in reversed(range(len(step.shape))):
-        size = step.shape[at]
-        yield f"div.u64 %q, %i, {size}; rem.u64 %r, %i, {size}; mov.u64 %i, %q;"
-        yield f"mad.lo.u64 %to, %r, {bytes_(step.to, at)}, %to;"
-        yield f"mad.lo.u64 %from, %r, {bytes_(step.source, at)}, %from;"
-
-
-def _element(source: str, to: str) -> Iterator[str]:
-    """Loads one as a number (`%d` where it has fractions, else `%x`), and stores it."""
-    if source == to:
-        kind = _PLAIN[ITEM_BYTES[to]]
-        register = {"b64": "%x", "b32": "%u"}.get(kind, "%h")
-        yield f"ld.global.{kind} {register}, [%from]; st.global.{kind} [%to], {register};"
-        return
-    if source in _LOADS:
-        yield _LOADS[source]
+def _kernel(step: Step) -> _Kernel | None:
+    """What does this step on a device; None where the driver does it itself, or nothing is done."""
+    if isinstance(step, Move) and 0 not in step.shape:
+        dims = list(_merged(step))
+        if turned := _turned(dims, ITEM_BYTES[step.source.dtype], ITEM_BYTES[step.to.dtype]):
+            ptx, tiles = tiled(turned, step.source.dtype, step.to.dtype, TILE, TILE_ROWS)
+            return _Kernel(ptx, tiles, (TILE, TILE_ROWS, 1))
+        ptx, count = elementwise(dims, step.source.dtype, step.to.dtype)
+    elif isinstance(step, Fill) and len(step.fill) == WIDE and step.bytes:
+        ptx, count = fill(step)
     else:
-        kind = _WHOLE[source]
-        register = "%x" if kind == "s64" else "%u" if kind == "s32" else "%h"
-        yield f"ld.global.{kind} {register}, [%from];"
-        yield "" if kind == "s64" else f"cvt.s64.{kind} %x, {register};"
-    if to in _STORES:
-        yield "" if source in _LOADS else "cvt.rn.f64.s64 %d, %x;"
-        yield _STORES[to]
-    elif to == "bool":
-        yield "setp.ne.s64 %p, %x, 0; selp.u16 %h, 1, 0, %p; st.global.u8 [%to], %h;"
-    elif to == "int64":
-        yield "st.global.s64 [%to], %x;"
-    elif to == "int32":
-        yield "cvt.u32.u64 %u, %x; st.global.s32 [%to], %u;"
-    else:
-        yield f"cvt.u16.u64 %h, %x; st.global.{_WHOLE[to]} [%to], %h;"
+        return None
+    return _Kernel(ptx, -(-count // THREADS), (THREADS, 1, 1))
+
+
+def _ends(step: Step) -> tuple[Place, Place]:
+    """Where it writes, and where it reads."""
+    if isinstance(step, Move):
+        return step.to.at, step.source.at
+    assert isinstance(step, Fill)
+    return step.at, step.at
+
+
+def _merged(step: Move) -> Iterator[Dim]:
+    """Its dimensions, outermost first as they are written; those that lie one behind the other on
+    both sides are one."""
+    to_bytes, from_bytes = (ITEM_BYTES[one.dtype] for one in (step.to, step.source))
+    rows = zip(step.shape, step.to.strides, step.source.strides, strict=True)
+    dims = [Dim(size, to * to_bytes, at * from_bytes) for size, to, at in rows if size > 1]
+    outer: Dim | None = None
+    for inner in sorted(dims, key=lambda one: one.to, reverse=True):
+        if outer is None:
+            outer = inner
+        elif (outer.to, outer.source) == (inner.to * inner.size, inner.source * inner.size):
+            outer = Dim(outer.size * inner.size, inner.to, inner.source)
+        else:
+            yield outer
+            outer = inner
+    yield outer or Dim(1, 0, 0)
+
+
+def _turned(dims: list[Dim], from_bytes: int, to_bytes: int) -> list[Dim] | None:
+    """The dimensions with the one that is read along and the one that is written along last, where
+    these are two and no tile of them is mostly empty; else None."""
+    *others, last = dims
+    read = next((one for one in others if one.source == from_bytes), None)
+    if read is None or last.to != to_bytes or last.source == from_bytes:
+        return None
+    if min(read.size, last.size) < TILE // 2:
+        return None
+    return [*(one for one in others if one is not read), read, last]
