@@ -14,7 +14,7 @@ from kernelwright.data.gallery.exhibits import Finding, exploits
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.device import messages
-from kernelwright.envs.dialects import DIALECTS, inline, planned
+from kernelwright.envs.dialects import DIALECTS, inline, planned, triton
 from kernelwright.envs.referee.reasons import BESIDE_TORCH, fault
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.sandbox.toolchain import nvcc_path
@@ -41,7 +41,7 @@ def gpu(tmp_path_factory: pytest.TempPathFactory) -> hardware.Gpu:
 @pytest.fixture
 def here(gpu: hardware.Gpu, monkeypatch: pytest.MonkeyPatch) -> hardware.Gpu:
     """The GPU of this machine."""
-    for module in (hardware, inline, planned):
+    for module in (hardware, inline, planned, triton):
         monkeypatch.setattr(module, "gpus", lambda: (gpu,))
     return gpu
 

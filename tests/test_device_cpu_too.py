@@ -17,7 +17,9 @@ from kernelwright.envs.abi import CaseSpec, TensorSpec, smallest
 from kernelwright.envs.candidate import evaluator as evaluating
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.device import messages
-from kernelwright.envs.dialects import cuda, inline, planned
+from kernelwright.envs.dialects import DIALECTS, cuda, inline, planned, triton
+from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.plan.plan import Plan
 from kernelwright.envs.ptx.parse import NotEmulatedError
 from kernelwright.envs.referee.exit_codes import SEEN_ON_A_CPU
 from kernelwright.envs.reference.client import ReferenceProcess
@@ -33,12 +35,14 @@ UNSEEN = ("adds_plainly_inline", "lock_without_fence_inline")
 """Races in which the stand-in, which runs one warp after another, happens to be right."""
 
 
-@pytest.fixture
-def evaluator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
+@pytest.fixture(params=[80, 90], ids=["ampere", "hopper"])
+def evaluator(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Evaluator]:
     if nvcc_path() is None:
         pytest.skip("no nvcc on the PATH")
-    gpu = ptx_device.device(tmp_path)
-    for module in (hardware, inline, planned):
+    gpu = ptx_device.device(tmp_path, architecture=request.param)
+    for module in (hardware, inline, planned, triton):
         monkeypatch.setattr(module, "gpus", lambda: (gpu,))
     monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
     monkeypatch.setattr(messages, "assembled", ptx_device.assembled)
@@ -153,6 +157,50 @@ def test_while_inputs_of_timed_rounds_are_drawn_others_may_use_the_gpu(
     assert all(free["drawn"])
     assert free["timed"]
     assert not any(free["timed"])
+
+
+FLOATS_OF_8_BITS = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def k(x, o, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + at, tl.load(x + at, at < n).to(tl.float8e4nv).to(tl.float32), at < n)
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        out = torch.empty_like(x)
+        k[(triton.cdiv(x.numel(), 128),)](x, out, x.numel(), B=128)
+        return out
+"""
+"""Numbers that Triton has from compute capability 8.9 on."""
+
+
+@pytest.mark.parametrize("evaluator", [90], indirect=True)
+def test_triton_code_that_only_the_gpu_here_can_run_is_built_for_it(
+    evaluator: Evaluator, tmp_path: Path
+) -> None:
+    pytest.importorskip("triton", reason="triton is not installed")
+    path = tmp_path / "copy.py"
+    path.write_text(
+        "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return x * 1.0\n\ndef get_inputs():\n    return [torch.randn(4, 64)]\n"
+    )
+    asked = load_problem(path)
+    candidate = Candidate(problem_key=asked.key, dialect="triton", source=FLOATS_OF_8_BITS)
+    specs = evaluator.reference.load(asked).specs
+    built = DIALECTS["triton"].build(candidate, specs, evaluator.sandboxes)
+    assert isinstance(built, Built), built.log
+    assert built.on_device
+    assert built.on_cpu
+    plan = built.on_device.trace(specs[0], 90)
+    assert isinstance(plan, Plan)
+    assert {one.target for one in plan.kernels} == {"sm_90a"}
+    here = built.on_cpu()
+    assert isinstance(here, Evaluation)
+    assert here.verdict is Verdict.BUILD_FAILED
 
 
 def test_the_smallest_case_has_the_fewest_bytes_and_is_the_first_of_such() -> None:

@@ -69,7 +69,8 @@ CHANGES = {
 def evaluator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
     monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
     gpu = ptx_device.device(tmp_path, architecture=86)
-    monkeypatch.setattr(planned, "gpus", lambda: (gpu,))
+    for module in (planned, triton):
+        monkeypatch.setattr(module, "gpus", lambda: (gpu,))
     one = Evaluator(JudgingConfig(), Target(name="here"), gpu)
     yield one
     one.close()
@@ -164,4 +165,4 @@ def test_all_cases_of_an_answer_in_triton_are_traced_in_one_run(
     monkeypatch.setattr(triton, "compile_once", counted)
     found = judged(evaluator, problem, "triton", TRITON)
     assert found.verdict is Verdict.CORRECT, found.log
-    assert modes == ["trace", "trace"]  # for all architectures, and for this one
+    assert modes == ["trace", "trace"]  # for this GPU, and for a CPU

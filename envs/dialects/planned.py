@@ -11,12 +11,12 @@ from functools import cache
 
 from kernelwright.envs.abi import CaseSpec, smallest
 from kernelwright.envs.dialects.base import LIBRARY, Built, failed, shared_library, unsupported
-from kernelwright.envs.plan.assemble import NoCodeError
+from kernelwright.envs.plan.assemble import NoCodeError, as_if_for
 from kernelwright.envs.plan.plan import Plan
 from kernelwright.envs.plan.tables import program_of_calls
 from kernelwright.envs.plan.without_kernels import could_do_without, replay_without, without_kernels
 from kernelwright.envs.ptx.parse import NotEmulatedError
-from kernelwright.envs.ptx.program import program
+from kernelwright.envs.ptx.program import ARCHITECTURE, program
 from kernelwright.envs.referee.reasons import BESIDE_TORCH
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import NATIVE
@@ -50,10 +50,16 @@ def plans_of(
     return cases
 
 
-def launched(built: Built, cases: Cases | Evaluation, sandboxes: Sandboxes) -> Built | Evaluation:
+def launched(
+    built: Built,
+    cases: Cases | Evaluation,
+    sandboxes: Sandboxes,
+    for_cpu: Callable[[], Cases | Evaluation] | None = None,
+) -> Built | Evaluation:
     """The same answer, as this machine launches its kernels: on a GPU, of which a CPU checks the
     smallest case too, or else played here. One of which PyTorch computes a part is played here in
-    any case: no GPU replays that."""
+    any case: no GPU replays that. `for_cpu` gives the plans that a CPU plays, where these are for
+    the GPU alone."""
     if isinstance(cases, Evaluation):
         return cases
     beside_torch = asks_torch(cases)
@@ -66,9 +72,21 @@ def launched(built: Built, cases: Cases | Evaluation, sandboxes: Sandboxes) -> B
     built = weighed(built, cases, sandboxes)
     if beside_torch or not gpus():
         return _on_cpu(built, cases, sandboxes)
-    small = cases[smallest([spec for spec, _ in cases])]
     here = replace(built, on_device=None, without=None)
-    return replace(built, on_cpu=lambda: _on_cpu(here, [small], sandboxes))
+
+    def on_cpu() -> Built | Evaluation:
+        found = for_cpu() if for_cpu else cases
+        if isinstance(found, Evaluation):
+            return found
+        spec, plan = found[smallest([spec for spec, _ in found])]
+        try:
+            kernels = as_if_for(plan.kernels, ARCHITECTURE)
+        except NoCodeError as error:
+            return failed("no_code", str(error))
+        small = (spec, plan.model_copy(update={"kernels": kernels}))
+        return _on_cpu(here, [small], sandboxes)
+
+    return replace(built, on_cpu=on_cpu)
 
 
 def _on_cpu(built: Built, cases: Cases, sandboxes: Sandboxes) -> Built | Evaluation:

@@ -26,7 +26,7 @@ from kernelwright.envs.dialects.base import (
     import_failed,
     too_large,
 )
-from kernelwright.envs.dialects.planned import idle, launched, misused, refused
+from kernelwright.envs.dialects.planned import Cases, idle, launched, misused, refused
 from kernelwright.envs.plan.calls import Record, last_call
 from kernelwright.envs.plan.plan import CALLS, MOST_KERNELS, GpuReplay, Kernel, Plan
 from kernelwright.envs.plan.steps import MOST_STEPS, Count, Step, Strict
@@ -37,6 +37,7 @@ from kernelwright.envs.sandbox.limits import TRITON_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import triton_tools
 from kernelwright.envs.system.architectures import device_word
+from kernelwright.envs.system.hardware import gpus
 from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 LIMIT_S = 120.0
@@ -94,9 +95,11 @@ class Triton:
             return rejected
         if self.lacking():
             return failed("no_triton", "run `pip install kernelwright[triton]`", Verdict.UNJUDGED)
-        plans = traced(candidate, specs, sandboxes, ARCHITECTURE)
-        if isinstance(plans, Evaluation):
-            return plans
+        traces = _Traces(candidate, specs, sandboxes)
+        cases = traces.cases(min((one.architecture for one in gpus()), default=ARCHITECTURE))
+        if isinstance(cases, Evaluation):
+            return cases
+        plans = [plan for _, plan in cases]
         for plan in plans:
             if not plan.computes:
                 return idle(plan)
@@ -105,26 +108,33 @@ class Triton:
             playable=False,
             facts=(("launches", float(len(plans[0].launches))), *plans[0].facts()),
             timed=False,
-            on_device=_on_device(candidate, specs, sandboxes, {ARCHITECTURE: plans}),
+            on_device=GpuReplay(trace=traces.plan, assembler=assembler()),
         )
-        return launched(built, list(zip(specs, plans, strict=True)), sandboxes)
+        return launched(built, cases, sandboxes, lambda: traces.cases(ARCHITECTURE))
 
 
-def _on_device(
-    candidate: Candidate,
-    specs: Sequence[CaseSpec],
-    sandboxes: Sandboxes,
-    known: dict[int, list[Plan] | Evaluation],
-) -> GpuReplay:
-    """All cases are traced together, once for an architecture: within the limits of one run."""
+class _Traces:
+    """The plans of an answer: for an architecture all cases are traced together, and once, within
+    the limits of one run."""
 
-    def trace(case: CaseSpec, architecture: int) -> Plan | Evaluation:
-        if architecture not in known:
-            known[architecture] = traced(candidate, specs, sandboxes, architecture)
-        found = known[architecture]
-        return found if isinstance(found, Evaluation) else found[specs.index(case)]
+    def __init__(
+        self, candidate: Candidate, specs: Sequence[CaseSpec], sandboxes: Sandboxes
+    ) -> None:
+        self.candidate, self.specs, self.sandboxes = candidate, specs, sandboxes
+        self.known: dict[int, Cases | Evaluation] = {}
 
-    return GpuReplay(trace=trace, assembler=assembler())
+    def cases(self, architecture: int) -> Cases | Evaluation:
+        if architecture not in self.known:
+            found = traced(self.candidate, self.specs, self.sandboxes, architecture)
+            known = (
+                found if isinstance(found, Evaluation) else [*zip(self.specs, found, strict=True)]
+            )
+            self.known[architecture] = known
+        return self.known[architecture]
+
+    def plan(self, case: CaseSpec, architecture: int) -> Plan | Evaluation:
+        found = self.cases(architecture)
+        return found if isinstance(found, Evaluation) else found[self.specs.index(case)][1]
 
 
 def traced(

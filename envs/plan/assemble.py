@@ -7,7 +7,7 @@ binaries are left where they are, and its PTX is assembled anew.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kernelwright.envs.plan.plan import Kernel
 from kernelwright.envs.sandbox.build import compile_once
@@ -40,6 +40,17 @@ def best_for(kernels: Iterable[Kernel], architecture: int) -> Kernel:
     if best is None or runs(best)[0] < 0:
         raise NoCodeError(f"no code for sm_{architecture}")
     return best
+
+
+def as_if_for(kernels: Sequence[Kernel], architecture: int) -> list[Kernel]:
+    """The same; where a code is for later architectures alone, its oldest form is called one for
+    this: most has no instruction that this one lacks. Raises NoCodeError for a target that is
+    none."""
+    fit = {one.code for one in kernels if _target(one)[0] <= architecture}
+    later = sorted((one for one in kernels if one.code not in fit), key=_target, reverse=True)
+    called = {"target": f"sm_{architecture}"}
+    oldest = {one.code: one.model_copy(update=called) for one in later}
+    return [*(one for one in kernels if one.code in fit), *oldest.values()]
 
 
 def assembled(kernel: Kernel, architecture: int, assembler: str, sandboxes: Sandboxes) -> bytes:

@@ -32,7 +32,7 @@ from kernelwright.envs.plan.steps import (
     is_empty,
     places_of,
 )
-from kernelwright.envs.system.architectures import ARCHITECTURES
+from kernelwright.envs.system.architectures import ARCHITECTURES, generation_of
 from kernelwright.envs.types import Evaluation
 
 MOST_KERNELS = 1_000
@@ -182,7 +182,7 @@ class Plan(Strict):
         found: list[tuple[str, float]] = []
         launches = [(one.kernel, math.prod(one.block), one.shared_bytes) for one in self.launches]
         for name in ARCHITECTURES:
-            ours = [one for one in self.kernels if one.target.startswith(f"sm_{name}")]
+            ours = [one for one in self.kernels if generation_of(one.target) == name]
             if not ours:
                 continue
             code, said = "\n".join(one.ptx for one in ours), "\n".join(one.info for one in ours)

@@ -66,6 +66,16 @@ EMULATED = AMPERE
 """
 
 
+def generation_of(target: str) -> int | None:
+    """The generation of code for this target; None before the first.
+
+    >>> generation_of("sm_89"), generation_of("sm_90a"), generation_of("sm_75")
+    (80, 90, None)
+    """
+    number = int("".join(filter(str.isdigit, target)) or 0)
+    return max((one for one in ARCHITECTURES if one <= number), default=None)
+
+
 def pretended(here: Iterable[int]) -> Architecture:
     """What host code finds on a machine whose GPUs have these numbers: the newest that can be
     pretended and is not newer than the oldest of them; else the emulated one."""
