@@ -12,6 +12,7 @@ from kernelwright.envs.abi import CaseSpec, UnsupportedDtypeError, smallest
 from kernelwright.envs.candidate.clock import Clock
 from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.candidate.session import Session
+from kernelwright.envs.candidate.tuning import tuned
 from kernelwright.envs.device.client import GpuCandidate
 from kernelwright.envs.device.memory import DeviceFullError, MemoryWait
 from kernelwright.envs.device.messages import Messages
@@ -148,9 +149,10 @@ class Evaluator:
         if sum(len(content) for _, content in built.files) > RUN_LIMITS.file_bytes:
             limit = f"what was built has more than {RUN_LIMITS.file_bytes >> 20} MB\n"
             return failed("output_too_large", built.log + limit)
-        evaluation = self._seen_here(candidate.key, loaded, built, seed) or self._played(
-            candidate.key, loaded, built, seed, timed=timed
-        )
+        evaluation = self._seen_here(candidate.key, loaded, built, seed)
+        if evaluation is None:
+            built = self._tuned(loaded, built, seed) if timed else built
+            evaluation = self._played(candidate.key, loaded, built, seed, timed=timed)
         if evaluation.verdict is Verdict.CORRECT and self._needs_no_kernel(
             candidate.key, loaded, built, seed
         ):
@@ -169,6 +171,13 @@ class Evaluator:
         session.only, session.hasty = smallest(loaded.specs), True
         found = self._run(session, timed=False)
         return found if found.reason in SEEN_ON_A_CPU else None
+
+    def _tuned(self, loaded: Loaded, built: Built, seed: int) -> Built:
+        gpu, limit_s = self.gpu, self.config.round_limit_s
+        if gpu is None:
+            return built
+        draws = self._draws(seed)
+        return self.memory.run(lambda: tuned(built, loaded, draws, gpu, self.sandboxes, limit_s))
 
     def _played(
         self,

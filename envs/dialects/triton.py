@@ -42,6 +42,8 @@ from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 LIMIT_S = 120.0
 LOG_AT_MOST = 4096
+MOST_CONFIGURATIONS = 7
+"""Of autotuned kernels, besides the first that fits: on a GPU each is timed."""
 
 
 class _Steps(Strict):
@@ -55,6 +57,8 @@ class _Steps(Strict):
 
 class _Traced(Strict):
     plans: list[_Steps]
+    others: Annotated[list[list[_Steps]], Field(max_length=MOST_CONFIGURATIONS)]
+    """The same with other configurations of autotuned kernels."""
     kernels: Annotated[list[Kernel], Field(max_length=MOST_KERNELS)]
 
 
@@ -108,7 +112,7 @@ class Triton:
             playable=False,
             facts=(("launches", float(len(plans[0].launches))), *plans[0].facts()),
             timed=False,
-            on_device=GpuReplay(trace=traces.plan, assembler=assembler()),
+            on_device=traces.replay(),
         )
         return launched(built, cases, sandboxes, lambda: traces.cases(ARCHITECTURE))
 
@@ -121,34 +125,51 @@ class _Traces:
         self, candidate: Candidate, specs: Sequence[CaseSpec], sandboxes: Sandboxes
     ) -> None:
         self.candidate, self.specs, self.sandboxes = candidate, specs, sandboxes
-        self.known: dict[int, Cases | Evaluation] = {}
+        self.known: dict[int, list[list[Plan]] | Evaluation] = {}
 
-    def cases(self, architecture: int) -> Cases | Evaluation:
+    def all(self, architecture: int) -> list[list[Plan]] | Evaluation:
+        """Those of each configuration."""
         if architecture not in self.known:
-            found = traced(self.candidate, self.specs, self.sandboxes, architecture)
-            known = (
-                found if isinstance(found, Evaluation) else [*zip(self.specs, found, strict=True)]
+            others = MOST_CONFIGURATIONS * any(one.architecture == architecture for one in gpus())
+            self.known[architecture] = traced(
+                self.candidate, self.specs, self.sandboxes, architecture, others
             )
-            self.known[architecture] = known
         return self.known[architecture]
 
-    def plan(self, case: CaseSpec, architecture: int) -> Plan | Evaluation:
-        found = self.cases(architecture)
-        return found if isinstance(found, Evaluation) else found[self.specs.index(case)][1]
+    def cases(self, architecture: int) -> Cases | Evaluation:
+        """Those of the first configuration, each with its case."""
+        found = self.all(architecture)
+        return found if isinstance(found, Evaluation) else [*zip(self.specs, found[0], strict=True)]
+
+    def replay(self, number: int = 0) -> GpuReplay:
+        """With the configuration of this number, where there is one."""
+
+        def trace(case: CaseSpec, architecture: int) -> Plan | Evaluation:
+            found = self.all(architecture)
+            return found if isinstance(found, Evaluation) else found[number][self.specs.index(case)]
+
+        def others(architecture: int) -> list[GpuReplay]:
+            found = self.all(architecture)
+            more = 0 if isinstance(found, Evaluation) or number else len(found) - 1
+            return [self.replay(one) for one in range(1, 1 + more)]
+
+        return GpuReplay(trace=trace, assembler=assembler(), others=others)
 
 
 def traced(
-    candidate: Candidate, specs: Sequence[CaseSpec], sandboxes: Sandboxes, architecture: int
-) -> list[Plan] | Evaluation:
-    """What the answer launches for each case, with its kernels compiled for this architecture."""
+    candidate: Candidate,
+    specs: Sequence[CaseSpec],
+    sandboxes: Sandboxes,
+    architecture: int,
+    others: int = 0,
+) -> list[list[Plan]] | Evaluation:
+    """What the answer launches for each case, with its kernels compiled for this architecture: with
+    the first configuration of autotuned ones that fits, then with at most so many others."""
     layouts = [json.loads(python_layout(spec)) for spec in specs]
+    allowed = "torch" if candidate.torch_allowed else ""
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [
-            device_word(architecture),
-            "torch" if candidate.torch_allowed else "",
-            str(architecture),
-        ],
+        [device_word(architecture), allowed, str(architecture), str(others)],
         {"candidate.py": candidate.source, "layouts.json": json.dumps(layouts)},
         mode="trace",
         limits=TRITON_LIMITS,
@@ -158,26 +179,48 @@ def traced(
         return import_failed(made)
     try:
         found = _Traced.model_validate_json(made.artefact)
-        if len(found.plans) != len(specs):
-            raise ValueError(f"{len(found.plans)} plans for {len(specs)} cases")
-        rows = zip(found.plans, specs, strict=True)
-        plans = [_plan(one, spec, found.kernels) for one, spec in rows]
+        all_plans = [_plans(one, specs, found.kernels) for one in (found.plans, *found.others)]
     except Exception as error:  # noqa: BLE001  the named boundary: an answer could write all of it
         return misused(error)
-    return refused(candidate, plans) or plans
+    plans, *tuned = all_plans
+    distinct = {_launches(one): one for one in reversed(tuned)}
+    distinct.pop(_launches(plans), None)
+    fit = [
+        one
+        for one in reversed(distinct.values())
+        if all(it.computes and not it.left_out and not it.asks_torch for it in one)
+    ]
+    return refused(candidate, plans) or [plans, *fit]
 
 
-def _plan(one: _Steps, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
-    plan = Plan(steps=[], buffers=one.buffers, constants=one.constants, kernels=kernels)
-    return last_call(plan, one.steps, one.record, [it.size_bytes for it in spec.outputs])
+def _launches(plans: Sequence[Plan]) -> str:
+    """What these launch after the first call, as text: without what was tried before."""
+    found = [(it.code, it.grid, it.block, it.cluster) for one in plans for it in one.launches]
+    return repr(found)
+
+
+def _plans(
+    found: Sequence[_Steps], specs: Sequence[CaseSpec], kernels: Sequence[Kernel]
+) -> list[Plan]:
+    """Raises ValueError where there is not one for each case."""
+    if len(found) != len(specs):
+        raise ValueError(f"{len(found)} plans for {len(specs)} cases")
+    return [_plan(one, spec, kernels) for one, spec in zip(found, specs, strict=True)]
+
+
+def _plan(one: _Steps, spec: CaseSpec, kernels: Sequence[Kernel]) -> Plan:
+    plan = Plan(steps=[], buffers=one.buffers, constants=one.constants, kernels=[])
+    plan = last_call(plan, one.steps, one.record, [it.size_bytes for it in spec.outputs])
+    used = {it.code for it in plan.all_launches}
+    return plan.model_copy(update={"kernels": [it for it in kernels if it.code in used]})
 
 
 def trace(
     candidate: Candidate, spec: CaseSpec, sandboxes: Sandboxes, architecture: int
 ) -> Plan | Evaluation:
-    """The same of one case."""
+    """The same of one case, with the first configuration."""
     found = traced(candidate, [spec], sandboxes, architecture)
-    return found if isinstance(found, Evaluation) else found[0]
+    return found if isinstance(found, Evaluation) else found[0][0]
 
 
 def assembler() -> str:

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import sys
+import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -28,6 +29,8 @@ from kernelwright.envs.guest.load_inline import Recorder, give
 from kernelwright.envs.guest.rounds import LimitError, Rounds, changed, invented
 
 CHANNEL = 3
+TUNING_S = 30.0
+"""Other configurations of autotuned kernels are traced for no longer."""
 
 
 def load_candidate() -> ModuleType:
@@ -75,21 +78,33 @@ def record(words: list[str]) -> None:
 
 def trace(words: list[str]) -> None:
     """Writes what an answer in Triton asks of a device with these properties in each case, and its
-    kernels, for the architecture of the third word; with a second word PyTorch may compute."""
+    kernels, for the architecture of the third word; with a second word PyTorch may compute. The
+    same with at most so many other configurations of autotuned kernels as the fourth word says."""
     from kernelwright.envs.guest.fake_cuda import Properties, as_on_device
     from kernelwright.envs.guest.triton_trace import compiled_kernels, without_device
 
     properties = Properties(**json.loads(words[0]))
     layouts, device = scratch("layouts.json"), without_device(int(words[2]), properties)
     made = as_on_device(model_class())
-    # A module of its own for each case: what one has kept of an earlier call is of no other.
-    plans: list[Any] = [None] * len(layouts)
-    # The smallest first, where what an autotuner launches before it has chosen is played, too.
-    for number, layout in sorted(enumerate(layouts), key=lambda one: (size_of(one[1]), one[0])):
-        device.writes_trials = all(one is None for one in plans)
-        plans[number] = call_on(device, Rounds(made), layout, torch_allowed=bool(words[1]))
+
+    def plans() -> list[Any]:
+        # A module of its own for each case: what one has kept of an earlier call is of no other.
+        found: list[Any] = [None] * len(layouts)
+        # The smallest first, where what an autotuner launches before it has chosen is played, too.
+        for number, layout in sorted(enumerate(layouts), key=lambda one: (size_of(one[1]), one[0])):
+            device.writes_trials = all(one is None for one in found)
+            found[number] = call_on(device, Rounds(made), layout, torch_allowed=bool(words[1]))
+        return found
+
+    first, others, ends = plans(), [], time.monotonic() + TUNING_S
+    with suppress(Exception):  # one of them fails: the first is an answer all the same
+        for passed in range(1, min(device.tuning.most, 1 + int(words[3]))):
+            if time.monotonic() > ends:
+                break
+            device.tuning.again(passed)
+            others.append(plans())
     with os.fdopen(CHANNEL, "w") as file:
-        json.dump({"plans": plans, "kernels": compiled_kernels()}, file)
+        json.dump({"plans": first, "others": others, "kernels": compiled_kernels()}, file)
 
 
 def size_of(layout: dict[str, Any]) -> int:

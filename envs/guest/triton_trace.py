@@ -83,6 +83,7 @@ class NoDevice:
         any launch, on the tensors of the call, and what it adds up there stays there."""
         self.tries = False
         """Whether an autotuner is at work."""
+        self.tuning = Tuning()
         self.architecture = architecture
         self.properties = properties
         self.utils = Utils(self.properties)
@@ -144,6 +145,43 @@ class NoDevice:
 
     def clear_cache(self, cache: torch.Tensor) -> None:
         pass
+
+
+class Tuning:
+    """Which configuration autotuned kernels are to take: the first that the device has room for
+    behind `passed` others of those."""
+
+    def __init__(self) -> None:
+        self.passed = 0
+        self.most = 0
+        """Configurations of the kernel that has the most."""
+        self.runs: dict[Any, _Run] = {}
+        """Autotuner → what it does now."""
+
+    def again(self, passed: int) -> None:
+        """Every kernel is tuned anew."""
+        self.passed = passed
+        for tuner in self.runs:
+            tuner.cache.clear()
+        self.runs.clear()
+
+    def run_of(self, tuner: Any) -> _Run:
+        self.most = max(self.most, len(tuner.configs))
+        run = self.runs.get(tuner)
+        if run is None or run.call is not tuner.nargs:
+            run = self.runs[tuner] = _Run(tuner.nargs)
+        return run
+
+
+class _Run:
+    """One tuning of a kernel, for the call with these arguments."""
+
+    def __init__(self, call: Any) -> None:
+        self.call = call
+        self.worked = 0
+        """Configurations that the device has room for."""
+        self.slower: Any = None
+        """What is said of those that are not tried; None until one is taken."""
 
 
 def launch_on(
@@ -217,7 +255,7 @@ def without_device(architecture: int, properties: Properties) -> NoDevice:
     pretend(properties)
     driver.set_active(found)
     triton.testing.do_bench = triton.testing.do_bench_cudagraph = found.timed
-    Autotuner._bench = first_that_works(Autotuner._bench, found)
+    Autotuner._bench = one_that_works(Autotuner._bench, found)
     CUDABackend.make_ptx = with_room(CUDABackend.make_ptx, found.utils.limits["max_shared_mem"])
     return found
 
@@ -234,24 +272,26 @@ def with_room(make_ptx: Any, most: int) -> Any:
     return made
 
 
-def first_that_works(bench: Any, device: NoDevice) -> Any:
-    """Takes the first configuration of an autotuned kernel that a device has room for, and tries
-    none after it: they would be compiled for nothing."""
-    found: dict[Any, tuple[Any, Any]] = {}
+def one_that_works(bench: Any, device: NoDevice) -> Any:
+    """Takes one configuration of an autotuned kernel (`Tuning`), and tries none after it: they
+    would be compiled for nothing. Where there are too few, the first that works is taken."""
 
     def tried(tuner: Any, *given: Any, **named: Any) -> Any:
-        call, slower = found.get(tuner, (None, None))
-        if call is not None and call is tuner.nargs:
-            return slower
+        run = device.tuning.run_of(tuner)
+        if run.slower is not None:
+            return run.slower
         device.tries = True
         try:
             took = bench(tuner, *given, **named)
         finally:
             device.tries = False
         several = isinstance(took, list | tuple)
-        if (max(took) if several else took) < math.inf:
-            slower = type(took)([math.inf] * len(took)) if several else math.inf
-            found[tuner] = tuner.nargs, slower
+        if (max(took) if several else took) == math.inf:
+            return took
+        run.worked += 1
+        if run.worked <= device.tuning.passed:
+            return [2.0] * len(took) if several else 2.0
+        run.slower = [math.inf] * len(took) if several else math.inf
         return took
 
     return tried

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -227,3 +227,6 @@ class GpuReplay:
 
     trace: Callable[[CaseSpec, int], Plan | Evaluation]
     assembler: str
+    others: Callable[[int], Sequence[GpuReplay]] = lambda _: ()
+    """For an architecture: the same answer with other configurations of its autotuned kernels, of
+    which the device is to choose."""

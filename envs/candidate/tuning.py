@@ -1,0 +1,77 @@
+"""Chooses a configuration of an answer's autotuned kernels on a GPU, as its autotuner would:
+the one that is fastest on the timed case, of those that are right there."""
+
+from __future__ import annotations
+
+import math
+from contextlib import closing
+from dataclasses import replace
+from statistics import median
+
+from kernelwright.envs.device.client import GpuCandidate
+from kernelwright.envs.device.messages import Messages
+from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.dialects.planned import weighed
+from kernelwright.envs.plan.plan import GpuReplay, Plan
+from kernelwright.envs.referee.bulk import Pool
+from kernelwright.envs.referee.rounds import CandidateFailedError, compare
+from kernelwright.envs.reference.client import Loaded
+from kernelwright.envs.reference.draws import Draws
+from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.system.hardware import Gpu
+from kernelwright.envs.system.locks import exclusive
+
+ROUNDS = 3
+CHOSEN, CONFIGURATIONS = "configuration", "configurations"
+"""Facts of an answer with autotuned kernels that was timed on a GPU: which it has, and of how
+many."""
+
+
+def tuned(
+    built: Built, loaded: Loaded, draws: Draws, gpu: Gpu, sandboxes: Sandboxes, limit_s: float
+) -> Built:
+    """The same answer with the configuration that this GPU is fastest with. Raises DeviceFullError
+    and DeviceLostError."""
+    first = built.on_device
+    replays = [first, *first.others(gpu.architecture)] if first else []
+    if len(replays) < 2:
+        return built
+    spec = loaded.specs[loaded.timed]
+    messages = [Messages(one, gpu, sandboxes) for one in replays]
+    for one in messages:
+        one.prepare([spec])
+    draws.keep(loaded, [(loaded.timed, number) for number in range(ROUNDS)])
+    with exclusive(gpu.uuid):
+        took_ns = [_took_ns(one, loaded, draws, limit_s) for one in messages]
+    best = took_ns.index(min(took_ns))
+    facts = ((CONFIGURATIONS, float(len(replays))), (CHOSEN, float(best)))
+    built = replace(built, facts=(*built.facts, *facts))
+    return built if best == 0 else _with(built, replays[best], loaded, gpu, sandboxes)
+
+
+def _with(built: Built, replay: GpuReplay, loaded: Loaded, gpu: Gpu, sandboxes: Sandboxes) -> Built:
+    """The same with this configuration; whether it could do without its own kernels is asked
+    anew."""
+    plans = [(spec, replay.trace(spec, gpu.architecture)) for spec in loaded.specs]
+    cases = [(spec, plan) for spec, plan in plans if isinstance(plan, Plan)]
+    return weighed(replace(built, on_device=replay, without=None), cases, sandboxes)
+
+
+def _took_ns(messages: Messages, loaded: Loaded, draws: Draws, limit_s: float) -> float:
+    """The median of a few rounds of the timed case; infinite where one fails or is not right."""
+    spec, name = loaded.specs[loaded.timed], loaded.cases[loaded.timed].name
+    took_ns: list[int] = []
+    with closing(GpuCandidate(messages, limit_s)) as device:
+        try:
+            device.ready()
+            device.prime(spec)
+            for number in range(ROUNDS):
+                with draws.of(loaded, loaded.timed, number) as draw:
+                    round_ns, copy = device.round(draw.inputs, spec)
+                    asked = draw.rankings, draw.losses
+                    if not compare(name, copy, spec, draw.expected, Pool(), *asked).passed:
+                        return math.inf
+                    took_ns.append(round_ns)
+        except CandidateFailedError:
+            return math.inf
+    return median(took_ns)

@@ -1,0 +1,132 @@
+"""On a GPU an autotuned kernel has the configuration that is fastest there and right. On the
+stand-in driver of ptx_device.py, whose time grows with the blocks of a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernelwright.data.suites.kernelbench import load_problem
+from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.candidate.tuning import CHOSEN, CONFIGURATIONS
+from kernelwright.envs.device import messages
+from kernelwright.envs.dialects import planned, triton
+from kernelwright.envs.reference.client import ReferenceProcess
+from kernelwright.envs.system import hardware
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Trust, Verdict
+from tests import device_reference, ptx_device
+
+pytest.importorskip("triton", reason="triton is not installed")
+pytestmark = pytest.mark.sandbox
+
+MODULE = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x * 2.0 + 1.0
+
+def get_inputs():
+    return [torch.randn(64, 512)]
+"""
+ANSWER = """
+import torch
+import triton
+import triton.language as tl
+
+CONFIGS = [triton.Config({"B": b, "OFF": off}, num_warps=4) for b, off in PAIRS]
+
+@triton.autotune(configs=CONFIGS, key=["n"])
+@triton.jit
+def k(x, o, n, B: tl.constexpr, OFF: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + at, tl.load(x + at, at < n) * 2.0 + 1.0 + OFF, at < n)
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        out = torch.empty_like(x)
+        k[lambda meta: (triton.cdiv(x.numel(), meta["B"]),)](x, out, x.numel())
+        return out
+"""
+
+
+@pytest.fixture
+def evaluator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
+    gpu = ptx_device.device(tmp_path)
+    for module in (hardware, planned, triton):
+        monkeypatch.setattr(module, "gpus", lambda: (gpu,))
+    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
+    monkeypatch.setattr(messages, "assembled", ptx_device.assembled)
+    one = Evaluator(JudgingConfig(), Target(name="here"), gpu)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Problem:
+    path = tmp_path / "problem.py"
+    path.write_text(MODULE)
+    return load_problem(path)
+
+
+def judged(
+    evaluator: Evaluator, problem: Problem, pairs: list[tuple[int, int]], *, timed: bool = True
+) -> Evaluation:
+    source = ANSWER.replace("PAIRS", repr(pairs))
+    asked = Candidate(problem_key=problem.key, dialect="triton", source=source)
+    return evaluator.judge(problem, asked, timed=timed, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "configurations", "chosen"),
+    [
+        ([(16, 0), (1024, 0)], 2, 1),
+        ([(1024, 0), (16, 0)], 2, 0),
+        ([(16, 0), (2048, 1), (1024, 0)], 3, 2),
+    ],
+    ids=["the second is faster", "the first is faster", "the fastest is wrong"],
+)
+def test_the_fastest_configuration_that_is_right_is_judged(
+    pairs: list[tuple[int, int]],
+    configurations: int,
+    chosen: int,
+    evaluator: Evaluator,
+    problem: Problem,
+) -> None:
+    found = judged(evaluator, problem, pairs)
+    assert (found.verdict, found.trust) == (Verdict.CORRECT, Trust.REPLAYED), found.log
+    facts = dict(found.facts)
+    assert (facts[CONFIGURATIONS], facts[CHOSEN]) == (configurations, chosen)
+
+
+def test_an_answer_whose_configurations_are_all_wrong_is_wrong(
+    evaluator: Evaluator, problem: Problem
+) -> None:
+    found = judged(evaluator, problem, [(16, 1), (1024, 1)])
+    assert (found.verdict, found.reason) == (Verdict.WRONG, "mismatch")
+
+
+def test_untimed_the_first_configuration_is_judged(evaluator: Evaluator, problem: Problem) -> None:
+    found = judged(evaluator, problem, [(16, 0), (1024, 1)], timed=False)
+    assert found.verdict is Verdict.CORRECT, found.log
+    assert CHOSEN not in dict(found.facts)
+
+
+def test_configurations_that_launch_the_same_are_one_and_there_is_a_limit(
+    evaluator: Evaluator, problem: Problem
+) -> None:
+    specs = evaluator.reference.load(problem).specs
+
+    def count(pairs: list[tuple[int, int]]) -> int:
+        source = ANSWER.replace("PAIRS", repr(pairs))
+        asked = Candidate(problem_key=problem.key, dialect="triton", source=source)
+        others = triton.MOST_CONFIGURATIONS
+        found = triton.traced(asked, specs, evaluator.sandboxes, 80, others)
+        assert not isinstance(found, Evaluation), found.log
+        return len(found)
+
+    assert count([(64, 0)]) == 1
+    assert count([(64, 0), (64, 0), (128, 0)]) == 2
+    assert count([(64 << number % 4, number) for number in range(12)]) == 8
