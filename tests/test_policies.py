@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -119,6 +121,13 @@ def test_max_new_tokens_bounds_an_answer(base: Path) -> None:
 def test_nothing_asked_nothing_answered(base: Path) -> None:
     policy = load_policy(str(base))
     assert policy.complete([], GREEDY) == []
+
+
+def test_an_adapter_is_loaded_without_a_word_of_the_libraries(adapter: Path) -> None:
+    code = f"from kernelwright.rl.policies.hf import load_policy; load_policy({str(adapter)!r})"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "bitsandbytes" not in said.stderr
+    assert "Failed to load" not in said.stderr
 
 
 def test_a_model_without_a_chat_template_is_refused(base: Path) -> None:

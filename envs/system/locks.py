@@ -25,7 +25,7 @@ class Held:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._descriptor = _locked(path)
+        self._descriptor: int | None = _locked(path)
 
     @contextmanager
     def lent(self) -> Iterator[None]:
@@ -37,7 +37,10 @@ class Held:
             self._descriptor = _locked(self._path)
 
     def release(self) -> None:
-        os.close(self._descriptor)
+        """Gives it up; nothing where it is lent and the wait for it was broken off."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from kernelwright.rl.models.load import (
     Dtype,
     Quantization,
     errors_in_one_line,
+    hush_libraries,
     load_base,
     load_tokenizer,
 )
@@ -126,6 +127,7 @@ def load_policy(
 
     `quantization` None holds an adapter's base as it was in training, any other model unquantised.
     """
+    hush_libraries()  # first: importing PEFT has bitsandbytes speak already
     adapter = find_adapter(model)
     if adapter is None:
         base = load_base(model, quantization=quantization or "none", dtype=dtype)
