@@ -38,6 +38,7 @@ from kernelwright.data.graphs.mutants.rows import (
     kill_score,
 )
 from kernelwright.data.graphs.mutants.slow import apart, slow_source
+from kernelwright.data.graphs.mutants.values import same_values
 from kernelwright.data.graphs.nests import Scan, Window
 from kernelwright.data.graphs.problem import DIALECTS, LOWERED, problem_of
 from kernelwright.data.graphs.sample import draw
@@ -106,6 +107,38 @@ def test_wrong_windows_and_scans_are_of_kinds_that_there_are() -> None:
             for nest in wrong.nests:
                 if isinstance(nest, Window | Scan):
                     assert nest.kind in kinds[type(nest)]
+
+
+CELU = where(V > 0.0, V, call("expm1", V))
+RELU6 = call("min", call("max", V, 0.0), 6.0)
+SHRUNK = V - call("tanh", V)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "v", "then", "same"),
+    [
+        (CELU, V, ANY, [RELU6], True),
+        (CELU, V, POSITIVE, [], True),
+        (CELU, V, ANY, [], False),
+        (SHRUNK, call("tanh", V) - V, ANY, [call("cos", V)], True),
+        (SHRUNK, call("tanh", V) - V, ANY, [V * 2.0, call("abs", V)], True),
+        (SHRUNK, call("tanh", V) - V, ANY, [], False),
+        (call("min", V, 3.0), call("min", V, 4.5), ANY, [call("min", V, 2.0)], True),
+        (call("min", V, 3.0), call("min", V, 4.5), ANY, [call("min", V, 3.5)], False),
+        (V * at("bias"), V + at("bias"), ANY, [], False),
+        (V * at("bias"), V + at("bias"), ANY, [call("max", call("abs", V), 1e9)], True),
+        (call("nobody_knows", V), V, ANY, [], False),
+    ],
+)
+def test_a_step_counts_if_a_value_behind_the_steps_after_it_tells(
+    right: Expr, wrong: Expr, v: tuple[float, float], then: list[Expr], same: bool
+) -> None:
+    assert same_values(right, wrong, {"v": v}, then) == same
+
+
+def test_what_keeps_a_number_from_zero_counts_although_no_other_value_tells() -> None:
+    every = mutants("normalize")
+    assert any(one.kind == "missing_eps" and not one.same for one in every)
 
 
 def test_mutants_are_chosen_kind_by_kind_and_never_those_that_compute_the_same() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kernelwright.data.graphs.expr import Expr, V, accesses, renamed
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants.of_expressions import faults, sum_faults
 from kernelwright.data.graphs.mutants.ranges import ANY, POSITIVE, Range, range_of, simplified
+from kernelwright.data.graphs.mutants.values import same_values
 from kernelwright.data.graphs.nests import (
     Elements,
     Nest,
@@ -80,9 +81,12 @@ def _range_after(nest: Nest, read: Range) -> Range:
     return found
 
 
-def _compared(right: Expr, wrong: Expr, known: Known) -> str:
-    """Why two expressions are the same; empty where they may differ."""
-    return SAME if simplified(right, known) == simplified(wrong, known) else ""
+def _compared(kind: str, right: Expr, wrong: Expr, known: Known, then: Sequence[Expr] = ()) -> str:
+    """Why two expressions are the same, once these steps on `v` follow; empty where they may
+    differ. What keeps a number from zero has no values to try: it counts at zero alone."""
+    if simplified(right, known) == simplified(wrong, known):
+        return SAME
+    return SAME if kind != "missing_eps" and same_values(right, wrong, known, then) else ""
 
 
 def _of_steps(nest: Nest, read: Range) -> Iterator[Fault]:
@@ -91,7 +95,7 @@ def _of_steps(nest: Nest, read: Range) -> Iterator[Fault]:
         steps: list[Step] = getattr(nest, where)
         v = first
         for at, step in enumerate(steps):
-            known = {"v": v}
+            known, then = {"v": v}, [one.value for one in steps[at + 1 :]]
 
             def with_steps(*new: Step, where: str = where, at: int = at) -> Nest:
                 old: list[Step] = getattr(nest, where)
@@ -101,10 +105,10 @@ def _of_steps(nest: Nest, read: Range) -> Iterator[Fault]:
 
             place, kind = f"{step.says} {where}", "dropped_step"
             kind = "missing_bias" if step.says == "bias" else kind
-            yield Fault(kind, place, with_steps(), _compared(step.value, V, known))
+            yield Fault(kind, place, with_steps(), _compared(kind, step.value, V, known, then))
             for kind, value in faults(step.value):
                 if accesses(value) == accesses(step.value):
-                    same = _compared(step.value, value, known)
+                    same = _compared(kind, step.value, value, known, then)
                     yield Fault(kind, place, with_steps(replace(step, value=value)), same)
             v = range_of(step.value, known)
 
@@ -162,7 +166,7 @@ def _of_rows(nest: Nest, read: Range) -> Iterator[Fault]:
     for name in ("keep", "store"):
         expr: Expr | None = getattr(nest, name)
         for kind, value in () if expr is None else faults(expr):
-            same = "" if expr is None else _compared(expr, value, known)
+            same = "" if expr is None else _compared(kind, expr, value, known)
             is_kept = name == "keep"
             wrong = replace(nest, keep=value) if is_kept else replace(nest, store=value)
             yield Fault(kind, "the end", wrong, same)
@@ -173,7 +177,7 @@ def _undone(kind: str, nest: Rows) -> str:
     if kind != "swapped_operands" or not nest.after:
         return ""
     step = nest.after[0].value
-    return _compared(step, renamed(step, {"v": -V}), {})
+    return _compared(kind, step, renamed(step, {"v": -V}), {})
 
 
 def _of_one_element(kind: str, nest: Rows) -> str:
@@ -189,17 +193,17 @@ def _of_pass(one: Pass, before: Known) -> Iterator[tuple[str, Pass, str]]:
     known = _taken(one, before)
     for at, each in enumerate(one.sums):
         for kind, new in sum_faults(each):
-            same = _compared(each.term, new.term, known) if new.kind == each.kind else ""
+            same = _compared(kind, each.term, new.term, known) if new.kind == each.kind else ""
             yield kind, replace(one, sums=(*one.sums[:at], new, *one.sums[at + 1 :])), same
     for at, (name, expr) in enumerate(one.ends):
         rest = (*one.ends[:at], *one.ends[at + 1 :])
         yield "dropped_step", replace(one, ends=rest), ""
         for kind, value in faults(expr):
             ends = (*one.ends[:at], (name, value), *one.ends[at + 1 :])
-            yield kind, replace(one, ends=ends), _compared(expr, value, known)
+            yield kind, replace(one, ends=ends), _compared(kind, expr, value, known)
     if one.value is not None:
         for kind, value in faults(one.value):
-            yield kind, replace(one, value=value), _compared(one.value, value, before)
+            yield kind, replace(one, value=value), _compared(kind, one.value, value, before)
 
 
 def _of_loops(nest: Nest) -> Iterator[Fault]:
