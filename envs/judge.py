@@ -30,7 +30,7 @@ from kernelwright.envs.workers.pool import (
 )
 from kernelwright.envs.workers.waiting import Job, Waiting
 
-CANDIDATE_LIMIT_S = 1500.0
+CANDIDATE_LIMIT_S = 2400.0
 """More than all limits of a candidate together, four times as long and tried twice
 (envs/sandbox/patience.py): else a candidate could choose to be `unjudged` on a slow machine."""
 TRIES = 2

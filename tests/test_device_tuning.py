@@ -28,8 +28,10 @@ class Model(torch.nn.Module):
     def forward(self, x):
         return x * 2.0 + 1.0
 
+rows, columns = 64, 512
+
 def get_inputs():
-    return [torch.randn(64, 512)]
+    return [torch.randn(rows, columns)]
 """
 ANSWER = """
 import torch
@@ -119,14 +121,67 @@ def test_configurations_that_launch_the_same_are_one_and_there_is_a_limit(
 ) -> None:
     specs = evaluator.reference.load(problem).specs
 
-    def count(pairs: list[tuple[int, int]]) -> int:
+    def others(pairs: list[tuple[int, int]]) -> int:
         source = ANSWER.replace("PAIRS", repr(pairs))
         asked = Candidate(problem_key=problem.key, dialect="triton", source=source)
-        others = triton.MOST_CONFIGURATIONS
-        found = triton.traced(asked, specs, evaluator.sandboxes, 80, others)
-        assert not isinstance(found, Evaluation), found.log
-        return len(found)
+        first = triton.traced(asked, specs, evaluator.sandboxes, 80)
+        assert not isinstance(first, Evaluation), first.log
+        cases = list(zip(specs, first, strict=True))
+        return len(triton.retuned(cases, asked, evaluator.sandboxes, 80))
 
-    assert count([(64, 0)]) == 1
-    assert count([(64, 0), (64, 0), (128, 0)]) == 2
-    assert count([(64 << number % 4, number) for number in range(12)]) == 8
+    assert others([(64, 0)]) == 0
+    assert others([(64, 0), (64, 0), (128, 0)]) == 1
+    assert others([(64 << number % 4, number) for number in range(12)]) == 7
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        'tl.static_assert(B == 16, "this one is not compiled")',
+        "tl.store(o + at, 0.0, (at < n) & (n < 9000) & (B == 1024))",
+    ],
+    ids=["not compiled", "wrong in small cases"],
+)
+def test_an_answer_is_what_its_first_configuration_is_where_another_fails(
+    broken: str, evaluator: Evaluator, problem: Problem
+) -> None:
+    source = ANSWER.replace("PAIRS", repr([(16, 0), (1024, 0)]))
+    source = source.replace("+ OFF, at < n)", f"+ OFF, at < n)\n    {broken}")
+    asked = Candidate(problem_key=problem.key, dialect="triton", source=source)
+    found = evaluator.judge(problem, asked, timed=True, seed=1)
+    assert found.verdict is Verdict.CORRECT, found.log
+    assert dict(found.facts).get(CHOSEN, 0.0) == 0.0
+
+
+RACY = """
+import torch
+import triton
+import triton.language as tl
+
+CONFIGS = [triton.Config({"B": 16, "SAFE": 1}), triton.Config({"B": 1024, "SAFE": 0})]
+
+@triton.autotune(configs=CONFIGS, key=["n"])
+@triton.jit
+def k(x, o, n, B: tl.constexpr, SAFE: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + at, tl.load(x + at, at < n) * 2.0 + 1.0, at < n)
+    if SAFE == 0:
+        first = tl.load(o)
+        tl.store(o, first)
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        out = torch.empty_like(x)
+        k[lambda meta: (triton.cdiv(x.numel(), meta["B"]),)](x, out, x.numel())
+        return out
+"""
+"""Its fast configuration has every block write the first element: none waits for another."""
+
+
+def test_a_race_in_the_fastest_configuration_gains_nothing(
+    evaluator: Evaluator, problem: Problem
+) -> None:
+    asked = Candidate(problem_key=problem.key, dialect="triton", source=RACY)
+    found = evaluator.judge(problem, asked, timed=True, seed=1)
+    assert found.verdict is Verdict.CORRECT, found.log
+    assert dict(found.facts).get(CHOSEN, 0.0) == 0.0

@@ -107,11 +107,13 @@ class Clock:
         def ahead(numbers: range) -> None:
             self._ahead(session, own(numbers))
 
-        return time_in_turns(baseline, candidate, self.pace, ahead)
+        return time_in_turns(baseline, candidate, self.pace, ahead, session.now_s)
 
     def _ahead(self, session: Session, numbers: range) -> None:
         """Draws the inputs of some blocks in advance, for which no GPU has to be held."""
         begin = numbers[:: self.pace.block] if session.warm else ()
+        if session.device is not None:
+            self.reference.release()  # who uses the GPU meanwhile needs its memory
         with session.unlocked():
             session.draws.ahead(session.loaded, numbers, begin)
 

@@ -68,6 +68,9 @@ EMULATED_TAKES = 4
 OUT_OF_TIME = ("wall_limit", "candidate_limit", "compile_timeout")
 """Reasons that a machine which is slow now may have brought about."""
 
+FAILED = (Verdict.WRONG, Verdict.CRASHED, Verdict.TIMED_OUT)
+"""Verdicts of one configuration of an answer that another need not have."""
+
 TF32 = "tf32"
 """A fact of what ran on a GPU: 1 where float32 might be multiplied in TF32 there, else 0."""
 
@@ -149,12 +152,13 @@ class Evaluator:
         if sum(len(content) for _, content in built.files) > RUN_LIMITS.file_bytes:
             limit = f"what was built has more than {RUN_LIMITS.file_bytes >> 20} MB\n"
             return failed("output_too_large", built.log + limit)
-        evaluation = self._seen_here(candidate.key, loaded, built, seed)
-        if evaluation is None:
-            built = self._tuned(loaded, built, seed) if timed else built
-            evaluation = self._played(candidate.key, loaded, built, seed, timed=timed)
+        key = candidate.key
+        evaluation = self._seen_here(key, loaded, built, seed)
+        if evaluation is None and timed:
+            built, evaluation = self._tuned(key, loaded, built, seed)
+        evaluation = evaluation or self._played(key, loaded, built, seed, timed=timed)
         if evaluation.verdict is Verdict.CORRECT and self._needs_no_kernel(
-            candidate.key, loaded, built, seed
+            key, loaded, built, seed
         ):
             evaluation = replace(
                 evaluation, verdict=Verdict.CHEATED, reason="idle_kernel", timing=None
@@ -172,12 +176,20 @@ class Evaluator:
         found = self._run(session, timed=False)
         return found if found.reason in SEEN_ON_A_CPU else None
 
-    def _tuned(self, loaded: Loaded, built: Built, seed: int) -> Built:
+    def _tuned(
+        self, key: str, loaded: Loaded, built: Built, seed: int
+    ) -> tuple[Built, Evaluation | None]:
+        """The answer in the configuration that is fastest on the GPU, with its evaluation; and the
+        first without one where that is as fast, or the fastest fails in some case."""
         gpu, limit_s = self.gpu, self.config.round_limit_s
         if gpu is None:
-            return built
-        draws = self._draws(seed)
-        return self.memory.run(lambda: tuned(built, loaded, draws, gpu, self.sandboxes, limit_s))
+            return built, None
+        best = tuned(built, loaded, self._draws(seed), gpu, self.sandboxes, limit_s)
+        if best.on_device is built.on_device:
+            return best, None
+        evaluation = self._seen_here(key, loaded, best, seed)
+        evaluation = evaluation or self._played(key, loaded, best, seed, timed=True)
+        return (built, None) if evaluation.verdict in FAILED else (best, evaluation)
 
     def _played(
         self,
@@ -245,8 +257,8 @@ class Evaluator:
             return session.decided(Verdict.WRONG, session.why_wrong)
 
     def _replay(self, session: Session, on_device: GpuReplay, gpu: Gpu, timed: bool) -> Evaluation:
-        """The same on a GPU, which is ours alone meanwhile. The process that replays is trusted and
-        idle between rounds, so one of them plays every part."""
+        """The same on a GPU, which is ours alone but for when inputs are drawn. The
+        process that replays is trusted and idle between rounds, so one of them plays every part."""
         if timed:
             self.clock.work(session.loaded)
         messages = Messages(on_device, gpu, self.sandboxes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -47,6 +48,10 @@ class Session:
     def unlocked(self) -> AbstractContextManager[None]:
         """While the block runs others may use the GPU, if this answer runs on one."""
         return self.lock.lent() if self.lock else nullcontext()
+
+    def now_s(self) -> float:
+        """A clock that stands still while a lent GPU is waited for."""
+        return time.monotonic() - (self.lock.waited_s if self.lock else 0.0)
 
     @property
     def cases(self) -> Sequence[int]:

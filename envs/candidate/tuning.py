@@ -4,18 +4,20 @@ the one that is fastest on the timed case, of those that are right there."""
 from __future__ import annotations
 
 import math
-from contextlib import closing
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from statistics import median
 
 from kernelwright.envs.device.client import GpuCandidate
+from kernelwright.envs.device.memory import DeviceFullError
 from kernelwright.envs.device.messages import Messages
 from kernelwright.envs.dialects.base import Built
-from kernelwright.envs.dialects.planned import weighed
+from kernelwright.envs.dialects.planned import weighed, with_a_look
 from kernelwright.envs.plan.plan import GpuReplay, Plan
 from kernelwright.envs.referee.bulk import Pool
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
-from kernelwright.envs.reference.client import Loaded
+from kernelwright.envs.reference.client import Draw, Loaded
 from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.hardware import Gpu
@@ -30,48 +32,52 @@ many."""
 def tuned(
     built: Built, loaded: Loaded, draws: Draws, gpu: Gpu, sandboxes: Sandboxes, limit_s: float
 ) -> Built:
-    """The same answer with the configuration that this GPU is fastest with. Raises DeviceFullError
-    and DeviceLostError."""
+    """The same answer with the configuration that this GPU is fastest with; itself where that is
+    the first. Raises DeviceLostError."""
     first = built.on_device
     replays = [first, *first.others(gpu.architecture)] if first else []
     if len(replays) < 2:
         return built
-    spec = loaded.specs[loaded.timed]
     messages = [Messages(one, gpu, sandboxes) for one in replays]
     for one in messages:
-        one.prepare([spec])
-    draws.keep(loaded, [(loaded.timed, number) for number in range(ROUNDS)])
-    with exclusive(gpu.uuid):
-        took_ns = [_took_ns(one, loaded, draws, limit_s) for one in messages]
+        one.prepare([loaded.specs[loaded.timed]])
+    with ExitStack() as ended:
+        rounds = (draws.of(loaded, loaded.timed, number) for number in range(ROUNDS))
+        drawn = [ended.enter_context(one) for one in rounds]
+        ended.enter_context(exclusive(gpu.uuid))
+        took_ns = [_took_ns(one, loaded, drawn, limit_s) for one in messages]
     best = took_ns.index(min(took_ns))
     facts = ((CONFIGURATIONS, float(len(replays))), (CHOSEN, float(best)))
-    built = replace(built, facts=(*built.facts, *facts))
-    return built if best == 0 else _with(built, replays[best], loaded, gpu, sandboxes)
+    chosen = built if best == 0 else _with(built, replays[best], loaded, gpu, sandboxes)
+    return replace(chosen, facts=(*chosen.facts, *facts))
 
 
 def _with(built: Built, replay: GpuReplay, loaded: Loaded, gpu: Gpu, sandboxes: Sandboxes) -> Built:
-    """The same with this configuration; whether it could do without its own kernels is asked
-    anew."""
+    """The same with this configuration: its facts, what a CPU plays of it, and whether it could do
+    without its own kernels."""
     plans = [(spec, replay.trace(spec, gpu.architecture)) for spec in loaded.specs]
     cases = [(spec, plan) for spec, plan in plans if isinstance(plan, Plan)]
-    return weighed(replace(built, on_device=replay, without=None), cases, sandboxes)
+    facts = dict(built.facts) | dict(cases[0][1].facts())
+    facts["launches"] = float(len(cases[0][1].launches))
+    built = replace(built, on_device=replay, without=None, facts=tuple(facts.items()))
+    return with_a_look(weighed(built, cases, sandboxes), cases, sandboxes)
 
 
-def _took_ns(messages: Messages, loaded: Loaded, draws: Draws, limit_s: float) -> float:
-    """The median of a few rounds of the timed case; infinite where one fails or is not right."""
+def _took_ns(messages: Messages, loaded: Loaded, drawn: Sequence[Draw], limit_s: float) -> float:
+    """The median of a few rounds of the timed case; infinite where one fails or is not right, or
+    the GPU has no room for it now."""
     spec, name = loaded.specs[loaded.timed], loaded.cases[loaded.timed].name
     took_ns: list[int] = []
     with closing(GpuCandidate(messages, limit_s)) as device:
         try:
             device.ready()
             device.prime(spec)
-            for number in range(ROUNDS):
-                with draws.of(loaded, loaded.timed, number) as draw:
-                    round_ns, copy = device.round(draw.inputs, spec)
-                    asked = draw.rankings, draw.losses
-                    if not compare(name, copy, spec, draw.expected, Pool(), *asked).passed:
-                        return math.inf
-                    took_ns.append(round_ns)
-        except CandidateFailedError:
+            for draw in drawn:
+                round_ns, copy = device.round(draw.inputs, spec)
+                asked = draw.rankings, draw.losses
+                if not compare(name, copy, spec, draw.expected, Pool(), *asked).passed:
+                    return math.inf
+                took_ns.append(round_ns)
+        except (CandidateFailedError, DeviceFullError):
             return math.inf
     return median(took_ns)

@@ -31,7 +31,7 @@ class Messages:
         """Target and PTX of a kernel → what it was assembled to."""
 
     def prepare(self, specs: Iterable[CaseSpec]) -> None:
-        """Makes those of these cases, up to the first that has none: no case after it is played."""
+        """Makes those of these cases, up to the first that has none: it ends the answer."""
         for spec in specs:
             if isinstance(self.of(spec), Evaluation):
                 return

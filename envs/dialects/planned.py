@@ -58,8 +58,8 @@ def launched(
 ) -> Built | Evaluation:
     """The same answer, as this machine launches its kernels: on a GPU, of which a CPU checks the
     smallest case too, or else played here. One of which PyTorch computes a part is played here in
-    any case: no GPU replays that. `for_cpu` gives the plans that a CPU plays, where these are for
-    the GPU alone."""
+    any case: no GPU replays that. `for_cpu` gives plans for a CPU where these are for later
+    GPUs alone."""
     if isinstance(cases, Evaluation):
         return cases
     beside_torch = asks_torch(cases)
@@ -72,21 +72,38 @@ def launched(
     built = weighed(built, cases, sandboxes)
     if beside_torch or not gpus():
         return _on_cpu(built, cases, sandboxes)
-    here = replace(built, on_device=None, without=None)
+    return with_a_look(built, cases, sandboxes, for_cpu)
+
+
+def with_a_look(
+    built: Built,
+    cases: Cases,
+    sandboxes: Sandboxes,
+    for_cpu: Callable[[], Cases | Evaluation] | None = None,
+) -> Built:
+    """The same for a GPU, with what a CPU plays of it: the smallest case of these plans, or of
+    those `for_cpu` where a CPU cannot play these."""
+    here = replace(built, on_device=None, without=None, on_cpu=None)
 
     def on_cpu() -> Built | Evaluation:
-        found = for_cpu() if for_cpu else cases
-        if isinstance(found, Evaluation):
+        found = _smallest_on_cpu(here, cases, sandboxes)
+        if not isinstance(found, Evaluation) or for_cpu is None:
             return found
-        spec, plan = found[smallest([spec for spec, _ in found])]
-        try:
-            kernels = as_if_for(plan.kernels, ARCHITECTURE)
-        except NoCodeError as error:
-            return failed("no_code", str(error))
-        small = (spec, plan.model_copy(update={"kernels": kernels}))
-        return _on_cpu(here, [small], sandboxes)
+        others = for_cpu()
+        return (
+            found if isinstance(others, Evaluation) else _smallest_on_cpu(here, others, sandboxes)
+        )
 
     return replace(built, on_cpu=on_cpu)
+
+
+def _smallest_on_cpu(built: Built, cases: Cases, sandboxes: Sandboxes) -> Built | Evaluation:
+    spec, plan = cases[smallest([spec for spec, _ in cases])]
+    try:
+        kernels = as_if_for(plan.kernels, ARCHITECTURE)
+    except NoCodeError as error:
+        return failed("no_code", str(error))
+    return _on_cpu(built, [(spec, plan.model_copy(update={"kernels": kernels}))], sandboxes)
 
 
 def _on_cpu(built: Built, cases: Cases, sandboxes: Sandboxes) -> Built | Evaluation:

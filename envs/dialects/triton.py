@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -32,7 +33,7 @@ from kernelwright.envs.plan.plan import CALLS, MOST_KERNELS, GpuReplay, Kernel, 
 from kernelwright.envs.plan.steps import MOST_STEPS, Count, Step, Strict
 from kernelwright.envs.ptx.program import ARCHITECTURE
 from kernelwright.envs.referee.layout import python_layout
-from kernelwright.envs.sandbox.build import compile_once
+from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import TRITON_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import triton_tools
@@ -42,6 +43,7 @@ from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 LIMIT_S = 120.0
 LOG_AT_MOST = 4096
+TUNING_LIMIT_S = 60.0
 MOST_CONFIGURATIONS = 7
 """Of autotuned kernels, besides the first that fits: on a GPU each is timed."""
 
@@ -125,72 +127,96 @@ class _Traces:
         self, candidate: Candidate, specs: Sequence[CaseSpec], sandboxes: Sandboxes
     ) -> None:
         self.candidate, self.specs, self.sandboxes = candidate, specs, sandboxes
-        self.known: dict[int, list[list[Plan]] | Evaluation] = {}
-
-    def all(self, architecture: int) -> list[list[Plan]] | Evaluation:
-        """Those of each configuration."""
-        if architecture not in self.known:
-            others = MOST_CONFIGURATIONS * any(one.architecture == architecture for one in gpus())
-            self.known[architecture] = traced(
-                self.candidate, self.specs, self.sandboxes, architecture, others
-            )
-        return self.known[architecture]
+        self.known: dict[int, list[Plan] | Evaluation] = {}
 
     def cases(self, architecture: int) -> Cases | Evaluation:
-        """Those of the first configuration, each with its case."""
-        found = self.all(architecture)
-        return found if isinstance(found, Evaluation) else [*zip(self.specs, found[0], strict=True)]
+        """Each case with its plan."""
+        if architecture not in self.known:
+            self.known[architecture] = traced(
+                self.candidate, self.specs, self.sandboxes, architecture
+            )
+        found = self.known[architecture]
+        return found if isinstance(found, Evaluation) else [*zip(self.specs, found, strict=True)]
 
-    def replay(self, number: int = 0) -> GpuReplay:
-        """With the configuration of this number, where there is one."""
-
+    def replay(self) -> GpuReplay:
         def trace(case: CaseSpec, architecture: int) -> Plan | Evaluation:
-            found = self.all(architecture)
-            return found if isinstance(found, Evaluation) else found[number][self.specs.index(case)]
+            found = self.cases(architecture)
+            return found if isinstance(found, Evaluation) else dict(found)[case]
 
         def others(architecture: int) -> list[GpuReplay]:
-            found = self.all(architecture)
-            more = 0 if isinstance(found, Evaluation) or number else len(found) - 1
-            return [self.replay(one) for one in range(1, 1 + more)]
+            first = self.cases(architecture)
+            if isinstance(first, Evaluation):
+                return []
+            found = retuned(first, self.candidate, self.sandboxes, architecture)
+            return [_replay(dict(zip(self.specs, one, strict=True))) for one in found]
 
         return GpuReplay(trace=trace, assembler=assembler(), others=others)
 
 
+def _replay(plans: Mapping[CaseSpec, Plan]) -> GpuReplay:
+    return GpuReplay(trace=lambda case, _: plans[case], assembler=assembler())
+
+
 def traced(
+    candidate: Candidate, specs: Sequence[CaseSpec], sandboxes: Sandboxes, architecture: int
+) -> list[Plan] | Evaluation:
+    """What the answer launches for each case, with its kernels compiled for this architecture: of
+    autotuned ones the first configuration that fits."""
+    made = _run(candidate, specs, sandboxes, architecture, 0, LIMIT_S)
+    if made.failure:
+        return import_failed(made)
+    try:
+        found = _Traced.model_validate_json(made.artefact)
+        plans = _plans(found.plans, specs, found.kernels)
+    except Exception as error:  # noqa: BLE001  the named boundary: an answer could write all of it
+        return misused(error)
+    return refused(candidate, plans) or plans
+
+
+def retuned(
+    first: Cases, candidate: Candidate, sandboxes: Sandboxes, architecture: int
+) -> list[list[Plan]]:
+    """The plans with other configurations of autotuned kernels than the first has, as far as they
+    launch something else. None where a trace of them fails: it says nothing about the first."""
+    specs, plans = [spec for spec, _ in first], [plan for _, plan in first]
+    if not any(plan.first for plan in plans):  # no autotuner was at work in any first call
+        return []
+    made = _run(candidate, specs, sandboxes, architecture, MOST_CONFIGURATIONS, TUNING_LIMIT_S)
+    if made.failure:
+        return []
+    known = {_launches(plans)}
+    found: list[list[Plan]] = []
+    with suppress(Exception):  # the named boundary: an answer could write all of it
+        told = _Traced.model_validate_json(made.artefact)
+        known.add(_launches(_plans(told.plans, specs, told.kernels)))
+        for steps in told.others:
+            one = _plans(steps, specs, told.kernels)
+            replayable = all(it.computes and not it.left_out and not it.asks_torch for it in one)
+            if replayable and _launches(one) not in known:
+                known.add(_launches(one))
+                found.append(one)
+    return found
+
+
+def _run(
     candidate: Candidate,
     specs: Sequence[CaseSpec],
     sandboxes: Sandboxes,
     architecture: int,
-    others: int = 0,
-) -> list[list[Plan]] | Evaluation:
-    """What the answer launches for each case, with its kernels compiled for this architecture: with
-    the first configuration of autotuned ones that fits, then with at most so many others."""
+    others: int,
+    limit_s: float,
+) -> BuildResult:
+    """The answer's trace, with at most so many other configurations."""
     layouts = [json.loads(python_layout(spec)) for spec in specs]
     allowed = "torch" if candidate.torch_allowed else ""
-    made = compile_once(
+    return compile_once(
         sandboxes.of(Runtime.PYTHON),
         [device_word(architecture), allowed, str(architecture), str(others)],
         {"candidate.py": candidate.source, "layouts.json": json.dumps(layouts)},
         mode="trace",
         limits=TRITON_LIMITS,
-        limit_s=LIMIT_S,
+        limit_s=limit_s,
     )
-    if made.failure:
-        return import_failed(made)
-    try:
-        found = _Traced.model_validate_json(made.artefact)
-        all_plans = [_plans(one, specs, found.kernels) for one in (found.plans, *found.others)]
-    except Exception as error:  # noqa: BLE001  the named boundary: an answer could write all of it
-        return misused(error)
-    plans, *tuned = all_plans
-    distinct = {_launches(one): one for one in reversed(tuned)}
-    distinct.pop(_launches(plans), None)
-    fit = [
-        one
-        for one in reversed(distinct.values())
-        if all(it.computes and not it.left_out and not it.asks_torch for it in one)
-    ]
-    return refused(candidate, plans) or [plans, *fit]
 
 
 def _launches(plans: Sequence[Plan]) -> str:
@@ -220,7 +246,7 @@ def trace(
 ) -> Plan | Evaluation:
     """The same of one case, with the first configuration."""
     found = traced(candidate, [spec], sandboxes, architecture)
-    return found if isinstance(found, Evaluation) else found[0][0]
+    return found if isinstance(found, Evaluation) else found[0]
 
 
 def assembler() -> str:

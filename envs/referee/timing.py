@@ -43,15 +43,20 @@ class Pace:
 
 
 def time_in_turns(
-    baseline: Runs, candidate: Runs, pace: Pace, ahead: Ahead
+    baseline: Runs,
+    candidate: Runs,
+    pace: Pace,
+    ahead: Ahead,
+    now: Callable[[], float] = time.monotonic,
 ) -> tuple[Timing, float]:
     """(the samples, how many times slower the baseline was in the second half than in the first).
 
-    Both play the same round numbers, hence the same inputs.
+    Both play the same round numbers, hence the same inputs. `now` are seconds of which the budget
+    is.
     """
     baseline_ns: list[int] = []
     candidate_ns: list[int] = []
-    played_s, ends = 0.0, time.monotonic() + PATIENCE * pace.budget_s
+    played_s, ends = 0.0, now() + PATIENCE * pace.budget_s
     for block, (numbers, counts) in enumerate(_blocks(pace, ahead)):
         started = time.monotonic()
         turns = [(baseline, baseline_ns), (candidate, candidate_ns)]
@@ -65,7 +70,7 @@ def time_in_turns(
             baseline_ns=tuple(baseline_ns), candidate_ns=tuple(candidate_ns), block=pace.block
         )
         low, _, high = signed_rank_interval(timing.log_ratios)
-        late = played_s > pace.budget_s or time.monotonic() > ends
+        late = played_s > pace.budget_s or now() > ends
         if late or high - low <= math.log1p(pace.narrow):
             break
     half = len(baseline_ns) // 2

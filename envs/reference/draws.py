@@ -24,6 +24,8 @@ class Draws:
         self.reference, self.seed = reference, seed
         self._kept: dict[tuple[str, int, int | str], Draw] = {}
         self._kept_bytes = 0
+        self._full = set[tuple[str, int]]()
+        """Problems and cases of which no more is kept."""
 
     @contextmanager
     def only_for(self, key: str, loaded: Loaded, case: int) -> Iterator[Draw]:
@@ -44,6 +46,8 @@ class Draws:
         if kept is None and self._kept_bytes + draw.size_bytes <= KEPT_BYTES:
             self._kept[place] = kept = draw
             self._kept_bytes += draw.size_bytes
+        elif kept is None:
+            self._full.add((loaded.key, case))
         try:
             yield draw
         finally:
@@ -82,10 +86,10 @@ class Draws:
         """Makes the draws of these rounds (case, number or name), up to the first that is too large
         to be kept."""
         for case, number in rounds:
+            if (loaded.key, case) in self._full:
+                return
             with self.of(loaded, case, number):
                 pass
-            if (loaded.key, case, number) not in self._kept:
-                return
 
     def baseline_ns(
         self,
@@ -129,6 +133,7 @@ class Draws:
             draw.close()
         self._kept.clear()
         self._kept_bytes = 0
+        self._full.clear()
 
     def _seed_of(self, place: tuple[str, int, int | str]) -> int:
         digest = hashlib.sha256(repr((self.seed, *place)).encode()).digest()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,8 @@ class Held:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.waited_s = 0.0
+        """For it to be given back, in all."""
         self._descriptor: int | None = _locked(path)
 
     @contextmanager
@@ -34,7 +37,9 @@ class Held:
         try:
             yield
         finally:
+            asked = time.monotonic()
             self._descriptor = _locked(self._path)
+            self.waited_s += time.monotonic() - asked
 
     def release(self) -> None:
         """Gives it up; nothing where it is lent and the wait for it was broken off."""
@@ -45,7 +50,8 @@ class Held:
 
 @contextmanager
 def exclusive(core_or_gpu: str) -> Iterator[Held]:
-    """Nothing else is measured on it while the block runs, whoever's judge it is."""
+    """Nothing else is measured on it while the block runs and does not lend it, whoever's judge it
+    is."""
     folder = FOLDER if os.access(FOLDER, os.W_OK) else cache_folder() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
     held = Held(folder / f"kernelwright-{core_or_gpu}.lock")
