@@ -35,13 +35,13 @@ UNSEEN = ("adds_plainly_inline", "lock_without_fence_inline")
 """Races in which the stand-in, which runs one warp after another, happens to be right."""
 
 
-@pytest.fixture(params=[80, 90], ids=["ampere", "hopper"])
+@pytest.fixture
 def evaluator(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Evaluator]:
     if nvcc_path() is None:
         pytest.skip("no nvcc on the PATH")
-    gpu = ptx_device.device(tmp_path, architecture=request.param)
+    gpu = ptx_device.device(tmp_path, architecture=getattr(request, "param", 90))
     for module in (hardware, inline, planned, triton):
         monkeypatch.setattr(module, "gpus", lambda: (gpu,))
     monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
@@ -65,7 +65,9 @@ def exploit(name: str) -> Exhibit:
     return next(one for one in exploits() if one.name == name)
 
 
-@pytest.mark.parametrize("name", UNSEEN)
+@pytest.mark.parametrize(
+    ("name", "evaluator"), [*zip(UNSEEN, (80, 90), strict=True)], indirect=["evaluator"]
+)
 def test_a_fault_that_only_a_cpu_sees_has_its_name_beside_a_gpu_too(
     name: str, evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,7 +180,6 @@ class ModelNew(torch.nn.Module):
 """Numbers that Triton has from compute capability 8.9 on."""
 
 
-@pytest.mark.parametrize("evaluator", [90], indirect=True)
 def test_triton_code_that_only_the_gpu_here_can_run_is_built_for_it(
     evaluator: Evaluator, tmp_path: Path
 ) -> None:

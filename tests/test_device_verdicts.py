@@ -165,4 +165,4 @@ def test_all_cases_of_an_answer_in_triton_are_traced_in_one_run(
     monkeypatch.setattr(triton, "compile_once", counted)
     found = judged(evaluator, problem, "triton", TRITON)
     assert found.verdict is Verdict.CORRECT, found.log
-    assert modes == ["trace", "trace"]  # for this GPU, and for a CPU
+    assert modes == ["trace"]  # for this GPU, and for the CPU that plays the same code

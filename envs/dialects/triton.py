@@ -59,7 +59,7 @@ class _Steps(Strict):
 
 class _Traced(Strict):
     plans: list[_Steps]
-    others: Annotated[list[list[_Steps]], Field(max_length=MOST_CONFIGURATIONS)]
+    others: list[list[_Steps]] = Field(default_factory=list, max_length=MOST_CONFIGURATIONS)
     """The same with other configurations of autotuned kernels."""
     kernels: Annotated[list[Kernel], Field(max_length=MOST_KERNELS)]
 

@@ -47,13 +47,14 @@ def time_in_turns(
     candidate: Runs,
     pace: Pace,
     ahead: Ahead,
-    now: Callable[[], float] = time.monotonic,
+    now: Callable[[], float] | None = None,
 ) -> tuple[Timing, float]:
     """(the samples, how many times slower the baseline was in the second half than in the first).
 
-    Both play the same round numbers, hence the same inputs. `now` are seconds of which the budget
-    is.
+    Both play the same round numbers, hence the same inputs. `now` is the clock of the limit in all,
+    in seconds.
     """
+    now = now or time.monotonic
     baseline_ns: list[int] = []
     candidate_ns: list[int] = []
     played_s, ends = 0.0, now() + PATIENCE * pace.budget_s
