@@ -12,18 +12,18 @@ import pytest
 from kernelwright.commands.verdict_text import verdict_line
 from kernelwright.data.gallery.exhibits import Finding, exploits
 from kernelwright.data.suites.kernelbench import load_problem
-from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
-from kernelwright.envs.device import messages
-from kernelwright.envs.dialects import DIALECTS, inline, planned, triton
+from kernelwright.envs.candidate.evaluator import Evaluator
+from kernelwright.envs.dialects import DIALECTS, inline, planned
 from kernelwright.envs.referee.reasons import BESIDE_TORCH, fault
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.system import hardware
-from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Trust, Verdict
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Trust, Verdict
 from kernelwright.evals.evaluate.stored import _without_speed
 from kernelwright.preflight.check import not_judged_here
 from kernelwright.rewards.price import PRESETS, price
-from tests import device_reference, ptx_device
+from tests import ptx_device
+from tests.device_evaluator import is_here, judging_on
 from tests.nouns import correct, record
 from tests.test_torch_allowed import HEADS, MODULE
 from tests.test_torch_allowed import PROBLEM as CONVOLUTION
@@ -41,18 +41,14 @@ def gpu(tmp_path_factory: pytest.TempPathFactory) -> hardware.Gpu:
 @pytest.fixture
 def here(gpu: hardware.Gpu, monkeypatch: pytest.MonkeyPatch) -> hardware.Gpu:
     """The GPU of this machine."""
-    for module in (hardware, inline, planned, triton):
-        monkeypatch.setattr(module, "gpus", lambda: (gpu,))
+    is_here(gpu, monkeypatch)
     return gpu
 
 
 @pytest.fixture
 def evaluator(here: hardware.Gpu, monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
-    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
-    monkeypatch.setattr(messages, "assembled", ptx_device.assembled)
-    one = Evaluator(JudgingConfig(), Target(name="here"), here)
-    yield one
-    one.close()
+    with judging_on(here, monkeypatch) as one:
+        yield one
 
 
 @pytest.fixture(scope="module")

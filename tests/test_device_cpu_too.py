@@ -15,19 +15,19 @@ from kernelwright.data.gallery.exhibits import Exhibit, exploits
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec, TensorSpec, smallest
 from kernelwright.envs.candidate import evaluator as evaluating
-from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.candidate.evaluator import Evaluator
 from kernelwright.envs.device import messages
-from kernelwright.envs.dialects import DIALECTS, cuda, inline, planned, triton
+from kernelwright.envs.dialects import DIALECTS, cuda, planned
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.plan.plan import Plan
 from kernelwright.envs.ptx.parse import NotEmulatedError
 from kernelwright.envs.referee.exit_codes import SEEN_ON_A_CPU
-from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.sandbox.toolchain import nvcc_path
-from kernelwright.envs.system import hardware, locks
-from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Trust, Verdict
-from tests import device_reference, ptx_device
+from kernelwright.envs.system import locks
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Trust, Verdict
+from tests import ptx_device
+from tests.device_evaluator import judging_on
 
 pytestmark = pytest.mark.sandbox
 FOLDER = Path(__file__).parents[1] / "data" / "answers" / "dialects"
@@ -42,13 +42,8 @@ def evaluator(
     if nvcc_path() is None:
         pytest.skip("no nvcc on the PATH")
     gpu = ptx_device.device(tmp_path, architecture=getattr(request, "param", 90))
-    for module in (hardware, inline, planned, triton):
-        monkeypatch.setattr(module, "gpus", lambda: (gpu,))
-    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
-    monkeypatch.setattr(messages, "assembled", ptx_device.assembled)
-    one = Evaluator(JudgingConfig(), Target(name="here"), gpu)
-    yield one
-    one.close()
+    with judging_on(gpu, monkeypatch) as one:
+        yield one
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 
 from kernelwright.data.suites.kernelbench import load_problem
-from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.candidate.evaluator import Evaluator
 from kernelwright.envs.candidate.tuning import CHOSEN, CONFIGURATIONS
-from kernelwright.envs.device import messages
-from kernelwright.envs.dialects import planned, triton
-from kernelwright.envs.reference.client import ReferenceProcess
-from kernelwright.envs.system import hardware
-from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Trust, Verdict
-from tests import device_reference, ptx_device
+from kernelwright.envs.dialects import triton
+from kernelwright.envs.types import Candidate, Evaluation, Problem, Trust, Verdict
+from tests import ptx_device
+from tests.device_evaluator import judging_on
 
 pytest.importorskip("triton", reason="triton is not installed")
 pytestmark = pytest.mark.sandbox
@@ -56,14 +54,8 @@ class ModelNew(torch.nn.Module):
 
 @pytest.fixture
 def evaluator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
-    gpu = ptx_device.device(tmp_path)
-    for module in (hardware, planned, triton):
-        monkeypatch.setattr(module, "gpus", lambda: (gpu,))
-    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
-    monkeypatch.setattr(messages, "assembled", ptx_device.assembled)
-    one = Evaluator(JudgingConfig(), Target(name="here"), gpu)
-    yield one
-    one.close()
+    with judging_on(ptx_device.device(tmp_path), monkeypatch) as one:
+        yield one
 
 
 @pytest.fixture

@@ -40,18 +40,8 @@ CHECK_LIMIT_S = 1800.0
 
 
 NOT_DECIDING = (
-    *(
-        "__init__",
-        "client",
-        "draws",
-        "files",
-        "heap",
-        "least_work",
-        "module_facts",
-        "on_meta",
-        "precision",
-    ),
-    *("process", "products", "replies", "tf32", "torch_compile", "torch_peaks"),
+    *("__init__", "client", "draws", "files", "heap", "least_work", "module_facts", "on_meta"),
+    *("precision", "process", "products", "replies", "tf32", "torch_compile", "torch_peaks"),
 )
 """Modules of envs/reference without a say in admissions: all others decide them, also new ones."""
 REFEREE = ("bulk", "tolerance")

@@ -52,7 +52,7 @@ class Spans:
 
     def waiting(self, owner: Any, attribute: str, name: str) -> None:
         """The same of what a context manager takes to be entered; `held` is the time inside it,
-        which other spans count too."""
+        also while it is lent, which other spans count too."""
         made: Callable[..., AbstractContextManager[Any]] = getattr(owner, attribute)
 
         @contextmanager
@@ -72,7 +72,7 @@ class Spans:
 
 def watch() -> None:
     """Times what a worker does for each answer from now on."""
-    from kernelwright.envs.candidate import evaluator
+    from kernelwright.envs.candidate import evaluator, tuning
     from kernelwright.envs.device import client, messages
     from kernelwright.envs.dialects import DIALECTS
     from kernelwright.envs.reference.client import ReferenceProcess
@@ -87,7 +87,8 @@ def watch() -> None:
     spans.around(client.GpuCandidate, "round", "round")
     spans.around(client.GpuCandidate, "close", "close")
     spans.around(messages, "assembled", "assemble")
-    spans.waiting(evaluator, "exclusive", "lock")
+    for holder in (evaluator, tuning):
+        spans.waiting(holder, "exclusive", "lock")
     spans.around(messages.Messages, "prepare", "prepare")
     spans.around(evaluator.Evaluator, "_seen_here", "cpu")
     _trace(spans, messages.Messages)
