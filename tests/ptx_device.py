@@ -3,6 +3,7 @@ translated as the judge does it where there is no device (envs/ptx)."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
@@ -60,7 +61,8 @@ def device(folder: Path, architecture: int = 80) -> Gpu:
 
 def without_driver() -> Gpu:
     """One on which nothing is replayed: for a reference process (device_reference.py)."""
-    return Gpu(uuid="none", name="ordinary memory", driver="1", architecture=80, memory_bytes=None)
+    own = f"none-{os.getpid()}"  # tests that run at once do not wait for one lock
+    return Gpu(uuid=own, name="ordinary memory", driver="1", architecture=80, memory_bytes=None)
 
 
 def assembled(kernel: Kernel, *_: Any) -> bytes:

@@ -122,14 +122,17 @@ def test_a_plan_is_traced_and_assembled_before_the_gpu_is_held_and_code_once(
 
 
 def test_while_inputs_of_timed_rounds_are_drawn_others_may_use_the_gpu(
-    evaluator: Evaluator, problem: Problem, monkeypatch: pytest.MonkeyPatch
+    evaluator: Evaluator, problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on any GPU: the lock is the file of `exclusive`."""
+    """The lock is the file of `exclusive`; tests beside this one have their own."""
+    monkeypatch.setattr(locks, "FOLDER", tmp_path)
+    gpu = evaluator.gpu
+    assert gpu is not None
     free: dict[str, list[bool]] = {"drawn": [], "timed": []}
     ahead, rounds_ns = Draws.ahead, Draws.rounds_ns
 
     def is_free() -> bool:
-        with (locks.FOLDER / "kernelwright-none.lock").open() as file:
+        with (tmp_path / f"kernelwright-{gpu.uuid}.lock").open() as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
