@@ -11,7 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
+
+import pytest
+
+from kernelwright.rl.models.load import hub_answers
 
 TOKEN = "hf_of_the_tests"
 REPOSITORY = r"(?P<repo>[\w.-]+/[\w.-]+)"
@@ -158,3 +163,17 @@ def a_hub() -> Iterator[Hub]:
         hub.shutdown()
         hub.server_close()
         thread.join()
+
+
+@contextmanager
+def known_hub(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """The Hub that its client knows while the block runs, with a cache of its own."""
+    with a_hub() as found:
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", found.url)
+        files = f"{found.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", files)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+        hub_answers.cache_clear()
+        yield found
+    hub_answers.cache_clear()

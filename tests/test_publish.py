@@ -27,10 +27,10 @@ from kernelwright.evals.numbers.summary import RunFacts, write_summary
 from kernelwright.evals.page.report import write_report
 from kernelwright.recipe.resolve import resolve
 from kernelwright.rl.models.adapter_folder import find_adapter
-from kernelwright.rl.models.load import hub_answers, load_base
+from kernelwright.rl.models.load import load_base
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.recipe.schema import Recipe
-from tests.hub_server import TOKEN, Hub, Repository, a_hub
+from tests.hub_server import TOKEN, Hub, Repository, known_hub
 from tests.tiny_model import save_tiny
 
 PROMPT = 'Write it.\n```python\nclass Model: "a\\n" """b"""\n```'
@@ -292,16 +292,8 @@ def test_without_a_token_one_line_says_how_to_get_one(tmp_path: Path) -> None:
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
-    """The Hub that its client knows, with a cache of its own."""
-    with a_hub() as found:
-        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", found.url)
-        files = f"{found.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", files)
-        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setenv("HF_TOKEN", TOKEN)
-        hub_answers.cache_clear()
+    with known_hub(tmp_path / "cache", monkeypatch) as found:
         yield found
-    hub_answers.cache_clear()
 
 
 def test_a_run_is_uploaded_and_its_adapter_is_found_again_by_its_hub_id(

@@ -297,10 +297,32 @@ def publish(
         bool, typer.Option("--merged", help="Add whole weights, checked against the adapter.")
     ] = False,
     private: Annotated[bool, typer.Option("--private", help="Only its owner may read it.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Load it again and measure it; 1 if it does worse.")
+    ] = False,
 ) -> None:
     """Write, and upload, the adapter with a model card of what was measured."""
     from kernelwright.evals.hub.publish import publish as publish_run
     from kernelwright.rl.models.weights import ModelError
 
     with told(ValueError, OSError, ModelError, about=run):
-        typer.echo(publish_run(run, to, dry_run=dry_run, merged=merged, private=private))
+        where = publish_run(run, to, dry_run=dry_run, merged=merged, private=private)
+    typer.echo(where)
+    if verify:
+        _verify(run, where if dry_run else to)
+
+
+def _verify(run: Path, published: str) -> None:
+    """Prints what was published beside its run; exits where it is surely worse."""
+    from kernelwright.commands.comparison_text import print_comparison
+    from kernelwright.evals.hub.verify import verify
+    from kernelwright.machine.facts import versions
+    from kernelwright.rl.models.weights import ModelError
+
+    with judging(": --verify goes on"), told(ValueError, OSError, ModelError, about=run):
+        found = verify(run, published, versions())
+    print_comparison(found.comparison)
+    typer.echo(f"{found.same} of {found.asked} answers are the run's own, to the letter")
+    if worse := found.comparison.surely_worse:
+        typer.echo(f"{published} is surely worse than its run in {', '.join(worse)}", err=True)
+        raise typer.Exit(FAILED)

@@ -1,0 +1,90 @@
+"""Measures an adapter as it was published, beside what its run measured of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelwright.data.suites.load import Suite, load_suite
+from kernelwright.envs.judge import BatchJudge
+from kernelwright.envs.remote.open_judge import open_judge
+from kernelwright.envs.types import Problem, content_hash
+from kernelwright.evals.evaluate.model import evaluate_model, held_alone
+from kernelwright.evals.evaluate.run import EvalSettings
+from kernelwright.evals.hub.card import read_recipe
+from kernelwright.evals.hub.upload import PublishError
+from kernelwright.evals.numbers.compare import Comparison, Side, compare, read_side
+from kernelwright.rl.models.adapter_folder import find_adapter
+from kernelwright.rl.models.checkpoints import ADAPTER
+from kernelwright.rl.recipe.schema import Recipe
+
+FOLDER = "verified"
+"""Of a run: an evaluation for each name and adapter that was verified."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What is published beside its run: `same` of `asked` answers are the run's own, to the
+    letter."""
+
+    comparison: Comparison
+    same: int
+    asked: int
+
+
+def verify(
+    run_dir: Path,
+    published: str,
+    versions: Mapping[str, str],
+    judges: Callable[[], BatchJudge] = open_judge,
+) -> Verified:
+    """Asks `published`, a Hub id or a folder, the run's held-out problems and judges its answers.
+
+    They are sampled with the run's seeds, and the adapter is loaded as a stranger would load it. An
+    interrupted verification goes on at the next call. `versions` go into its records. Raises
+    PublishError, EvalError where another process verifies, ModelError, and ValueError where the run
+    did not measure its adapter.
+    """
+    run, recipe = read_side(f"{run_dir}:after"), read_recipe(run_dir)
+    suite = Suite(spec=recipe.data.held_out_suite, problems=_problems(recipe, run))
+    adapter = find_adapter(published)
+    if adapter is None:
+        raise PublishError(f"{published} holds no adapter")
+    weights = hashlib.sha256((adapter.folder / ADAPTER).read_bytes()).hexdigest()
+    folder = run_dir / FOLDER / content_hash(published, weights)
+    with held_alone(folder):
+        settings = _settings(recipe, versions)
+        evaluate_model(published, suite, settings, folder, resume=True, judges=judges)
+    found = read_side(str(folder))
+    said = {one.row: (one.problem_key, one.completion) for one in run.records}
+    same = sum(said.get(one.row) == (one.problem_key, one.completion) for one in found.records)
+    return Verified(comparison=compare(run, found), same=same, asked=len(run.records))
+
+
+def _problems(recipe: Recipe, run: Side) -> tuple[Problem, ...]:
+    """Those that the run was asked, in its order."""
+    keys = [one.problem_key for one in sorted(run.records, key=lambda one: one.row)]
+    known = load_suite(recipe.data.held_out_suite).by_key()
+    if missing := set(keys) - known.keys():
+        raise PublishError(
+            f"{len(missing)} of the problems that it was measured on are not in "
+            f"{recipe.data.held_out_suite} as it is today"
+        )
+    return tuple(known[key] for key in dict.fromkeys(keys))
+
+
+def _settings(recipe: Recipe, versions: Mapping[str, str]) -> EvalSettings:
+    """As the run's last measurement had them."""
+    return EvalSettings(
+        dialect=recipe.data.dialect,
+        samples=recipe.eval.samples,
+        max_new_tokens=recipe.eval.max_new_tokens,
+        temperature=recipe.eval.temperature,
+        seed=recipe.seed,
+        reward=recipe.reward,
+        versions=versions,
+        timed=recipe.eval.timed,
+        precision=recipe.judge.precision,
+    )
