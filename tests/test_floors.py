@@ -28,9 +28,10 @@ EVALS_MAY_TAKE = {
     "rl.recipe.schema",
     "rl.models.load",
     "rl.models.weights",
+    "rl.models.gguf_file",
     "rl.models.merge",
 }
-"""Policies, what names a model, and what merges one: nothing that trains."""
+"""Policies, what names a model, and what writes one whole: nothing that trains."""
 
 HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "bitsandbytes", "wandb")
 REFERENCE_PROCESS = (
@@ -98,7 +99,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "evals": (
         ("numbers",),
         ("page",),
-        ("evaluate", "hub"),
+        ("evaluate",),
+        ("hub",),
     ),
 }
 """The rooms of packages, ground floor first; one imports only from floors below its own."""

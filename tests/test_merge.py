@@ -48,8 +48,8 @@ def test_merged_weights_give_the_adapters_logits_to_plain_transformers(
 ) -> None:
     out = tmp_path / "merged"
     found = write_merged(adapter(base, tmp_path / "a", quantization), out, CHATS, dtype)
-    assert found.difference <= found.tolerance
-    assert (found.texts, found.dequantized) == (2, quantization == "nf4")
+    assert found.near.difference <= found.near.tolerance
+    assert (found.near.texts, found.dequantized) == (2, quantization == "nf4")
     model = AutoModelForCausalLM.from_pretrained(str(out))
     assert model.dtype is getattr(torch, dtype)
     assert AutoTokenizer.from_pretrained(str(out)).chat_template

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ from kernelwright.rl.models.load import load_base
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.recipe.schema import Recipe
 from tests.hub_server import TOKEN, Hub, Repository, known_hub
+from tests.test_gguf import model_of
 from tests.tiny_model import save_tiny
 
 PROMPT = 'Write it.\n```python\nclass Model: "a\\n" """b"""\n```'
@@ -204,10 +206,34 @@ def test_merged_weights_lie_beside_the_adapter_and_the_card_says_how_near_they_a
     whole = AutoModelForCausalLM.from_pretrained(str(tree / "merged"), dtype="auto")
     assert whole.dtype is torch.bfloat16
     assert str(base) not in (tree / "merged" / "config.json").read_text()
+    assert "llama.cpp" not in body
     monkeypatch.setitem(kernelwright.rl.models.merge.TOLERANCES, "bfloat16", 0.0)
     with pytest.raises(ValueError, match="not published"):
         tree_of(run, merged=True)
     assert not tree.exists()
+
+
+def test_a_gguf_file_lies_beside_the_adapter_alone_and_the_card_says_how_to_serve_it(
+    tmp_path: Path,
+) -> None:
+    base, run = model_of(tmp_path / "base"), run_folder(tmp_path)
+    final = run / "checkpoints" / "final"
+    model = get_peft_model(load_base(str(base)), LoraConfig(r=2, target_modules="all-linear"))
+    model.save_pretrained(str(final))
+    shutil.copyfile(base / "tokenizer.json", final / "tokenizer.json")
+    sidecar = {"base": str(base), "quantization": "none"}
+    (final / "kernelwright.json").write_text(json.dumps(sidecar))
+    tree = Path(publish(run, "me/kernels", dry_run=True, gguf="q8_0"))
+    assert (tree / "kernels-q8_0.gguf").stat().st_size > 100_000
+    assert not (tree / "merged").exists()
+    _, body = card(tree)
+    assert "llama-server --model kernels-q8_0.gguf" in body
+    assert "held against the merged weights (both computing in float32) on" in body
+    said = json.loads((base / "config.json").read_text())
+    (base / "config.json").write_text(json.dumps({**said, "model_type": "mistral"}))
+    with pytest.raises(ModelError, match="it is of the kind mistral"):
+        publish(run, "me/kernels", dry_run=True, gguf="q8_0")
+    assert tree.exists(), "refused before anything is done"
 
 
 def test_card_is_read_by_the_hub_client(tmp_path: Path) -> None:

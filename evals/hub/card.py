@@ -21,6 +21,7 @@ from kernelwright.rl.models.weights import EMBEDDED
 from kernelwright.rl.recipe.schema import ModelSection, Recipe
 
 if TYPE_CHECKING:
+    from kernelwright.rl.models.gguf_file import GgufFile
     from kernelwright.rl.models.merge import Merged
 
 PRIVATE = ("run_dir", "report_to", "judge.ray_address")
@@ -33,6 +34,7 @@ def model_card(
     base: str,
     summary: Mapping[str, Any],
     merged: Merged | None = None,
+    gguf: GgufFile | None = None,
 ) -> str:
     """The README: front matter for the Hub, measured results, how to use it, limits."""
     recipe, records = read_recipe(run_dir), read_records(run_dir)
@@ -54,6 +56,7 @@ def model_card(
         code=_code(env),
         recipe=yaml.safe_dump(public_recipe(recipe), sort_keys=False, allow_unicode=True),
         merged=merged,
+        gguf=gguf,
         nf4=nf4,
         prompt=_python_text(_example_prompt(records)),
         dtype="float32" if recipe.model.dtype == "float32" else "bfloat16",

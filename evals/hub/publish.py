@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +19,10 @@ from kernelwright.evals.hub.upload import PublishError, Target, require_token
 from kernelwright.evals.numbers.summary import SIDES, read_summary
 from kernelwright.rl.models.adapter_folder import SIDECAR, sidecar_of
 from kernelwright.rl.models.load import hub_id
-from kernelwright.rl.models.weights import EMBEDDED
+from kernelwright.rl.models.weights import EMBEDDED, ModelError
 
 if TYPE_CHECKING:
+    from kernelwright.rl.models.gguf_file import GgufFile, MatrixType
     from kernelwright.rl.models.merge import Merged
 
 REQUIRED = ("adapter_model.safetensors", "adapter_config.json", "tokenizer_config.json")
@@ -37,29 +40,37 @@ COPIED = (
 """What leaves the machine; optimizer states, arguments and paths stay."""
 MERGED = "merged"
 """Folder of the whole weights beside the adapter."""
-REPLACED = (f"{MERGED}/*",)
+REPLACED = (f"{MERGED}/*", "*.gguf")
 """What is deleted in a repository where it is not published again: it is of earlier weights."""
 TEXTS_COMPARED = 4
 """Prompts, with what the model answered, that merged weights are tried on."""
 
 
 def publish(
-    run_dir: Path, to: str, *, dry_run: bool, merged: bool = False, private: bool = False
+    run_dir: Path,
+    to: str,
+    *,
+    dry_run: bool,
+    merged: bool = False,
+    gguf: MatrixType | None = None,
+    private: bool = False,
 ) -> str:
     """Writes `run_dir/publish/` and, unless `dry_run`, uploads it to the Hub repository `to`.
 
-    `merged` adds the weights of base and adapter in one; `private` lets nobody but the owner read
-    it. Returns the repository's URL, of a dry run the folder. Raises PublishError, in one line,
-    where something is missing.
+    `merged` adds the weights of base and adapter in one, `gguf` a file of them for llama.cpp;
+    `private` lets nobody but the owner read it. Returns the repository's URL, of a dry run the
+    folder. Raises PublishError, in one line, where something is missing.
     """
     target = Target(repo=to, kind="model", private=private)
     if not dry_run:
         require_token()
-    tree = write_tree(run_dir, to, merged=merged)
+    tree = write_tree(run_dir, to, merged=merged, gguf=gguf)
     return str(tree) if dry_run else target.upload(tree, "Publish a trained run", REPLACED)
 
 
-def write_tree(run_dir: Path, repo: str, *, merged: bool = False) -> Path:
+def write_tree(
+    run_dir: Path, repo: str, *, merged: bool = False, gguf: MatrixType | None = None
+) -> Path:
     """Everything that gets published, in a fresh `run_dir/publish/`."""
     final = run_dir / "checkpoints" / "final"
     needed = [run_dir / "summary.json", Folder(run_dir).recipe_file]
@@ -71,6 +82,8 @@ def write_tree(run_dir: Path, repo: str, *, merged: bool = False) -> Path:
     summary["suite"] = suite
     base = _public_base(summary["model"])
     model_card(run_dir, repo, base, summary)  # before minutes are spent on merging
+    if gguf:
+        _check_gguf(run_dir)
     tree = run_dir / "publish"
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir()
@@ -86,8 +99,12 @@ def write_tree(run_dir: Path, repo: str, *, merged: bool = False) -> Path:
     config["base_model_name_or_path"] = base
     (tree / "adapter_config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
     (tree / SIDECAR).write_text(json.dumps(_habits(run_dir, summary["dialect"])), encoding="utf-8")
-    whole = _write_merged(run_dir, tree) if merged else None
-    card = model_card(run_dir, repo, base, summary, whole)
+    chats = _chats(run_dir) if merged or gguf else ()
+    whole = _write_merged(run_dir, tree, chats) if merged or gguf else None
+    file = _write_gguf(tree, repo, chats, gguf) if gguf else None
+    if not merged:
+        shutil.rmtree(tree / MERGED, ignore_errors=True)
+    card = model_card(run_dir, repo, base, summary, whole if merged else None, file)
     (tree / "README.md").write_text(card, encoding="utf-8", errors="replace")
     return tree
 
@@ -99,21 +116,52 @@ def _habits(run_dir: Path, dialect: str) -> dict[str, object]:
     return {**known, "dialect": dialect, "max_new_tokens": tokens}
 
 
-def _write_merged(run_dir: Path, tree: Path) -> Merged:
-    """The whole weights, tried on prompts of this run and what was answered to them."""
+def _chats(run_dir: Path) -> list[tuple[str, str]]:
+    """Prompts of this run and what was answered to them, for whole weights to be tried on."""
+    measured = {one.prompt: one for one in read_records(run_dir) if one.stage in SIDES}
+    return [(one.prompt, one.completion) for one in list(measured.values())[:TEXTS_COMPARED]]
+
+
+def _write_merged(run_dir: Path, tree: Path, chats: Sequence[tuple[str, str]]) -> Merged:
     from kernelwright.rl.models.adapter_folder import find_adapter
-    from kernelwright.rl.models.merge import MergedDtype, MergeError, write_merged
+    from kernelwright.rl.models.merge import MergedDtype, write_merged
 
     adapter = find_adapter(str(run_dir))
     if adapter is None:
         raise PublishError(f"{run_dir} has no adapter to merge")
-    measured = {one.prompt: one for one in read_records(run_dir) if one.stage in SIDES}
-    chats = [(one.prompt, one.completion) for one in list(measured.values())[:TEXTS_COMPARED]]
     computed = read_recipe(run_dir).model.dtype
     dtype: MergedDtype = "float32" if computed == "float32" else "bfloat16"
-    try:
+    with _whole_or_nothing(tree):
         return write_merged(adapter, tree / MERGED, chats, dtype)
-    except MergeError:
+
+
+def _check_gguf(run_dir: Path) -> None:
+    """Raises ModelError for a model that is not written as one."""
+    from kernelwright.rl.models.adapter_folder import find_adapter
+    from kernelwright.rl.models.gguf_file import described
+
+    adapter = find_adapter(str(run_dir))
+    if adapter is not None:
+        described(adapter.base, adapter.folder)
+
+
+def _write_gguf(
+    tree: Path, repo: str, chats: Sequence[tuple[str, str]], matrices: MatrixType
+) -> GgufFile:
+    """One file of the merged weights, named as the repository."""
+    from kernelwright.rl.models.gguf_file import write_gguf
+
+    with _whole_or_nothing(tree):
+        name = f"{repo.split('/')[1]}-{matrices}.gguf"
+        return write_gguf(tree / MERGED, tree / name, chats, matrices)
+
+
+@contextmanager
+def _whole_or_nothing(tree: Path) -> Iterator[None]:
+    """Removes the tree where whole weights cannot be written, or are not the model's."""
+    try:
+        yield
+    except (ValueError, ModelError):
         shutil.rmtree(tree)
         raise
 

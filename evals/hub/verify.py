@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,6 @@ from kernelwright.evals.hub.card import read_recipe
 from kernelwright.evals.hub.upload import PublishError
 from kernelwright.evals.numbers.compare import Comparison, Side, compare, read_side
 from kernelwright.rl.models.adapter_folder import find_adapter
-from kernelwright.rl.models.checkpoints import ADAPTER
 from kernelwright.rl.recipe.schema import Recipe
 
 FOLDER = "verified"
@@ -52,8 +50,7 @@ def verify(
     adapter = find_adapter(published)
     if adapter is None:
         raise PublishError(f"{published} holds no adapter")
-    weights = hashlib.sha256((adapter.folder / ADAPTER).read_bytes()).hexdigest()
-    folder = run_dir / FOLDER / content_hash(published, weights)
+    folder = run_dir / FOLDER / content_hash(published, adapter.weights_sha256)
     with held_alone(folder):
         settings = _settings(recipe, versions)
         evaluate_model(published, suite, settings, folder, resume=True, judges=judges)

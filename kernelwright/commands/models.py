@@ -17,6 +17,7 @@ from kernelwright.commands.option_types import (
     PRECISION,
     TORCH_ALLOWED,
     AskedDialectOrAuto,
+    GgufType,
     Rule,
 )
 from kernelwright.commands.shared import (
@@ -296,6 +297,9 @@ def publish(
     merged: Annotated[
         bool, typer.Option("--merged", help="Add whole weights, checked against the adapter.")
     ] = False,
+    gguf: Annotated[
+        GgufType | None, typer.Option(help="Add a GGUF file for llama.cpp, its matrices so.")
+    ] = None,
     private: Annotated[bool, typer.Option("--private", help="Only its owner may read it.")] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Load it again and measure it; 1 if it does worse.")
@@ -306,7 +310,8 @@ def publish(
     from kernelwright.rl.models.weights import ModelError
 
     with told(ValueError, OSError, ModelError, about=run):
-        where = publish_run(run, to, dry_run=dry_run, merged=merged, private=private)
+        what: Any = {"merged": merged, "gguf": gguf and gguf.value}
+        where = publish_run(run, to, dry_run=dry_run, private=private, **what)
     typer.echo(where)
     if verify:
         _verify(run, where if dry_run else to)

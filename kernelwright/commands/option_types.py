@@ -29,6 +29,13 @@ else:  # what an option may be is told to typer by an enum
     Kinds = StrEnum("Kinds", [(name, name) for name in KINDS])
 
 
+class GgufType(StrEnum):
+    """What a GGUF file holds matrices in: a byte and a sixteenth a weight, or two bytes."""
+
+    Q8_0 = "q8_0"
+    BF16 = "bf16"
+
+
 class Rule(StrEnum):
     """Whose rule gives a second opinion."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,11 @@ class Adapter:
     quantization: Quantization
     dialect: str | None = None
     max_new_tokens: int | None = None
+
+    @property
+    def weights_sha256(self) -> str:
+        with (self.folder / ADAPTER).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def find_adapter(model: str) -> Adapter | None:

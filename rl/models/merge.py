@@ -32,20 +32,27 @@ class MergeError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """The merged weights: their dtype, and the difference of their logits from the adapter's.
+class Nearness:
+    """How far the logits of one form of a model are from those of another.
 
     `difference` is the root mean square of the differences over that of the logits, each centred
     over the vocabulary; `agreement` the share of positions with the same likeliest token.
     """
 
-    dtype: MergedDtype
-    dequantized: bool
     texts: int
     positions: int
     difference: float
     agreement: float
     tolerance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """The merged weights: their dtype, and how near they are to base and adapter."""
+
+    dtype: MergedDtype
+    dequantized: bool
+    near: Nearness
 
 
 def write_merged(
@@ -60,9 +67,9 @@ def write_merged(
 
     hush_libraries()
     tokenizer = load_tokenizer(adapter.base)
-    texts = [_ids(tokenizer, *chat) for chat in chats]
+    texts = [token_ids(tokenizer, *chat) for chat in chats]
     tuned = _tuned(adapter)
-    expected = _logits(tuned, texts)
+    expected = logits_of(tuned, texts)
     plain = load_base(adapter.base, dtype="float32", device="cpu")
     _copy_weights(tuned, plain)
     del tuned
@@ -70,18 +77,28 @@ def write_merged(
     tokenizer.save_pretrained(str(out))
     del plain
     again = AutoModelForCausalLM.from_pretrained(str(out), dtype=torch.float32).eval()
-    difference, agreement = compare(expected, _logits(again, texts))
-    tolerance = TOLERANCES[dtype]
-    if not difference <= tolerance:
-        shutil.rmtree(out)
-        raise MergeError(
-            f"the merged weights' logits are {difference:.2%} off the adapter's on {len(texts)} "
-            f"texts, and {tolerance:.2%} are allowed: not published; leave out --merged"
+    try:
+        near = nearness(
+            expected, logits_of(again, texts), TOLERANCES[dtype], "the merged weights' logits"
         )
-    return Merged(
-        dtype=dtype,
-        dequantized=adapter.quantization == "nf4",
-        texts=len(texts),
+    except MergeError:
+        shutil.rmtree(out)
+        raise
+    return Merged(dtype=dtype, dequantized=adapter.quantization == "nf4", near=near)
+
+
+def nearness(
+    expected: Sequence[torch.Tensor], found: Sequence[torch.Tensor], tolerance: float, named: str
+) -> Nearness:
+    """Of logits, a tensor a text. Raises MergeError where they are further off than allowed."""
+    difference, agreement = compare(expected, found)
+    if not difference <= tolerance:
+        raise MergeError(
+            f"{named} are {difference:.2%} off the model's on {len(expected)} texts, and "
+            f"{tolerance:.2%} are allowed: not published"
+        )
+    return Nearness(
+        texts=len(expected),
         positions=sum(len(one) for one in expected),
         difference=difference,
         agreement=agreement,
@@ -90,7 +107,7 @@ def write_merged(
 
 
 def compare(expected: Sequence[torch.Tensor], found: Sequence[torch.Tensor]) -> tuple[float, float]:
-    """(difference, agreement) of logits, as in `Merged`."""
+    """(difference, agreement) of logits, as in `Nearness`."""
     wanted = [one - one.mean(-1, keepdim=True) for one in expected]
     given = [one - one.mean(-1, keepdim=True) for one in found]
     pairs = list(zip(wanted, given, strict=True))
@@ -125,7 +142,7 @@ def _copy_weights(tuned: Any, plain: Any) -> None:
             layers[name].weight.data = (matrix + delta).cpu()
 
 
-def _ids(tokenizer: Any, prompt: str, answer: str) -> Any:
+def token_ids(tokenizer: Any, prompt: str, answer: str) -> Any:
     """Tokens of a prompt in the chat's form, and of the answer to it."""
     message = [{"role": "user", "content": prompt}]
     text = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
@@ -133,7 +150,8 @@ def _ids(tokenizer: Any, prompt: str, answer: str) -> Any:
     return inputs.input_ids[:, :LONGEST_TOKENS]
 
 
-def _logits(model: Any, texts: Sequence[Any]) -> list[torch.Tensor]:
+def logits_of(model: Any, texts: Sequence[Any]) -> list[torch.Tensor]:
+    """Of each text, (positions, vocabulary), in float32 on the CPU."""
     import torch
 
     with torch.inference_mode():
