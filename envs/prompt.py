@@ -44,7 +44,8 @@ def model_source(problem: Problem) -> str:
         node
         for node in tree.body
         if not isinstance(node, ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign)
-        and getattr(node, "name", "") not in ("get_inputs", "get_init_inputs")
+        and getattr(node, "name", "")
+        not in ("get_inputs", "get_init_inputs", "get_input_groups", "open")
         and not isinstance(node, ast.Expr)
     ]
     while needed := [one for one in constants if one not in kept and _names(one) & _read(kept)]:

@@ -14,6 +14,7 @@ from kernelwright.data.suites.row_folder import Done, Lost, RowFolder
 from kernelwright.data.suites.rows import Row
 from kernelwright.envs.answer import extract
 from kernelwright.envs.judge import AnyJudge
+from kernelwright.envs.referee.reasons import Side, side_of
 from kernelwright.envs.types import Evaluation, Problem, Task, Verdict, content_hash
 
 LEAST_BATCH = 8
@@ -174,8 +175,8 @@ def _done(ready: _Ready, evaluations: Sequence[Evaluation | None]) -> Done | Non
         row = _answered(ready.row, answer)
         if found is None:
             rows.append(row)
-        elif found.reason == "reference_failed":
-            why = " ".join(found.log.split())[:300]
+        elif (known := side_of(found.reason)) and known[0] is Side.PROBLEM:
+            why = " ".join(found.log.split())[:300] or known[1]
             return Done(id=item.id, lost=Lost(item.id, "module_fails", why))
         elif found.verdict is Verdict.UNJUDGED:
             return None

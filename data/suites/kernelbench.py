@@ -1,6 +1,7 @@
-"""Problem files in KernelBench's format: one file, or a folder in its layout.
+"""Problem files in KernelBench's format: one file, a folder in its layout, or any folder.
 
 A file defines `Model`, `get_inputs`, `get_init_inputs`, and its sizes as module-level integers.
+In place of `get_inputs` it may have `get_input_groups` (data/suites/input_groups.py).
 Cases are derived: the sizes as written (timed), and smaller and odd ones of those that are free
 (data/suites/sizes.py), so that the module stays what it is.
 """
@@ -14,7 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelwright.data.suites.sizes import Sizes, sizes_of
+from kernelwright.data.suites import input_groups
+from kernelwright.data.suites.input_groups import MAKES, with_files, with_inputs
+from kernelwright.data.suites.layout import Loaded
+from kernelwright.data.suites.sizes import INPUTS, Sizes, sizes_of
 from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.types import Case, Problem, Role
 
@@ -75,13 +79,40 @@ def load_folder(folder: str, choice: Choice | None = None) -> tuple[Problem, ...
     return tuple(problems)
 
 
+def load_modules(folder: str, scale: float = 1.0) -> Loaded:
+    """The problems in every `*.py` below a folder, each named by its path there; its category is
+    the folder that it lies in. A note names the files that are no problems.
+
+    Raises ProblemError where none is one.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise ProblemError(f"no folder {folder}")
+    found, others = [], []
+    for path in sorted(root.rglob("*.py")):
+        place = path.relative_to(root)
+        if not any(part.startswith(("_", ".")) for part in place.parts):
+            try:
+                one = load_problem(path, scale=scale, level=path.parent.name)
+            except ProblemError as error:
+                others.append(str(error).removeprefix(f"{root}/"))
+            else:
+                found.append(replace(one, name=str(place.with_suffix(""))))
+    if not found:
+        why = f": {others[0]}" if others else ""
+        raise ProblemError(f"no problem under {folder}{why}")
+    return tuple(found), (f"{len(others)} files are no problems: {'; '.join(others)}",) * bool(
+        others
+    )
+
+
 def load_problem(path: Path, *, scale: float = 1.0, level: str = "") -> Problem:
     """One problem file; raises ProblemError or OSError with one line that says what is wrong."""
     try:
         code = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ProblemError(f"{path}: not Python: {error}") from None
-    found = problem_of(code, str(path), scale=scale)
+    found = problem_of(code, str(path), scale=scale, beside=path)
     return replace(
         found,
         name=f"{level}/{path.stem}" if level else path.stem,
@@ -91,10 +122,11 @@ def load_problem(path: Path, *, scale: float = 1.0, level: str = "") -> Problem:
     )
 
 
-def problem_of(code: str, name: str, *, scale: float = 1.0) -> Problem:
+def problem_of(code: str, name: str, *, scale: float = 1.0, beside: Path | None = None) -> Problem:
     """The problem that a file of this text holds. The text is read, and nothing of it is run.
 
-    Raises ProblemError with one line that says what is wrong, and begins with the name.
+    JSON files that it reads are taken from beside the file, and become a part of its text. Raises
+    ProblemError with one line that says what is wrong, and begins with the name.
     """
     try:
         tree = ast.parse(code)
@@ -106,10 +138,14 @@ def problem_of(code: str, name: str, *, scale: float = 1.0) -> Problem:
     except (RecursionError, MemoryError):
         raise ProblemError(f"{name}: nested too deeply") from None
     defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
-    missing = [one for one in ("Model", "get_inputs") if one not in defined]
-    if missing:
-        groups = "; get_input_groups is not supported" if "get_input_groups" in defined else ""
-        raise ProblemError(f"{name}: does not define {' and '.join(missing)}{groups}")
+    grouped = MAKES in defined and INPUTS not in defined
+    needed = ("Model", MAKES if grouped else INPUTS)
+    if missing := [one for one in needed if one not in defined]:
+        raise ProblemError(f"{name}: does not define {' and '.join(missing)}")
+    if beside is not None:
+        code = with_files(code, beside)
+    if grouped:
+        return Problem(name=name, code=with_inputs(code), cases=input_groups.cases())
     return Problem(name=name, code=code, cases=cases_of(sizes, scale))
 
 

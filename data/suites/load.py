@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from kernelwright.data.suites.built import SPLITS as BUILT_SPLITS
 from kernelwright.data.suites.built import built_triples, load_built
 from kernelwright.data.suites.check import Job, as_admitted, read_admissions
 from kernelwright.data.suites.exam import CATEGORIES, load_exam
-from kernelwright.data.suites.kernelbench import Choice, load_folder
+from kernelwright.data.suites.kernelbench import Choice, load_folder, load_modules
 from kernelwright.data.suites.layout import Layout, Loaded
 from kernelwright.data.suites.memory_filter import fit, parse_bytes
 from kernelwright.data.suites.rows import load_rows, row_triples
@@ -52,7 +52,8 @@ def load_suite(spec: str) -> Suite:
     `kernelbench:FOLDER`, a folder in the official layout (`level1/1_Name.py`, …), with
     `?levels=1,2&ids=1,3-5&scale=0.1` to choose and to shrink, `memory=2GB` to leave out what takes
     more to judge (else more than this machine has), and `admission=FILE` to leave out what
-    `kernelwright suite check` refused; `rows:FILE|FOLDER`, problems with their answers; or
+    `kernelwright suite check` refused; `modules:FOLDER`, every module below a folder, with
+    `scale`, `memory` and `admission` as there; `rows:FILE|FOLDER`, problems with their answers; or
     `data:FOLDER`, which `kernelwright data build` wrote, and its splits `data:FOLDER:sft`, `:rl`,
     `:train` and `:held_out`; `?speedup=1` leaves slower examples out, and `?curate=RULE` teaches
     one kernel of a problem, or few (data/suites/curate.py).
@@ -142,10 +143,26 @@ def _exam(category: str) -> Loaded:
     return load_exam(category), ()
 
 
+def _modules(folder: str, admission: str = "", memory: str = "", scale: str = "1") -> Loaded:
+    factor = Choice.of(scale=scale).scale
+    scaled, notes = load_modules(folder, factor)
+    written, _ = load_modules(folder)
+    problems, more = _fitting(scaled, written, admission, memory)
+    return problems, (*notes, *more)
+
+
 def _kernelbench(folder: str, admission: str = "", memory: str = "", **options: str) -> Loaded:
     choice = Choice.of(**options)
+    scaled, written = load_folder(folder, choice), load_folder(folder, choice.unscaled())
+    return _fitting(scaled, written, admission, memory)
+
+
+def _fitting(
+    scaled: Sequence[Problem], written: Sequence[Problem], admission: str, memory: str
+) -> Loaded:
+    """Those that this machine can judge, and that were admitted where a file says so."""
     limit_bytes = parse_bytes("memory", memory) if memory else memory_bytes()
-    fitted = fit(load_folder(folder, choice), load_folder(folder, choice.unscaled()), limit_bytes)
+    fitted = fit(scaled, written, limit_bytes)
     if not fitted.problems:
         raise ValueError(fitted.notes[0])
     if not admission:
@@ -174,6 +191,13 @@ LAYOUTS: dict[str, Layout] = {
         forms=("kernelbench:FOLDER[?levels=1,2&ids=1,3-5&scale=0.1&memory=2GB&admission=FILE]",),
         load=_kernelbench,
         options=("levels", "ids", "scale", "memory", "admission"),
+        local_options=("admission",),
+        is_path=True,
+    ),
+    "modules": Layout(
+        forms=("modules:FOLDER[?scale=0.1&memory=2GB&admission=FILE]",),
+        load=_modules,
+        options=("scale", "memory", "admission"),
         local_options=("admission",),
         is_path=True,
     ),

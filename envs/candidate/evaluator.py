@@ -145,7 +145,10 @@ class Evaluator:
             return Evaluation(verdict=Verdict.NO_KERNEL, reason="empty_source")
         loaded = self._load(problem, self.precision if self.gpu else Precision.IEEE)
         dialect = DIALECTS[candidate.dialect]
-        loaded = loaded if dialect.entry == MODULE else loaded.contiguous()
+        if dialect.entry != MODULE:
+            loaded = loaded.contiguous()
+            if len({dialect.form(one) for one in loaded.specs}) > 1:
+                return Evaluation(verdict=Verdict.UNJUDGED, reason="cases_differ")
         built = dialect.build(candidate, loaded.specs, self.sandboxes)
         if isinstance(built, Evaluation):
             return built

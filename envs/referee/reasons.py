@@ -75,7 +75,10 @@ WORDS: dict[Side, dict[str, str]] = {
         "idle_kernel": "it is as right without its own kernels: PyTorch, or a copy, does it all",
         "too_fast": "it was faster than memory and arithmetic here allow",
     },
-    Side.PROBLEM: {"reference_failed": "its own module cannot be run, or checked against"},
+    Side.PROBLEM: {
+        "reference_failed": "its own module cannot be run, or checked against",
+        "cases_differ": "its cases differ in their arguments: answer in inline or triton",
+    },
     Side.MACHINE: {
         "built_only": "it builds; nothing here can run it",
         "no_nvcc": "nvcc is missing",
