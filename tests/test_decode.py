@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from kernelwright.rl.models.load import load_base
 from kernelwright.rl.policies.decode import Sampled, _choose, sample
+from kernelwright.rl.policies.decode_step import EagerStep, GraphedStep
+from kernelwright.rl.policies.folded_adapters import copies_fit
 from kernelwright.rl.policies.kv_slots import Slots
 from tests.tiny_model import save_tiny
 
@@ -217,3 +219,113 @@ def test_tokens_come_as_often_as_their_probability_says() -> None:
     tokens, _ = _choose(logits, torch.rand(20_000, dtype=torch.float64), 1.0)
     share = torch.bincount(torch.tensor(tokens), minlength=4) / 20_000
     assert torch.allclose(share, logits[0].softmax(0), atol=0.012)
+
+
+def with_graphs(monkeypatch: pytest.MonkeyPatch, record: Any) -> None:
+    """Steps are recorded, and replayed from then on, as on a GPU."""
+    monkeypatch.setattr(
+        "kernelwright.rl.policies.decode.step_of",
+        lambda model, kept: GraphedStep(model, kept, record),
+    )
+
+
+def on_fixed_tensors(step: Any) -> Any:
+    """A recorded step, which reads and writes where it did when it was recorded."""
+    kept, own = step.__self__.kept, step.__self__
+
+    def places() -> list[int]:
+        tensors = [*kept.keys, *kept.values, kept.rows, kept.positions]
+        return [one.data_ptr() for one in (*tensors, own.tokens, own.positions, own.mask)]
+
+    before = places()
+
+    def replay() -> Any:
+        assert places() == before
+        return step()
+
+    return replay
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("rows", [1, 3, 9])
+def test_recorded_steps_give_the_tokens_of_eager_ones(
+    folder: str, temperature: float, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows come and go, and the room grows thrice."""
+    monkeypatch.setattr("kernelwright.rl.policies.kv_slots.ROOM", 16)
+    model = load_base(folder, dtype="float32", device="cpu")
+    eager = sampled(model, temperature, rows=rows)
+    replayed = 0
+
+    def record(step: Any) -> Any:
+        replay = on_fixed_tensors(step)
+
+        def counted() -> Any:
+            nonlocal replayed
+            replayed += 1
+            return replay()
+
+        return counted
+
+    with_graphs(monkeypatch, record)
+    found = sampled(model, temperature, rows=rows)
+    assert [one.token_ids for one in found] == [one.token_ids for one in eager]
+    for one, other in zip(found, eager, strict=True):
+        assert torch.allclose(torch.tensor(one.logprobs), torch.tensor(other.logprobs), atol=1e-4)
+    assert replayed > 20
+
+
+def fails(step: Any) -> Any:
+    raise RuntimeError("operation not permitted when stream is capturing\nand so on")
+
+
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        (fails, "operation not permitted when stream is capturing"),
+        (lambda step: lambda: step() + 1, "its logits differ"),
+    ],
+)
+def test_a_step_that_cannot_be_recorded_or_does_something_else_is_taken_eagerly(
+    record: Any,
+    why: str,
+    folder: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    model = load_base(folder, dtype="float32", device="cpu")
+    eager = sampled(model, 1.0)
+    with_graphs(monkeypatch, record)
+    assert sampled(model, 1.0) == eager
+    assert [one.getMessage() for one in caplog.records] == [f"decoding without CUDA graphs: {why}"]
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_recorded_steps_give_the_tokens_of_eager_ones(
+    folder: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+    model = load_base(folder, dtype="float32", device="cuda")
+    found = sampled(model)
+    assert not caplog.records
+    monkeypatch.setattr("kernelwright.rl.policies.decode.step_of", EagerStep)
+    assert [one.token_ids for one in found] == [one.token_ids for one in sampled(model)]
+
+
+def test_a_gpu_folds_adapters_where_it_has_room_for_the_copies(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = with_adapter(load_base(folder, dtype="float32", device="cpu")).get_base_model()
+    layers = [one for one in model.modules() if hasattr(one, "lora_A")]
+    needed = 4 * sum(one.in_features * one.out_features for one in layers)
+
+    class OnGpu:
+        device, dtype, modules = torch.device("cuda"), model.dtype, model.modules
+
+    for free, fits in ((4 * needed, True), (4 * needed - 1, False)):
+        monkeypatch.setattr(
+            "kernelwright.rl.policies.folded_adapters.free_bytes", lambda _, free=free: free
+        )
+        assert copies_fit(OnGpu()) is fits
+    assert copies_fit(model)

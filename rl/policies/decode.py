@@ -2,8 +2,8 @@
 
 A row leaves the batch with its last token and the next waiting prompt takes its place, so that one
 long answer does not keep the machine. Equal prompts are read once. Keys and values are written in
-place. On a CPU adapters are folded into a copy of the weights, and attention does not repeat keys
-for each query head.
+place. Adapters are folded into a copy of the weights, on a GPU where it has room for one; there, a
+step is a CUDA graph. On a CPU attention does not repeat keys for each query head.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from kernelwright.rl.policies.folded_adapters import folded_adapters
-from kernelwright.rl.policies.kv_slots import Slots, as_cache, attending_in_slots
+from kernelwright.rl.policies.decode_step import step_of
+from kernelwright.rl.policies.folded_adapters import copies_fit, folded_adapters
+from kernelwright.rl.policies.kv_slots import Slots, attending_in_slots
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,8 +120,9 @@ def _ready(model: Any) -> Iterator[Any]:
     training = [module for module in inner.modules() if module.training]
     with ExitStack() as stack:
         stack.enter_context(torch.no_grad())
-        if inner.device.type == "cpu":
+        if copies_fit(inner):
             stack.enter_context(folded_adapters(inner))
+        if inner.device.type == "cpu":
             stack.enter_context(attending_in_slots(inner))
         inner.eval()
         try:
@@ -141,7 +143,7 @@ class _Batch:
         self.numbers: Sequence[int] = range(len(prompts))
         self.slots = slots
         self.kept = Slots(slots, model.device, max(map(len, prompts)) + max_new_tokens)
-        self.cache = as_cache(self.kept)
+        self.step = step_of(model, self.kept)
         self.active: list[_Row] = []
         self.waiting = list(reversed(range(len(prompts))))
         self.read: dict[tuple[int, ...], list[tuple[torch.Tensor, torch.Tensor]]] = {}
@@ -190,23 +192,11 @@ class _Batch:
 
     def logits(self) -> torch.Tensor:
         """Of the next token of every active row; their last tokens enter the cache."""
-        import torch
-
-        device = self.model.device
-        positions = torch.tensor([one.length for one in self.active], device=device)
-        tokens = torch.tensor([one.token for one in self.active], device=device)
-        mask = self.kept.begin_step(positions, max(one.length for one in self.active) + 1)
-        found = self.model(
-            input_ids=tokens[:, None],
-            attention_mask=mask.to(self.model.dtype),
-            position_ids=positions[:, None],
-            past_key_values=self.cache,
-            use_cache=True,
-        )
+        tokens = [one.token for one in self.active]
+        found = self.step(tokens, [one.length for one in self.active])
         for one in self.active:
             one.length += 1
-        logits: torch.Tensor = found.logits[:, -1].float()
-        return logits
+        return found
 
     def uniforms(self) -> torch.Tensor | None:
         import torch

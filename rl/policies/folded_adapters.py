@@ -7,10 +7,28 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kernelwright.rl.models.free_memory import free_bytes
 from kernelwright.rl.models.quantize import matrix_of, product
 
 if TYPE_CHECKING:
     import torch
+
+
+FREE_SHARE = 4
+"""On a GPU the copies take at most one in so many of its free bytes: keys, the judge and whoever
+else shares it need the rest."""
+
+
+def copies_fit(model: Any) -> bool:
+    """Whether there is room for the copies that `folded_adapters` makes; on a CPU always.
+
+    On a GPU a product with NF4 and an adapter is eight launches, with a copy it is one.
+    """
+    if model.device.type == "cpu":
+        return True
+    layers = [one.base_layer for one in model.modules() if _is_foldable(one)]
+    weights = sum(int(one.in_features * one.out_features) for one in layers)
+    return weights * int(model.dtype.itemsize) * FREE_SHARE <= free_bytes(model.device)
 
 
 @contextmanager

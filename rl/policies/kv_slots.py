@@ -83,12 +83,19 @@ class Slots:
             values[target, :, :length] = values[source, :, :length]
 
     def begin_step(self, positions: torch.Tensor, width: int) -> torch.Tensor:
-        """The mask (rows, 1, 1, room) for one new token a row at these positions below width."""
+        """The mask (rows, 1, 1, room) for one new token a row at these positions below width, which
+        the step will write."""
+        import torch
+
+        self.positions = positions
+        self.rows = torch.arange(len(positions), device=positions.device)
+        return self.mask(positions, width)
+
+    def mask(self, positions: torch.Tensor, width: int) -> torch.Tensor:
+        """The same, once there is room."""
         import torch
 
         self._grow(width)
-        self.positions = positions
-        self.rows = torch.arange(len(positions), device=positions.device)
         late = torch.arange(self.room, device=positions.device) > positions[:, None]
         mask = torch.zeros(late.shape, device=positions.device)
         return mask.masked_fill_(late, -torch.inf)[:, None, None]

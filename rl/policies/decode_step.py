@@ -1,0 +1,148 @@
+"""One decoding step of a batch: eagerly, or as a CUDA graph that is replayed.
+
+A step of a small model is some thousand launches, each of which waits for Python: an H200 wrote 500
+tokens a second with 48 rows. A graph is launched once. Its shapes have to stay, so it takes every
+slot, whether there is an answer in it or not, and is recorded again where keys need more room.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kernelwright.rl.policies.kv_slots import Slots, as_cache
+
+if TYPE_CHECKING:
+    import torch
+
+Step = Callable[[], "torch.Tensor"]
+Record = Callable[[Step], Step]
+"""Of a step, makes one that does the same with the same tensors, and gives the same tensor."""
+
+OFF = 1e-2
+"""How far a replayed step's logits may be from the eager one's, as a share of the largest."""
+WARM_UPS = 2
+"""Eager steps before one is recorded: libraries ask for their memory in the first."""
+log = logging.getLogger(__name__)
+
+
+class EagerStep:
+    """The rows in work, and no others."""
+
+    def __init__(self, model: Any, kept: Slots) -> None:
+        self.model, self.kept, self.cache = model, kept, as_cache(kept)
+
+    def __call__(self, tokens: Sequence[int], positions: Sequence[int]) -> torch.Tensor:
+        """Logits of the next token of each row, (rows, vocabulary) in float32, where `tokens` are
+        its last ones, which enter the cache at these positions."""
+        import torch
+
+        device = self.model.device
+        places = torch.tensor(positions, device=device)
+        mask = self.kept.begin_step(places, max(positions) + 1)
+        asked = torch.tensor(tokens, device=device)[:, None]
+        return self.forward(asked, places[:, None], mask.to(self.model.dtype))
+
+    def forward(self, tokens: Any, positions: Any, mask: Any) -> torch.Tensor:
+        found = self.model(
+            input_ids=tokens,
+            attention_mask=mask,
+            position_ids=positions,
+            past_key_values=self.cache,
+            use_cache=True,
+        )
+        logits: torch.Tensor = found.logits[:, -1].float()
+        return logits
+
+
+class GraphedStep:
+    """The same for every slot at once, recorded and replayed.
+
+    What is recorded is tried at once beside the eager step; where it fails or gives other logits,
+    steps are eager from then on, and a line in the log says so.
+    """
+
+    def __init__(self, model: Any, kept: Slots, record: Record) -> None:
+        import torch
+
+        self.eager, self.kept, self.record = EagerStep(model, kept), kept, record
+        options: Any = {"dtype": torch.long, "device": model.device}
+        self.tokens = torch.zeros(kept.count, 1, **options)
+        self.positions = torch.zeros(kept.count, **options)
+        self.mask: torch.Tensor | None = None
+        self.replay: Step | None = None
+        self.room = 0
+        """Of the keys that the step was recorded with: more of it means other tensors."""
+        self.held: tuple[Any, ...] = ()
+        """What a recorded step reads and writes besides: it knows their addresses alone."""
+        self.failed = False
+
+    def __call__(self, tokens: Sequence[int], positions: Sequence[int]) -> torch.Tensor:
+        """As of `EagerStep`."""
+        import torch
+
+        if self.failed:
+            return self.eager(tokens, positions)
+        count = len(tokens)
+        self.tokens[:count, 0] = torch.tensor(tokens)
+        self.positions.zero_()
+        self.positions[:count] = torch.tensor(positions)
+        mask = self.kept.mask(self.positions, max(positions) + 1).to(self.eager.model.dtype)
+        if self.replay is None or self.mask is None or self.kept.room != self.room:
+            self.mask, self.replay, self.room = mask, None, self.kept.room
+            return self._first(tokens, positions)
+        self.mask.copy_(mask)
+        return self.replay()[:count]
+
+    def _first(self, tokens: Sequence[int], positions: Sequence[int]) -> torch.Tensor:
+        """This step eagerly; it is recorded for the next ones."""
+        expected = self.eager(tokens, positions)
+        try:
+            self.replay = self._recorded(expected)
+        except RuntimeError as error:
+            self._give_up(str(error).partition("\n")[0])
+        return expected
+
+    def _recorded(self, expected: torch.Tensor) -> Step | None:
+        """None where it does something else. A step that is taken again changes nothing: it writes
+        the same keys to the same places."""
+        self.kept.begin_step(self.positions, self.kept.room)
+        self.held = (self.kept.rows, self.kept.positions, self.mask)
+        for _ in range(WARM_UPS):
+            self._step()
+        replay = self.record(self._step)
+        found = replay()[: len(expected)]
+        if (found - expected).abs().max() > OFF * expected.abs().max():
+            self._give_up("its logits differ")
+            return None
+        return replay
+
+    def _step(self) -> torch.Tensor:
+        return self.eager.forward(self.tokens, self.positions[:, None], self.mask)
+
+    def _give_up(self, why: str) -> None:
+        self.failed = True
+        log.warning("decoding without CUDA graphs: %s", why)
+
+
+def step_of(model: Any, kept: Slots) -> EagerStep | GraphedStep:
+    """The faster one on the model's device."""
+    on_gpu = model.device.type == "cuda"
+    return GraphedStep(model, kept, recorded_by_cuda) if on_gpu else EagerStep(model, kept)
+
+
+def recorded_by_cuda(step: Step) -> Step:
+    """A CUDA graph of the step."""
+    import torch
+
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        found = step()
+
+    def replay() -> torch.Tensor:
+        graph.replay()
+        return found
+
+    return replay
