@@ -13,8 +13,8 @@ from kernelwright.rl.models.load import load_base
 from kernelwright.rl.policies.decode import Sampled, _choose, sample
 from kernelwright.rl.policies.decode_step import EagerStep, GraphedStep
 from kernelwright.rl.policies.folded_adapters import copies_fit
-from kernelwright.rl.policies.kv_slots import Slots
-from tests.tiny_model import save_tiny
+from kernelwright.rl.policies.kv_slots import Slots, rows_at_once
+from tests.tiny_model import save_tiny, tiny_config
 
 pytestmark = pytest.mark.model
 
@@ -329,3 +329,33 @@ def test_a_gpu_folds_adapters_where_it_has_room_for_the_copies(
         )
         assert copies_fit(OnGpu()) is fits
     assert copies_fit(model)
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "layers", "longest", "rows"),
+    [
+        (8, 28, 1500, 11),
+        (24, 28, 1500, 33),
+        (80, 28, 1500, 111),
+        (80, 2, 600, 256),
+        (8, 80, 10**5, 1),
+    ],
+)
+def test_on_a_gpu_its_memory_says_how_many_answers_are_in_work(
+    gigabytes: int, layers: int, longest: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four heads of 128 numbers for keys and as many for values, as in models of 7 billion."""
+    config = tiny_config("qwen2")
+    config.update(
+        {"num_hidden_layers": layers, "num_key_value_heads": 4, "head_dim": 128}
+        | {"vocab_size": 152064}
+    )
+
+    class OnGpu:
+        device, dtype = torch.device("cuda"), torch.bfloat16
+
+    OnGpu.config = config  # type: ignore[attr-defined]
+    monkeypatch.setattr("kernelwright.rl.policies.kv_slots.all_bytes", lambda _: gigabytes * 10**9)
+    assert rows_at_once(OnGpu(), longest) == rows
+    OnGpu.device = torch.device("cpu")
+    assert rows_at_once(OnGpu(), longest) == 48

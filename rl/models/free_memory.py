@@ -21,6 +21,13 @@ def give_back() -> None:
         torch.cuda.empty_cache()
 
 
+def all_bytes(device: Any) -> int:
+    """Of a GPU: its memory, used or not."""
+    import torch
+
+    return int(torch.cuda.get_device_properties(device).total_memory)
+
+
 def free_bytes(device: Any) -> int:
     """Of a GPU: what nobody holds, and what PyTorch keeps here without using it."""
     import torch

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from kernelwright.rl.policies.decode_step import step_of
 from kernelwright.rl.policies.folded_adapters import copies_fit, folded_adapters
-from kernelwright.rl.policies.kv_slots import Slots, attending_in_slots
+from kernelwright.rl.policies.kv_slots import Slots, attending_in_slots, rows_at_once
 
 if TYPE_CHECKING:
     import numpy as np
     import torch
 
-ROWS = 48
 PREFILL_TOKENS = 4096
 """Tokens in a batch of prompts that are read at once, which bounds the memory."""
 BLOCK = 256
@@ -42,10 +41,10 @@ class Sampled:
 
 
 class BatchOptions(TypedDict, total=False):
-    """`rows` are in work at once; `on_finished` hears of each row, by its place, when it ends.
-    `numbers` are what rows draw by, in place of their places."""
+    """`rows` are in work at once, None: as many as suit the device. `on_finished` hears of each
+    row, by its place, when it ends. `numbers` are what rows draw by, in place of their places."""
 
-    rows: int
+    rows: int | None
     numbers: Sequence[int] | None
     on_finished: Callable[[int, Sampled], None] | None
 
@@ -86,7 +85,8 @@ def sample(
         return []
     finished: dict[int, Sampled] = {}
     with _ready(model) as inner:
-        rows = min(options.get("rows", ROWS), len(prompts))
+        longest = max(map(len, prompts)) + max_new_tokens
+        rows = min(options.get("rows") or rows_at_once(inner, longest), len(prompts))
         batch = _Batch(inner, prompts, rows, max_new_tokens)
         batch.numbers = options.get("numbers") or batch.numbers
         while batch.active or batch.waiting:

@@ -18,7 +18,7 @@ from kernelwright.rl.models.load import (
     load_tokenizer,
 )
 from kernelwright.rl.models.weights import ModelError
-from kernelwright.rl.policies.decode import ROWS, Sampled, sample
+from kernelwright.rl.policies.decode import Sampled, sample
 from kernelwright.rl.policies.providers.find import provider_and_model
 
 
@@ -48,12 +48,16 @@ class ScriptedPolicy:
 class HFPolicy:
     """A causal language model of transformers, adapted or not, asked in its own chat format.
 
-    `batch_size` answers are in work at once; `weights_step` is the optimiser step of its weights,
-    None where it is not being trained.
+    `batch_size` answers are in work at once, None: as many as suit the device. `weights_step` is
+    the optimiser step of its weights, None where it is not being trained.
     """
 
     def __init__(
-        self, model: Any, tokenizer: Any, batch_size: int = ROWS, weights_step: int | None = None
+        self,
+        model: Any,
+        tokenizer: Any,
+        batch_size: int | None = None,
+        weights_step: int | None = None,
     ) -> None:
         if not tokenizer.chat_template:
             raise ModelError("this model's tokenizer has no chat template: take an instruct model")
@@ -121,7 +125,7 @@ def load_policy(
     *,
     quantization: Quantization | None = None,
     dtype: Dtype = "auto",
-    batch_size: int = ROWS,
+    batch_size: int | None = None,
 ) -> HFPolicy:
     """The policy of an embedded model, a Hub id, or a folder with a model, an adapter or a run.
 

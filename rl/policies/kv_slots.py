@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from kernelwright.rl.models.free_memory import all_bytes
 from kernelwright.rl.policies.attention import attending
 
 if TYPE_CHECKING:
@@ -18,6 +19,25 @@ ROOM = 64
 All of it takes part in each product, because oneDNN first copies what is not contiguous: slices of
 a larger room took two thirds of an evaluation's time.
 """
+
+ROWS = 48
+"""Answers in work at once on a CPU, where more of them have no part in the time a token takes."""
+MOST_ROWS, OF_MEMORY = 256, 8
+"""The same on a GPU at most, and what part of all its memory their keys and logits may have. Its
+size decides, not what is free: a run that is resumed rounds as it did before."""
+LOGIT_COPIES = 6
+"""Of the next token's logits, in float32: what drawing a token makes of them."""
+
+
+def rows_at_once(model: Any, longest: int) -> int:
+    """How many answers of at most `longest` tokens, prompt and all, suit the model's device."""
+    if model.device.type == "cpu":
+        return ROWS
+    config = model.config.get_text_config()
+    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    numbers = 2 * config.num_hidden_layers * config.num_key_value_heads * head * longest
+    row_bytes = numbers * model.dtype.itemsize + LOGIT_COPIES * 4 * config.vocab_size
+    return int(min(MOST_ROWS, max(1, all_bytes(model.device) // OF_MEMORY // row_bytes)))
 
 
 class Slots:

@@ -29,6 +29,7 @@ from kernelwright.rl.methods.base import Ask, Example, Row, RunView
 from kernelwright.rl.methods.find import method_options, start_method
 from kernelwright.rl.models.free_memory import give_back
 from kernelwright.rl.models.weights import ModelError
+from kernelwright.rl.policies.kv_slots import MOST_ROWS, rows_at_once
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
 
@@ -166,12 +167,10 @@ def _sampled(meter: Meter, recipe: Recipe, prompt_ids: Sequence[int]) -> tuple[f
     """(seconds of a decoding step, rows, the model). Memory is that of keys for whole answers."""
     import torch
 
-    from kernelwright.rl.policies.decode import ROWS, sample
+    from kernelwright.rl.policies.decode import sample
     from kernelwright.rl.train.adapter import policy_model
 
-    most_rows = min(ROWS, recipe.grpo.rollouts_per_step)
-
-    def decoded(model: Any, ids: list[int], steps: int, rows: int = most_rows) -> None:
+    def decoded(model: Any, ids: list[int], steps: int, rows: int) -> None:
         sample(
             model,
             [ids] * rows,
@@ -183,23 +182,26 @@ def _sampled(meter: Meter, recipe: Recipe, prompt_ids: Sequence[int]) -> tuple[f
 
     with meter.part("sampling"):
         model = policy_model(recipe, None)
-        for rows, length in _batches(recipe, ROWS):
-            decoded(model, [*prompt_ids, *torch.randint(1, 100, (length,)).tolist()], 2, rows)
+        for asked, length in _batches(recipe):
+            ids = [*prompt_ids, *torch.randint(1, 100, (length,)).tolist()]
+            decoded(model, ids, 2, min(asked, rows_at_once(model, len(ids))))
+        longest = len(prompt_ids) + recipe.grpo.max_completion_length
+        rows = min(recipe.grpo.rollouts_per_step, rows_at_once(model, longest))
         few, one = (
-            meter.seconds(lambda steps=steps: decoded(model, list(prompt_ids), steps))  # type: ignore[misc]
+            meter.seconds(lambda steps=steps: decoded(model, list(prompt_ids), steps, rows))  # type: ignore[misc]
             for steps in (DECODING_STEPS + 1, 1)
         )
-    return max(0.0, few - one) / DECODING_STEPS, most_rows, model
+    return max(0.0, few - one) / DECODING_STEPS, rows, model
 
 
-def _batches(recipe: Recipe, most: int) -> Iterator[tuple[int, int]]:
-    """(rows, tokens of an answer) of each batch that the stages sample, of at most `most` rows."""
+def _batches(recipe: Recipe) -> Iterator[tuple[int, int]]:
+    """(answers, tokens of one) of each batch that the stages sample."""
     grpo, section = recipe.grpo, recipe.eval
     if "grpo" in recipe.stages:
         groups = grpo.groups_per_step + grpo.oversampled_groups
-        yield min(most, groups * grpo.rows_per_group), grpo.max_completion_length
+        yield groups * grpo.rows_per_group, grpo.max_completion_length
     if "eval" in recipe.stages:
-        yield min(most, (section.problems or most) * section.samples), section.max_new_tokens
+        yield (section.problems or MOST_ROWS) * section.samples, section.max_new_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,8 @@ def measure(recipe: Recipe) -> Probe:
 
 
 def _decode(recipe: Recipe, model: Any, vocabulary: int) -> tuple[float, int]:
-    from kernelwright.rl.policies.decode import ROWS, sample
+    from kernelwright.rl.policies.decode import sample
+    from kernelwright.rl.policies.kv_slots import ROWS
 
     rows = min(ROWS, recipe.grpo.rollouts_per_step)
     prompts = [_ids(PROMPT_TOKENS, vocabulary).tolist() for _ in range(rows)]

@@ -40,8 +40,8 @@ class Fit:
     """Whether answers are judged as on a machine without a GPU, though there is one."""
     probed: bool = False
     """Whether a step is tried before."""
-    rows: int = 48
-    """Answers that are written side by side."""
+    rows: int | None = None
+    """Answers that are written side by side at most; None: as many as suit the GPU."""
     ends: float | None = None
     step_s: float = 40.0
     """About how long judging a step's answers may take."""
@@ -61,12 +61,13 @@ def launched(words: list[str], fit: Fit) -> tuple[list[str], dict[str, str]]:
 def main() -> None:
     import kernelwright.preflight.budget
     import kernelwright.preflight.check
-    import kernelwright.rl.policies.decode
+    import kernelwright.rl.policies.kv_slots
     from kernelwright.envs.workers.pool import Worker
 
     fit = Fit(**json.loads(os.environ.get(VARIABLE, "{}")))
     kernelwright.preflight.check.fooled = lambda recipe: []
-    kernelwright.rl.policies.decode.ROWS = fit.rows
+    if fit.rows is not None:
+        kernelwright.rl.policies.kv_slots.MOST_ROWS = fit.rows
     kernelwright.preflight.budget.budget = budget_of(fit)  # type: ignore[assignment]
     if fit.on_cores:
         Worker.PROGRAM = program(CORES)
