@@ -2,8 +2,8 @@
 
 A row leaves the batch with its last token and the next waiting prompt takes its place, so that one
 long answer does not keep the machine. Equal prompts are read once. Keys and values are written in
-place. Adapters are folded into a copy of the weights, on a GPU where it has room for one; there, a
-step is a CUDA graph. On a CPU attention does not repeat keys for each query head.
+place, and attention does not repeat keys for each query head. Adapters are folded into a copy of
+the weights, on a GPU where it has room for one; there, a step is a CUDA graph.
 """
 
 from __future__ import annotations
@@ -122,8 +122,7 @@ def _ready(model: Any) -> Iterator[Any]:
         stack.enter_context(torch.no_grad())
         if copies_fit(inner):
             stack.enter_context(folded_adapters(inner))
-        if inner.device.type == "cpu":
-            stack.enter_context(attending_in_slots(inner))
+        stack.enter_context(attending_in_slots(inner))
         inner.eval()
         try:
             yield inner
