@@ -15,6 +15,7 @@ from kernelwright.rl.models.load import load_base, load_tokenizer
 from kernelwright.rl.train import fast_pass
 from kernelwright.rl.train.fast_pass import Clip, backward_pass, credited_answers
 from kernelwright.rl.train.lm_head import score_learned_positions
+from kernelwright.rl.train.trimmed import trimmed
 from kernelwright.rl.train.trl_adapter import kernel_trainer_class
 from tests.tiny_model import save_tiny
 
@@ -151,6 +152,47 @@ def test_gradient_loss_and_metrics_are_those_of_trl(folder: str, quantization: A
         assert len(names) == 5
         assert all(mine[name][-1] == pytest.approx(theirs[name][-1]) for name in names)
     assert theirs["clip_ratio/region_mean"][-1] > 0
+
+
+@pytest.mark.parametrize("loss", ["dr_grpo", "grpo", "bnpo"])
+def test_trls_own_pass_learns_the_same_from_a_batch_without_its_common_padding(
+    folder: str, loss: str
+) -> None:
+    """Also with numbers a token: old log-probabilities, advantages, and a mask of tools."""
+    stock, ours = both_trainers(folder, loss_type=loss)
+    ours.fast = False
+    inputs = batch(1, old=True)
+    inputs["old_per_token_logps"] = logprobs(stock, inputs) + inputs.pop("noise")
+    inputs["advantages"] = inputs["advantages"][:, None] * torch.linspace(
+        0.5, 1.5, inputs["completion_ids"].shape[1]
+    )
+    inputs["tool_mask"] = inputs["completion_mask"].clone()
+    wide = {name: padded_further(name, one) for name, one in inputs.items()}
+    widths: list[tuple[int, int]] = []
+    asked = ours._get_per_token_logps_and_entropies
+
+    def noted(model: Any, ids: Any, mask: Any, kept: int, *given: Any, **named: Any) -> Any:
+        widths.append((ids.shape[1], kept))
+        return asked(model, ids, mask, kept, *given, **named)
+
+    ours._get_per_token_logps_and_entropies = noted
+    true, loss_there = learned(stock, inputs)
+    found, loss_here = learned(ours, wide)
+    assert distance(found, true) < 1e-5
+    assert loss_here == pytest.approx(loss_there, abs=1e-6)
+    width = inputs["completion_ids"].shape[1]
+    assert widths == [(inputs["prompt_ids"].shape[1] + width, width)]
+
+
+def padded_further(name: str, one: torch.Tensor) -> torch.Tensor:
+    """By five columns: of prompts on the left, of answers on the right."""
+    return torch.nn.functional.pad(one, (5, 0) if name.startswith("prompt") else (0, 5))
+
+
+def test_a_batch_of_answers_that_are_all_masked_keeps_a_token() -> None:
+    inputs = batch(1)
+    inputs["completion_mask"] = torch.zeros_like(inputs["completion_mask"])
+    assert trimmed(inputs)["completion_ids"].shape == (ROWS, 1)
 
 
 def logprobs(trainer: Any, inputs: dict[str, Any]) -> torch.Tensor:

@@ -24,6 +24,7 @@ from kernelwright.rl.train.fast_pass import (
     pass_metrics,
 )
 from kernelwright.rl.train.lm_head import not_plain, score_learned_positions
+from kernelwright.rl.train.trimmed import trimmed
 
 if TYPE_CHECKING:
     import torch
@@ -176,7 +177,7 @@ def kernel_trainer_class() -> type[Any]:
         ) -> Any:
             if not self.fast or return_outputs or not self.model.training or "tool_mask" in inputs:
                 note_stock_mismatch(self, inputs)
-                return super().compute_loss(model, inputs, return_outputs, **options)
+                return super().compute_loss(model, trimmed(inputs), return_outputs, **options)
             return fast_loss(self, inputs)
 
         def _get_train_sampler(self, dataset: Any = None) -> Any:
