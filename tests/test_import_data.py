@@ -13,19 +13,19 @@ import pytest
 from kernelwright.data.importers.exams import Exams
 from kernelwright.data.importers.import_rows import Import, import_items
 from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
-from kernelwright.data.importers.run import run_items
+from kernelwright.data.importers.run import best_steps, run_items
 from kernelwright.data.importers.summary import summary
-from kernelwright.data.runs.records import RecordStore
+from kernelwright.data.runs.records import RecordStore, answer_of
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.suites.rows import Row, row_line
 from kernelwright.data.triples.templates import triples_of
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.types import Evaluation, Record, Verdict
+from kernelwright.envs.types import Evaluation, Record, Timing, Verdict
 from tests import nouns
 from tests.command import kernelwright
-from tests.nouns import PASSED, RELU_KERNEL, RELU_MODULE
+from tests.nouns import PASSED, RELU_KERNEL, RELU_MODULE, correct, timing
 
 RIGHT = Answer(dialect="cpp", kernel=RELU_KERNEL, reasoning="One pass.")
 FIXED = Answer(dialect="cpp", kernel=RELU_KERNEL.replace("i < x_0", "i < 500"))
@@ -128,6 +128,39 @@ def test_a_runs_correct_answers_come_back_but_not_those_to_its_exam(tmp_path: Pa
     assert [one.reason for one in (not_correct, exam) if not isinstance(one, Item)] == [
         "not_correct",
         "exam",
+    ]
+
+
+def test_best_steps_are_kernels_that_gained_surely_on_the_right_ones_they_were_made_from(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "m.py").write_text(RELU_MODULE, "utf-8")
+    question = {"question": {"searched": str(tmp_path / "m.py")}, "seconds": 1.0}
+    (tmp_path / "search.json").write_text(json.dumps(question), "utf-8")
+    known = {"problem_key": load_problem(tmp_path / "m.py").key}
+    wavering = Timing(baseline_ns=(1000, 2000, 3000), candidate_ns=(1000, 1000, 1000))
+    first = nouns.record("search", source=RELU_KERNEL, **known)
+    children = [
+        nouns.record("search", row=row, parent=parent, source=f"{RELU_KERNEL}// {row}", **more)
+        for row, (parent, more) in enumerate(
+            [
+                (answer_of(first).key, {"evaluation": correct(timing(2_600))}),
+                (answer_of(first).key, {"evaluation": correct(timing(2_300))}),
+                (answer_of(first).key, {"evaluation": correct(wavering)}),
+                (answer_of(first).key, {"evaluation": correct()}),
+                ("of nobody", {"evaluation": correct(timing(9_000))}),
+                (None, {"evaluation": correct(timing(9_000))}),
+            ],
+            start=1,
+        )
+        for more in [{**known, **more}]
+    ]
+    RecordStore(tmp_path).append([first, *children])
+    found = [(one.id, getattr(one, "reason", "kept")) for one in best_steps(tmp_path)]
+    assert found == [
+        ("search/0/0", "no_step"),
+        ("search/0/1", "kept"),
+        *((f"search/0/{row}", "no_step") for row in range(2, 7)),
     ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kernelwright.data.importers.item import Answer, Found, Item, reasoning_before
 from kernelwright.data.runs.folder import Folder
-from kernelwright.data.runs.records import FILE, read_records
+from kernelwright.data.runs.records import FILE, answer_of, read_records
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.row_folder import Lost
@@ -19,6 +19,9 @@ MEASURED = ("held_out_suite", "suite")
 """The keys of suites that a run, or an evaluation, measures on."""
 FOR_MEASURING = re.compile(r"exam(?:$|[:?])|.*:held_out(?:$|\?)")
 """Specs of suites that are for measuring, whoever searches them."""
+
+GAIN = 1.2
+"""A step is among the best from this ratio of speeds on, as for method `kernel_smith`."""
 
 
 def run_items(run: Path) -> Iterator[Found]:
@@ -35,6 +38,35 @@ def run_items(run: Path) -> Iterator[Found]:
             known |= problems
     for record in read_records(run):
         yield _found(record, known, exam)
+
+
+def best_steps(run: Path) -> Iterator[Found]:
+    """Of these, kernels that are surely faster than a right one that they were made from, and
+    `GAIN` times as fast. Raises ValueError and OSError."""
+    records = {one.id: one for one in read_records(run)}
+    right = {answer_of(one).key: one for one in records.values() if _timed(one)}
+    for found in run_items(run):
+        if isinstance(found, Lost):
+            yield found
+            continue
+        stage, step, row = found.id.split("/")
+        record = records[stage, int(step), int(row)]
+        before = right.get(record.parent or "")
+        if before is None or not _gains(before, record):
+            yield Lost(found.id, "no_step", "it is not surely faster than what it was made from")
+        else:
+            yield found
+
+
+def _timed(record: Record) -> bool:
+    return record.source is not None and record.evaluation.timing is not None
+
+
+def _gains(before: Record, after: Record) -> bool:
+    first, second = before.evaluation.timing, after.evaluation.timing
+    if first is None or second is None or second.speedup.low <= first.speedup.high:
+        return False
+    return second.speedup.median >= GAIN * first.speedup.median
 
 
 def _problems(spec: str) -> dict[str, Problem]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from kernelwright.data.importers.folder import folder_items
 from kernelwright.data.importers.item import Found
 from kernelwright.data.importers.own import REQUIRED, items_of, own_items
-from kernelwright.data.importers.run import run_items
+from kernelwright.data.importers.run import best_steps, run_items
 from kernelwright.data.importers.sets.all_sets import (
     NAMES,
     named_by_hub,
@@ -84,5 +84,6 @@ READERS: dict[str, Callable[[Path], Iterator[Found]]] = {
     "folder": folder_items,
     "rows": own_items,
     "run": run_items,
+    "best-steps": best_steps,
 }
 """By the name that a source begins with; `sets/all_sets.py` has the public ones."""
