@@ -14,6 +14,9 @@ from kernelwright.envs.reference.module import sized_code
 from kernelwright.envs.reference.module_facts import timed_shapes
 from kernelwright.envs.types import Problem, Task
 
+HIDDEN = ("get_inputs", "get_init_inputs", "get_input_groups", "_beside")
+"""What makes inputs."""
+
 
 @lru_cache(maxsize=4096)
 def task_prompt(task: Task) -> str:
@@ -44,8 +47,7 @@ def model_source(problem: Problem) -> str:
         node
         for node in tree.body
         if not isinstance(node, ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign)
-        and getattr(node, "name", "")
-        not in ("get_inputs", "get_init_inputs", "get_input_groups", "open")
+        and getattr(node, "name", "") not in HIDDEN
         and not isinstance(node, ast.Expr)
     ]
     while needed := [one for one in constants if one not in kept and _names(one) & _read(kept)]:

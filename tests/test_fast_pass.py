@@ -16,8 +16,8 @@ from kernelwright.rl.train import fast_pass
 from kernelwright.rl.train.fast_pass import Clip, backward_pass, credited_answers
 from kernelwright.rl.train.lm_head import score_learned_positions
 from kernelwright.rl.train.trimmed import trimmed
-from kernelwright.rl.train.trl_adapter import kernel_trainer_class
-from tests.tiny_model import save_tiny
+from kernelwright.rl.train.trl_adapter import is_rotary, kernel_trainer_class
+from tests.tiny_model import save_tiny, tiny_config
 
 pytestmark = pytest.mark.model
 
@@ -189,10 +189,21 @@ def padded_further(name: str, one: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.pad(one, (5, 0) if name.startswith("prompt") else (0, 5))
 
 
-def test_a_batch_of_answers_that_are_all_masked_keeps_a_token() -> None:
+def test_a_batch_of_answers_that_are_all_masked_keeps_two_columns() -> None:
     inputs = batch(1)
     inputs["completion_mask"] = torch.zeros_like(inputs["completion_mask"])
-    assert trimmed(inputs)["completion_ids"].shape == (ROWS, 1)
+    assert trimmed(inputs, prompts=True)["completion_ids"].shape == (ROWS, 2)
+
+
+def test_prompts_are_cut_where_only_differences_of_positions_count(folder: str) -> None:
+    inputs = batch(1)
+    wide = {name: padded_further(name, one) for name, one in inputs.items() if one.ndim == 2}
+    assert trimmed(wide, prompts=False)["prompt_ids"].shape == wide["prompt_ids"].shape
+    assert trimmed(wide, prompts=True)["prompt_ids"].shape == inputs["prompt_ids"].shape
+    config = tiny_config()
+    assert is_rotary(config)
+    config.rope_parameters = {"rope_type": "dynamic", "factor": 2.0}
+    assert not is_rotary(config)
 
 
 def logprobs(trainer: Any, inputs: dict[str, Any]) -> torch.Tensor:

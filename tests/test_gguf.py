@@ -109,6 +109,9 @@ def test_a_file_that_splits_text_otherwise_is_not_kept(
     [
         ("config.json", {"rope_parameters": {"rope_type": "linear", "factor": 2.0}}, "scaled"),
         ("config.json", {"model_type": "mistral"}, "kind mistral"),
+        ("config.json", {"model_type": "qwen2", "use_sliding_window": True}, "a window"),
+        ("config.json", {"intermediate_size": 100}, "no multiple of 32"),
+        ("tokenizer.json", {"pre_tokenizer": {"type": "ByteLevel"}}, "splits text"),
         ("tokenizer.json", {"pre_tokenizer": {"type": "Whitespace"}}, "splits text"),
         ("tokenizer.json", {"pre_tokenizer": None}, "splits text"),
     ],
@@ -120,11 +123,11 @@ def test_a_model_that_would_be_read_as_another_is_refused_in_a_line(
     said = json.loads((folder / file).read_text())
     (folder / file).write_text(json.dumps({**said, **change}))
     with pytest.raises(ModelError, match=why):
-        described(str(folder), folder)
+        described(str(folder), folder, "q8_0")
 
 
 def test_a_model_without_a_tokenizer_file_is_refused(tmp_path: Path) -> None:
     folder = model_of(tmp_path / "model")
     (folder / "tokenizer.json").unlink()
     with pytest.raises(ModelError, match=r"tokenizer\.json is missing"):
-        described(str(folder), folder)
+        described(str(folder), folder, "q8_0")

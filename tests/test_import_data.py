@@ -137,23 +137,28 @@ def test_best_steps_are_kernels_that_gained_surely_on_the_right_ones_they_were_m
     (tmp_path / "m.py").write_text(RELU_MODULE, "utf-8")
     question = {"question": {"searched": str(tmp_path / "m.py")}, "seconds": 1.0}
     (tmp_path / "search.json").write_text(json.dumps(question), "utf-8")
-    known = {"problem_key": load_problem(tmp_path / "m.py").key}
+    known: Any = {"problem_key": load_problem(tmp_path / "m.py").key}
     wavering = Timing(baseline_ns=(1000, 2000, 3000), candidate_ns=(1000, 1000, 1000))
     first = nouns.record("search", source=RELU_KERNEL, **known)
+    key = answer_of(first).key
+    answers = [
+        (key, correct(timing(2_600))),
+        (key, correct(timing(2_300))),
+        (key, correct(wavering)),
+        (key, correct()),
+        ("of nobody", correct(timing(9_000))),
+        (None, correct(timing(9_000))),
+    ]
     children = [
-        nouns.record("search", row=row, parent=parent, source=f"{RELU_KERNEL}// {row}", **more)
-        for row, (parent, more) in enumerate(
-            [
-                (answer_of(first).key, {"evaluation": correct(timing(2_600))}),
-                (answer_of(first).key, {"evaluation": correct(timing(2_300))}),
-                (answer_of(first).key, {"evaluation": correct(wavering)}),
-                (answer_of(first).key, {"evaluation": correct()}),
-                ("of nobody", {"evaluation": correct(timing(9_000))}),
-                (None, {"evaluation": correct(timing(9_000))}),
-            ],
-            start=1,
+        nouns.record(
+            "search",
+            row=row,
+            parent=parent,
+            source=f"{RELU_KERNEL}// {row}",
+            evaluation=evaluation,
+            **known,
         )
-        for more in [{**known, **more}]
+        for row, (parent, evaluation) in enumerate(answers, start=1)
     ]
     RecordStore(tmp_path).append([first, *children])
     found = [(one.id, getattr(one, "reason", "kept")) for one in best_steps(tmp_path)]

@@ -132,3 +132,92 @@ def candidate(name: str, source: str) -> tuple[Problem, Candidate]:
 
 def outcome(found: Evaluation) -> tuple[Verdict, str]:
     return found.verdict, found.reason
+
+
+BROKEN_GROUP = """import torch
+import torch.nn as nn
+class Model(nn.Module):
+    def forward(self, x, flip=False):
+        if flip:
+            raise RuntimeError("not for these")
+        return x * 2.0
+def get_input_groups():
+    return [[torch.rand(64, 64), False], [torch.rand(8, 8), True]]
+"""
+TWICE = """#include <cstdint>
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int64_t out_0,
+                       int64_t out_1, bool flip) {
+  for (int64_t i = 0; i < x_0 * x_1; ++i) out[i] = x[i] * 2;
+}
+"""
+
+
+@pytest.mark.sandbox
+def test_a_group_that_the_module_cannot_take_is_the_problems_fault_and_none_takes_its_place(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "m.py").write_text(BROKEN_GROUP)
+    (one,) = load_suite(f"modules:{tmp_path}").problems
+    assert [case.sizes for case in one.cases[:2]] == [
+        (("INPUT_GROUP", 1),),
+        (("INPUT_GROUP", 2),),
+    ]
+    asked = Candidate(problem_key=one.key, dialect="cpp", source=TWICE)
+    with Judge(1) as judge:
+        (found,) = judge.evaluate_many([(one, asked)], timed=False)
+    assert outcome(found) == (Verdict.UNJUDGED, "reference_failed")
+    assert "not for these" in found.log
+
+
+def test_memory_counts_every_group(tmp_path: Path) -> None:
+    large = BROKEN_GROUP.replace("raise RuntimeError", "return x  # ").replace("8, 8", "4096, 4096")
+    (tmp_path / "m.py").write_text(large)
+    with pytest.raises(SuiteError, match=r"left out 1 problem that would take more than 1 GB"):
+        load_suite(f"modules:{tmp_path}?memory=1GB")
+    (tmp_path / "m.py").write_text(large.replace("4096, 4096", "64, 64"))
+    assert load_suite(f"modules:{tmp_path}?memory=1GB").problems
+
+
+def test_odd_files_are_named_and_the_others_are_problems(tmp_path: Path) -> None:
+    shutil.copyfile(FOLDER / "index" / "shift.py", tmp_path / "a.py")
+    (tmp_path / "b.py").mkdir()
+    (tmp_path / "c.py").symlink_to(tmp_path / "nowhere.py")
+    (tmp_path / "d.py").write_bytes(b"\xff")
+    code = (FOLDER / "loss" / "scaled_gap.py").read_text()
+    (tmp_path / "e.py").write_text(code.replace("scaled_gap.json", "e.json"))
+    (tmp_path / "e.json").write_bytes(b"\xff")
+    suite = load_suite(f"modules:{tmp_path}")
+    assert [one.name for one in suite.problems] == ["a"]
+    (note,) = suite.notes
+    assert note.startswith("4 files are no problems: ")
+    assert all(f"{name}.py" in note for name in "bcde")
+
+
+def test_only_files_that_lie_there_and_are_opened_by_name_become_a_part_of_the_text(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "secret").write_text('{"shape": "of somebody else"}')
+    path = tmp_path / "scaled_gap.py"
+    (tmp_path / "scaled_gap.json").symlink_to(tmp_path / "secret")
+    code = (FOLDER / "loss" / "scaled_gap.py").read_text()
+    assert with_files(code, path) == code
+    assert with_files(f"{code}\nLONG = {'x' * 300 + '.json'!r}\n", path).count("_beside") == 0
+    plain = "import torch\nHERE = 'a'\n"
+    assert with_files(plain, path) == plain
+
+
+def test_a_text_may_hold_any_character_before_what_is_put_in(tmp_path: Path) -> None:
+    code = (FOLDER / "loss" / "scaled_gap.py").read_text()
+    path = tmp_path / "scaled_gap.py"
+    path.write_text(code.replace("A loss with a flag.", "A loss\f with\x85 a\u2028 flag."))
+    shutil.copyfile(FOLDER / "loss" / "scaled_gap.json", tmp_path / "scaled_gap.json")
+    one = load_problem(path)
+    assert load_reference(one, one.timed_case()).draw(1)[2][0].shape == (64, 300)
+
+
+def test_a_module_that_defines_a_function_named_open_shows_it() -> None:
+    code = (FOLDER / "index" / "shift.py").read_text()
+    own = "def open(x):\n    return x > 0\n\n\n"
+    changed = code.replace("class Model", f"{own}class Model", 1).replace("x > 0,", "open(x),")
+    said = task_prompt(Task(problem=problem_of(changed, "own"), dialect="cpp"))
+    assert "def open(x):" in said

@@ -7,11 +7,13 @@ group is a case like any other. Files beside the module that it names become a p
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from pathlib import Path
 
+from kernelwright.envs.reference.settings import INPUT_GROUP
 from kernelwright.envs.types import Case, Role
 
-MAKES, CHOSEN = "get_input_groups", "INPUT_GROUP"
+MAKES = "get_input_groups"
 MOST = 8
 """Groups that are looked at."""
 MOST_BYTES = 1 << 20
@@ -20,16 +22,21 @@ DISTRIBUTIONS = ("given", "near_zero", "special", "scaled", "shifted")
 
 READS = """
 __file__ = {name!r}
-def open(path, *_, **__):
+def _beside(path, mode="r", *given, **named):
     import io, os
-    return io.StringIO({files!r}[os.path.basename(path)])
+    text = {files!r}.get(os.path.basename(path))
+    if text is None:
+        return io.open(path, mode, *given, **named)
+    return io.BytesIO(text.encode()) if "b" in mode else io.StringIO(text)
+open = _beside
 """
+"""What a module's own `open` finds. Prompts leave out `_beside` (envs/prompt.py)."""
 INPUTS = f"""
 
-{CHOSEN} = 1
+{INPUT_GROUP} = 1
 def get_inputs():
     groups = list({MAKES}())
-    return groups[({CHOSEN} - 1) % len(groups)]
+    return groups[({INPUT_GROUP} - 1) % len(groups)]
 """
 
 
@@ -50,9 +57,11 @@ def with_files(code: str, path: Path) -> str:
         for name in sorted(names)
         if name.endswith(".json") and Path(name).name == name and _is_small(path.parent / name)
     }
-    lines, first = code.splitlines(keepends=True), _first(tree)
+    if not files:
+        return code
+    lines, first = code.split("\n"), _first(tree)
     reads = READS.format(name=path.name, files=files)
-    return "".join([*lines[:first], reads, *lines[first:]])
+    return "\n".join([*lines[:first], reads, *lines[first:]])
 
 
 def cases(most: int = MOST) -> tuple[Case, ...]:
@@ -60,7 +69,7 @@ def cases(most: int = MOST) -> tuple[Case, ...]:
     return tuple(
         Case(
             name=f"group{number}",
-            sizes=((CHOSEN, number),),
+            sizes=((INPUT_GROUP, number),),
             distribution=DISTRIBUTIONS[(number - 1) % len(DISTRIBUTIONS)],
             role=_role(number),
         )
@@ -75,7 +84,10 @@ def _role(number: int) -> Role:
 
 
 def _is_small(file: Path) -> bool:
-    return file.is_file() and file.stat().st_size <= MOST_BYTES
+    """A file of the folder itself: what a link leads to is somebody's own."""
+    with suppress(OSError):  # a name that is too long
+        return not file.is_symlink() and file.is_file() and file.stat().st_size <= MOST_BYTES
+    return False
 
 
 def _first(tree: ast.Module) -> int:

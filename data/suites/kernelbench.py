@@ -94,8 +94,9 @@ def load_modules(folder: str, scale: float = 1.0) -> Loaded:
         if not any(part.startswith(("_", ".")) for part in place.parts):
             try:
                 one = load_problem(path, scale=scale, level=path.parent.name)
-            except ProblemError as error:
-                others.append(str(error).removeprefix(f"{root}/"))
+            except (ValueError, OSError) as error:
+                why = str(error).removeprefix(f"{root}/")
+                others.append(why if str(place) in why else f"{place}: {why}")
             else:
                 found.append(replace(one, name=str(place.with_suffix(""))))
     if not found:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from kernelwright.data.suites.case_facts import tried
 from kernelwright.envs.reference.on_meta import OnMeta
+from kernelwright.envs.reference.settings import is_group
 from kernelwright.envs.types import Case, Problem
 
 JUDGING_COPIES = 16
@@ -39,8 +40,7 @@ def fit(scaled: Sequence[Problem], written: Sequence[Problem], limit_bytes: floa
         if _timed(problem, tries).module != _timed(whole, whole_tries).module:
             problem, tries = whole, whole_tries
         unscaled += problem.key == whole.key
-        size_bytes = _timed(problem, tries).size_bytes
-        needed = JUDGING_COPIES * size_bytes if size_bytes else 0
+        needed = JUDGING_COPIES * _size_bytes(problem, tries)
         if needed > limit_bytes:
             taken.append(f"{problem.name} ({needed / 1e9:.3g} GB)")
         else:
@@ -67,10 +67,19 @@ def _timed(problem: Problem, tries: Sequence[OnMeta]) -> OnMeta:
     return tries[problem.cases.index(problem.timed_case())]
 
 
+def _size_bytes(problem: Problem, tries: Sequence[OnMeta]) -> int:
+    """Of the timed case, which no other exceeds; of all groups of inputs: they are made at once."""
+    sizes = {
+        case.sizes: one.size_bytes or 0 for case, one in zip(problem.cases, tries, strict=True)
+    }
+    grouped = is_group(problem.timed_case())
+    return sum(sizes.values()) if grouped else sizes[problem.timed_case().sizes]
+
+
 def _cases(problem: Problem, tries: Sequence[OnMeta]) -> tuple[Case, ...]:
     """The cases; one that is not the timed case's module gets its sizes."""
     timed, module = problem.timed_case(), _timed(problem, tries).module
     return tuple(
-        case if module in (None, one.module) else replace(case, sizes=timed.sizes)
+        case if is_group(case) or module in (None, one.module) else replace(case, sizes=timed.sizes)
         for case, one in zip(problem.cases, tries, strict=True)
     )

@@ -48,6 +48,7 @@ from kernelwright.envs.reference.plain_levels import plain_levels
 from kernelwright.envs.reference.refuse_random import refuse_random
 from kernelwright.envs.reference.regions import is_calm, strengthenings
 from kernelwright.envs.reference.runs import FIRST_SEED, Runs
+from kernelwright.envs.reference.settings import is_group
 from kernelwright.envs.reference.value_kinds import IMPULSE, SMALLER_IMPULSE
 from kernelwright.envs.types import Case, Problem, Tolerance
 
@@ -84,10 +85,10 @@ def prepare(
 ) -> Ready:
     """Raises ProblemError, and whatever the problem's own code does.
 
-    Of the `first` case it is also asked whether the module gives the same outputs twice. `known` is
-    of other cases of the same problem, and gets what is found here.
+    Of the `first` case, and of each group of inputs, it is also asked whether the module gives the
+    same outputs twice. `known` is of other cases of the same problem, and gets what is found here.
     """
-    known = known or Known()
+    known, first = known or Known(), first or is_group(case)
     reference, spec = _loaded(problem, case, known)
     _comparable(spec)
     if first:
@@ -174,7 +175,7 @@ def _loaded_anew(problem: Problem, case: Case) -> tuple[Reference, CaseSpec]:
         reference = load_reference(problem, case)
         return reference, _with(reference, AS_MADE).spec()
     except Exception:  # anything: the problem's own code ran
-        if case.sizes == timed:
+        if case.sizes == timed or is_group(case):
             raise
     reference = load_reference(problem, replace(case, sizes=timed))
     return reference, _with(reference, AS_MADE).spec()

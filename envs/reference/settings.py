@@ -4,6 +4,16 @@ from __future__ import annotations
 
 import ast
 
+from kernelwright.envs.types import Case
+
+INPUT_GROUP = "INPUT_GROUP"
+"""The constant that chooses a group of inputs, counted from 1 (data/suites/input_groups.py)."""
+
+
+def is_group(case: Case) -> bool:
+    """Whether a case is a group of inputs that the problem's file has: no other takes its place."""
+    return any(name == INPUT_GROUP for name, _ in case.sizes)
+
 
 def is_settable(code: str, name: str) -> bool:
     """Whether a case can set this module-level constant: one line does."""

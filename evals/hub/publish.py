@@ -83,7 +83,7 @@ def write_tree(
     base = _public_base(summary["model"])
     model_card(run_dir, repo, base, summary)  # before minutes are spent on merging
     if gguf:
-        _check_gguf(run_dir)
+        _check_gguf(run_dir, gguf)
     tree = run_dir / "publish"
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir()
@@ -135,14 +135,14 @@ def _write_merged(run_dir: Path, tree: Path, chats: Sequence[tuple[str, str]]) -
         return write_merged(adapter, tree / MERGED, chats, dtype)
 
 
-def _check_gguf(run_dir: Path) -> None:
+def _check_gguf(run_dir: Path, matrices: MatrixType) -> None:
     """Raises ModelError for a model that is not written as one."""
     from kernelwright.rl.models.adapter_folder import find_adapter
     from kernelwright.rl.models.gguf_file import described
 
     adapter = find_adapter(str(run_dir))
     if adapter is not None:
-        described(adapter.base, adapter.folder)
+        described(adapter.base, adapter.folder, matrices)
 
 
 def _write_gguf(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from kernelwright.data.suites.load import Suite, load_suite
 from kernelwright.envs.judge import BatchJudge
-from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Problem, content_hash
 from kernelwright.evals.evaluate.model import evaluate_model, held_alone
 from kernelwright.evals.evaluate.run import EvalSettings
@@ -36,24 +36,28 @@ def verify(
     run_dir: Path,
     published: str,
     versions: Mapping[str, str],
-    judges: Callable[[], BatchJudge] = open_judge,
+    judges: Callable[[Recipe], BatchJudge],
 ) -> Verified:
     """Asks `published`, a Hub id or a folder, the run's held-out problems and judges its answers.
 
     They are sampled with the run's seeds, and the adapter is loaded as a stranger would load it. An
-    interrupted verification goes on at the next call. `versions` go into its records. Raises
-    PublishError, EvalError where another process verifies, ModelError, and ValueError where the run
-    did not measure its adapter.
+    interrupted verification goes on at the next call. `versions` go into its records, `judges`
+    opens the recipe's judge. Raises PublishError where another adapter is found, EvalError where
+    another process verifies, ModelError, and ValueError where the run did not measure its adapter.
     """
     run, recipe = read_side(f"{run_dir}:after"), read_recipe(run_dir)
     suite = Suite(spec=recipe.data.held_out_suite, problems=_problems(recipe, run))
     adapter = find_adapter(published)
     if adapter is None:
         raise PublishError(f"{published} holds no adapter")
+    own = find_adapter(str(run_dir))
+    if own is None or own.weights_sha256 != adapter.weights_sha256:
+        raise PublishError(f"{published} holds another adapter than {run_dir}: publish it again")
     folder = run_dir / FOLDER / content_hash(published, adapter.weights_sha256)
     with held_alone(folder):
         settings = _settings(recipe, versions)
-        evaluate_model(published, suite, settings, folder, resume=True, judges=judges)
+        judge = partial(judges, recipe)
+        evaluate_model(published, suite, settings, folder, resume=True, judges=judge)
     found = read_side(str(folder))
     said = {one.row: (one.problem_key, one.completion) for one in run.records}
     same = sum(said.get(one.row) == (one.problem_key, one.completion) for one in found.records)

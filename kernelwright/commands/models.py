@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kernelwright.data.suites.load import Suite
     from kernelwright.envs.judge import BatchJudge
     from kernelwright.evals.evaluate.run import EvalSettings
+    from kernelwright.rl.recipe.schema import Recipe
 
 COMPARED = "Folder of a run; SIDE as before, after_sft, after or greedy: else what it ended with."
 MODEL = "Embedded name, Hub id, or folder (also a run's)."
@@ -323,9 +324,13 @@ def _verify(run: Path, published: str) -> None:
     from kernelwright.evals.hub.verify import verify
     from kernelwright.machine.facts import versions
     from kernelwright.rl.models.weights import ModelError
+    from kernelwright.run.processes import judge_of
+
+    def judge(recipe: Recipe) -> BatchJudge:
+        return judge_of(recipe.judge, this_process(), recipe.data.dialect)
 
     with judging(": --verify goes on"), told(ValueError, OSError, ModelError, about=run):
-        found = verify(run, published, versions())
+        found = verify(run, published, versions(), judge)
     print_comparison(found.comparison)
     typer.echo(f"{found.same} of {found.asked} answers are the run's own, to the letter")
     if worse := found.comparison.surely_worse:

@@ -28,14 +28,6 @@ def all_bytes(device: Any) -> int:
     return int(torch.cuda.get_device_properties(device).total_memory)
 
 
-def free_bytes(device: Any) -> int:
-    """Of a GPU: what nobody holds, and what PyTorch keeps here without using it."""
-    import torch
-
-    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(torch.cuda.mem_get_info(device)[0]) + kept
-
-
 def memory_callback(*, every_steps: int) -> Any:
     """A trainer's callback that returns freed memory every `every_steps` steps, and at the end.
 

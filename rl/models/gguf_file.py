@@ -33,6 +33,12 @@ NAMES = {
     "lm_head": "output",
 }
 """Of tensors in transformers, without block and suffix, and in GGUF."""
+QWEN2_SPLIT = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+BLOCK = 32
+"""Numbers that q8_0 gives one scale."""
 NORMAL, CONTROL, USER_DEFINED, UNUSED = 1, 3, 4, 5
 """llama.cpp's kinds of tokens."""
 
@@ -58,7 +64,7 @@ def write_gguf(
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     hush_libraries()
-    config, core = described(str(model), model)
+    config, core = described(str(model), model, matrices)
     tokenizer = AutoTokenizer.from_pretrained(model)
     plain = AutoModelForCausalLM.from_pretrained(model, dtype="float32").eval()
     texts = [token_ids(tokenizer, *chat) for chat in chats]
@@ -97,7 +103,7 @@ def _read_again(
     return nearness(expected, logits_of(again, texts), tolerance, f"the logits of {out.name}")
 
 
-def described(model: str, tokenizer: Path) -> tuple[Any, dict[str, Any]]:
+def described(model: str, tokenizer: Path, matrices: MatrixType) -> tuple[Any, dict[str, Any]]:
     """A model's config, and the `tokenizer.json` of a folder. Raises ModelError where a GGUF file
     of both would be read as another model, or cannot be written here."""
     from transformers import AutoConfig
@@ -107,14 +113,18 @@ def described(model: str, tokenizer: Path) -> tuple[Any, dict[str, Any]]:
         raise ModelError(f"no GGUF file is written of this model: {file} is missing")
     config = AutoConfig.from_pretrained(resolve(model))
     core: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    _refuse(config, core)
+    _refuse(config, core, matrices)
     return config, core
 
 
-def _refuse(config: Any, core: Mapping[str, Any]) -> None:
+def _refuse(config: Any, core: Mapping[str, Any], matrices: MatrixType) -> None:
     rope = getattr(config, "rope_parameters", None) or {}
     if config.model_type not in ("llama", "qwen2"):
         why = f"it is of the kind {config.model_type}"
+    elif getattr(config, "use_sliding_window", False):
+        why = "its attention has a window"
+    elif matrices == "q8_0" and (config.hidden_size % BLOCK or config.intermediate_size % BLOCK):
+        why = f"rows of its matrices are no multiple of {BLOCK}, which q8_0 asks for"
     elif rope.get("rope_type", "default") != "default":
         why = f"its positions are scaled ({rope['rope_type']})"
     elif not core["model"].get("merges") or _splitting(core) is None:
@@ -130,20 +140,22 @@ def _refuse(config: Any, core: Mapping[str, Any]) -> None:
 def _splitting(core: Mapping[str, Any]) -> str | None:
     """llama.cpp's name for what splits a text before BPE; None where it is none of these.
 
-    >>> _splitting({"pre_tokenizer": {"type": "ByteLevel", "use_regex": True}})
+    >>> _splitting({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False}})
     'gpt-2'
     """
     pre = core["pre_tokenizer"] or {}
     parts = pre.get("pretokenizers", [pre])
     kinds = [one.get("type") for one in parts]
-    if kinds == ["ByteLevel"]:
-        return "gpt-2" if parts[0].get("use_regex", True) else None
-    if kinds == ["Digits", "ByteLevel"] and parts[0].get("individual_digits"):
+    last, first = parts[-1], parts[0]
+    if kinds[-1] != "ByteLevel" or last.get("add_prefix_space", True):
+        return None
+    own = last.get("use_regex", True)
+    if kinds == ["ByteLevel"] and own:
+        return "gpt-2"
+    if kinds == ["Digits", "ByteLevel"] and own and first.get("individual_digits"):
         return "smollm"
-    if kinds == ["Split", "ByteLevel"]:
-        pattern = parts[0]["pattern"].get("Regex", "")
-        return "qwen2" if r"\p{L}+|\p{N}| ?" in pattern else None
-    return None
+    as_qwen2 = kinds == ["Split", "ByteLevel"] and not own
+    return "qwen2" if as_qwen2 and first["pattern"].get("Regex") == QWEN2_SPLIT else None
 
 
 def _write(
@@ -186,6 +198,8 @@ def _say_shape(writer: Any, config: Any, matrices: MatrixType) -> None:
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
     writer.add_rope_dimension_count(width)
+    writer.add_key_length(width)
+    writer.add_value_length(width)
     writer.add_vocab_size(config.vocab_size)
 
 

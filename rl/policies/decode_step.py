@@ -8,8 +8,11 @@ slot, whether there is an answer in it or not, and is recorded again where keys 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from kernelwright.rl.policies.kv_slots import Slots, as_cache
 
@@ -20,10 +23,14 @@ Step = Callable[[], "torch.Tensor"]
 Record = Callable[[Step], Step]
 """Of a step, makes one that does the same with the same tensors, and gives the same tensor."""
 
-OFF = 1e-2
-"""How far a replayed step's logits may be from the eager one's, as a share of the largest."""
+OFF = 1e-3
+"""How far a replayed step's logits may be from the step's own, as a share of the largest."""
 WARM_UPS = 2
 """Eager steps before one is recorded: libraries ask for their memory in the first."""
+OLDEST_TORCH = "2.13"
+"""That records: in some before, a recording that fails leaves the allocator in the middle of it."""
+REFUSED = WeakSet[Any]()
+"""Models of which no step could be recorded: it is not tried again."""
 log = logging.getLogger(__name__)
 
 
@@ -59,8 +66,8 @@ class EagerStep:
 class GraphedStep:
     """The same for every slot at once, recorded and replayed.
 
-    What is recorded is tried at once beside the eager step; where it fails or gives other logits,
-    steps are eager from then on, and a line in the log says so.
+    What is recorded is tried at once beside the step itself; where it fails or gives other logits,
+    steps of this model are eager from then on, and a line in the log says so.
     """
 
     def __init__(self, model: Any, kept: Slots, record: Record) -> None:
@@ -76,13 +83,12 @@ class GraphedStep:
         """Of the keys that the step was recorded with: more of it means other tensors."""
         self.held: tuple[Any, ...] = ()
         """What a recorded step reads and writes besides: it knows their addresses alone."""
-        self.failed = False
 
     def __call__(self, tokens: Sequence[int], positions: Sequence[int]) -> torch.Tensor:
         """As of `EagerStep`."""
         import torch
 
-        if self.failed:
+        if self.eager.model in REFUSED:
             return self.eager(tokens, positions)
         count = len(tokens)
         self.tokens[:count, 0] = torch.tensor(tokens)
@@ -91,58 +97,79 @@ class GraphedStep:
         mask = self.kept.mask(self.positions, max(positions) + 1).to(self.eager.model.dtype)
         if self.replay is None or self.mask is None or self.kept.room != self.room:
             self.mask, self.replay, self.room = mask, None, self.kept.room
-            return self._first(tokens, positions)
+            found = self.eager(tokens, positions)
+            self._record()
+            return found
         self.mask.copy_(mask)
         return self.replay()[:count]
 
-    def _first(self, tokens: Sequence[int], positions: Sequence[int]) -> torch.Tensor:
-        """This step eagerly; it is recorded for the next ones."""
-        expected = self.eager(tokens, positions)
-        try:
-            self.replay = self._recorded(expected)
-        except RuntimeError as error:
-            self._give_up(str(error).partition("\n")[0])
-        return expected
+    def _record(self) -> None:
+        """This step, for the next ones. Taken again it changes nothing: it writes the same keys to
+        the same places."""
+        import torch
 
-    def _recorded(self, expected: torch.Tensor) -> Step | None:
-        """None where it does something else. A step that is taken again changes nothing: it writes
-        the same keys to the same places."""
         self.kept.begin_step(self.positions, self.kept.room)
         self.held = (self.kept.rows, self.kept.positions, self.mask)
-        for _ in range(WARM_UPS):
-            self._step()
-        replay = self.record(self._step)
-        found = replay()[: len(expected)]
-        if (found - expected).abs().max() > OFF * expected.abs().max():
-            self._give_up("its logits differ")
-            return None
-        return replay
+        try:
+            for _ in range(WARM_UPS):
+                expected = self._step()
+            replay = self.record(self._step)
+            replay().fill_(torch.nan)  # what is not written again would be as it was
+            off = (replay() - expected).abs().max()
+            if not off <= OFF * expected.abs().max():
+                raise RuntimeError("its logits differ")
+        except RuntimeError as error:
+            REFUSED.add(self.eager.model)
+            line = str(error).partition("\n")[0]
+            log.warning("decoding without CUDA graphs: %s", line)
+        else:
+            self.replay = replay
 
     def _step(self) -> torch.Tensor:
         return self.eager.forward(self.tokens, self.positions[:, None], self.mask)
 
-    def _give_up(self, why: str) -> None:
-        self.failed = True
-        log.warning("decoding without CUDA graphs: %s", why)
-
 
 def step_of(model: Any, kept: Slots) -> EagerStep | GraphedStep:
     """The faster one on the model's device."""
-    on_gpu = model.device.type == "cuda"
-    return GraphedStep(model, kept, recorded_by_cuda) if on_gpu else EagerStep(model, kept)
+    import torch
+
+    if model.device.type == "cuda" and torch.__version__ >= OLDEST_TORCH:
+        return GraphedStep(model, kept, recorded_by_cuda)
+    return EagerStep(model, kept)
 
 
 def recorded_by_cuda(step: Step) -> Step:
-    """A CUDA graph of the step."""
+    """A CUDA graph of the step. Raises RuntimeError for one that waits for the GPU: no recording is
+    begun of it."""
     import torch
 
     torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-        found = step()
+    with _without_waiting():
+        step()
+    graph, stream = torch.cuda.CUDAGraph(), torch.cuda.current_stream()
+    try:
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            found = step()
+    finally:
+        torch.cuda.set_stream(stream)
 
     def replay() -> torch.Tensor:
         graph.replay()
         return found
 
     return replay
+
+
+@contextmanager
+def _without_waiting() -> Iterator[None]:
+    """An operator that waits for the GPU raises RuntimeError while the block runs."""
+    import torch
+
+    before = torch.cuda.get_sync_debug_mode()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it does not see all of them
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            yield
+        finally:
+            torch.cuda.set_sync_debug_mode(before)

@@ -7,16 +7,16 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kernelwright.rl.models.free_memory import free_bytes
+from kernelwright.rl.models.free_memory import all_bytes
 from kernelwright.rl.models.quantize import matrix_of, product
 
 if TYPE_CHECKING:
     import torch
 
 
-FREE_SHARE = 4
-"""On a GPU the copies take at most one in so many of its free bytes: keys, the judge and whoever
-else shares it need the rest."""
+OF_MEMORY = 8
+"""On a GPU the copies take at most one in so many of all its bytes: keys, the judge and the trainer
+need the rest. What is free changes, and would change how a run rounds."""
 
 
 def copies_fit(model: Any) -> bool:
@@ -28,7 +28,7 @@ def copies_fit(model: Any) -> bool:
         return True
     layers = [one.base_layer for one in model.modules() if _is_foldable(one)]
     weights = sum(int(one.in_features * one.out_features) for one in layers)
-    return weights * int(model.dtype.itemsize) * FREE_SHARE <= free_bytes(model.device)
+    return weights * int(model.dtype.itemsize) * OF_MEMORY <= all_bytes(model.device)
 
 
 @contextmanager

@@ -35,7 +35,8 @@ def rows_at_once(model: Any, longest: int) -> int:
         return ROWS
     config = model.config.get_text_config()
     head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    numbers = 2 * config.num_hidden_layers * config.num_key_value_heads * head * longest
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    numbers = 2 * config.num_hidden_layers * heads * head * longest
     row_bytes = numbers * model.dtype.itemsize + LOGIT_COPIES * 4 * config.vocab_size
     return int(min(MOST_ROWS, max(1, all_bytes(model.device) // OF_MEMORY // row_bytes)))
 

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+LEAST = 2
+"""Columns: what has one is taken for a number a row."""
 
-def trimmed(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The same batch as wide as its own longest prompt and longest answer, at least a token each.
+
+def trimmed(inputs: Mapping[str, Any], *, prompts: bool) -> dict[str, Any]:
+    """The same batch as wide as its own longest answer and, with `prompts`, its longest prompt.
 
     TRL pads a step's answers to the longest of all, and trains a few at a time. `inputs` are of its
     `compute_loss`: prompts are padded on the left, and what has a number a token goes by answers.
-    Its losses are sums over the mask, or means of such: they do not change.
+    Its losses are sums over the mask, or means of such: they do not change. Positions count the
+    padding, so prompts are cut only for models that see differences of positions alone.
     """
     width = inputs["completion_ids"].shape[1]
-    longest = max(1, _columns(inputs["completion_mask"]))
-    asked = max(1, _columns(inputs["prompt_mask"].flip(1)))
+    longest = max(LEAST, _columns(inputs["completion_mask"]))
+    asked = max(LEAST, _columns(inputs["prompt_mask"].flip(1)))
 
     def cut(name: str, one: Any) -> Any:
         if name in ("prompt_ids", "prompt_mask"):
-            return one[:, -asked:]
+            return one[:, -asked:] if prompts else one
         by_token = hasattr(one, "ndim") and one.ndim == 2 and one.shape[1] == width
         return one[:, :longest] if by_token else one
 

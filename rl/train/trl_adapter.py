@@ -102,6 +102,19 @@ def stock_mismatch(trainer: Any, inputs: Mapping[str, Any]) -> float | None:
     return float(far / max(tokens, 1))
 
 
+def narrowed(trainer: Any, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A batch for TRL's own pass without common padding, unless a multiple is asked for."""
+    if trainer.args.pad_to_multiple_of is not None:
+        return inputs
+    return trimmed(inputs, prompts=is_rotary(trainer.model.config))
+
+
+def is_rotary(config: Any) -> bool:
+    """Whether a model of transformers sees differences of positions, however far they are."""
+    rope = getattr(config.get_text_config(), "rope_parameters", None) or {}
+    return bool(rope.get("rope_type") == "default")
+
+
 def final_advantages(
     trls_R: torch.Tensor, own: Sequence[Advantage | None], width: int
 ) -> torch.Tensor:
@@ -177,7 +190,9 @@ def kernel_trainer_class() -> type[Any]:
         ) -> Any:
             if not self.fast or return_outputs or not self.model.training or "tool_mask" in inputs:
                 note_stock_mismatch(self, inputs)
-                return super().compute_loss(model, trimmed(inputs), return_outputs, **options)
+                return super().compute_loss(
+                    model, narrowed(self, inputs), return_outputs, **options
+                )
             return fast_loss(self, inputs)
 
         def _get_train_sampler(self, dataset: Any = None) -> Any:
