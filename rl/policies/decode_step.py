@@ -8,12 +8,14 @@ slot, whether there is an answer in it or not, and is recorded again where keys 
 from __future__ import annotations
 
 import logging
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.kv_slots import Slots, as_cache
 
 if TYPE_CHECKING:
@@ -27,8 +29,11 @@ OFF = 1e-3
 """How far a replayed step's logits may be from the step's own, as a share of the largest."""
 WARM_UPS = 2
 """Eager steps before one is recorded: libraries ask for their memory in the first."""
-OLDEST_TORCH = "2.13"
-"""That records: in some before, a recording that fails leaves the allocator in the middle of it."""
+SURVIVES = "2.13"
+"""From this torch on a process goes on after a recording that failed: in some before, the allocator
+stays in the middle of it."""
+NO_GRAPHS = "KERNELWRIGHT_NO_CUDA_GRAPHS"
+"""Set to anything, it keeps steps eager."""
 REFUSED = WeakSet[Any]()
 """Models of which no step could be recorded: it is not tried again."""
 log = logging.getLogger(__name__)
@@ -131,16 +136,17 @@ class GraphedStep:
 
 def step_of(model: Any, kept: Slots) -> EagerStep | GraphedStep:
     """The faster one on the model's device."""
-    import torch
-
-    if model.device.type == "cuda" and torch.__version__ >= OLDEST_TORCH:
+    if model.device.type == "cuda" and not os.environ.get(NO_GRAPHS):
         return GraphedStep(model, kept, recorded_by_cuda)
     return EagerStep(model, kept)
 
 
 def recorded_by_cuda(step: Step) -> Step:
-    """A CUDA graph of the step. Raises RuntimeError for one that waits for the GPU: no recording is
-    begun of it."""
+    """A CUDA graph of the step.
+
+    Raises RuntimeError for one that waits for the GPU, of which no recording is begun, and for one
+    that cannot be recorded; ModelError where this process cannot go on after that.
+    """
     import torch
 
     torch.cuda.synchronize()
@@ -150,6 +156,14 @@ def recorded_by_cuda(step: Step) -> Step:
     try:
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             found = step()
+    except RuntimeError as error:
+        if torch.__version__ >= SURVIVES:
+            raise
+        line = str(error).partition("\n")[0]
+        raise ModelError(
+            f"no CUDA graph could be made of a decoding step ({line}), and torch "
+            f"{torch.__version__} cannot go on after that: set {NO_GRAPHS}=1, and --resume"
+        ) from error
     finally:
         torch.cuda.set_stream(stream)
 
