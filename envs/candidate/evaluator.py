@@ -30,6 +30,7 @@ from kernelwright.envs.reference.client import (
     ReferenceProcess,
 )
 from kernelwright.envs.reference.draws import Draws
+from kernelwright.envs.reference.settings import is_group
 from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
 from kernelwright.envs.sandbox.patience import look_again, patience
@@ -147,7 +148,8 @@ class Evaluator:
         dialect = DIALECTS[candidate.dialect]
         if dialect.entry != MODULE:
             loaded = loaded.contiguous()
-            if len({dialect.form(one) for one in loaded.specs}) > 1:
+            groups = any(map(is_group, problem.cases))
+            if groups and len({dialect.form(one) for one in loaded.specs}) > 1:
                 return Evaluation(verdict=Verdict.UNJUDGED, reason="cases_differ")
         built = dialect.build(candidate, loaded.specs, self.sandboxes)
         if isinstance(built, Evaluation):
