@@ -13,7 +13,7 @@ from kernelwright.data.runs.records import FILE, answer_of, read_records
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.row_folder import Lost
-from kernelwright.envs.types import Problem, Record, Verdict
+from kernelwright.envs.types import Problem, Record, Timing, Verdict
 
 MEASURED = ("held_out_suite", "suite")
 """The keys of suites that a run, or an evaluation, measures on."""
@@ -26,6 +26,34 @@ GAIN = 1.2
 
 def run_items(run: Path) -> Iterator[Found]:
     """The answers of a run, by STAGE/STEP/ROW. Raises ValueError and OSError."""
+    return (found for _, found in _answers(run))
+
+
+def best_steps(run: Path) -> Iterator[Found]:
+    """Of these, kernels that are surely faster than a right one that they were made from, and
+    `GAIN` times as fast. Raises ValueError and OSError."""
+    answers = [*_answers(run)]
+    timings = {
+        answer_of(record).key: record.evaluation.timing
+        for record, _ in answers
+        if record.source is not None and record.evaluation.timing is not None
+    }
+    for record, found in answers:
+        before = timings.get(record.parent or "")
+        if isinstance(found, Lost) or _gains(before, record.evaluation.timing):
+            yield found
+        else:
+            yield Lost(found.id, "no_step", "it is not surely faster than what it was made from")
+
+
+def _gains(before: Timing | None, after: Timing | None) -> bool:
+    if before is None or after is None or after.speedup.low <= before.speedup.high:
+        return False
+    return after.speedup.median >= GAIN * before.speedup.median
+
+
+def _answers(run: Path) -> Iterator[tuple[Record, Found]]:
+    """Each record of a run with what becomes of it."""
     if not (run / FILE).is_file():
         raise ValueError(f"{run} has no {FILE}")
     suites = Folder(run).suites()
@@ -37,36 +65,7 @@ def run_items(run: Path) -> Iterator[Found]:
         else:
             known |= problems
     for record in read_records(run):
-        yield _found(record, known, exam)
-
-
-def best_steps(run: Path) -> Iterator[Found]:
-    """Of these, kernels that are surely faster than a right one that they were made from, and
-    `GAIN` times as fast. Raises ValueError and OSError."""
-    records = {one.id: one for one in read_records(run)}
-    right = {answer_of(one).key: one for one in records.values() if _timed(one)}
-    for found in run_items(run):
-        if isinstance(found, Lost):
-            yield found
-            continue
-        stage, step, row = found.id.split("/")
-        record = records[stage, int(step), int(row)]
-        before = right.get(record.parent or "")
-        if before is None or not _gains(before, record):
-            yield Lost(found.id, "no_step", "it is not surely faster than what it was made from")
-        else:
-            yield found
-
-
-def _timed(record: Record) -> bool:
-    return record.source is not None and record.evaluation.timing is not None
-
-
-def _gains(before: Record, after: Record) -> bool:
-    first, second = before.evaluation.timing, after.evaluation.timing
-    if first is None or second is None or second.speedup.low <= first.speedup.high:
-        return False
-    return second.speedup.median >= GAIN * first.speedup.median
+        yield record, _found(record, known, exam)
 
 
 def _problems(spec: str) -> dict[str, Problem]:

@@ -47,6 +47,8 @@ def with_inputs(code: str) -> str:
 
 def with_files(code: str, path: Path) -> str:
     """The module's text with what it reads beside itself, and needs no file any more."""
+    if "__file__" not in code:
+        return code
     tree = ast.parse(code)
     if not any(isinstance(one, ast.Name) and one.id == "__file__" for one in ast.walk(tree)):
         return code

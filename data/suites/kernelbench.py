@@ -102,9 +102,8 @@ def load_modules(folder: str, scale: float = 1.0) -> Loaded:
     if not found:
         why = f": {others[0]}" if others else ""
         raise ProblemError(f"no problem under {folder}{why}")
-    return tuple(found), (f"{len(others)} files are no problems: {'; '.join(others)}",) * bool(
-        others
-    )
+    named = [f"{len(others)} files are no problems: {'; '.join(others)}"] if others else []
+    return tuple(found), tuple(named)
 
 
 def load_problem(path: Path, *, scale: float = 1.0, level: str = "") -> Problem:

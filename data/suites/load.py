@@ -145,8 +145,8 @@ def _exam(category: str) -> Loaded:
 
 def _modules(folder: str, admission: str = "", memory: str = "", scale: str = "1") -> Loaded:
     factor = Choice.of(scale=scale).scale
-    scaled, notes = load_modules(folder, factor)
-    written, _ = load_modules(folder)
+    written, notes = load_modules(folder)
+    scaled = written if factor == 1 else load_modules(folder, factor)[0]
     problems, more = _fitting(scaled, written, admission, memory)
     return problems, (*notes, *more)
 

@@ -19,6 +19,7 @@ from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Dialect, Precision, Problem, Record, Task
 from kernelwright.rewards.price import price
+from kernelwright.rl.recipe.schema import Recipe
 
 Keep = Callable[[Sequence[Record]], None]
 
@@ -52,6 +53,22 @@ class EvalSettings:
             raise ValueError("an evaluation needs at least one sample, and one to a batch")
         if self.samples > 1 and self.temperature == 0:
             raise ValueError("greedy samples are all the same: ask for one, or raise temperature")
+
+
+def settings_of(recipe: Recipe, versions: Mapping[str, str]) -> EvalSettings:
+    """As a recipe's last measurement has them; other stages and processes change their part."""
+    section = recipe.eval
+    return EvalSettings(
+        dialect=recipe.data.dialect,
+        samples=section.samples,
+        max_new_tokens=section.max_new_tokens,
+        temperature=section.temperature,
+        seed=recipe.seed,
+        reward=recipe.reward,
+        versions=versions,
+        timed=section.timed,
+        precision=recipe.judge.precision,
+    )
 
 
 class Watcher(Protocol):

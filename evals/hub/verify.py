@@ -11,7 +11,7 @@ from kernelwright.data.suites.load import Suite, load_suite
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.types import Problem, content_hash
 from kernelwright.evals.evaluate.model import evaluate_model, held_alone
-from kernelwright.evals.evaluate.run import EvalSettings
+from kernelwright.evals.evaluate.run import settings_of
 from kernelwright.evals.hub.card import read_recipe
 from kernelwright.evals.hub.upload import PublishError
 from kernelwright.evals.numbers.compare import Comparison, Side, compare, read_side
@@ -55,7 +55,7 @@ def verify(
         raise PublishError(f"{published} holds another adapter than {run_dir}: publish it again")
     folder = run_dir / FOLDER / content_hash(published, adapter.weights_sha256)
     with held_alone(folder):
-        settings = _settings(recipe, versions)
+        settings = settings_of(recipe, versions)
         judge = partial(judges, recipe)
         evaluate_model(published, suite, settings, folder, resume=True, judges=judge)
     found = read_side(str(folder))
@@ -74,18 +74,3 @@ def _problems(recipe: Recipe, run: Side) -> tuple[Problem, ...]:
             f"{recipe.data.held_out_suite} as it is today"
         )
     return tuple(known[key] for key in dict.fromkeys(keys))
-
-
-def _settings(recipe: Recipe, versions: Mapping[str, str]) -> EvalSettings:
-    """As the run's last measurement had them."""
-    return EvalSettings(
-        dialect=recipe.data.dialect,
-        samples=recipe.eval.samples,
-        max_new_tokens=recipe.eval.max_new_tokens,
-        temperature=recipe.eval.temperature,
-        seed=recipe.seed,
-        reward=recipe.reward,
-        versions=versions,
-        timed=recipe.eval.timed,
-        precision=recipe.judge.precision,
-    )

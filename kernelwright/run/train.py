@@ -36,7 +36,7 @@ from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.system.cores import usable_cores
 from kernelwright.envs.types import Problem
-from kernelwright.evals.evaluate.run import EvalSettings, count_left, evaluate
+from kernelwright.evals.evaluate.run import EvalSettings, count_left, evaluate, settings_of
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, write_summary
 from kernelwright.evals.page.report import write_report
@@ -282,18 +282,14 @@ class Run:
         self.ask(adapter, problems, settings)
 
     def settings(self, stage: str, temperature: float, samples: int, timed: bool) -> EvalSettings:
-        return EvalSettings(
+        share = (self.process.rank, self.process.world)
+        return replace(
+            settings_of(self.recipe, self.versions),
             stage=stage,
-            dialect=self.recipe.data.dialect,
             samples=samples,
-            max_new_tokens=self.recipe.eval.max_new_tokens,
             temperature=temperature,
-            seed=self.recipe.seed,
-            reward=self.recipe.reward,
-            versions=self.versions,
             timed=timed,
-            precision=self.recipe.judge.precision,
-            share=(self.process.rank, self.process.world),
+            share=share,
         )
 
     def ask(

@@ -87,7 +87,7 @@ def sample(
     with _ready(model) as inner:
         longest = max(map(len, prompts)) + max_new_tokens
         rows = min(options.get("rows") or rows_at_once(inner, longest), len(prompts))
-        batch = _Batch(inner, prompts, rows, max_new_tokens)
+        batch = _Batch(inner, prompts, rows, longest)
         batch.numbers = options.get("numbers") or batch.numbers
         while batch.active or batch.waiting:
             batch.admit(seed if temperature > 0 else None, max_new_tokens)
@@ -135,13 +135,13 @@ class _Batch:
     """The rows being written: `active[slot]` belongs to row `slot` of the cache."""
 
     def __init__(
-        self, model: Any, prompts: Sequence[Sequence[int]], slots: int, max_new_tokens: int
+        self, model: Any, prompts: Sequence[Sequence[int]], slots: int, longest: int
     ) -> None:
         self.model = model
         self.prompts = [tuple(prompt) for prompt in prompts]
         self.numbers: Sequence[int] = range(len(prompts))
         self.slots = slots
-        self.kept = Slots(slots, model.device, max(map(len, prompts)) + max_new_tokens)
+        self.kept = Slots(slots, model.device, longest)
         self.step = step_of(model, self.kept)
         self.active: list[_Row] = []
         self.waiting = list(reversed(range(len(prompts))))

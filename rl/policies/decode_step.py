@@ -71,6 +71,9 @@ class EagerStep:
 class GraphedStep:
     """The same for every slot at once, recorded and replayed.
 
+    A recording knows addresses alone. What it reads and writes stays here and in `kept`, whose rows
+    and positions change only before the next recording.
+
     What is recorded is tried at once beside the step itself; where it fails or gives other logits,
     steps of this model are eager from then on, and a line in the log says so.
     """
@@ -86,8 +89,6 @@ class GraphedStep:
         self.replay: Step | None = None
         self.room = 0
         """Of the keys that the step was recorded with: more of it means other tensors."""
-        self.held: tuple[Any, ...] = ()
-        """What a recorded step reads and writes besides: it knows their addresses alone."""
 
     def __call__(self, tokens: Sequence[int], positions: Sequence[int]) -> torch.Tensor:
         """As of `EagerStep`."""
@@ -113,8 +114,7 @@ class GraphedStep:
         the same places."""
         import torch
 
-        self.kept.begin_step(self.positions, self.kept.room)
-        self.held = (self.kept.rows, self.kept.positions, self.mask)
+        self.kept.aim(self.positions)
         try:
             for _ in range(WARM_UPS):
                 expected = self._step()

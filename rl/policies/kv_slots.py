@@ -106,14 +106,18 @@ class Slots:
     def begin_step(self, positions: torch.Tensor, width: int) -> torch.Tensor:
         """The mask (rows, 1, 1, room) for one new token a row at these positions below width, which
         the step will write."""
+        self.aim(positions)
+        return self.mask(positions, width)
+
+    def aim(self, positions: torch.Tensor) -> None:
+        """Steps write a token a row at these positions from now on."""
         import torch
 
         self.positions = positions
         self.rows = torch.arange(len(positions), device=positions.device)
-        return self.mask(positions, width)
 
     def mask(self, positions: torch.Tensor, width: int) -> torch.Tensor:
-        """The same, once there is room."""
+        """That of `begin_step`, once there is room."""
         import torch
 
         self._grow(width)
