@@ -57,7 +57,7 @@ def with_files(code: str, path: Path) -> str:
     files = {
         name: (path.parent / name).read_text(encoding="utf-8")
         for name in sorted(names)
-        if name.endswith(".json") and Path(name).name == name and _is_small(path.parent / name)
+        if name.endswith(".json") and Path(name).name == name and is_own_file(path.parent / name)
     }
     if not files:
         return code
@@ -85,7 +85,7 @@ def _role(number: int) -> Role:
     return Role.HELD_OUT if number % 2 else Role.TRAIN
 
 
-def _is_small(file: Path) -> bool:
+def is_own_file(file: Path) -> bool:
     """A file of the folder itself: what a link leads to is somebody's own."""
     with suppress(OSError):  # a name that is too long
         return not file.is_symlink() and file.is_file() and file.stat().st_size <= MOST_BYTES

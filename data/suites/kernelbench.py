@@ -1,7 +1,8 @@
 """Problem files in KernelBench's format: one file, a folder in its layout, or any folder.
 
 A file defines `Model`, `get_inputs`, `get_init_inputs`, and its sizes as module-level integers.
-In place of `get_inputs` it may have `get_input_groups` (data/suites/input_groups.py).
+In place of `get_inputs` it may have `get_input_groups` (data/suites/input_groups.py), and its
+arguments may lie beside it (data/suites/robust_kbench.py).
 Cases are derived: the sizes as written (timed), and smaller and odd ones of those that are free
 (data/suites/sizes.py), so that the module stays what it is.
 """
@@ -18,6 +19,7 @@ from pathlib import Path
 from kernelwright.data.suites import input_groups
 from kernelwright.data.suites.input_groups import MAKES, with_files, with_inputs
 from kernelwright.data.suites.layout import Loaded
+from kernelwright.data.suites.robust_kbench import is_task, task_of
 from kernelwright.data.suites.sizes import INPUTS, Sizes, sizes_of
 from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.types import Case, Problem, Role
@@ -142,6 +144,8 @@ def problem_of(code: str, name: str, *, scale: float = 1.0, beside: Path | None 
     needed = ("Model", MAKES if grouped else INPUTS)
     if missing := [one for one in needed if one not in defined]:
         raise ProblemError(f"{name}: does not define {' and '.join(missing)}")
+    if beside is not None and is_task(beside):
+        return task_of(code, beside)
     if beside is not None:
         code = with_files(code, beside)
     if grouped:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kernelwright.data.suites.case_facts import tried
+from kernelwright.data.suites.input_groups import MAKES
 from kernelwright.envs.reference.on_meta import OnMeta
 from kernelwright.envs.reference.settings import is_group
 from kernelwright.envs.types import Case, Problem
@@ -68,12 +69,14 @@ def _timed(problem: Problem, tries: Sequence[OnMeta]) -> OnMeta:
 
 
 def _size_bytes(problem: Problem, tries: Sequence[OnMeta]) -> int:
-    """Of the timed case, which no other exceeds; of all groups of inputs: they are made at once."""
+    """Of the timed case, which no other exceeds; of all groups of inputs, which one function makes
+    at once; of the largest configuration."""
     sizes = {
         case.sizes: one.size_bytes or 0 for case, one in zip(problem.cases, tries, strict=True)
     }
-    grouped = is_group(problem.timed_case())
-    return sum(sizes.values()) if grouped else sizes[problem.timed_case().sizes]
+    if not is_group(problem.timed_case()):
+        return sizes[problem.timed_case().sizes]
+    return sum(sizes.values()) if MAKES in problem.code else max(sizes.values())
 
 
 def _cases(problem: Problem, tries: Sequence[OnMeta]) -> tuple[Case, ...]:
