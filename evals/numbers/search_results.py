@@ -13,7 +13,14 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN, SEARCH_START
+from kernelwright.data.runs.stages import (
+    AT_MOST,
+    BEST_BEFORE,
+    FORECAST,
+    SEARCH,
+    SEARCH_AGAIN,
+    SEARCH_START,
+)
 from kernelwright.envs.types import Record, Speedup, Verdict
 
 
@@ -105,6 +112,27 @@ def _after(count: int, best: Mapping[str, Sequence[tuple[int, float]]], problems
     }
 
 
+def forecasts(records: Iterable[Record]) -> dict[str, float | int | None]:
+    """What came of forecasts of speed. Of right kernels that have one: how many were not timed, and
+    how many were. Of the timed ones: how many stayed below the upper end, the geometric mean of
+    measured over forecast speedup, how many had been forecast to be slower than the best, and how
+    many of these were."""
+    right = [one for one in records if one.stage == SEARCH and _is_right(one)]
+    known = [(_speedup(one), dict(one.evaluation.facts)) for one in right]
+    known = [(speed, facts) for speed, facts in known if FORECAST in facts]
+    timed = [(speed.median, facts) for speed, facts in known if speed]
+    slower = [(speed, facts) for speed, facts in timed if facts[AT_MOST] < facts[BEST_BEFORE]]
+    off = [math.log(speed / facts[FORECAST]) for speed, facts in timed]
+    return {
+        "untimed": len(known) - len(timed),
+        "timed": len(timed),
+        "below_upper_end": sum(speed <= facts[AT_MOST] for speed, facts in timed),
+        "measured_over_forecast": math.exp(fmean(off)) if off else None,
+        "forecast_slower": len(slower),
+        "were_slower": sum(speed < facts[BEST_BEFORE] for speed, facts in slower),
+    }
+
+
 def results(found: Sequence[Found], records: Sequence[Record], budget: int) -> dict[str, Any]:
     """All of it, ready for JSON; `found` is what was found in these records."""
     again = [one.again.median for one in found if one.again]
@@ -114,6 +142,7 @@ def results(found: Sequence[Found], records: Sequence[Record], budget: int) -> d
         "faster": sum(one.again is not None and one.again.low > 1 for one in found),
         "geomean_speedup": math.exp(fmean(map(math.log, again))) if again else None,
         "best_so_far": best_so_far(records, range(1, budget + 1)),
+        "forecasts": forecasts(records),
     }
 
 

@@ -16,17 +16,21 @@ MODES = ("best_of_n", "refine", "evolve", "tree")
 """How a search makes answers from earlier ones: the files of rl/search/modes."""
 KINDS = ("none", "uniform", "bandit")
 """How it chooses the kind of rewriting that a prompt asks for (rl/search/kinds.py)."""
+SURROGATES = ("off", "watch", "on")
+"""What it does with forecasts of speed (rl/search/surrogate.py)."""
 
 if TYPE_CHECKING:
     AskedDialect = str
     AskedDialectOrAuto = str
     Mode = str
     Kinds = str
+    Surrogate = str
 else:  # what an option may be is told to typer by an enum
     AskedDialect = StrEnum("AskedDialect", [(name, name) for name in NAMES])
     AskedDialectOrAuto = StrEnum("AskedDialectOrAuto", [(name, name) for name in (AUTO, *NAMES)])
     Mode = StrEnum("Mode", [(name, name) for name in MODES])
     Kinds = StrEnum("Kinds", [(name, name) for name in KINDS])
+    Surrogate = StrEnum("Surrogate", [(name, name) for name in SURROGATES])
 
 
 class GgufType(StrEnum):

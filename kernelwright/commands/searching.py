@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from kernelwright.commands.option_types import AskedDialect, Kinds, Mode
+from kernelwright.commands.option_types import AskedDialect, Kinds, Mode, Surrogate
 from kernelwright.commands.shared import FAILED, judging, told
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kernelwright.data.suites.load import Suite
     from kernelwright.evals.numbers.search_results import Found
     from kernelwright.rl.search.kinds import Choice
+    from kernelwright.rl.search.surrogate import Surrogate as Chosen
 
 app = typer.Typer()
 Option = typer.Option
@@ -33,6 +34,10 @@ Options = Annotated[
 ]
 KindsChosen = Annotated[
     Kinds, Option("--kinds", help="How the kind of rewriting is chosen that a prompt asks for.")
+]
+Forecasts = Annotated[
+    Surrogate,
+    Option("--surrogate", help="on: kernels forecast to be slow are not timed; watch: told alone."),
 ]
 Earlier = Annotated[
     list[Path] | None, Option(help="Folder of an earlier search: which kinds helped; repeatable.")
@@ -56,6 +61,12 @@ Out = Annotated[Path | None, Option(help="Folder to write; runs/search-NAME.")]
 Resume = Annotated[bool, Option("--resume", help="Continue in the same folder.")]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON object.")]
 
+FORECASTS = (
+    "forecasts: {untimed} right kernels were not timed; of {timed} that were {below_upper_end} "
+    "stayed below the upper end; {were_slower} of {forecast_slower} forecast to be slower were"
+)
+"""What `--surrogate` came to."""
+
 
 @app.command()
 def search(  # noqa: PLR0913  one parameter for each option
@@ -64,6 +75,7 @@ def search(  # noqa: PLR0913  one parameter for each option
     mode: HowMade = "evolve",
     option: Options = None,
     kinds: KindsChosen = "none",
+    surrogate: Forecasts = "off",
     learn_from: Earlier = None,
     start: Start = None,
     budget: Budget = 64,
@@ -95,6 +107,7 @@ def search(  # noqa: PLR0913  one parameter for each option
             temperature=temperature,
             seed=seed,
             kinds=cast("Choice", str(kinds)),
+            surrogate=cast("Chosen", str(surrogate)),
             target=target,
             versions=versions(),
         )
@@ -169,7 +182,7 @@ def _short(what: str) -> str:
 
 def _show(found: list[Found], wanted: Wanted, folder: Path) -> None:
     """A line a problem, what helped, and where it all is."""
-    from kernelwright.commands.search_folder import file_of, kinds_seen
+    from kernelwright.commands.search_folder import file_of, forecasts_seen, kinds_seen
 
     for one in found:
         line = f"{one.problem}: {one.right} of {one.asked} answers correct"
@@ -190,3 +203,6 @@ def _show(found: list[Found], wanted: Wanted, folder: Path) -> None:
     for kind, known in sorted(kinds_seen(folder).items(), key=lambda one: -one[1].mean):
         saved = f"{known.mean:.1%} of the time saved on average"
         typer.echo(f"{kind}: asked for {known.asked} times, helped {known.helped} times, {saved}")
+    if wanted.settings.surrogate != "off":
+        seen = forecasts_seen(folder)
+        typer.echo(FORECASTS.format(**seen))

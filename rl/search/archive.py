@@ -53,6 +53,12 @@ class Tried:
         return timing.speedup.low if timing else None
 
     @property
+    def median(self) -> float | None:
+        """Its speedup; None where it was not timed."""
+        timing = self.evaluation.timing
+        return timing.speedup.median if timing else None
+
+    @property
     def worth(self) -> float:
         """0 if not right; else 1, and more the faster it is: 2 at the speed of PyTorch, without an
         upper end, so that a search goes on where a reward would be clipped."""
@@ -60,10 +66,9 @@ class Tried:
 
     def exemplar(self) -> Exemplar | None:
         """As prompts show it; None where it has no speed."""
-        timing = self.evaluation.timing
-        if timing is None:
+        if self.median is None:
             return None
-        return Exemplar(key=self.key, source=self.source, speedup=timing.speedup.median)
+        return Exemplar(key=self.key, source=self.source, speedup=self.median)
 
 
 class Archive:

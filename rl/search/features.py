@@ -34,9 +34,14 @@ def features(one: Tried) -> tuple[int, ...]:
     return _of_source(one.source)
 
 
+def without_comments(source: str) -> str:
+    """The code of C++, CUDA or Python alone."""
+    return _COMMENT.sub(" ", source)
+
+
 @lru_cache(maxsize=4096)
 def _of_source(source: str) -> tuple[int, ...]:
-    code = _COMMENT.sub(" ", source)
+    code = without_comments(source)
     python = [len(found[1].expandtabs()) for found in _PYTHON_LOOP.finditer(code)]
     depth = _python_depth(python) if python else max(_c_depths(code), default=0)
     return min(depth, DEEPEST), int(bool(_CLOSE.search(code))), int(bool(_UNITS.search(code)))

@@ -24,6 +24,7 @@ from kernelwright.rl.search.kinds import Known, known_of, with_kinds
 from kernelwright.rl.search.mode import Mode
 from kernelwright.rl.search.prompts import ask_of
 from kernelwright.rl.search.settings import SearchSettings
+from kernelwright.rl.search.surrogate import Forecast, forecast, is_audited, with_forecast
 
 Keep = Callable[[Sequence[Record]], None]
 TOGETHER = 128
@@ -165,15 +166,37 @@ class Search:
 
     def _judged(self, responses: Sequence[Response], judge: AnyJudge, batch: Batch) -> list[Record]:
         """The record of each, in order; a kernel that a problem has an evaluation of is not judged
-        anew."""
+        anew, and one that is forecast to be slow is not timed."""
         again = {}
         for one in responses:
             key = one.task.candidate(one.source).key if one.source is not None else ""
             if before := self.archives[one.task.problem.key].kernels.get(key):
                 again[one.row] = batch.record(one, before.evaluation)
-        new = judged(judge, [one for one in responses if one.row not in again], batch)
-        found = again | {one.row: one for one in new}
-        return [found[one.row] for one in responses]
+        new = [one for one in responses if one.row not in again]
+        forecasts = self._forecasts(new)
+        slow = {row for row, it in forecasts.items() if self._is_left_out(it, batch.step, row)}
+        found = judged(judge, [one for one in new if one.row not in slow], batch)
+        if slow:
+            untimed = [one for one in new if one.row in slow]
+            found += judged(judge, untimed, batch, timed=False)
+        by_row = again | {one.row: with_forecast(one, forecasts.get(one.row)) for one in found}
+        return [by_row[one.row] for one in responses]
+
+    def _forecasts(self, responses: Sequence[Response]) -> dict[int, Forecast]:
+        """Row → what is forecast of its kernel."""
+        if self.settings.surrogate == "off":
+            return {}
+        guesses = {
+            one.row: forecast(one.source, self.archives[one.task.problem.key])
+            for one in responses
+            if one.source is not None
+        }
+        return {row: guess for row, guess in guesses.items() if guess}
+
+    def _is_left_out(self, guess: Forecast, step: int, row: int) -> bool:
+        """Whether a kernel is not timed."""
+        on = self.settings.surrogate == "on" and guess.is_slower
+        return on and not is_audited(self.settings.seed, step, row)
 
     def _known_before(self, step: int) -> dict[str, Known]:
         """What is known of each kind of rewriting before a step."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from kernelwright.envs.types import Dialect
 from kernelwright.rl.search.archive import Archive
 from kernelwright.rl.search.kinds import Choice
+from kernelwright.rl.search.surrogate import Surrogate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +16,8 @@ class SearchSettings:
     """`budget` is the number of answers to each problem, `batch` how many of them one step asks
     for; a problem ends early once its best kernel is surely `target` times as fast as PyTorch.
     `finalists` of the fastest kernels are measured once more. `kinds` says how a kind of rewriting
-    is chosen; `versions` is stored with every record.
+    is chosen, `surrogate` whether kernels that are forecast to be slower than the best are timed;
+    `versions` is stored with every record.
     """
 
     dialect: Dialect
@@ -25,6 +27,7 @@ class SearchSettings:
     temperature: float
     seed: int = 0
     kinds: Choice = "none"
+    surrogate: Surrogate = "off"
     target: float | None = None
     finalists: int = 3
     versions: Mapping[str, str] = field(default_factory=dict)
