@@ -12,6 +12,7 @@ from kernelwright.data.suites.built import SPLITS as BUILT_SPLITS
 from kernelwright.data.suites.built import built_triples, load_built
 from kernelwright.data.suites.check import Job, as_admitted, read_admissions
 from kernelwright.data.suites.exam import CATEGORIES, load_exam
+from kernelwright.data.suites.half import cast
 from kernelwright.data.suites.kernelbench import Choice, load_folder, load_modules
 from kernelwright.data.suites.layout import Layout, Loaded
 from kernelwright.data.suites.memory_filter import fit, parse_bytes
@@ -51,12 +52,13 @@ def load_suite(spec: str) -> Suite:
     hand, and its categories, as `exam:losses`; or
     `kernelbench:FOLDER`, a folder in the official layout (`level1/1_Name.py`, …), with
     `?levels=1,2&ids=1,3-5&scale=0.1` to choose and to shrink, `memory=2GB` to leave out what takes
-    more to judge (else more than this machine has), and `admission=FILE` to leave out what
-    `kernelwright suite check` refused; `modules:FOLDER`, every module below a folder, with
-    `scale`, `memory` and `admission` as there; `rows:FILE|FOLDER`, problems with their answers; or
-    `data:FOLDER`, which `kernelwright data build` wrote, and its splits `data:FOLDER:sft`, `:rl`,
-    `:train` and `:held_out`; `?speedup=1` leaves slower examples out, and `?curate=RULE` teaches
-    one kernel of a problem, or few (data/suites/curate.py).
+    more to judge (else more than this machine has), `precision=fp16` or `bf16` to cast weights and
+    inputs, and `admission=FILE` to leave out what `kernelwright suite check` refused;
+    `modules:FOLDER`, every module below a folder, with `scale`, `memory`, `precision` and
+    `admission` as there; `rows:FILE|FOLDER`, problems with their answers; or `data:FOLDER`, which
+    `kernelwright data build` wrote, and its splits `data:FOLDER:sft`, `:rl`, `:train` and
+    `:held_out`; `?speedup=1` leaves slower examples out, and `?curate=RULE` teaches one kernel of a
+    problem, or few (data/suites/curate.py).
     """
     layout, rest, query = read_spec(spec)
     with _told_of(spec):
@@ -143,24 +145,30 @@ def _exam(category: str) -> Loaded:
     return load_exam(category), ()
 
 
-def _modules(folder: str, admission: str = "", memory: str = "", scale: str = "1") -> Loaded:
+def _modules(folder: str, scale: str = "1", **options: str) -> Loaded:
     factor = Choice.of(scale=scale).scale
     written, notes = load_modules(folder)
     scaled = written if factor == 1 else load_modules(folder, factor)[0]
-    problems, more = _fitting(scaled, written, admission, memory)
+    problems, more = _fitting(scaled, written, **options)
     return problems, (*notes, *more)
 
 
-def _kernelbench(folder: str, admission: str = "", memory: str = "", **options: str) -> Loaded:
-    choice = Choice.of(**options)
+def _kernelbench(folder: str, **options: str) -> Loaded:
+    chosen = {name: options.pop(name) for name in CHOICE if name in options}
+    choice = Choice.of(**chosen)
     scaled, written = load_folder(folder, choice), load_folder(folder, choice.unscaled())
-    return _fitting(scaled, written, admission, memory)
+    return _fitting(scaled, written, **options)
 
 
 def _fitting(
-    scaled: Sequence[Problem], written: Sequence[Problem], admission: str, memory: str
+    scaled: Sequence[Problem],
+    written: Sequence[Problem],
+    admission: str = "",
+    memory: str = "",
+    precision: str = "fp32",
 ) -> Loaded:
     """Those that this machine can judge, and that were admitted where a file says so."""
+    scaled, written = cast(scaled, precision), cast(written, precision)
     limit_bytes = parse_bytes("memory", memory) if memory else memory_bytes()
     fitted = fit(scaled, written, limit_bytes)
     if not fitted.problems:
@@ -172,6 +180,8 @@ def _fitting(
     return tuple(one for one in admitted if one is not None), fitted.notes
 
 
+CHOICE = ("levels", "ids", "scale")
+FITTING = ("memory", "precision", "admission")
 LAYOUTS: dict[str, Layout] = {
     "starter": Layout(
         forms=("starter", *(f"starter:{split}" for split in SPLITS)),
@@ -188,16 +198,19 @@ LAYOUTS: dict[str, Layout] = {
         for_evaluation=True,
     ),
     "kernelbench": Layout(
-        forms=("kernelbench:FOLDER[?levels=1,2&ids=1,3-5&scale=0.1&memory=2GB&admission=FILE]",),
+        forms=(
+            "kernelbench:FOLDER"
+            "[?levels=1,2&ids=1,3-5&scale=0.1&memory=2GB&precision=fp16&admission=FILE]",
+        ),
         load=_kernelbench,
-        options=("levels", "ids", "scale", "memory", "admission"),
+        options=(*CHOICE, *FITTING),
         local_options=("admission",),
         is_path=True,
     ),
     "modules": Layout(
-        forms=("modules:FOLDER[?scale=0.1&memory=2GB&admission=FILE]",),
+        forms=("modules:FOLDER[?scale=0.1&memory=2GB&precision=fp16&admission=FILE]",),
         load=_modules,
-        options=("scale", "memory", "admission"),
+        options=("scale", *FITTING),
         local_options=("admission",),
         is_path=True,
     ),
