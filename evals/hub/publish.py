@@ -15,6 +15,7 @@ from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import public_spec
 from kernelwright.evals.hub.card import model_card, read_recipe
+from kernelwright.evals.hub.leaderboard import entries, write_entries
 from kernelwright.evals.hub.upload import PublishError, Target, require_token
 from kernelwright.evals.numbers.summary import SIDES, read_summary
 from kernelwright.rl.models.adapter_folder import SIDECAR, sidecar_of
@@ -54,22 +55,29 @@ def publish(
     merged: bool = False,
     gguf: MatrixType | None = None,
     private: bool = False,
+    measured_on: str | None = None,
 ) -> str:
     """Writes `run_dir/publish/` and, unless `dry_run`, uploads it to the Hub repository `to`.
 
     `merged` adds the weights of base and adapter in one, `gguf` a file of them for llama.cpp;
-    `private` lets nobody but the owner read it. Returns the repository's URL, of a dry run the
+    `private` lets nobody but the owner read it; `measured_on` is the Hub's data set whose
+    leaderboard gets the figures. Returns the repository's URL, of a dry run the
     folder. Raises PublishError, in one line, where something is missing.
     """
     target = Target(repo=to, kind="model", private=private)
     if not dry_run:
         require_token()
-    tree = write_tree(run_dir, to, merged=merged, gguf=gguf)
+    tree = write_tree(run_dir, to, merged=merged, gguf=gguf, measured_on=measured_on)
     return str(tree) if dry_run else target.upload(tree, "Publish a trained run", REPLACED)
 
 
 def write_tree(
-    run_dir: Path, repo: str, *, merged: bool = False, gguf: MatrixType | None = None
+    run_dir: Path,
+    repo: str,
+    *,
+    merged: bool = False,
+    gguf: MatrixType | None = None,
+    measured_on: str | None = None,
 ) -> Path:
     """Everything that gets published, in a fresh `run_dir/publish/`."""
     final = run_dir / "checkpoints" / "final"
@@ -82,19 +90,14 @@ def write_tree(
     summary["suite"] = suite
     base = _public_base(summary["model"])
     model_card(run_dir, repo, base, summary)  # before minutes are spent on merging
+    if measured_on:
+        entries(summary, measured_on)
     if gguf:
         _check_gguf(run_dir, gguf)
     tree = run_dir / "publish"
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir()
-    for name in COPIED:
-        if (final / name).is_file():
-            shutil.copyfile(final / name, tree / name)
-    for name in ("summary.json", "report.html"):
-        if (run_dir / name).is_file():
-            text = (run_dir / name).read_text(encoding="utf-8")
-            text = text.replace(here, suite).replace(str(escape(here)), str(escape(suite)))
-            (tree / name).write_text(text, encoding="utf-8")
+    _copy(run_dir, tree, here, suite)
     config = json.loads((final / "adapter_config.json").read_text(encoding="utf-8"))
     config["base_model_name_or_path"] = base
     (tree / "adapter_config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
@@ -105,8 +108,23 @@ def write_tree(
     if not merged:
         shutil.rmtree(tree / MERGED, ignore_errors=True)
     card = model_card(run_dir, repo, base, summary, whole if merged else None, file)
+    if measured_on:
+        write_entries(tree, summary, measured_on)
     (tree / "README.md").write_text(card, encoding="utf-8", errors="replace")
     return tree
+
+
+def _copy(run_dir: Path, tree: Path, here: str, suite: str) -> None:
+    """The files that are published as they are, and the pages with the suite under `suite`."""
+    final = run_dir / "checkpoints" / "final"
+    for name in COPIED:
+        if (final / name).is_file():
+            shutil.copyfile(final / name, tree / name)
+    for name in ("summary.json", "report.html"):
+        if (run_dir / name).is_file():
+            text = (run_dir / name).read_text(encoding="utf-8")
+            text = text.replace(here, suite).replace(str(escape(here)), str(escape(suite)))
+            (tree / name).write_text(text, encoding="utf-8")
 
 
 def _habits(run_dir: Path, dialect: str) -> dict[str, object]:

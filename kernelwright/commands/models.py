@@ -289,7 +289,7 @@ def compare(
 
 
 @app.command()
-def publish(
+def publish(  # noqa: PLR0913  one parameter for each option
     run: RunFolder,
     to: Annotated[str, typer.Option(help="Repository on the Hub, as user/name.")],
     dry_run: Annotated[
@@ -302,6 +302,10 @@ def publish(
         GgufType | None, typer.Option(help="Add a GGUF file for llama.cpp, its matrices so.")
     ] = None,
     private: Annotated[bool, typer.Option("--private", help="Only its owner may read it.")] = False,
+    measured_on: Annotated[
+        str | None,
+        typer.Option(metavar="OWNER/NAME", help="The Hub's data set whose leaderboard gets it."),
+    ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Load it again and measure it; 1 if it does worse.")
     ] = False,
@@ -311,7 +315,7 @@ def publish(
     from kernelwright.rl.models.weights import ModelError
 
     with told(ValueError, OSError, ModelError, about=run):
-        what: Any = {"merged": merged, "gguf": gguf and gguf.value}
+        what: Any = {"merged": merged, "gguf": gguf and gguf.value, "measured_on": measured_on}
         where = publish_run(run, to, dry_run=dry_run, private=private, **what)
     typer.echo(where)
     if verify:

@@ -1,0 +1,52 @@
+"""What the Hub's leaderboards read: `.eval_results/*.yaml` beside a model.
+
+Format: https://huggingface.co/docs/hub/eval-results
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kernelwright.evals.hub.upload import PublishError
+
+FILE = Path(".eval_results", "kernelwright.yaml")
+FIGURES = ("correct_rate", "fast_1", "geomean_speedup")
+"""Each is a task of the data set."""
+NAME = re.compile(r"(?P<id>[\w-][\w.-]*/[\w-][\w.-]*)(?:@(?P<revision>[0-9a-f]{7,40}))?")
+
+
+def entries(summary: Mapping[str, Any], data_set: str) -> list[dict[str, Any]]:
+    """What was measured after training, on this data set of the Hub: `owner/name[@REVISION]`.
+
+    Raises PublishError for another name, and where nothing was measured after training.
+    """
+    found = NAME.fullmatch(data_set)
+    if not found:
+        raise PublishError(f"{data_set!r} is no data set of the Hub: give owner/name[@REVISION]")
+    side = summary["held_out"].get("after", {})
+    known = {name: side[name] for name in FIGURES if side.get(name) is not None}
+    if not known:
+        raise PublishError("nothing was measured after training: no leaderboard would have a value")
+    named = {key: value for key, value in found.groupdict().items() if value}
+    notes = f"{side['n']} answers to {summary['suite']}, {summary['dialect']}, {summary['target']}"
+    return [
+        {
+            "dataset": {**named, "task_id": name},
+            "value": value,
+            "date": summary["date"],
+            "notes": notes,
+        }
+        for name, value in known.items()
+    ]
+
+
+def write_entries(tree: Path, summary: Mapping[str, Any], data_set: str) -> None:
+    """Writes them into a folder that is published."""
+    (tree / FILE).parent.mkdir()
+    text = yaml.safe_dump(entries(summary, data_set), sort_keys=False, allow_unicode=True)
+    (tree / FILE).write_text(text, encoding="utf-8")
