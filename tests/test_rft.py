@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from kernelwright.rl.methods.base import Example
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.recipe.supervised import RftSection
-from kernelwright.rl.train.rft import as_sft, examples_of, kept, round_problems
+from kernelwright.rl.train.rft import as_sft, examples_of, kept, round_problems, unsolved
 from kernelwright.run.run_folder import RunFolder
 from kernelwright.run.train import Run
 from tests import nouns
@@ -106,6 +107,33 @@ def test_without_a_correct_answer_a_round_says_that_there_is_nothing_to_learn() 
         examples_of([wrong], [], RftSection(), 1)
 
 
+def test_only_problems_that_no_first_answer_solved_are_asked_again_whatever_came_of_that() -> None:
+    suite = problems(3)
+    wrong = nouns.verdict(Verdict.WRONG)
+    first = [answer(suite[0].key, step=1, row=0)]
+    first += [answer(one.key, step=1, row=row, evaluation=wrong) for row, one in enumerate(suite)]
+    assert unsolved(first, suite, 1, 3) == suite[1:]
+    again = answer(suite[1].key, step=1, row=3)
+    assert unsolved([*first, again], suite, 1, 3) == suite[1:], "as before a kill"
+    assert unsolved(first, suite, 2, 3) == suite, "another round"
+
+
+@given(st.lists(answers), st.booleans())
+def test_what_was_always_solved_can_be_left_out(records: list[Record], skip: bool) -> None:
+    mine = [
+        replace(one, step=1, row=row, prompt=one.problem_key) for row, one in enumerate(records)
+    ]
+    section = RftSection(kept_per_problem=9, replay=0, skip_solved=skip)
+    right = {one.problem_key for one in mine if one.evaluation.verdict is Verdict.CORRECT}
+    wrong = {one.problem_key for one in mine if one.evaluation.verdict is not Verdict.CORRECT}
+    expected = right & wrong if skip else right
+    if not expected:
+        with pytest.raises(ModelError):
+            examples_of(mine, [], section, 1)
+        return
+    assert {one.prompt for one in examples_of(mine, [], section, 1)} == expected
+
+
 def test_a_round_trains_at_its_own_rate_with_the_batches_of_sft() -> None:
     recipe = Recipe.model_validate({"name": "a", "rft": {"epochs": 3, "learning_rate": 1e-5}})
     section = as_sft(recipe).sft
@@ -128,8 +156,40 @@ class Rounds(Run):
         self.store.append([one for one in found if one.id not in done])
 
 
-def rounds(folder: Path) -> Rounds:
-    section = {"rounds": 2, "problems": 3, "replay": 0}
+class Retries(Rounds):
+    """The same, but its policy solves two of three problems at their second answer."""
+
+    def ask(
+        self, adapter: Path | None, problems: Sequence[Problem], settings: EvalSettings
+    ) -> None:
+        self.asked = [*getattr(self, "asked", []), (settings.first_row, len(problems))]
+        done, wrong = {one.id for one in self.store.read()}, nouns.verdict(Verdict.WRONG)
+        asked = [one for one in problems for _ in range(settings.samples)]
+        found = [
+            answer(
+                one.key,
+                step=settings.step,
+                row=row,
+                prompt="Add.",
+                evaluation=nouns.correct() if row % 3 == settings.first_row % 2 else wrong,
+            )
+            for row, one in enumerate(asked, settings.first_row)
+        ]
+        self.store.append([one for one in found if one.id not in done])
+
+
+def test_a_round_asks_what_it_did_not_solve_again_and_learns_from_that(tmp_path: Path) -> None:
+    run = rounds(tmp_path, Retries, {"rounds": 1, "samples": 1, "retries": 2, "skip_solved": True})
+    run.rft()
+    assert run.asked == [(0, 3), (3, 2)]
+    assert sorted(one.row for one in run.store.read()) == list(range(7))
+    assert (run.adapters["rft"] / "adapter_model.safetensors").exists()
+
+
+def rounds(
+    folder: Path, kind: type[Rounds] = Rounds, changed: dict[str, Any] | None = None
+) -> Rounds:
+    section = {"rounds": 2, "problems": 3, "replay": 0, **(changed or {})}
     sizes = {"batch_size": 2, "micro_batch_size": 2, "max_length": 256}
     recipe = Recipe.model_validate(
         {
@@ -144,7 +204,7 @@ def rounds(folder: Path) -> Rounds:
     opened = RunFolder(recipe.run_dir)
     opened.open(recipe, resume=recipe.run_dir.exists())
     judge: Any = ScriptedJudge()
-    return Rounds(recipe, opened, judge, this_process(), lambda: None, resume=True)
+    return kind(recipe, opened, judge, this_process(), lambda: None, resume=True)
 
 
 def test_each_round_begins_with_the_adapter_of_the_last_and_a_done_one_is_not_done_again(

@@ -71,7 +71,7 @@ def loose_exploits(
         file=sys.stderr,
     )
     if judge_workers is None and ray_address is None:
-        judge_workers = default_workers(dialect)
+        judge_workers = default_workers([dialect])
     with open_judge(judge_workers, minimum_sandbox, ray_address=ray_address) as judge:
         outcome = judged(judge, exhibits, "exploits")
     if outcome.skipped:

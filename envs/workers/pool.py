@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from kernelwright.envs.codec import from_plain, to_plain
@@ -49,13 +49,13 @@ def uses_gpu(dialect: Dialect) -> bool:
     return DIALECTS[dialect].runs_on_gpu
 
 
-def default_workers(dialect: Dialect | None = None, share: tuple[int, int] = (0, 1)) -> int:
-    """How many workers judge answers in a dialect (None: in any) for one of several processes: one
+def default_workers(dialects: Collection[Dialect] = (), share: tuple[int, int] = (0, 1)) -> int:
+    """How many workers judge answers in these (none: in any) for one of several processes: one
     a core, but where a GPU replays them at most four a GPU. Each keeps a CUDA context there, and
     more would only wait for the GPU."""
     which, of = share
     one_a_core, ours = len(shared_cores(which, of)), len(shared_gpus(which, of))
-    if not ours or (dialect and not uses_gpu(dialect)):
+    if not ours or (dialects and not any(map(uses_gpu, dialects))):
         return one_a_core
     return min(one_a_core, WORKERS_A_GPU * ours, max(1, WORKERS_A_GPU * len(gpus()) // of))
 

@@ -183,6 +183,10 @@ def held_alone(folder: Path) -> Iterator[None]:
         yield
 
 
+KNEW_NO_OTHER = {"precision": Precision.IEEE, "more_dialects": [], "surrogate": "off"}
+"""What an earlier version asked that had no such setting."""
+
+
 class Attempt:
     """Seconds spent on one question over all its attempts, kept in a file beside the records."""
 
@@ -196,7 +200,7 @@ class Attempt:
         folder.mkdir(parents=True, exist_ok=True)
         if self.path.exists() and resume:
             before = json.loads(self.path.read_text(encoding="utf-8"))
-            asked = {"precision": Precision.IEEE, **before["question"]}  # a version knew no other
+            asked = {**KNEW_NO_OTHER, **before["question"]}
             changed = [key for key in self.question if asked.get(key) != self.question[key]]
             if changed:
                 raise EvalError(f"{folder} asked another question: {', '.join(changed)} changed")
@@ -214,8 +218,8 @@ class Attempt:
 
 def _question(model: str, suite: Suite, settings: EvalSettings) -> dict[str, Any]:
     """Everything that decides the answers, as plain JSON."""
-    asked = {**asdict(settings), "dialect": settings.dialect}
-    del asked["versions"], asked["share"]
+    asked = {**asdict(settings), "more_dialects": list(settings.more_dialects)}
+    del asked["versions"], asked["share"], asked["first_row"]
     keys = [problem.key for problem in suite.problems]
     return {"model": model, "suite": suite.spec, "problems": keys, **asked}
 

@@ -31,7 +31,7 @@ class EvalSettings:
     `temperature` 0 is greedy; `batch` is how many completions are sampled before they are judged
     and kept: a kill loses at most so many; `timed` says whether correct ones are timed; `versions`
     is stored with every record; `precision` is the judge's. `share` is (which, of how many) where
-    several processes ask: each asks whole problems.
+    several processes ask: each asks whole problems. Rows are counted from `first_row`.
     """
 
     stage: str = "eval"
@@ -47,6 +47,13 @@ class EvalSettings:
     batch: int = 128
     precision: Precision = Precision.IEEE
     share: tuple[int, int] = (0, 1)
+    more_dialects: tuple[Dialect, ...] = ()
+    first_row: int = 0
+
+    @property
+    def dialects(self) -> tuple[Dialect, ...]:
+        """What each problem is asked for in."""
+        return (self.dialect, *self.more_dialects)
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.batch < 1:
@@ -60,6 +67,7 @@ def settings_of(recipe: Recipe, versions: Mapping[str, str]) -> EvalSettings:
     section = recipe.eval
     return EvalSettings(
         dialect=recipe.data.dialect,
+        more_dialects=recipe.data.more_dialects,
         samples=section.samples,
         max_new_tokens=section.max_new_tokens,
         temperature=section.temperature,
@@ -84,7 +92,7 @@ class Watcher(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
     index: int
-    problem: Problem
+    task: Task
 
 
 def evaluate(
@@ -96,7 +104,8 @@ def evaluate(
     done: Collection[tuple[str, int, int]] = (),
     watcher: Watcher | None = None,
 ) -> list[Record]:
-    """New records, row = problem index · samples + sample; `keep` gets each batch once judged.
+    """New records, row = first row + task index · samples + sample; `keep` gets each batch once
+    judged. Each problem is a task in each language.
 
     `done` holds the ids of records that exist: their rows are skipped. Answers of a batch are all
     written before any of them is judged, and `watcher` hears of each as it is.
@@ -132,16 +141,17 @@ def _left(
     return [
         row
         for row in batch
-        if row.index // settings.samples % of == which
+        if (row.index - settings.first_row) // settings.samples % of == which
         and (settings.stage, settings.step, row.index) not in done
     ]
 
 
 def _batches(problems: Sequence[Problem], settings: EvalSettings) -> Iterator[list[_Row]]:
     """All rows in batches that do not depend on what is done, so that their seeds do not either."""
+    tasks = [Task(problem=one, dialect=it) for one in problems for it in settings.dialects]
     rows = [
-        _Row(index=index * settings.samples + sample, problem=problem)
-        for index, problem in enumerate(problems)
+        _Row(index=settings.first_row + index * settings.samples + sample, task=task)
+        for index, task in enumerate(tasks)
         for sample in range(settings.samples)
     ]
     for start in range(0, len(rows), settings.batch):
@@ -156,8 +166,8 @@ def _play(
     sampling: Sampling,
     watcher: Watcher | None,
 ) -> list[Record]:
-    tasks = [Task(problem=row.problem, dialect=settings.dialect) for row in rows]
-    learn_shapes(row.problem for row in rows)
+    tasks = [row.task for row in rows]
+    learn_shapes(task.problem for task in tasks)
     prompts = [task_prompt(task) for task in tasks]
     completions = policy.complete(
         prompts, sampling, (lambda *_: watcher.one_written()) if watcher else None

@@ -45,6 +45,7 @@ def model_card(
         repo=repo,
         base=base,
         summary=summary,
+        dialects=_dialects(summary),
         sides={SIDE_NAMES[name]: side for name, side in summary["held_out"].items()},
         gains={
             " to ".join(SIDE_NAMES[side] for side in name.split("_to_")): gain
@@ -82,7 +83,7 @@ def _front_matter(repo: str, base: str, summary: Mapping[str, Any]) -> str:
         "base_model_relation": "adapter",
         "library_name": "peft",
         "pipeline_tag": "text-generation",
-        "tags": ["kernelwright", "kernels", "lora", "reinforcement-learning", summary["dialect"]],
+        "tags": ["kernelwright", "kernels", "lora", "reinforcement-learning", *_dialects(summary)],
     }
     if summary["model"] in EMBEDDED:
         head = {"license": EMBEDDED[summary["model"]].licence.lower(), **head}
@@ -90,6 +91,11 @@ def _front_matter(repo: str, base: str, summary: Mapping[str, Any]) -> str:
     if results:
         head["model-index"] = [{"name": repo.split("/")[1], "results": results}]
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---"
+
+
+def _dialects(summary: Mapping[str, Any]) -> list[str]:
+    """What the model writes: the languages that were measured."""
+    return list(summary.get("dialects", [summary["dialect"]]))
 
 
 def _results(summary: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -105,6 +105,7 @@ def summarise(
     return {
         "model": facts.model,
         "dialect": facts.dialect,
+        **({"dialects": _by(held_out, lambda one: one.dialect)} if _several(records) else {}),
         "target": facts.target,
         **({"devices": devices} if devices else {}),
         "suite": facts.suite,
@@ -118,7 +119,7 @@ def summarise(
             for earlier, later in GAINS
             if earlier in held_out and later in held_out
         },
-        "categories": _by_category(held_out, facts.categories),
+        "categories": _by(held_out, lambda one: facts.categories.get(one.problem, "other")),
         "problem_categories": {
             one.problem: facts.categories.get(one.problem, "other")
             for rows in held_out.values()
@@ -165,7 +166,8 @@ def measure(
 ) -> dict[str, Any]:
     """One side: its scores, what they look like per problem, as a reward, and against compile."""
     problems = group(records, lambda one: one.problem)
-    evaluations = [[one.evaluation for one in rows] for rows in problems.values()]
+    tasks = group(records, lambda one: (one.problem, one.dialect))
+    evaluations = [[one.evaluation for one in rows] for rows in tasks.values()]
     most = max((len(one) for one in evaluations), default=0)
     known = [(one.evaluation, one.problem_key) for one in records if one.problem_key in compiled]
     against = against_compile((one, *compiled[key]) for one, key in known)
@@ -214,14 +216,20 @@ def _correct_rate(records: Iterable[Record]) -> float | None:
     return record_scores(records).correct_rate
 
 
-def _by_category(
-    held_out: Mapping[str, Sequence[Record]], categories: Mapping[str, str]
+def _by(
+    held_out: Mapping[str, Sequence[Record]], part: Callable[[Record], str]
 ) -> dict[str, dict[str, Any]]:
+    """Part → side → the scores of its records."""
     found: dict[str, dict[str, Any]] = defaultdict(dict)
     for side, records in held_out.items():
-        for category, rows in group(records, lambda r: categories.get(r.problem, "other")).items():
-            found[category][side] = asdict(record_scores(rows))
+        for name, rows in group(records, part).items():
+            found[name][side] = asdict(record_scores(rows))
     return dict(sorted(found.items()))
+
+
+def _several(records: Iterable[Record]) -> bool:
+    """Whether answers were asked for in several languages."""
+    return len({one.dialect for one in records if one.stage in SIDES}) > 1
 
 
 def _seen(values: Iterable[str | None]) -> list[str]:

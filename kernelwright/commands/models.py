@@ -331,7 +331,7 @@ def _verify(run: Path, published: str) -> None:
     from kernelwright.run.processes import judge_of
 
     def judge(recipe: Recipe) -> BatchJudge:
-        return judge_of(recipe.judge, this_process(), recipe.data.dialect)
+        return judge_of(recipe.judge, this_process(), recipe.data.dialects)
 
     with judging(": --verify goes on"), told(ValueError, OSError, ModelError, about=run):
         found = verify(run, published, versions(), judge)

@@ -160,7 +160,7 @@ def _too_large_for_gpu(recipe: Recipe, part: str) -> str:
 
 def _needed_bytes(recipe: Recipe, found: Probe | None) -> int | None:
     """Peak memory with the judge; None if the probe was killed."""
-    workers = recipe.judge.workers or default_workers(recipe.data.dialect)
+    workers = recipe.judge.workers or default_workers(recipe.data.dialects)
     return found.peak_bytes + workers * JUDGE_BYTES if found else None
 
 

@@ -134,22 +134,24 @@ def _model(recipe: Recipe) -> str | None:
 
 
 def _dialect(recipe: Recipe) -> str | None:
-    dialect, elsewhere = recipe.data.dialect, recipe.judge.ray_address
-    why = None if elsewhere else not_judged_here(dialect)
-    if why:
-        return f"data.dialect {dialect}: {why}"
-    has_triples = DIALECTS[dialect].has_triples or brings_triples(recipe.data.taught_suite)
-    if not has_triples and "sft" in recipe.stages:
-        return f"stages: there are no triples in {dialect}; leave out sft"
+    data, elsewhere = recipe.data, recipe.judge.ray_address
+    for dialect in data.dialects:
+        key = "dialect" if dialect == data.dialect else "more_dialects"
+        if not elsewhere and (why := not_judged_here(dialect)):
+            return f"data.{key} {dialect}: {why}"
+        has_triples = DIALECTS[dialect].has_triples or brings_triples(data.taught_suite)
+        if not has_triples and "sft" in recipe.stages:
+            return f"stages: there are no triples in {dialect}; leave out sft"
     if needs_gpus(recipe) and not gpus() and not elsewhere:
         old = next((f" ({one.too_old})" for one in visible_gpus()), "")
-        return f"judge.timed: {dialect} answers have no speed without a GPU{old}; {UNTIMED}"
+        named = " and ".join(data.dialects)
+        return f"judge.timed: {named} answers have no speed without a GPU{old}; {UNTIMED}"
     return None
 
 
 def needs_gpus(recipe: Recipe) -> bool:
     """Whether the recipe needs speeds that only a GPU can give."""
-    return recipe.judge.timed and DIALECTS[recipe.data.dialect].is_device_code
+    return recipe.judge.timed and all(DIALECTS[one].is_device_code for one in recipe.data.dialects)
 
 
 def _nodes_without_gpus(recipe: Recipe) -> str | None:
@@ -161,17 +163,17 @@ def _nodes_without_gpus(recipe: Recipe) -> str | None:
         if judge.devices():
             return None
     return (
-        f"judge.timed: {recipe.data.dialect} answers have no speed on the nodes of "
+        f"judge.timed: {' and '.join(recipe.data.dialects)} answers have no speed on the nodes of "
         f"judge.ray_address {address}, of which none has a GPU to judge on; {UNTIMED}"
     )
 
 
 def _precision(recipe: Recipe) -> str | None:
-    section, dialect = recipe.judge, recipe.data.dialect
+    section = recipe.judge
     if section.precision is Precision.IEEE or section.ray_address:
         return None
-    why = no_tf32(dialect)
-    return f"judge.precision: {why}" if why else None
+    whys = [no_tf32(one) for one in recipe.data.dialects]
+    return None if None in whys else f"judge.precision: {whys[0]}"
 
 
 def no_tf32(dialect: Dialect | None) -> str | None:
@@ -215,9 +217,12 @@ def fooled(recipe: Recipe) -> list[str]:
 
     section = recipe.judge
     try:
-        loose = loose_exploits(
-            section.workers, section.minimum_sandbox, recipe.data.dialect, section.ray_address
-        )
+        where = section.workers, section.minimum_sandbox
+        loose = [
+            name
+            for one in recipe.data.dialects
+            for name in loose_exploits(*where, one, section.ray_address)
+        ]
     except GalleryError as error:
         return [str(error)]
     named = f"the judge does not stop {', '.join(loose)}; see `kernelwright gallery`"

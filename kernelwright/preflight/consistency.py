@@ -72,7 +72,9 @@ def _trained_on(recipe: Recipe, found: Mapping[str, Problems]) -> list[str]:
 
 def _untaught(recipe: Recipe) -> Iterator[str]:
     data = recipe.data
-    has_triples = DIALECTS[data.dialect].has_triples or brings_triples(data.taught_suite)
+    has_triples = brings_triples(data.taught_suite) or all(
+        DIALECTS[one].has_triples for one in data.dialects
+    )
     if "sft" not in recipe.stages or not has_triples:
         return  # a dialect without any is refused by check.py
     if not taught_triples(recipe):

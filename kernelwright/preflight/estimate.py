@@ -53,10 +53,10 @@ def judge_device_bytes(recipe: Recipe) -> int:
     That is a CUDA context and a buffer that empties the L2 cache for each worker, and the replay's
     memory.
     """
-    dialect, section = recipe.data.dialect, recipe.judge
-    if not gpus() or not uses_gpu(dialect) or section.ray_address:
+    dialects, section = recipe.data.dialects, recipe.judge
+    if not gpus() or not any(map(uses_gpu, dialects)) or section.ray_address:
         return 0
-    workers = section.workers or default_workers(dialect)
+    workers = section.workers or default_workers(dialects)
     return (math.ceil(workers / len(gpus())) + 1) * CONTEXT_BYTES
 
 
@@ -105,8 +105,9 @@ def rft_answers(recipe: Recipe) -> int | None:
         problems = len(load_suite(recipe.data.train_suite).problems)
     except SuiteError:
         return None
-    section = recipe.rft
-    return section.rounds * min(section.problems or problems, problems) * section.samples
+    section, dialects = recipe.rft, len(recipe.data.dialects)
+    asked = min(section.problems or problems, problems) * dialects
+    return section.rounds * asked * section.samples
 
 
 def grpo_estimate(recipe: Recipe) -> str:
@@ -147,7 +148,8 @@ def sft_steps(recipe: Recipe) -> int | None:
 def taught_triples(recipe: Recipe) -> int | None:
     """Triples that are judged before SFT; None where there is no such suite."""
     try:
-        triples = len(triples_of(recipe.data.taught_suite, recipe.data.dialect))
+        data = recipe.data
+        triples = sum(len(triples_of(data.taught_suite, one)) for one in data.dialects)
     except SuiteError:
         return None
     return min(triples, recipe.data.max_triples or triples)
@@ -177,7 +179,8 @@ def validated_answers(recipe: Recipe) -> int:
     """Answers to all points of the validation curve."""
     grpo = recipe.grpo
     points = math.ceil(grpo.steps / grpo.validate_every) + 1 if grpo.validate_every else 0
-    return points * grpo.validation_problems * grpo.validation_samples
+    asked = grpo.validation_problems * len(recipe.data.dialects)
+    return points * asked * grpo.validation_samples
 
 
 def evaluated_problems(recipe: Recipe) -> int | None:
@@ -195,7 +198,8 @@ def evaluated_answers(recipe: Recipe) -> int | None:
     if asked is None:
         return None
     before = min(asked, section.before_problems or asked)
-    return sum(
+    each = sum(
         (asked if row.measured else before) * (1 if row.greedy_of else section.samples)
         for row in measurements(recipe)
     )
+    return each * len(recipe.data.dialects)

@@ -35,12 +35,12 @@ def judged_s(recipe: Recipe) -> float | None:
 
     None where it is unknown: a cluster judges, the dialect has no examples, or no judge starts.
     """
-    section, dialect = recipe.judge, recipe.data.dialect
+    section, dialects = recipe.judge, recipe.data.dialects
     if section.ray_address:
         return None
-    workers = section.workers or default_workers(dialect)
+    workers = section.workers or default_workers(dialects)
     known = [
-        dialect,
+        *dialects,
         section.timed,
         workers,
         len(usable_cores()),
@@ -72,7 +72,10 @@ def judged_s(recipe: Recipe) -> float | None:
 
 def examples(recipe: Recipe) -> list[Triple]:
     """The first example to each problem, at the sizes that the recipe trains on."""
-    every = template_triples(dialect=recipe.data.dialect, sizes=_sizes(recipe))
+    sizes = _sizes(recipe)
+    every = [
+        one for it in recipe.data.dialects for one in template_triples(dialect=it, sizes=sizes)
+    ]
     return [one for one in every if one.variant == 0]
 
 
@@ -82,6 +85,6 @@ def _sizes(recipe: Recipe) -> str:
 
 def _device(recipe: Recipe) -> list[str]:
     """The settings that decide the pace where answers are judged on a GPU; empty elsewhere."""
-    if not uses_gpu(recipe.data.dialect) or not gpus():
+    if not any(map(uses_gpu, recipe.data.dialects)) or not gpus():
         return []
     return [gpus()[0].environment, recipe.judge.precision, _sizes(recipe)]

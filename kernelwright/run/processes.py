@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import timedelta
 
 from kernelwright.data.runs.process import Process, wait_for_all
@@ -16,14 +16,16 @@ from kernelwright.rl.recipe.schema import JudgeSection
 from kernelwright.rl.train.trainer_options import TIMEOUT_S
 
 
-def judge_of(section: JudgeSection, process: Process, dialect: Dialect | None = None) -> BatchJudge:
+def judge_of(
+    section: JudgeSection, process: Process, dialects: Collection[Dialect] = ()
+) -> BatchJudge:
     """The judge of this process: its share of this machine, or of every machine of a cluster.
 
-    `dialect`: that of all its answers; None for any.
+    `dialects`: those of all its answers; none for any.
     """
     workers = section.workers
     if workers is None and section.ray_address is None:
-        workers = default_workers(dialect, process.here)
+        workers = default_workers(dialects, process.here)
     return open_judge(
         workers,
         section.minimum_sandbox,

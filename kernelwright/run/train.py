@@ -55,7 +55,7 @@ from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.recipe.stage_names import stage_names
 from kernelwright.rl.tracking.run_tracker import tracking
-from kernelwright.rl.train.rft import as_sft, examples_of, round_problems, round_seed
+from kernelwright.rl.train.rft import as_sft, examples_of, round_problems, round_seed, unsolved
 from kernelwright.rl.train.start_adapter import start_adapter
 from kernelwright.run.processes import join, judge_of
 from kernelwright.run.run_folder import RunError, RunFolder
@@ -80,7 +80,7 @@ def train(recipe: Recipe, *, resume: bool, fitted: Recipe) -> None:
         folder.open(recipe, resume=resume)
         _cut_unfinished(recipe.run_dir)
     wait()
-    with tracking(recipe), judge_of(recipe.judge, process, recipe.data.dialect) as judge:
+    with tracking(recipe), judge_of(recipe.judge, process, recipe.data.dialects) as judge:
         devices = judge.devices()
         run = Run(fitted, folder, judge, process, wait, resume=resume)
         run.all_stages()
@@ -184,7 +184,7 @@ class Run:
     def triples(self) -> list[Triple]:
         """The recipe's triples, shuffled by its seed; second kernels of a problem come last."""
         data = self.recipe.data
-        triples = triples_of(data.taught_suite, data.dialect)
+        triples = [one for it in data.dialects for one in triples_of(data.taught_suite, it)]
         random.Random(self.recipe.seed).shuffle(triples)
         triples.sort(key=lambda one: one.variant)
         return triples[: data.max_triples]
@@ -212,13 +212,24 @@ class Run:
             name = f"rft-{number}"
             out = self.adapters["rft"] if last else self.adapters["rft"].with_name(f"{name}-final")
             if not (out / SIDECAR).exists():
-                problems = round_problems(suite, number, section, recipe.seed)
-                self.ask(adapter, problems, self.rft_settings(number))
-                self.wait()
+                self.sample_round(adapter, suite, number)
                 rows = examples_of(self.store.read(), taught, section, number)
                 run_sft(as_sft(recipe), rows, out, resume=self.resume, start=adapter, stage=name)
                 self.wait()
             adapter = out
+
+    def sample_round(self, adapter: Path | None, suite: Sequence[Problem], number: int) -> None:
+        """The answers of a round, and further ones to what they did not solve."""
+        section = self.recipe.rft
+        problems = round_problems(suite, number, section, self.recipe.seed)
+        settings = self.rft_settings(number)
+        self.ask(adapter, problems, settings)
+        self.wait()
+        if section.retries:
+            first = len(problems) * len(settings.dialects) * settings.samples
+            left = unsolved(self.store.read(), problems, number, first)
+            self.ask(adapter, left, replace(settings, samples=section.retries, first_row=first))
+            self.wait()
 
     def rft_settings(self, number: int) -> EvalSettings:
         section = self.recipe.rft

@@ -7,6 +7,7 @@ mistake is.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -22,7 +23,7 @@ from pydantic import (
 from kernelwright.data.runs.stages import chosen
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.sandbox.levels import LEVELS
-from kernelwright.envs.types import Baseline, Precision
+from kernelwright.envs.types import Baseline, Precision, Problem, Task
 from kernelwright.rewards.price import PRESETS, refused_in_training
 from kernelwright.rl.methods.base import MethodOptions
 from kernelwright.rl.methods.find import gives_advantages, method_options
@@ -88,10 +89,27 @@ class DataSection(Section):
     """Allows the two suites to share problems: what is measured then says nothing about others."""
     dialect: Annotated[str, AfterValidator(known_dialect)] = "cpp"
     """What answers are written in."""
+    more_dialects: tuple[Annotated[str, AfterValidator(known_dialect)], ...] = ()
+    """Other languages that the same run learns, and is measured in: each problem in each."""
     max_triples: int | None = Field(default=None, ge=1)
     """At most so many triples for SFT; null takes all."""
     balance: float = Field(default=1.0, ge=0, le=1)
     """A loop pattern with n triples gets a share of the rows that goes with n^balance."""
+
+    @model_validator(mode="after")
+    def _name_each_once(self) -> Self:
+        if len(set(self.dialects)) < len(self.dialects):
+            raise ValueError(f"more_dialects: one is named twice: {', '.join(self.dialects)}")
+        return self
+
+    @property
+    def dialects(self) -> tuple[str, ...]:
+        """Every language of the run, the main one first."""
+        return (self.dialect, *self.more_dialects)
+
+    def tasks(self, problems: Iterable[Problem]) -> list[Task]:
+        """Each problem in each language."""
+        return [Task(problem=one, dialect=it) for one in problems for it in self.dialects]
 
     @property
     def taught_suite(self) -> str:

@@ -55,6 +55,10 @@ class RftSection(Section):
     """Problems of the training suite in a round, other ones each time; null takes all."""
     samples: int = Field(default=4, ge=1)
     """Answers to each."""
+    retries: int = Field(default=0, ge=0)
+    """Further answers to each problem that none of those solved."""
+    skip_solved: bool = False
+    """Leaves out problems all of whose answers are right: they have the least to teach."""
     temperature: float = Field(default=1.0, gt=0)
     """Sampling temperature."""
     max_new_tokens: int = Field(default=512, ge=16)

@@ -13,7 +13,6 @@ from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suites.load import Suite
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.reference.module_facts import learn_shapes
-from kernelwright.envs.types import Task
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.models.free_memory import memory_callback
@@ -75,7 +74,7 @@ def run_grpo(
     if process.leads:
         store.rewind("grpo", first_step)
         store.rewind(VALIDATION, first_step + 1 if checkpoint else 0)
-    tasks = [Task(problem=one, dialect=recipe.data.dialect) for one in suite.problems]
+    tasks = recipe.data.tasks(suite.problems)
     learn_shapes(suite.problems)
     reserved, trained = reserve(tasks, recipe.grpo.validation_problems)
     tokenizer = load_tokenizer(recipe.model.name)

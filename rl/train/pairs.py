@@ -43,7 +43,7 @@ def pairs_for(recipe: Recipe, records: Iterable[Record]) -> list[Pair]:
     if where is None:
         found = pairs_of_records(records, each, recipe.seed)
     else:
-        found = _pairs_of_folder(where, recipe.data.dialect, each)
+        found = _pairs_of_folder(where, recipe.data.dialects, each)
     if not found:
         raise ModelError(NO_PAIRS.format(where or "the records of this run"))
     return found
@@ -100,12 +100,12 @@ def pair_folder(where: str) -> Contents:
         raise ModelError(f"dpo.pairs: {error}") from None
 
 
-def _pairs_of_folder(where: str, dialect: str, each: int) -> list[Pair]:
+def _pairs_of_folder(where: str, dialects: Sequence[str], each: int) -> list[Pair]:
     contents = pair_folder(where)
     learn_shapes(one.problem for one in contents.entries)
     groups: dict[str, list[Pair]] = defaultdict(list)
     for row in prefs(contents):
-        if row["dialect"] == dialect:
+        if row["dialect"] in dialects:
             prompt, chosen, rejected = (
                 row[name][0]["content"] for name in ("prompt", "chosen", "rejected")
             )

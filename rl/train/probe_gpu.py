@@ -151,7 +151,7 @@ def _longest(recipe: Recipe, tokenizer: Any) -> tuple[list[Task], list[int]]:
         : max(LONGEST, recipe.grpo.groups_per_step)
     ]
     learn_shapes(problems)
-    tasks = [Task(problem=one, dialect=recipe.data.dialect) for one in problems]
+    tasks = recipe.data.tasks(problems)
     found = []
     for task in tasks:
         try:

@@ -38,13 +38,34 @@ def round_seed(seed: int, number: int) -> int:
     return hash_seed(STAGE, "sampling", str(seed), str(number))
 
 
+def unsolved(
+    records: Iterable[Record], problems: Sequence[Problem], number: int, rows: int
+) -> list[Problem]:
+    """The problems that none of the first `rows` answers of round `number` solved, in order."""
+    asked = (one for one in records if (one.stage, one.step) == (STAGE, number) and one.row < rows)
+    solved = {one.problem_key for one in asked if one.evaluation.verdict is Verdict.CORRECT}
+    return [one for one in problems if one.key not in solved]
+
+
+def undecided(records: Sequence[Record]) -> list[Record]:
+    """Those to problems that have a wrong answer among these."""
+    neither = (Verdict.CORRECT, Verdict.UNJUDGED)
+    wrong = {_task(one) for one in records if one.evaluation.verdict not in neither}
+    return [one for one in records if _task(one) in wrong]
+
+
+def _task(one: Record) -> tuple[str, str]:
+    return one.problem_key, one.dialect
+
+
 def kept(records: Iterable[Record], each: int) -> list[Record]:
-    """At most `each` correct answers of a problem, no two with the same kernel: by turns the
-    shortest answer and the fastest kernel that are left (ConCuR's rule, arXiv:2510.07356)."""
-    found: dict[str, dict[str, Record]] = {}
+    """At most `each` correct answers of a problem in a language, no two with the same kernel: by
+    turns the shortest answer and the fastest kernel that are left (ConCuR's rule,
+    arXiv:2510.07356)."""
+    found: dict[tuple[str, str], dict[str, Record]] = {}
     for one in sorted(records, key=lambda one: len(one.completion)):
         if one.evaluation.verdict is Verdict.CORRECT and one.source:
-            found.setdefault(one.problem_key, {}).setdefault("".join(one.source.split()), one)
+            found.setdefault(_task(one), {}).setdefault("".join(one.source.split()), one)
     return [one for kernels in found.values() for one in _best(list(kernels.values()), each)]
 
 
@@ -71,9 +92,10 @@ def examples_of(
     is taught, other ones each round. Raises ModelError where nothing is kept."""
     mine = [one for one in records if one.stage == STAGE and one.step <= number]
     mine.sort(key=lambda one: one.id)  # processes write them in any order
+    learned = undecided(mine) if section.skip_solved else mine
     own = [
         Example(prompt=one.prompt, completion=one.completion)
-        for one in kept(mine, section.kept_per_problem)
+        for one in kept(learned, section.kept_per_problem)
     ]
     if not own:
         raise ModelError(NOTHING_KEPT.format(number, len(mine)))

@@ -22,12 +22,14 @@ STAGE = "validation"
 
 
 def reserve(tasks: Sequence[Task], count: int) -> tuple[list[Task], list[Task]]:
-    """(`count` tasks to validate on, the others), by a hash of each: stable as a suite grows."""
-    ranked = sorted(tasks, key=lambda task: content_hash("validation", task.key))
-    chosen = {task.key for task in ranked[:count]}
+    """(the tasks of `count` problems to validate on, the others), by a hash of each: stable as a
+    suite grows."""
+    firsts = {task.problem.key: task.key for task in reversed(tasks)}
+    ranked = sorted(firsts, key=lambda one: content_hash("validation", firsts[one]))
+    chosen = set(ranked[:count])
     return (
-        [task for task in tasks if task.key in chosen],
-        [task for task in tasks if task.key not in chosen],
+        [task for task in tasks if task.problem.key in chosen],
+        [task for task in tasks if task.problem.key not in chosen],
     )
 
 
