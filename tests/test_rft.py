@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from kernelwright.data.runs.process import this_process
 from kernelwright.envs.types import Case, Problem, Record, Verdict
@@ -123,7 +124,7 @@ def test_what_was_always_solved_can_be_left_out(records: list[Record], skip: boo
     mine = [
         replace(one, step=1, row=row, prompt=one.problem_key) for row, one in enumerate(records)
     ]
-    section = RftSection(kept_per_problem=9, replay=0, skip_solved=skip)
+    section = RftSection(kept_per_problem=9, samples=9, replay=0, skip_solved=skip)
     right = {one.problem_key for one in mine if one.evaluation.verdict is Verdict.CORRECT}
     wrong = {one.problem_key for one in mine if one.evaluation.verdict is not Verdict.CORRECT}
     expected = right & wrong if skip else right
@@ -132,6 +133,12 @@ def test_what_was_always_solved_can_be_left_out(records: list[Record], skip: boo
             examples_of(mine, [], section, 1)
         return
     assert {one.prompt for one in examples_of(mine, [], section, 1)} == expected
+
+
+def test_one_answer_that_is_left_out_where_it_is_right_is_refused() -> None:
+    with pytest.raises(ValidationError, match="raise samples or retries"):
+        RftSection(samples=1, skip_solved=True)
+    assert RftSection(samples=1, retries=1, skip_solved=True).retries == 1
 
 
 def test_a_round_trains_at_its_own_rate_with_the_batches_of_sft() -> None:

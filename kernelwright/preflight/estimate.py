@@ -107,7 +107,7 @@ def rft_answers(recipe: Recipe) -> int | None:
         return None
     section, dialects = recipe.rft, len(recipe.data.dialects)
     asked = min(section.problems or problems, problems) * dialects
-    return section.rounds * asked * section.samples
+    return section.rounds * asked * (section.samples + section.retries)
 
 
 def grpo_estimate(recipe: Recipe) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from kernelwright.rl.recipe.trl_options import dpo_option, sft_option, typed
 from kernelwright.rl.section import Section
@@ -71,6 +71,12 @@ class RftSection(Section):
     """Passes over a round's rows. Batches and lengths are those of `sft`."""
     learning_rate: float = Field(default=5e-4, gt=0, lt=1)
     """Peak learning rate of a round."""
+
+    @model_validator(mode="after")
+    def _leave_something(self) -> Self:
+        if self.skip_solved and self.samples + self.retries < 2:
+            raise ValueError("skip_solved leaves nothing of one answer: raise samples or retries")
+        return self
 
 
 class DpoSection(Section):

@@ -1,0 +1,57 @@
+"""Search modes at equal budget: what a table of their results says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from kernelwright.rl.search.mode import mode_names
+from scripts.modes import MODES, gain, table, worth
+
+
+def results(speeds: list[float | None]) -> dict[str, Any]:
+    """One problem for each speed; None where no kernel is right."""
+    known = [one for one in speeds if one is not None]
+    return {
+        "problems": [
+            {
+                "problem": f"p{number}",
+                "asked": 4,
+                "right": 0 if speed is None else 3,
+                "source": None if speed is None else "kernel",
+                "first": None,
+                "again": None if speed is None else {"median": speed},
+            }
+            for number, speed in enumerate(speeds)
+        ],
+        "solved": len(known),
+        "faster": sum(one > 1 for one in known),
+        "geomean_speedup": known[0] if known else None,
+    }
+
+
+def test_every_mode_is_searched_in() -> None:
+    assert sorted(MODES) == mode_names()
+
+
+def test_an_unsolved_problem_is_worth_nothing_and_pytorchs_speed_one() -> None:
+    assert worth(results([None, 1.0, 3.0])) == {"p0": 0.0, "p1": 1.0, "p2": 2.0}
+
+
+def test_a_gain_is_paired_by_problem() -> None:
+    found = gain(results([None, 1.0, 3.0]), results([1.0, 1.0, 7.0]))
+    assert found is not None
+    assert found.mean == pytest.approx(2 / 3)
+    assert found.low <= found.mean <= found.high
+
+
+def test_a_line_for_each_mode_has_its_gain_over_the_first() -> None:
+    console = Console(record=True, width=140)
+    console.print(table({"best_of_n": results([1.0, None]), "tree": results([3.0, 3.0])}))
+    first, second = console.export_text().strip().splitlines()[1:]
+    assert "3 of 8" in first
+    assert "[" not in first
+    assert "+1.50 [+" in second
+    assert table({}).row_count == 0
