@@ -127,3 +127,19 @@ def test_no_step_is_taken_where_sampling_is_far_from_training(
         grpo(model, tmp_path, server, fast_pass=fast_pass)
     assert not list((tmp_path / "checkpoints" / "grpo").glob("checkpoint-*"))
     grpo(model, tmp_path, server, fast_pass=fast_pass, steps=1, most_mismatch=0.5, resume=True)
+
+
+@pytest.mark.parametrize("fast_pass", [True, False])
+def test_answers_that_are_far_from_their_sampling_teach_nothing_where_they_are_dropped(
+    model: Path, server: LoopbackVllm, tmp_path: Path, fast_pass: bool
+) -> None:
+    server.offset = 0.1
+    first = {"fast_pass": fast_pass, "steps": 1}
+    far = grpo(model, tmp_path / "far", server, drop_mismatched=0.05, **first)[0]
+    assert far["sampling/dropped"] == 1
+    assert far["grad_norm"] == 0
+    near = grpo(model, tmp_path / "near", server, drop_mismatched=0.2, **first)[0]
+    assert near["sampling/dropped"] == 0
+    plain = grpo(model, tmp_path / "plain", server, **first)[0]
+    assert near["grad_norm"] == pytest.approx(plain["grad_norm"], rel=1e-6)
+    assert near["grad_norm"] > 0

@@ -10,6 +10,7 @@ sampling), as TRL weights what vLLM sampled, and nobody else's.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -26,17 +27,22 @@ CHUNK_TOKENS = 768
 """Most positions in a chunk of answers, padding included."""
 MOST_IMPORTANCE = 2.0
 """Largest importance weight of a token that training finds likelier than sampling did."""
-MISMATCH = "sampling/mismatch"
+MISMATCH, DROPPED = "sampling/mismatch", "sampling/dropped"
+LEAST_RATIO = 1e-4
+"""A token that training finds so much less likely than sampling did has its answer dropped, where
+answers are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clip:
-    """Dr. GRPO's loss: the sum over tokens of -min(r·A, clip(r)·A), divided by `normalizer`."""
+    """Dr. GRPO's loss: the sum over tokens of -min(r·A, clip(r)·A), divided by `normalizer`; of
+    answers that `is_far` finds no further from their sampling than `most_far`, if that is set."""
 
     low: float
     high: float
     normalizer: float
     temperature: float
+    most_far: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +74,8 @@ class Totals:
     mismatch: float = 0.0
     mismatch_kl: float = 0.0
     mismatch_tokens: int = 0
+    rows: int = 0
+    dropped: int = 0
     clipped: dict[int, tuple[float, float]] = field(default_factory=dict)
 
 
@@ -164,7 +172,8 @@ def _slope(
         low_T = (ratio_T < 1 - clip.low) & (copy.advantage_T < 0)
         high_T = (ratio_T > 1 + clip.high) & (copy.advantage_T > 0)
         bounded_T = ratio_T.clamp(1 - clip.low, 1 + clip.high)
-        weight_T = _importance(copy, old_T, totals) * (-copy.advantage_T / clip.normalizer)
+        importance_T = _importance(copy, old_T, clip, totals)
+        weight_T = importance_T * (-copy.advantage_T / clip.normalizer)
         slope_T += torch.where(low_T | high_T, 0.0, ratio_T) * weight_T
         totals.loss += float((torch.where(low_T | high_T, bounded_T, ratio_T) * weight_T).sum())
         totals.clipped[copy.row] = (float(low_T.float().mean()), float(high_T.float().mean()))
@@ -173,10 +182,12 @@ def _slope(
     return slope_T
 
 
-def _importance(copy: Copy, old_T: torch.Tensor, totals: Totals) -> torch.Tensor:
-    """How much likelier training finds each sampled token than sampling did, truncated."""
+def _importance(copy: Copy, old_T: torch.Tensor, clip: Clip, totals: Totals) -> torch.Tensor:
+    """How much likelier training finds each sampled token than sampling did, truncated; 0 of an
+    answer that is dropped."""
     import torch
 
+    totals.rows += 1
     if copy.importance_T is not None:
         return copy.importance_T
     if copy.sampling_T is None:
@@ -185,7 +196,22 @@ def _importance(copy: Copy, old_T: torch.Tensor, totals: Totals) -> torch.Tensor
     totals.mismatch += float(difference_T.abs().sum())
     totals.mismatch_kl += float((difference_T.expm1() - difference_T).sum())
     totals.mismatch_tokens += len(difference_T)
+    if is_far(difference_T, clip.most_far):
+        totals.dropped += 1
+        return torch.zeros_like(old_T)
     return difference_T.exp().clamp(max=MOST_IMPORTANCE)
+
+
+def is_far(difference_T: torch.Tensor, most: float | None) -> bool:
+    """Whether an answer is too far from its sampling: the geometric mean of its tokens' ratios is
+    outside of exp(±most), or one is below `LEAST_RATIO`. Nothing is where `most` is None.
+
+    Dr. Kernel (arXiv 2602.05885), mismatch rejection sampling.
+    """
+    if most is None or not len(difference_T):
+        return False
+    mean, least = float(difference_T.mean()), float(difference_T.min())
+    return abs(mean) > most or least < math.log(LEAST_RATIO)
 
 
 # Across processes
@@ -228,11 +254,14 @@ def pass_metrics(
             totals.mismatch,
             totals.mismatch_kl,
             totals.mismatch_tokens,
+            totals.rows,
+            totals.dropped,
         ],
         dtype=torch.float32,
         device=accelerator.device,
     )
-    low, high, length, entropy, tokens, far, kl, known = accelerator.reduce(sums, "sum").tolist()
+    found_all = accelerator.reduce(sums, "sum").tolist()
+    low, high, length, entropy, tokens, far, kl, known, rows, dropped = found_all
     rows_R2 = accelerator.gather(clipped_R2.to(accelerator.device))
     found = {
         "entropy": entropy / max(tokens, 1),
@@ -245,6 +274,7 @@ def pass_metrics(
     if known:
         found[MISMATCH] = far / known
         found["sampling/mismatch_kl"] = kl / known
+        found[DROPPED] = dropped / rows
     return found
 
 

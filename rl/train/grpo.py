@@ -134,6 +134,7 @@ def _trainer(recipe: Recipe, rollouts: Rollouts, model: Any, tokenizer: Any) -> 
         fast_pass=recipe.grpo.fast_pass,
         sampled_elsewhere=provider(recipe.grpo.generation).asks_a_server,
         most_mismatch=recipe.grpo.most_mismatch,
+        drop_mismatched=recipe.grpo.drop_mismatched,
         rollout_func=rollouts,
         model=model,
         reward_funcs=rollouts.credit,

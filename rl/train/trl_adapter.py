@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 from kernelwright.rl.methods.base import Advantage
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.train.fast_pass import (
+    DROPPED,
     MISMATCH,
     Clip,
     backward_pass,
     finish_gradients,
+    is_far,
     pass_metrics,
 )
 from kernelwright.rl.train.lm_head import not_plain, score_learned_positions
@@ -71,6 +73,7 @@ def fast_loss(trainer: Any, inputs: Mapping[str, Any]) -> Any:
         high=trainer.epsilon_high,
         normalizer=rows * args.max_completion_length * windows,
         temperature=trainer.temperature,
+        most_far=trainer.drop_mismatched,
     )
     totals = backward_pass(accelerator.unwrap_model(trainer.model), inputs, clip)
     finish_gradients(trainer.model, accelerator)
@@ -100,6 +103,25 @@ def stock_mismatch(trainer: Any, inputs: Mapping[str, Any]) -> float | None:
     sums = difference.new_tensor([float(difference.abs().sum()), float(difference.numel())])
     far, tokens = trainer.accelerator.reduce(sums, "sum").tolist()
     return float(far / max(tokens, 1))
+
+
+def drop_far(trainer: Any, scored: dict[str, Any]) -> None:
+    """Takes the credit from answers that are too far from their sampling, where TRL's own pass
+    trains and knows both."""
+    old, sampled = (scored.get(key) for key in ("old_per_token_logps", "sampling_per_token_logps"))
+    if trainer.fast or trainer.drop_mismatched is None or old is None or sampled is None:
+        return
+    difference = (old - sampled).nan_to_num(nan=0.0)
+    masks = scored["completion_mask"].bool()
+    far = [
+        is_far(row[mask], trainer.drop_mismatched)
+        for row, mask in zip(difference, masks, strict=True)
+    ]
+    for row in (row for row, dropped in enumerate(far) if dropped):
+        scored["advantages"][row] = 0.0
+    share = difference.new_tensor([float(sum(far)), float(len(far))])
+    dropped, rows = trainer.accelerator.reduce(share, "sum").tolist()
+    trainer._metrics["train"][DROPPED].append(dropped / max(rows, 1))
 
 
 def narrowed(trainer: Any, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -156,7 +178,8 @@ def kernel_trainer_class() -> type[Any]:
 
     class KernelGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         """The training pass is `rl/train/fast_pass.py`'s on a CPU, where `fast_pass` and it can.
-        `sampled_elsewhere`: another process samples, whose log-probabilities differ."""
+        `sampled_elsewhere`: another process samples, whose log-probabilities differ. The last two
+        are the recipe's."""
 
         def __init__(
             self,
@@ -164,10 +187,11 @@ def kernel_trainer_class() -> type[Any]:
             fast_pass: bool,
             sampled_elsewhere: bool = False,
             most_mismatch: float = math.inf,
+            drop_mismatched: float | None = None,
             **options: Any,
         ) -> None:
             super().__init__(**options)
-            self.most_mismatch = most_mismatch
+            self.most_mismatch, self.drop_mismatched = most_mismatch, drop_mismatched
             score_learned_positions(self.model, self.temperature)
             reason = why_not_fast(self) if fast_pass else "grpo.fast_pass is false"
             self.fast = not reason
@@ -183,6 +207,7 @@ def kernel_trainer_class() -> type[Any]:
                 [one.get("advantage") for one in inputs],
                 scored["completion_ids"].shape[1],
             )
+            drop_far(self, scored)
             return scored
 
         def compute_loss(
