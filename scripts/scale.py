@@ -1,4 +1,4 @@
-"""Computes what a step of GRPO takes with larger models: the table of docs/scale.md.
+"""Computes what a step of GRPO takes: the tables of docs/scale.md, larger models and smaller cards.
 
 Measured figures stand in docs/measured; what is assumed says so.
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from kernelwright.recipe.auto import BY_GPU_GB
 
 
 class Measured(NamedTuple):
@@ -33,24 +35,39 @@ ROWS_AT_ONCE, MEASURED_LAYERS, JUDGE_WORKERS = 48, 30, 4
 DECODE_LAYER_S = ROWS_AT_ONCE / SAMPLED_A_S.value / MEASURED_LAYERS
 """Of one step of decoding. It was bound by launches, so it grows with layers and not with width."""
 
-PROMPT, LONGEST, CONTEXT = 700, 4096, 1500
-"""Assumed: tokens of a prompt, of a step's longest answer, and what a row holds in the mean."""
-ROWS, STEPS = 64, 200
+PROMPT, CONTEXT = 700, 1500
+"""Assumed: tokens of a prompt, and what a row of `LARGE` holds in the mean."""
+STEPS = 200
 """Of recipes/grpo-7b.yaml."""
 RIGHT = 0.5
 """Assumed: share of answers that are right, and so are timed."""
 SERVED, TRAINED_FLOP_S = 0.5, 0.25 * 989e12
 """Assumed: a server reaches this share of the memory's speed, training a quarter of an H100's."""
 MOST_JUDGING = 0.1
-MICRO_ROWS = 2
-"""Rows of a forward pass."""
-CARDS_GB, FILLED = (24, 48, 80, 141), 0.92
+CARDS_GB, FILLED = (8, 12, 16, 24, 48, 80, 141), 0.92
 """Cards that there are, and how much of one may be planned."""
+
+
+class Work(NamedTuple):
+    """A step of a recipe: answers that are sampled, that are trained on, and that are in one
+    forward pass; tokens of its longest answer; the adapter's rank."""
+
+    sampled: int
+    rows: int
+    micro_rows: int
+    longest: int
+    rank: int
+
+
+LARGE = Work(sampled=64, rows=64, micro_rows=2, longest=4096, rank=32)
+"""Of recipes/grpo-7b.yaml."""
+AUTO = Work(sampled=40, rows=32, micro_rows=8, longest=680, rank=16)
+"""Of recipes/grpo.yaml."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model as its card has it; the adapter is of rank 32 on all linear layers."""
+    """A model as its card has it; the adapter is on all linear layers."""
 
     name: str
     parameters: float
@@ -60,11 +77,19 @@ class Model:
     """Of one token's keys and values, in all layers."""
     nf4_bytes: float
     adapter: float
-    """Parameters of the adapter."""
+    """Parameters of the adapter for each rank."""
 
 
-QWEN_7B = Model("7B", 7.6e9, 28, 3584, 57_344, 5.6e9, 81e6)
-QWEN_32B = Model("32B", 32.8e9, 64, 5120, 262_144, 19.3e9, 268e6)
+QWEN_05B = Model("0.5B", 0.494e9, 24, 896, 12_288, 0.46e9, 0.55e6)
+QWEN_15B = Model("1.5B", 1.54e9, 28, 1536, 28_672, 1.14e9, 1.15e6)
+QWEN_7B = Model("7B", 7.6e9, 28, 3584, 57_344, 5.6e9, 2.52e6)
+QWEN_32B = Model("32B", 32.8e9, 64, 5120, 262_144, 19.3e9, 8.38e6)
+BY_NAME = {
+    "qwen2.5-coder-0.5b": QWEN_05B,
+    "Qwen/Qwen2.5-Coder-1.5B-Instruct": QWEN_15B,
+    "Qwen/Qwen2.5-Coder-7B-Instruct": QWEN_7B,
+}
+"""What `model.name: auto` may choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +99,7 @@ class Plan:
     model: Model
     trainers: int
     servers: int = 0
+    work: Work = LARGE
 
     @property
     def says(self) -> str:
@@ -84,21 +110,27 @@ class Plan:
     @property
     def rows(self) -> int:
         """Of one GPU that trains."""
-        return math.ceil(ROWS / self.trainers)
+        return math.ceil(self.work.rows / self.trainers)
+
+    @property
+    def sampled(self) -> int:
+        """By one GPU that trains, or for it."""
+        return math.ceil(self.work.sampled / self.trainers)
 
     def generate_s(self) -> float:
         """The longest answer decides: a token of it is a step of decoding."""
         if not self.servers:
-            return LONGEST * self.model.layers * DECODE_LAYER_S
-        read = 2 * self.model.parameters + ROWS * CONTEXT * self.model.key_bytes
-        return LONGEST * read / (self.servers * SERVED * COPIED_BYTES_S.value)
+            return self.work.longest * self.model.layers * DECODE_LAYER_S
+        read = 2 * self.model.parameters + self.work.sampled * CONTEXT * self.model.key_bytes
+        return self.work.longest * read / (self.servers * SERVED * COPIED_BYTES_S.value)
 
     def train_s(self) -> float:
         """Every row is padded to the longest; forward, forward again, and back to the adapter."""
-        return self.rows * (PROMPT + LONGEST) * 6 * self.model.parameters / TRAINED_FLOP_S
+        tokens = self.rows * (PROMPT + self.work.longest)
+        return tokens * 6 * self.model.parameters / TRAINED_FLOP_S
 
     def judge_s(self) -> float:
-        return self.rows * (60 / CHECKED_A_MINUTE.value + RIGHT * TIMED_S.value)
+        return self.sampled * (60 / CHECKED_A_MINUTE.value + RIGHT * TIMED_S.value)
 
     def step_s(self) -> float:
         return self.generate_s() + self.train_s() + self.judge_s()
@@ -112,12 +144,12 @@ class Plan:
         """Of a GPU that trains: weights, adapter with Adam's moments, the judge beside it, and the
         larger of the keys of sampling and what a training pass keeps (assumed: twice its
         checkpoints)."""
-        one, tokens = self.model, PROMPT + LONGEST
+        one, tokens = self.model, PROMPT + self.work.longest
         weights = 2 * one.parameters if self.servers else one.nf4_bytes
-        keys = 0 if self.servers else min(self.rows, ROWS_AT_ONCE) * tokens * one.key_bytes
-        kept = 2 * MICRO_ROWS * tokens * one.width * 2 * one.layers
+        keys = 0 if self.servers else min(self.sampled, ROWS_AT_ONCE) * tokens * one.key_bytes
+        kept = 2 * self.work.micro_rows * tokens * one.width * 2 * one.layers
         judge = JUDGE_WORKERS * (REPLAY_BYTES.value + REFERENCE_BYTES.value)
-        return weights + 16 * one.adapter + max(keys, kept) + judge
+        return weights + 16 * one.adapter * self.work.rank + max(keys, kept) + judge
 
     def card_gb(self) -> int:
         """The smallest card that a GPU which trains may be."""
@@ -164,5 +196,29 @@ def table() -> str:
     return "\n".join(rows)
 
 
+def chosen(card_gb: int) -> Plan:
+    """What `auto` makes of recipes/grpo.yaml on a card of so many GB."""
+    name = next(name for least, name in BY_GPU_GB if card_gb >= least)
+    return Plan(BY_NAME[name], 1, work=AUTO)
+
+
+def card_table() -> str:
+    """The same recipe on one card of each size, as a table in Markdown."""
+    head = "| card | `model.name: auto` | needs | generate | train | judge | a step |"
+    rows = [head, "|" + "---|" * (head.count("|") - 1)]
+    for card_gb in CARDS_GB[:-1]:
+        one = chosen(card_gb)
+        parts = one.generate_s(), one.train_s(), one.judge_s()
+        cells = [
+            f"{card_gb} GB",
+            f"{one.model.name}, NF4",
+            f"{one.memory_bytes() / 1e9:.1f} GB",
+            *(f"{part:.0f} s" for part in parts),
+            f"{one.step_s() / 60:.1f} min",
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
 if __name__ == "__main__":
-    print(table())
+    print(table(), card_table(), sep="\n\n")

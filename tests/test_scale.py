@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from kernelwright.recipe.resolve import resolve
 from scripts import scale
-from scripts.scale import PLANS, ROWS, STEPS, Measured, table
+from scripts.scale import (
+    AUTO,
+    CARDS_GB,
+    LARGE,
+    PLANS,
+    STEPS,
+    Measured,
+    Work,
+    card_table,
+    chosen,
+    table,
+)
 
 ROOT = Path(__file__).parents[1]
 
 
 def test_the_page_has_the_table_that_is_computed() -> None:
-    assert table() in (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    assert table() in page
+    assert card_table() in page
 
 
 def test_each_measured_figure_stands_among_those_that_were_measured() -> None:
@@ -24,6 +39,20 @@ def test_each_measured_figure_stands_among_those_that_were_measured() -> None:
 
 def test_the_plans_are_steps_of_the_recipe_that_they_name() -> None:
     grpo = resolve(ROOT / "recipes" / "grpo-7b.yaml", []).recipe.grpo
-    assert (grpo.rollouts_per_step, grpo.steps) == (ROWS, STEPS)
-    assert (grpo.max_completion_length, grpo.micro_batch_size) == (scale.LONGEST, scale.MICRO_ROWS)
+    assert grpo.steps == STEPS
     assert all(grpo.groups_per_step % one.trainers == 0 for one in PLANS)
+
+
+@pytest.mark.parametrize(("name", "work"), [("grpo-7b", LARGE), ("grpo", AUTO)])
+def test_a_step_is_that_of_its_recipe(name: str, work: Work) -> None:
+    recipe = resolve(ROOT / "recipes" / f"{name}.yaml", []).recipe
+    grpo = recipe.grpo
+    sampled = (grpo.groups_per_step + grpo.oversampled_groups) * grpo.group_size
+    micro, longest = grpo.micro_batch_size, grpo.max_completion_length
+    found = Work(sampled, grpo.rollouts_per_step, micro, longest, recipe.model.lora.rank)
+    assert found == work
+
+
+def test_auto_chooses_what_fits_each_card() -> None:
+    for card_gb in CARDS_GB:
+        assert chosen(card_gb).memory_bytes() < scale.FILLED * card_gb * 1e9
