@@ -14,8 +14,11 @@ from kernelwright.envs.reference.module import sized_code
 from kernelwright.envs.reference.module_facts import timed_shapes
 from kernelwright.envs.types import Problem, Task
 
-HIDDEN = ("get_inputs", "get_init_inputs", "get_input_groups", "_beside")
-"""What makes inputs."""
+HIDDEN = (
+    *("get_inputs", "get_init_inputs", "get_input_groups", "_beside"),
+    *("Configured", "_made_in_half"),
+)
+"""What makes inputs, and what data/suites adds to a module."""
 
 
 @lru_cache(maxsize=4096)
@@ -27,6 +30,8 @@ def task_prompt(task: Task) -> str:
     lines = [dialect.task, "```python", model_source(problem), "```", _shapes(shapes.spec, views)]
     if shapes.init:
         lines.append(f"The module is `Model({shapes.init})`.")
+    if problem.dtype != "float32":
+        lines.append(f"Weights and inputs are {problem.dtype}.")
     if shapes.spec.nest:
         lines.append(f"It is called as `forward({_call(json.loads(shapes.spec.nest))})`.")
     if shapes.spec.has_views and not views:

@@ -24,6 +24,8 @@ from rich.table import Table
 
 from kernelwright.evals.numbers.metrics import Gain, paired_gain
 
+NOTHING_RIGHT = 1
+"""The exit code of a search without a right kernel."""
 MODES = ("best_of_n", "refine", "evolve", "tree")
 
 
@@ -41,16 +43,18 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="print what there is, and end")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    if not (options.model or options.table):
+        parser.error("--model is needed")
     for mode in () if options.table else options.modes:
-        if not (options.out / mode / "results.json").exists():
-            _search(mode, options)
+        _search(mode, options)
     found = {one: options.out / one / "results.json" for one in options.modes}
     known = {one: json.loads(file.read_text()) for one, file in found.items() if file.exists()}
     Console().print(table(known))
 
 
 def _search(mode: str, options: argparse.Namespace) -> None:
-    """One search; ends the program where it fails. No right kernel at all is no failure."""
+    """One search, or the rest of it; ends the program where it fails, as where the folder has
+    another budget. No right kernel at all is no failure."""
     folder = options.out / mode
     words = [sys.executable, "-m", "kernelwright", "search", options.suite, "--mode", mode]
     words += ["--model", options.model, "--out", str(folder), "--surrogate", "watch"]
@@ -58,8 +62,8 @@ def _search(mode: str, options: argparse.Namespace) -> None:
         words += [f"--{name}", str(getattr(options, name))]
     words += ["--resume"] if folder.exists() else []
     code = subprocess.run(words, check=False).returncode
-    if code and not (folder / "results.json").exists():
-        sys.exit(code)
+    if code not in (0, NOTHING_RIGHT) or not (folder / "results.json").exists():
+        sys.exit(code or 1)
 
 
 def worth(results: dict[str, Any]) -> dict[str, float]:

@@ -51,7 +51,10 @@ ARMS = {
     "rft_hard": Arm(
         "rft",
         "rft",
-        ("rft.samples=1", "rft.retries=4", "rft.skip_solved=true", "rft.replay=1.0"),
+        (
+            *("rft.samples=1", "rft.retries=4", "rft.skip_solved=true"),
+            *("rft.learning_rate=2e-4", "rft.replay=1.0"),
+        ),
     ),
     "sft": Arm("quickstart", "sft", ("sft.learning_rate=5e-4",), like="rft"),
     "oracle": Arm(

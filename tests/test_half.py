@@ -21,7 +21,7 @@ ROWS, IN, OUT = 64, 256, 96
 
 class Model(nn.Module):
     def __init__(self, features, outputs):
-        super().__init__()
+        super(Model, self).__init__()
         self.linear = nn.Linear(features, outputs)
 
     def forward(self, x, keep):
@@ -72,7 +72,8 @@ def test_a_prompt_says_so(tmp_path: Path) -> None:
     said = task_prompt(Task(problem=problem(tmp_path, "fp16"), dialect="cpp"))
     assert "x[64, 256] float16" in said
     assert "const _Float16* linear_weight" in said
-    assert "inputs_in_float32" not in said
+    assert "Weights and inputs are float16." in said
+    assert not [one for one in ("float32", "made_in", "def get_inputs") if one in said]
 
 
 def test_another_precision_is_one_clear_line_and_fp32_changes_nothing(tmp_path: Path) -> None:

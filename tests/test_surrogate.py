@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.data.runs.stages import AT_MOST, FORECAST, SEARCH
+from kernelwright.data.runs.stages import SEARCH
 from kernelwright.envs.types import Evaluation, Record
 from kernelwright.evals.numbers.search_results import forecasts
 from kernelwright.rl.search.archive import Archive
+from kernelwright.rl.search.features import without_comments
 from kernelwright.rl.search.surrogate import Forecast, forecast
 from tests import nouns
 from tests.landscape import World
@@ -59,27 +60,55 @@ def test_before_nine_kernels_were_timed_nothing_is_forecast(seed: int, count: in
     assert forecast(source(0, rng), archive_of(drawn(rng, count))) is None
 
 
-def test_nine_of_ten_new_kernels_stay_below_the_upper_end() -> None:
+def test_new_kernels_stay_below_the_upper_end_and_what_is_called_slower_is() -> None:
     below, slower, really = [], 0, 0
     for seed in range(150):
         rng = random.Random(seed)
         known, [(text, speed)] = drawn(rng, 20), drawn(rng, 1)
         guess = forecast(text, archive_of(known))
-        assert guess is not None
+        if guess is None:
+            continue
         below.append(speed <= guess.at_most)
         slower += guess.is_slower
         really += guess.is_slower and speed < guess.best
-    assert sum(below) >= 0.86 * len(below), "0.9 but for chance"
+    assert len(below) >= 120, "one of 21 is the least like the others"
+    assert sum(below) >= 0.9 * len(below), "20 of 21 but for chance"
     assert slower >= 60, "most of those of the slower two plans"
-    assert really >= 0.95 * slower
+    assert really == slower
+
+
+def test_among_kernels_of_one_plan_none_is_forecast_to_be_slower_than_the_best() -> None:
+    """The next step of an improvement is as like the others as any."""
+    for seed in range(60):
+        rng = random.Random(seed)
+        known = [(source(0, rng), rng.uniform(0.8, 1.25)) for _ in range(20)]
+        guess = forecast(source(0, rng), archive_of(known))
+        assert guess is None or guess.at_most >= 0.98 * guess.best
+
+
+def test_nothing_is_forecast_of_a_kernel_that_is_like_none_of_them() -> None:
+    rng = random.Random(3)
+    head = "void kernel(const float* x, float* out, long n)"
+    known = [(f"{head} {source(0, rng)}", 1.0 + number / 50) for number in range(30)]
+    known.append((f"{head} {source(9, rng)}", 2.0))
+    assert forecast(f"{head} {source(5, rng).replace('step', 'vector')}", archive_of(known)) is None
+
+
+def test_in_python_two_slashes_divide() -> None:
+    assert without_comments("def f(pid):\n    row = pid // BLOCK  # a row") == (
+        "def f(pid):\n    row = pid // BLOCK   "
+    )
+    assert without_comments("int i = 0; // first").rstrip() == "int i = 0;"
 
 
 def test_a_forecast_follows_the_kernels_that_share_most_of_the_text() -> None:
     rng = random.Random(1)
     archive = archive_of(drawn(rng, 30))
-    guesses = [forecast(source(plan, rng), archive) for plan in range(3)]
-    speeds = [guess.speedup for guess in guesses if guess]
-    assert speeds == pytest.approx([1, 2, 4], rel=0.3)
+    for plan in range(3):
+        guesses = [forecast(source(plan, rng), archive) for _ in range(6)]
+        speeds = [guess.speedup for guess in guesses if guess]
+        assert speeds
+        assert speeds == pytest.approx([2**plan] * len(speeds), rel=0.3)
     assert forecast("nothing alike", archive) is None
 
 
@@ -119,7 +148,7 @@ def test_a_search_that_times_no_slow_kernel_finds_what_it_found(
         if how == "off":
             assert told["timed"] == told["untimed"] == 0
         else:
-            assert told["below_upper_end"] == told["timed"]
+            assert told["below_upper_end"] == (None if how == "on" else told["timed"])
             assert told["forecast_slower"] == told["were_slower"] != 0
         assert (told["untimed"] != 0) == (how == "on")
     assert found["on"] == found["watch"] == found["off"]
@@ -156,17 +185,14 @@ def test_a_search_with_forecasts_goes_on_with_the_records_it_would_have_had(
         assert plain(searched("evolve", policy=Varied(), surrogate=how, kept=part)) == plain(whole)
 
 
-def test_what_came_of_forecasts_is_counted_from_records() -> None:
+def test_what_came_of_forecasts_is_counted_from_records_each_kernel_once() -> None:
     guess = Forecast(speedup=2.0, at_most=3.0, best=4.0)
-    timed = replace(nouns.correct(nouns.timing(3500)), facts=guess.facts())
-    untimed = replace(nouns.correct(None), facts=guess.facts())
-    assert {FORECAST, AT_MOST} <= dict(timed.facts).keys()
-    told = forecasts([record("a", timed), record("b", untimed), record("c", nouns.correct(None))])
-    assert told == {
-        "untimed": 1,
-        "timed": 1,
-        "below_upper_end": 0,
-        "measured_over_forecast": pytest.approx(1.75),
-        "forecast_slower": 1,
-        "were_slower": 1,
-    }
+    timed = replace(nouns.correct(nouns.timing(3500)), facts=guess.facts(left_out=False))
+    untimed = replace(nouns.correct(None), facts=guess.facts(left_out=True))
+    quick = replace(nouns.correct(None), facts=guess.facts(left_out=False))
+    watched = [record("a", timed), record("a", timed, 1), record("b", quick, 2)]
+    told = {"timed": 1, "untimed": 0, "forecast_slower": 1, "were_slower": 1}
+    all_timed = {"below_upper_end": 0, "measured_over_forecast": pytest.approx(1.75)}
+    assert forecasts(watched) == {**told, **all_timed}
+    some_left = {"untimed": 1, "below_upper_end": None, "measured_over_forecast": None}
+    assert forecasts([*watched, record("c", untimed, 3)]) == {**told, **some_left}

@@ -134,7 +134,7 @@ def test_answers_that_are_far_from_their_sampling_teach_nothing_where_they_are_d
     model: Path, server: LoopbackVllm, tmp_path: Path, fast_pass: bool
 ) -> None:
     server.offset = 0.1
-    first = {"fast_pass": fast_pass, "steps": 1}
+    first: dict[str, Any] = {"fast_pass": fast_pass, "steps": 1}
     far = grpo(model, tmp_path / "far", server, drop_mismatched=0.05, **first)[0]
     assert far["sampling/dropped"] == 1
     assert far["grad_norm"] == 0

@@ -43,8 +43,9 @@ SEARCH_START, SEARCH, SEARCH_AGAIN = "search_start", "search", "search_again"
 """Kernels that a search was given, what it asked for, and its fastest ones, measured once more."""
 
 FORECAST, AT_MOST, BEST_BEFORE = "forecast_speedup", "forecast_at_most", "forecast_best"
-"""Facts of a kernel whose speed a search forecast: that speed, the upper end of it, and the best
-speed of its problem at that time."""
+LEFT_OUT = "forecast_untimed"
+"""Facts of a kernel whose speed a search forecast: that speed, the upper end of it, the lower end
+of the best kernel's at that time; and whether it was left untimed for that."""
 
 _ROWS = (
     Stage(name="triples", title="examples for SFT"),

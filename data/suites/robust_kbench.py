@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,22 +34,28 @@ CONFIGURED = f"""
 
 {INPUT_GROUP} = 1
 CONFIGURATIONS = {{configurations}}
-inputs_of_task = get_inputs
-Configured = Model
+inputs_of_task, task_module = get_inputs, Model
 def get_init_inputs():
     import inspect
     chosen = CONFIGURATIONS[({INPUT_GROUP} - 1) % len(CONFIGURATIONS)]
-    bound = inspect.signature(Configured).bind(**chosen[0])
+    bound = inspect.signature(task_module).bind(**chosen[0])
     bound.apply_defaults()
     return list(bound.args)
 def get_inputs():
     chosen = CONFIGURATIONS[({INPUT_GROUP} - 1) % len(CONFIGURATIONS)]
     return list(inputs_of_task(**chosen[1]))
 """
-"""After a task's text. `Configured` is the task's module."""
+"""After a task's text."""
 GRADIENT = """
 import torch
 inputs_of_module = get_inputs
+def Configured(*given):
+    global Model
+    gradient, Model = Model, task_module
+    try:
+        return task_module(*given)
+    finally:
+        Model = gradient
 class Model(torch.nn.Module):
     # The gradients of the module above: of its inputs, then of its parameters.
     def __init__(self, *given):
@@ -70,7 +76,10 @@ def get_inputs():
         output = Configured(*get_init_inputs())(*given)
     return [torch.randn_like(output), *given]
 """
-"""After that of a backward task."""
+"""After that of a backward task. While a task's module is made, `Model` is its own class, which its
+text may name (`super(Model, self)`). Prompts leave out `Configured` (envs/prompt.py)."""
+MOST_TRIED = 1024
+"""Combinations of settings that are looked at."""
 
 
 def is_task(path: Path) -> bool:
@@ -92,9 +101,9 @@ def task_of(code: str, path: Path) -> Problem:
     if settings is None:
         raise ProblemError(f"{path}: no settings beside it: expects {SETTINGS[path.name][0]}")
     try:
-        written = json.loads(settings.read_text(encoding="utf-8"))
+        written = json.loads(settings.read_text(encoding="utf-8"), parse_constant=_refused)
         pairs = configurations(written, _defaults(_arguments(code, "__init__")))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ProblemError(f"{settings}: {error}") from None
     text = code.rstrip() + CONFIGURED.format(configurations=repr(pairs))
     if path.name == BACKWARD:
@@ -111,9 +120,10 @@ def configurations(settings: Any, defaults: Mapping[str, Any]) -> list[Pair]:
     """
     if not isinstance(settings, dict):
         raise ValueError("is no object")
-    first, *others = [*_combined(settings, "single"), *_combined(settings, "multi")]
+    every = itertools.chain(_combined(settings, "single"), _combined(settings, "multi"))
+    first = next(every)
     found, usual = [first], {**defaults, **first[0]}
-    for init, given in others:
+    for init, given in itertools.islice(every, MOST_TRIED):
         called = {**defaults, **init}
         names = usual.keys() | called.keys()
         changed = {name for name in names if usual.get(name) != called.get(name)}
@@ -122,10 +132,11 @@ def configurations(settings: Any, defaults: Mapping[str, Any]) -> list[Pair]:
     return found
 
 
-def _combined(settings: dict[str, Any], kind: str) -> list[Pair]:
+def _combined(settings: dict[str, Any], kind: str) -> Iterator[Pair]:
     """Every combination; what both share goes to both, and comes last."""
     parts = [_listed(settings, f"{kind}_{part}_configs") for part in PARTS]
-    return [(init | both, given | both) for init, given, both in itertools.product(*parts)]
+    for init, given, both in itertools.product(*parts):
+        yield init | both, given | both
 
 
 def _listed(settings: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -134,6 +145,10 @@ def _listed(settings: dict[str, Any], name: str) -> list[dict[str, Any]]:
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise ValueError(f"{name} is no list of objects")
     return found
+
+
+def _refused(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _arguments(code: str, name: str) -> dict[str, ast.expr | None]:

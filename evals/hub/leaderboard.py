@@ -33,7 +33,8 @@ def entries(summary: Mapping[str, Any], data_set: str) -> list[dict[str, Any]]:
     if not known:
         raise PublishError("nothing was measured after training: no leaderboard would have a value")
     named = {key: value for key, value in found.groupdict().items() if value}
-    notes = f"{side['n']} answers to {summary['suite']}, {summary['dialect']}, {summary['target']}"
+    dialects = " and ".join(summary.get("dialects", [summary["dialect"]]))
+    notes = f"{side['n']} answers to {summary['suite']}, {dialects}, {summary['target']}"
     return [
         {
             "dataset": {**named, "task_id": name},

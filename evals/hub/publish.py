@@ -15,7 +15,7 @@ from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import public_spec
 from kernelwright.evals.hub.card import model_card, read_recipe
-from kernelwright.evals.hub.leaderboard import entries, write_entries
+from kernelwright.evals.hub.leaderboard import FILE, entries, write_entries
 from kernelwright.evals.hub.upload import PublishError, Target, require_token
 from kernelwright.evals.numbers.summary import SIDES, read_summary
 from kernelwright.rl.models.adapter_folder import SIDECAR, sidecar_of
@@ -41,7 +41,7 @@ COPIED = (
 """What leaves the machine; optimizer states, arguments and paths stay."""
 MERGED = "merged"
 """Folder of the whole weights beside the adapter."""
-REPLACED = (f"{MERGED}/*", "*.gguf")
+REPLACED = (f"{MERGED}/*", "*.gguf", str(FILE))
 """What is deleted in a repository where it is not published again: it is of earlier weights."""
 TEXTS_COMPARED = 4
 """Prompts, with what the model answered, that merged weights are tried on."""

@@ -17,6 +17,7 @@ from kernelwright.data.runs.stages import (
     AT_MOST,
     BEST_BEFORE,
     FORECAST,
+    LEFT_OUT,
     SEARCH,
     SEARCH_AGAIN,
     SEARCH_START,
@@ -113,24 +114,30 @@ def _after(count: int, best: Mapping[str, Sequence[tuple[int, float]]], problems
 
 
 def forecasts(records: Iterable[Record]) -> dict[str, float | int | None]:
-    """What came of forecasts of speed. Of right kernels that have one: how many were not timed, and
-    how many were. Of the timed ones: how many stayed below the upper end, the geometric mean of
-    measured over forecast speedup, how many had been forecast to be slower than the best, and how
-    many of these were."""
-    right = [one for one in records if one.stage == SEARCH and _is_right(one)]
-    known = [(_speedup(one), dict(one.evaluation.facts)) for one in right]
-    known = [(speed, facts) for speed, facts in known if FORECAST in facts]
+    """What came of forecasts of speed, over distinct right kernels that have one: how many were
+    left untimed for it, and how many were timed. Of the timed ones: how many had been forecast to
+    be slower than the best, and how many of these were. Where none was left out: how many stayed
+    below the upper end, and the geometric mean of measured over forecast speedup."""
+    right = {(one.problem_key, one.source): one for one in records if _has_forecast(one)}
+    known = [(_speedup(one), dict(one.evaluation.facts)) for one in right.values()]
     timed = [(speed.median, facts) for speed, facts in known if speed]
     slower = [(speed, facts) for speed, facts in timed if facts[AT_MOST] < facts[BEST_BEFORE]]
     off = [math.log(speed / facts[FORECAST]) for speed, facts in timed]
+    left_out = sum(LEFT_OUT in facts for _, facts in known)
     return {
-        "untimed": len(known) - len(timed),
+        "untimed": left_out,
         "timed": len(timed),
-        "below_upper_end": sum(speed <= facts[AT_MOST] for speed, facts in timed),
-        "measured_over_forecast": math.exp(fmean(off)) if off else None,
         "forecast_slower": len(slower),
         "were_slower": sum(speed < facts[BEST_BEFORE] for speed, facts in slower),
+        "below_upper_end": None
+        if left_out
+        else sum(speed <= facts[AT_MOST] for speed, facts in timed),
+        "measured_over_forecast": math.exp(fmean(off)) if off and not left_out else None,
     }
+
+
+def _has_forecast(one: Record) -> bool:
+    return one.stage == SEARCH and _is_right(one) and FORECAST in dict(one.evaluation.facts)
 
 
 def results(found: Sequence[Found], records: Sequence[Record], budget: int) -> dict[str, Any]:

@@ -62,8 +62,8 @@ Resume = Annotated[bool, Option("--resume", help="Continue in the same folder.")
 AsJson = Annotated[bool, Option("--json", help="Print one JSON object.")]
 
 FORECASTS = (
-    "forecasts: {untimed} right kernels were not timed; of {timed} that were {below_upper_end} "
-    "stayed below the upper end; {were_slower} of {forecast_slower} forecast to be slower were"
+    "forecasts: {untimed} right kernels were left untimed; {timed} with a forecast were timed; "
+    "{were_slower} of {forecast_slower} that were forecast to be slower than the best were"
 )
 """What `--surrogate` came to."""
 

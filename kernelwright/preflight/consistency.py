@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from kernelwright.data.suites.half import in_any_precision
 from kernelwright.data.suites.load import SuiteError, brings_triples, load_suite, read_spec
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
@@ -54,8 +55,8 @@ def _trained_on_held_out(recipe: Recipe, found: Mapping[str, Problems]) -> Itera
                 f"data.{key}: {spec} is for evaluation: choose another suite, or ask for it with "
                 "data.train_on_held_out=true"
             )
-        trained = {one.code for one in found[key].values()}  # the same at whatever sizes
-        if both := {name for name, one in held_out.items() if one.code in trained}:
+        trained = {in_any_precision(one.code) for one in found[key].values()}  # and at any sizes
+        if both := {n for n, one in held_out.items() if in_any_precision(one.code) in trained}:
             yield (
                 f"data.{key}: {len(both)} of the {len(held_out)} problems of data.held_out_suite "
                 f"are trained on ({held_out[min(both)].name}, …): choose suites that share none, "
@@ -104,11 +105,12 @@ def _unpaired(recipe: Recipe) -> Iterator[str]:
 
 def _too_few(recipe: Recipe, found: Mapping[str, Problems]) -> Iterator[str]:
     """TRL's sampler leaves out a step that it cannot fill with problems, and ends without one."""
-    left = len(found["train_suite"]) - recipe.grpo.validation_problems
+    problems = len(found["train_suite"]) - recipe.grpo.validation_problems
+    left = problems * len(recipe.data.dialects)
     wanted = recipe.grpo.groups_per_step
     if "grpo" in recipe.stages and left < wanted:
         yield (
-            f"grpo.groups_per_step: {wanted} problems make a step, and data.train_suite leaves "
+            f"grpo.groups_per_step: {wanted} prompts make a step, and data.train_suite leaves "
             f"{max(0, left)} to train on"
         )
 

@@ -114,7 +114,7 @@ class RunFolder:
             ) from None
         changed = [
             f"{key} (was {old!r}, is {new!r})"
-            for key, old, new in _differences(before, _plain(recipe))
+            for key, old, new in _differences(before, _plain(recipe), _plain(Recipe(name="a")))
         ]
         if changed:
             raise RunError(
@@ -163,13 +163,15 @@ def environment() -> dict[str, Any]:
 
 
 def _differences(
-    before: dict[str, Any], now: dict[str, Any], prefix: str = ""
+    before: dict[str, Any], now: dict[str, Any], usual: Any, prefix: str = ""
 ) -> Iterator[tuple[str, Any, Any]]:
-    """(dotted key, old value, new value) wherever two recipes differ."""
+    """(dotted key, old value, new value) wherever two recipes differ; a key that an earlier version
+    did not have had its usual value."""
     for key, new in now.items():
-        old = before.get(key)
+        default = usual.get(key) if isinstance(usual, dict) else None
+        old = before.get(key, default)
         if isinstance(old, dict) and isinstance(new, dict) and new:
-            yield from _differences(old, new, f"{prefix}{key}.")
+            yield from _differences(old, new, default, f"{prefix}{key}.")
         elif old != new:
             yield f"{prefix}{key}", old, new
 

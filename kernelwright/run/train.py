@@ -35,7 +35,7 @@ from kernelwright.envs.policy import Policy
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.system.cores import usable_cores
-from kernelwright.envs.types import Problem
+from kernelwright.envs.types import Problem, Task
 from kernelwright.evals.evaluate.run import EvalSettings, count_left, evaluate, settings_of
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, write_summary
@@ -225,11 +225,19 @@ class Run:
         settings = self.rft_settings(number)
         self.ask(adapter, problems, settings)
         self.wait()
-        if section.retries:
-            first = len(problems) * len(settings.dialects) * settings.samples
-            left = unsolved(self.store.read(), problems, number, first)
-            self.ask(adapter, left, replace(settings, samples=section.retries, first_row=first))
+        if not section.retries:
+            return
+        row = len(problems) * len(settings.dialects) * settings.samples
+        asked = (one for one in self.store.read() if (one.stage, one.step) == ("rft", number))
+        first = [one for one in asked if one.row < row]  # and none of an earlier attempt's retries
+        for dialect in settings.dialects:
+            tasks = [Task(problem=one, dialect=dialect) for one in problems]
+            left = [one.problem for one in unsolved(tasks, first)]
+            again = replace(settings, dialect=dialect, more_dialects=())
+            if left:
+                self.ask(adapter, left, replace(again, samples=section.retries, first_row=row))
             self.wait()
+            row += len(problems) * section.retries
 
     def rft_settings(self, number: int) -> EvalSettings:
         section = self.recipe.rft

@@ -147,8 +147,9 @@ class GrpoSection(Section):
     """Nats by which a token's log-probability may differ between sampling and training, in the
     mean; beyond it the run ends before the step is taken."""
     drop_mismatched: float | None = Field(default=None, gt=0)
-    """Leaves an answer out of the loss where the same difference is larger in its mean, or training
-    finds a token 10,000 times less likely. Null trains on all; Dr. Kernel has 0.001."""
+    """Leaves an answer out of the loss where the mean of its tokens' differences, with their signs,
+    is further from 0, or training finds a token 10,000 times less likely. Null trains on all; Dr.
+    Kernel has 0.001."""
     iterations: int = Field(default=1, ge=1)
     """Optimiser steps on each batch of rollouts; `steps` is a multiple of it."""
     oversampled_groups: int = Field(default=0, ge=0)

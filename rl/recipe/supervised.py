@@ -58,7 +58,8 @@ class RftSection(Section):
     retries: int = Field(default=0, ge=0)
     """Further answers to each problem that none of those solved."""
     skip_solved: bool = False
-    """Leaves out problems all of whose answers are right: they have the least to teach."""
+    """Leaves out problems all of whose answers are right, unless all are: they have the least to
+    teach."""
     temperature: float = Field(default=1.0, gt=0)
     """Sampling temperature."""
     max_new_tokens: int = Field(default=512, ge=16)

@@ -18,6 +18,9 @@ DEEPEST = 4
 _COMMENT = re.compile(
     r"//[^\n]*|/\*.*?(?:\*/|\Z)|#(?!\s*(?:pragma|include|define))[^\n]*", re.DOTALL
 )
+_PYTHON_COMMENT = re.compile(r"#(?!\s*(?:pragma|include|define))[^\n]*")
+"""In Python `//` divides."""
+_PYTHON = re.compile(r"^(?:import|from|def|@)\b", re.MULTILINE)
 _TOKEN = re.compile(r"\b(?:for|while)\b|[{}();]")
 _PYTHON_LOOP = re.compile(r"^([ \t]*)(?:for|while)\b[^\n]*:[ \t]*$", re.MULTILINE)
 _CLOSE = re.compile(
@@ -36,7 +39,7 @@ def features(one: Tried) -> tuple[int, ...]:
 
 def without_comments(source: str) -> str:
     """The code of C++, CUDA or Python alone."""
-    return _COMMENT.sub(" ", source)
+    return (_PYTHON_COMMENT if _PYTHON.search(source) else _COMMENT).sub(" ", source)
 
 
 @lru_cache(maxsize=4096)

@@ -174,12 +174,15 @@ class Search:
                 again[one.row] = batch.record(one, before.evaluation)
         new = [one for one in responses if one.row not in again]
         forecasts = self._forecasts(new)
-        slow = {row for row, it in forecasts.items() if self._is_left_out(it, batch.step, row)}
+        slow = {one.row for one in new if self._is_left_out(one, forecasts.get(one.row))}
         found = judged(judge, [one for one in new if one.row not in slow], batch)
         if slow:
             untimed = [one for one in new if one.row in slow]
             found += judged(judge, untimed, batch, timed=False)
-        by_row = again | {one.row: with_forecast(one, forecasts.get(one.row)) for one in found}
+        told = (
+            with_forecast(one, forecasts.get(one.row), left_out=one.row in slow) for one in found
+        )
+        by_row = again | {one.row: one for one in told}
         return [by_row[one.row] for one in responses]
 
     def _forecasts(self, responses: Sequence[Response]) -> dict[int, Forecast]:
@@ -193,10 +196,12 @@ class Search:
         }
         return {row: guess for row, guess in guesses.items() if guess}
 
-    def _is_left_out(self, guess: Forecast, step: int, row: int) -> bool:
+    def _is_left_out(self, one: Response, guess: Forecast | None) -> bool:
         """Whether a kernel is not timed."""
-        on = self.settings.surrogate == "on" and guess.is_slower
-        return on and not is_audited(self.settings.seed, step, row)
+        if self.settings.surrogate != "on" or guess is None or not guess.is_slower:
+            return False
+        assert one.source is not None
+        return not is_audited(self.settings.seed, one.task.candidate(one.source).key)
 
     def _known_before(self, step: int) -> dict[str, Known]:
         """What is known of each kind of rewriting before a step."""

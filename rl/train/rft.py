@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kernelwright.envs.types import Problem, Record, Verdict, content_hash
+from kernelwright.envs.types import Problem, Record, Task, Verdict, content_hash
 from kernelwright.rl.methods.base import Example
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.recipe.schema import Recipe
@@ -38,13 +38,10 @@ def round_seed(seed: int, number: int) -> int:
     return hash_seed(STAGE, "sampling", str(seed), str(number))
 
 
-def unsolved(
-    records: Iterable[Record], problems: Sequence[Problem], number: int, rows: int
-) -> list[Problem]:
-    """The problems that none of the first `rows` answers of round `number` solved, in order."""
-    asked = (one for one in records if (one.stage, one.step) == (STAGE, number) and one.row < rows)
-    solved = {one.problem_key for one in asked if one.evaluation.verdict is Verdict.CORRECT}
-    return [one for one in problems if one.key not in solved]
+def unsolved(tasks: Sequence[Task], first: Iterable[Record]) -> list[Task]:
+    """Those that none of these answers solved, in their order."""
+    solved = {_task(one) for one in first if one.evaluation.verdict is Verdict.CORRECT}
+    return [one for one in tasks if (one.problem.key, one.dialect) not in solved]
 
 
 def undecided(records: Sequence[Record]) -> list[Record]:
@@ -92,11 +89,9 @@ def examples_of(
     is taught, other ones each round. Raises ModelError where nothing is kept."""
     mine = [one for one in records if one.stage == STAGE and one.step <= number]
     mine.sort(key=lambda one: one.id)  # processes write them in any order
-    learned = undecided(mine) if section.skip_solved else mine
-    own = [
-        Example(prompt=one.prompt, completion=one.completion)
-        for one in kept(learned, section.kept_per_problem)
-    ]
+    undecided_ones = undecided(mine) if section.skip_solved else []
+    found = kept(undecided_ones, section.kept_per_problem) or kept(mine, section.kept_per_problem)
+    own = [Example(prompt=one.prompt, completion=one.completion) for one in found]
     if not own:
         raise ModelError(NOTHING_KEPT.format(number, len(mine)))
     ranked = sorted(taught, key=lambda one: content_hash(STAGE, str(number), one.completion))

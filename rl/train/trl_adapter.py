@@ -112,14 +112,11 @@ def drop_far(trainer: Any, scored: dict[str, Any]) -> None:
     if trainer.fast or trainer.drop_mismatched is None or old is None or sampled is None:
         return
     difference = (old - sampled).nan_to_num(nan=0.0)
-    masks = scored["completion_mask"].bool()
-    far = [
-        is_far(row[mask], trainer.drop_mismatched)
-        for row, mask in zip(difference, masks, strict=True)
-    ]
-    for row in (row for row, dropped in enumerate(far) if dropped):
-        scored["advantages"][row] = 0.0
-    share = difference.new_tensor([float(sum(far)), float(len(far))])
+    masks, advantages = scored["completion_mask"].bool(), scored["advantages"]
+    credited = [row for row in range(len(masks)) if bool(advantages[row].any())]
+    far = [row for row in credited if is_far(difference[row][masks[row]], trainer.drop_mismatched)]
+    advantages[far] = 0.0
+    share = difference.new_tensor([float(len(far)), float(len(credited))])
     dropped, rows = trainer.accelerator.reduce(share, "sum").tolist()
     trainer._metrics["train"][DROPPED].append(dropped / max(rows, 1))
 
@@ -195,7 +192,7 @@ def kernel_trainer_class() -> type[Any]:
             score_learned_positions(self.model, self.temperature)
             reason = why_not_fast(self) if fast_pass else "grpo.fast_pass is false"
             self.fast = not reason
-            if sampled_elsewhere and not self.fast:
+            if (sampled_elsewhere or drop_mismatched is not None) and not self.fast:
                 weigh_as_vllms(self)
             if reason and self.accelerator.device.type == "cpu":
                 LOG.warning("the training pass is TRL's own, slower on a CPU: %s", reason)
