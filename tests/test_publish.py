@@ -244,24 +244,6 @@ def test_card_is_read_by_the_hub_client(tmp_path: Path) -> None:
     assert results == {"correct_rate": 0.0, "fast_1": 0.0}
 
 
-def test_a_leaderboard_of_the_hub_gets_the_figures_of_its_data_set(tmp_path: Path) -> None:
-    run = run_folder(tmp_path)
-    hub = pytest.importorskip("huggingface_hub", minversion="1.4")
-    revision = "5503434ddd753f426f4b38109466949a1217c2bb"
-    where = f"me/kernel-problems@{revision}"
-    tree = Path(publish(run, "me/kernels", dry_run=True, measured_on=where))
-    written = yaml.safe_load((tree / ".eval_results" / "kernelwright.yaml").read_text())
-    found = hub.parse_eval_result_entries(written)
-    assert [(one.task_id, one.value) for one in found] == [("correct_rate", 0.0), ("fast_1", 0.0)]
-    assert {(one.dataset_id, one.dataset_revision) for one in found} == {
-        ("me/kernel-problems", revision)
-    }
-    assert found[0].notes == "3 answers to starter, cpp, 2 cores"
-    assert not (tree_of(run) / ".eval_results").exists(), "unless it is asked for"
-    with pytest.raises(PublishError, match="is no data set of the Hub: give owner/name"):
-        publish(run, "me/kernels", dry_run=True, measured_on="problems")
-
-
 def test_code_on_the_card_is_python_and_asks_with_the_measured_prompt(tmp_path: Path) -> None:
     _, body = card(tree_of(run_folder(tmp_path)))
     found = re.search(r"^~~~~python\n(.*?)^~~~~$", body, re.DOTALL | re.MULTILINE)

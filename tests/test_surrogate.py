@@ -77,21 +77,29 @@ def test_new_kernels_stay_below_the_upper_end_and_what_is_called_slower_is() -> 
     assert really == slower
 
 
-def test_among_kernels_of_one_plan_none_is_forecast_to_be_slower_than_the_best() -> None:
+def test_among_kernels_that_are_alike_most_are_timed_and_few_are_wrongly_left_out() -> None:
     """The next step of an improvement is as like the others as any."""
-    for seed in range(60):
+    called, right = 0, 0
+    for seed in range(100):
         rng = random.Random(seed)
         known = [(source(0, rng), rng.uniform(0.8, 1.25)) for _ in range(20)]
-        guess = forecast(source(0, rng), archive_of(known))
-        assert guess is None or guess.at_most >= 0.98 * guess.best
+        guess, speed = forecast(source(0, rng), archive_of(known)), rng.uniform(0.8, 1.25)
+        called += guess is not None and guess.is_slower
+        right += guess is not None and guess.is_slower and speed < guess.best
+    assert called <= 40
+    assert right >= 0.9 * called
 
 
-def test_nothing_is_forecast_of_a_kernel_that_is_like_none_of_them() -> None:
+def test_a_kernel_that_is_like_none_of_them_is_timed() -> None:
     rng = random.Random(3)
     head = "void kernel(const float* x, float* out, long n)"
     known = [(f"{head} {source(0, rng)}", 1.0 + number / 50) for number in range(30)]
+    other = f"{head} {source(5, rng).replace('step', 'vector')}"
+    assert forecast(other, archive_of(known)) is None
     known.append((f"{head} {source(9, rng)}", 2.0))
-    assert forecast(f"{head} {source(5, rng).replace('step', 'vector')}", archive_of(known)) is None
+    guess = forecast(other, archive_of(known))
+    assert guess is not None
+    assert not guess.is_slower, "one was like none of the others, and faster"
 
 
 def test_in_python_two_slashes_divide() -> None:

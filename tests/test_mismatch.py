@@ -1,0 +1,62 @@
+"""Mismatch rejection: an answer that training finds far from its sampling is left out whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import torch
+
+from kernelwright.rl.train.fast_pass import Clip, Totals, backward_pass
+from kernelwright.rl.train.trl_adapter import kernel_trainer_class
+from tests.test_fast_pass import batch, logprobs_at_one, trainer_of, with_adapter
+from tests.tiny_model import save_tiny
+
+pytestmark = pytest.mark.model
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(save_tiny(tmp_path_factory.mktemp("model")))
+
+
+def test_an_answer_that_is_far_from_its_sampling_is_left_out_whole(folder: str) -> None:
+    tuned, inputs = with_adapter(folder), batch(4)
+    stock = trainer_of(kernel_trainer_class(), tuned, folder)
+    stock.temperature = 1.0
+    known = logprobs_at_one(tuned, inputs)
+    strict = Clip(low=0.2, high=0.28, normalizer=1.0, temperature=1.0, most_far=0.05)
+    row = int(inputs["advantages"].nonzero()[0, 0])
+    apart = known.clone()
+    apart[row] -= 0.1
+    dropped = gradient_of(tuned, {**inputs, "sampling_per_token_logps": apart}, strict)
+    without = inputs["advantages"].clone()
+    without[row] = 0.0
+    wanted = gradient_of(
+        tuned, {**inputs, "advantages": without, "sampling_per_token_logps": known}, strict
+    )
+    assert dropped.totals.dropped == 1
+    assert wanted.totals.dropped == 0
+    torch.testing.assert_close(dropped.gradient, wanted.gradient, atol=1e-6, rtol=1e-5)
+    vetoed = known.clone()
+    vetoed[row, 0] += 10.0
+    most = replace(strict, most_far=100.0)
+    assert backward_pass(tuned, {**inputs, "sampling_per_token_logps": vetoed}, most).dropped == 1
+    lenient = replace(strict, most_far=None)
+    assert (
+        backward_pass(tuned, {**inputs, "sampling_per_token_logps": vetoed}, lenient).dropped == 0
+    )
+
+
+@dataclass(frozen=True)
+class Found:
+    totals: Totals
+    gradient: torch.Tensor
+
+
+def gradient_of(tuned: Any, inputs: dict[str, Any], clip: Clip) -> Found:
+    tuned.zero_grad()
+    totals = backward_pass(tuned, inputs, clip)
+    parts = [one.grad.flatten() for one in tuned.parameters() if one.grad is not None]
+    return Found(totals, torch.cat(parts))
