@@ -15,7 +15,7 @@ from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import public_spec
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.hub.upload import PublishError
-from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, float32
+from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, dialects_of, float32
 from kernelwright.evals.page.report import clock, flat, percent, speedup
 from kernelwright.rl.models.weights import EMBEDDED
 from kernelwright.rl.recipe.schema import ModelSection, Recipe
@@ -45,7 +45,7 @@ def model_card(
         repo=repo,
         base=base,
         summary=summary,
-        dialects=_dialects(summary),
+        dialects=dialects_of(summary),
         sides={SIDE_NAMES[name]: side for name, side in summary["held_out"].items()},
         gains={
             " to ".join(SIDE_NAMES[side] for side in name.split("_to_")): gain
@@ -83,7 +83,13 @@ def _front_matter(repo: str, base: str, summary: Mapping[str, Any]) -> str:
         "base_model_relation": "adapter",
         "library_name": "peft",
         "pipeline_tag": "text-generation",
-        "tags": ["kernelwright", "kernels", "lora", "reinforcement-learning", *_dialects(summary)],
+        "tags": [
+            "kernelwright",
+            "kernels",
+            "lora",
+            "reinforcement-learning",
+            *dialects_of(summary),
+        ],
     }
     if summary["model"] in EMBEDDED:
         head = {"license": EMBEDDED[summary["model"]].licence.lower(), **head}
@@ -91,11 +97,6 @@ def _front_matter(repo: str, base: str, summary: Mapping[str, Any]) -> str:
     if results:
         head["model-index"] = [{"name": repo.split("/")[1], "results": results}]
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---"
-
-
-def _dialects(summary: Mapping[str, Any]) -> list[str]:
-    """What the model writes: the languages that were measured."""
-    return list(summary.get("dialects", [summary["dialect"]]))
 
 
 def _results(summary: Mapping[str, Any]) -> list[dict[str, Any]]:

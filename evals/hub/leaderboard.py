@@ -6,18 +6,19 @@ Format: https://huggingface.co/docs/hub/eval-results
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from kernelwright.evals.hub.upload import PublishError
+from kernelwright.evals.hub.upload import REPOSITORY, PublishError
+from kernelwright.evals.numbers.summary import dialects_of
 
 FILE = Path(".eval_results", "kernelwright.yaml")
 FIGURES = ("correct_rate", "fast_1", "geomean_speedup")
 """Each is a task of the data set."""
-NAME = re.compile(r"(?P<id>[\w-][\w.-]*/[\w-][\w.-]*)(?:@(?P<revision>[0-9a-f]{7,40}))?")
+NAME = re.compile(rf"(?P<id>{REPOSITORY})(?:@(?P<revision>[0-9a-f]{{7,40}}))?")
 
 
 def entries(summary: Mapping[str, Any], data_set: str) -> list[dict[str, Any]]:
@@ -33,7 +34,7 @@ def entries(summary: Mapping[str, Any], data_set: str) -> list[dict[str, Any]]:
     if not known:
         raise PublishError("nothing was measured after training: no leaderboard would have a value")
     named = {key: value for key, value in found.groupdict().items() if value}
-    dialects = " and ".join(summary.get("dialects", [summary["dialect"]]))
+    dialects = " and ".join(dialects_of(summary))
     notes = f"{side['n']} answers to {summary['suite']}, {dialects}, {summary['target']}"
     return [
         {
@@ -46,8 +47,8 @@ def entries(summary: Mapping[str, Any], data_set: str) -> list[dict[str, Any]]:
     ]
 
 
-def write_entries(tree: Path, summary: Mapping[str, Any], data_set: str) -> None:
+def write_entries(tree: Path, found: Sequence[Mapping[str, Any]]) -> None:
     """Writes them into a folder that is published."""
     (tree / FILE).parent.mkdir()
-    text = yaml.safe_dump(entries(summary, data_set), sort_keys=False, allow_unicode=True)
+    text = yaml.safe_dump(found, sort_keys=False, allow_unicode=True)
     (tree / FILE).write_text(text, encoding="utf-8")

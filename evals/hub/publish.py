@@ -90,8 +90,7 @@ def write_tree(
     summary["suite"] = suite
     base = _public_base(summary["model"])
     model_card(run_dir, repo, base, summary)  # before minutes are spent on merging
-    if measured_on:
-        entries(summary, measured_on)
+    figures = entries(summary, measured_on) if measured_on else []
     if gguf:
         _check_gguf(run_dir, gguf)
     tree = run_dir / "publish"
@@ -108,8 +107,8 @@ def write_tree(
     if not merged:
         shutil.rmtree(tree / MERGED, ignore_errors=True)
     card = model_card(run_dir, repo, base, summary, whole if merged else None, file)
-    if measured_on:
-        write_entries(tree, summary, measured_on)
+    if figures:
+        write_entries(tree, figures)
     (tree / "README.md").write_text(card, encoding="utf-8", errors="replace")
     return tree
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
+REPOSITORY = r"[\w-][\w.-]*/[\w-][\w.-]*"
+"""A repository of the Hub: owner/name."""
 Kind = Literal["model", "dataset"]
 
 
@@ -26,7 +28,7 @@ class Target:
     private: bool
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", self.repo):
+        if not re.fullmatch(REPOSITORY, self.repo):
             raise PublishError(f"{self.repo!r} is no Hub repository: give owner/name")
 
     def upload(self, tree: Path, message: str, replaced: tuple[str, ...] = ()) -> str:

@@ -161,6 +161,15 @@ def float32(summary: Mapping[str, Any]) -> str:
     return "float32: TF32 allowed" if tf32 else "float32: IEEE"
 
 
+def dialects_of(summary: Mapping[str, Any]) -> list[str]:
+    """The languages that were measured.
+
+    >>> dialects_of({"dialect": "cpp"}), dialects_of({"dialect": "cpp", "dialects": {"cpp": {}}})
+    (['cpp'], ['cpp'])
+    """
+    return list(summary.get("dialects", [summary["dialect"]]))
+
+
 def measure(
     records: Sequence[Record], compiled: Mapping[str, tuple[Speedup, str]]
 ) -> dict[str, Any]:

@@ -20,13 +20,7 @@ from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Problem, Record, content_hash
 from kernelwright.evals.evaluate.model import Attempt
-from kernelwright.evals.numbers.search_results import (
-    Found,
-    best_so_far,
-    forecasts,
-    found_in,
-    results,
-)
+from kernelwright.evals.numbers.search_results import Found, best_so_far, found_in, results
 from kernelwright.rl.search.kinds import Known, of_records
 from kernelwright.rl.search.mode import start_mode
 from kernelwright.rl.search.search import Search
@@ -99,7 +93,8 @@ def search_model(
 
 def forecasts_seen(folder: Path) -> dict[str, Any]:
     """What came of a search's forecasts of speed."""
-    return forecasts(read_records(folder))
+    found: dict[str, Any] = json.loads((folder / RESULTS).read_text(encoding="utf-8"))["forecasts"]
+    return found
 
 
 def kinds_seen(folder: Path) -> dict[str, Known]:
