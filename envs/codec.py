@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from pydantic import TypeAdapter, ValidationError
 
 Noun = TypeVar("Noun")
+TOO_DEEP = "nested too deeply"
 
 
 def to_plain(value: Any) -> Any:
@@ -28,6 +29,15 @@ def to_plain(value: Any) -> Any:
 def to_json(noun: Any) -> str:
     """One line of JSON, all ASCII: a completion may hold half of a surrogate pair."""
     return json.dumps(to_plain(noun), separators=(",", ":"))
+
+
+def read_json(text: str | bytes) -> Any:
+    """The value of a JSON text that others may have written. Raises ValueError, too where it is
+    nested deeper than Python reads."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
 
 
 def from_plain(noun: type[Noun], plain: Any) -> Noun:

@@ -14,6 +14,7 @@ import typer
 
 from kernelwright.commands import (
     data,
+    evaluating,
     judging,
     machine,
     models,
@@ -34,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-USED = (models, viewing, writing, searching, judging, serving, data)
+USED = (models, evaluating, viewing, writing, searching, judging, serving, data)
 BEGUN = (project, recipe_files, machine)
 for commands in (*USED, *BEGUN):
     app.add_typer(commands.app)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 ALLOCATOR = {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}
 """Lets PyTorch's memory of a GPU grow in place. In blocks of fixed sizes, memory freed between
 sampling and training rarely fits the next request, and the judge loses it too."""
-FLAGS = ("--resume", "--dry-run")
+FLAGS = {"--resume": "resume", "--dry-run": "dry_run", "--json": "as_json"}
+"""What a recipe's command line may have beside values → what `start` calls it."""
 
 OTHERS_S, LOST_S = 3.0, 15.0
 """How long processes of a launch after the first wait before they tell of a failure, and who only
@@ -39,16 +40,25 @@ def run(recipe: str) -> None:
     """What the header of a recipe calls: reads the rest of the command line, then exits."""
     words = sys.argv[1:]
     overrides = [word for word in words if word not in FLAGS]
-    code = start(Path(recipe), overrides, resume="--resume" in words, dry_run="--dry-run" in words)
+    code = start(Path(recipe), overrides, **{name: flag in words for flag, name in FLAGS.items()})
     if code:
         end_launcher()
     sys.exit(code)
 
 
 def start(
-    path: Path, overrides: Sequence[str] = (), *, resume: bool = False, dry_run: bool = False
+    path: Path,
+    overrides: Sequence[str] = (),
+    *,
+    resume: bool = False,
+    dry_run: bool = False,
+    as_json: bool = False,
 ) -> int:
-    """Trains, or prints what would be trained. Returns the exit code."""
+    """Trains, or prints what would be trained, `as_json` as one object. Returns the exit code."""
+    if as_json and not dry_run:
+        return _fail(
+            ["--json goes with --dry-run: what a run measured is in its summary.json"], MISUSED
+        )
     quieten_threads()
     try:
         recipe_path = _short(path)
@@ -62,10 +72,15 @@ def start(
         return _fail(error.lines, MISUSED)
     except (OSError, RuntimeError) as error:
         return _told(error, Path(), again=None)
+    if this_process().leads and this_process().world > 1:
+        world = this_process().world
+        print(
+            f"{world} processes, by --num_processes or accelerate's configuration", file=sys.stderr
+        )
     if resolved.chosen and this_process().leads:
         print(*(f"auto: {line}" for line in resolved.chosen), sep="\n", file=sys.stderr)
     if dry_run:
-        return _dry_run(resolved, reasons)
+        return _dry_run(resolved, reasons, as_json=as_json)
     if reasons:
         return _refuse(path, reasons)
     again = resume_command(recipe_path, overrides)
@@ -83,21 +98,25 @@ def _set_allocator() -> None:
         os.environ.update(ALLOCATOR)
 
 
-def _dry_run(resolved: Resolved, reasons: list[str]) -> int:
+def _dry_run(resolved: Resolved, reasons: list[str], *, as_json: bool) -> int:
     """Prints the recipe and its cost, from a probe of its steps where possible. A missing model is
     not downloaded for it.
     """
     from kernelwright.preflight.budget import Budget, budget
+    from kernelwright.preflight.check import unloadable
     from kernelwright.rl.models.load import is_here
-    from kernelwright.run.dry_run import dry_run_text
+    from kernelwright.run.dry_run import dry_run_json, dry_run_text
 
     if not this_process().leads:
         return FAILED if reasons else DONE
     here = not reasons and is_here(resolved.recipe.model.name)
+    if here and (why := unloadable(resolved.recipe)):
+        here, reasons = False, [why]
     found = budget(resolved.recipe) if here else Budget(recipe=resolved.recipe)
     if found.reason:
         reasons = [*reasons, found.reason]
-    print(dry_run_text(resolved, found, reasons))
+    told = dry_run_json if as_json else dry_run_text
+    print(told(resolved, found, reasons))
     return FAILED if reasons else DONE
 
 
@@ -115,6 +134,7 @@ def _fitted(recipe: Recipe) -> Budget:
 
 def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
     """Everything that is slow or heavy: the folder, the model, the judge, then the stages."""
+    from kernelwright.data.runs.progress import logged
     from kernelwright.data.runs.records import StoreError
     from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError
     from kernelwright.envs.workers.pool import JudgeError
@@ -138,7 +158,8 @@ def _train(path: Path, recipe: Recipe, resume: bool, again: str) -> int:
             reasons = reasons or [one for one in [fitted.reason] if one] or fooled(recipe)
             if reasons:
                 return _refuse(path, reasons)
-            train(recipe, resume=resume, fitted=fitted.recipe)
+            with logged(recipe.run_dir if process.leads else None):
+                train(recipe, resume=resume, fitted=fitted.recipe)
     except NotEmptyError as error:
         tell_failure(f"{error}: go on with it by  {again}  or give name=… anew")
     except EndpointError as error:

@@ -10,12 +10,11 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rich.progress import track
-
 from kernelwright.data.factory.families import blueprints
 from kernelwright.data.factory.split import is_held_out
 from kernelwright.data.suites import exam, starter
-from kernelwright.data.suites.check import Job, check_many, read_admissions, write_admissions
+from kernelwright.data.suites.check import Job, read_admissions, write_admissions
+from scripts.kill_score import judged
 
 
 def main() -> None:
@@ -30,14 +29,13 @@ def main() -> None:
 
 
 def admit(name: str, jobs: Sequence[Job], file: Path) -> None:
-    found = []
-    for admission in track(check_many(jobs), f"admission, {name}", total=len(jobs)):
-        found.append(admission)
-        if not admission.admitted:
-            why = admission.failed or f"accepts {', '.join(admission.accepted)}"
-            print(f"{admission.problem} {why}: not admitted")
+    found = judged(jobs)
+    for one in found:
+        if not one.admitted:
+            why = one.failed or f"accepts {', '.join(one.accepted)}"
+            print(f"{one.problem} {why}: not admitted")
     write_admissions(file, found)
-    print(f"{sum(one.admitted for one in found)} of {len(found)} admitted")
+    print(f"{name}: {sum(one.admitted for one in found)} of {len(found)} admitted")
 
 
 def starter_jobs() -> list[Job]:

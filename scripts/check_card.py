@@ -18,7 +18,8 @@ from rich.progress import track
 from kernelwright.data.runs.records import read_records
 from kernelwright.envs.policy import Sampling
 from kernelwright.evals.hub.card import read_recipe
-from kernelwright.evals.hub.publish import write_tree
+from kernelwright.evals.hub.publish import write_trees
+from kernelwright.evals.hub.upload import Target
 from kernelwright.rl.models.adapter_folder import find_adapter
 from kernelwright.rl.models.weights import EMBEDDED, ensure
 from kernelwright.rl.policies.hf import load_policy
@@ -49,7 +50,7 @@ def printed(card: str, tree: Path, base: Path, prompts: Sequence[str]) -> Iterat
 
 def compare(run: Path, base: Path, problems: int) -> tuple[int, int]:
     """Of how many held-out prompts the card's code gives the run's own completion; of how many."""
-    tree = write_tree(run, REPO)
+    tree = write_trees(run, Target(repo=REPO))[0].folder
     card = (tree / "README.md").read_text(encoding="utf-8")
     rows = [one for one in read_records(run) if one.stage == "eval_after"][:problems]
     prompts = [one.prompt for one in rows]

@@ -32,7 +32,7 @@ OUTCOMES = ("correct", "fast", "leaks", "dies", "hangs", DEVICE)
 NO_VERDICT = {"dies", "hangs"}
 """Either says that one candidate took the harness down; which of them is up to the machine."""
 TABLE = Path(__file__).with_name("controls.json")
-DAYS = 12
+DAYS = 24
 """Each is played again after so many days, changed or not."""
 
 

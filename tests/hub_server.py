@@ -28,10 +28,28 @@ class Repository:
     private: bool
     commits: list[str] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
+    """Those of its main branch."""
+    branches: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    """Files of the others."""
+
+    def at(self, revision: str) -> dict[str, bytes]:
+        """Of a branch, or of a commit that is the last of one."""
+        shas = {self.sha_of(name): files for name, files in self.branches.items()}
+        return (shas | self.branches).get(revision, self.files)
+
+    def knows(self, revision: str) -> bool:
+        names = ("main", *self.branches)
+        return revision in (*names, *map(self.sha_of, names))
+
+    def sha_of(self, revision: str) -> str:
+        """Of the last commit; a commit's own name is given back."""
+        if re.fullmatch("[0-9a-f]{40}", revision):
+            return revision
+        return hashlib.sha1(f"{revision} {len(self.commits)}".encode()).hexdigest()
 
     @property
     def sha(self) -> str:
-        return hashlib.sha1(str(len(self.commits)).encode()).hexdigest()
+        return self.sha_of("main")
 
 
 class Hub(ThreadingHTTPServer):
@@ -42,6 +60,12 @@ class Hub(ThreadingHTTPServer):
         self.repositories: dict[str, Repository] = {}
         self.refused_card = ""
         """Why every card is refused; empty where none is."""
+        self.refused_commit = ""
+        """The same of uploads."""
+        self.refused_code = 403
+        """The status that says so."""
+        self.forbidden = ""
+        """Why no file may be read; empty where all may."""
 
     @property
     def url(self) -> str:
@@ -64,22 +88,36 @@ class Handler(BaseHTTPRequestHandler):
             files = json.loads(body)["files"]
             modes = {"uploadMode": "regular", "shouldIgnore": False}
             return self._json({"files": [{"path": one["path"], **modes} for one in files]})
-        if found := re.match(rf"{API}/commit/main", self.path):
-            return self._commit(found["repo"], [json.loads(one) for one in body.splitlines()])
+        if found := re.match(rf"{API}/branch/(?P<branch>[^/?]+)", self.path):
+            return self._branch(found["repo"], found["branch"])
+        if self.server.refused_commit and "/commit/" in self.path:
+            return self._json({"error": self.server.refused_commit}, self.server.refused_code)
+        if found := re.match(rf"{API}/commit/(?P<branch>[^/?]+)", self.path):
+            lines = [json.loads(one) for one in body.splitlines()]
+            return self._commit(found["repo"], found["branch"], lines)
         return self._json({"error": f"POST {self.path}"}, 404)
 
+    def do_DELETE(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+        assert self.path == "/api/repos/delete"
+        del self.server.repositories[f"{asked['organization']}/{asked['name']}"]
+        self._json({})
+
     def do_GET(self) -> None:
-        if found := re.match(rf"{API}/tree/\w+", self.path):
-            files = self.server.repositories[found["repo"]].files
+        if found := re.match(rf"{API}/refs(\?|$)", self.path):
+            return self._refs(found["repo"])
+        if found := re.match(rf"{API}/tree/(?P<revision>[^/?]+)", self.path):
+            files = self.server.repositories[found["repo"]].at(found["revision"])
             rows = [
                 {"type": "file", "path": path, "size": len(content), "oid": "0" * 40}
                 for path, content in files.items()
             ]
             return self._json(rows)
-        if found := re.match(rf"{API}(/revision/\w+)?(\?|$)", self.path):
-            return self._info(found["repo"])
-        if found := re.match(rf"(/datasets)?/{REPOSITORY}/resolve/\w+/(?P<path>.+)", self.path):
-            return self._file(found["repo"], found["path"])
+        if found := re.match(rf"{API}(/revision/(?P<revision>[^/?]+))?(\?|$)", self.path):
+            return self._info(found["repo"], found["revision"] or "main")
+        resolved = rf"(/datasets)?/{REPOSITORY}/resolve/(?P<revision>[^/]+)/(?P<path>.+)"
+        if found := re.match(resolved, self.path):
+            return self._file(found["repo"], found["revision"], found["path"])
         return self._json({"error": f"GET {self.path}"}, 404)
 
     do_HEAD = do_GET
@@ -102,47 +140,64 @@ class Handler(BaseHTTPRequestHandler):
         self.server.repositories[repo] = Repository(private=private)
         return self._json({"url": url, "id": repo})
 
-    def _commit(self, repo: str, lines: list[dict[str, Any]]) -> None:
+    def _branch(self, repo: str, name: str) -> None:
         repository = self.server.repositories[repo]
+        if name in repository.branches:
+            return self._json({"error": "Reference already exists"}, 409)
+        repository.branches[name] = dict(repository.files)
+        return self._json({})
+
+    def _commit(self, repo: str, branch: str, lines: list[dict[str, Any]]) -> None:
+        repository = self.server.repositories[repo]
+        files = repository.at(branch)
         for line in lines:
             value = line["value"]
             if line["key"] == "header":
                 repository.commits.append(value["summary"])
             elif line["key"] == "file":
-                repository.files[value["path"]] = base64.b64decode(value["content"])
+                files[value["path"]] = base64.b64decode(value["content"])
             else:
                 assert line["key"] == "deletedFile"
-                del repository.files[value["path"]]
+                del files[value["path"]]
         url = f"{self.server.url}/datasets/{repo}/commit/{repository.sha}"
         self._json({"success": True, "commitOid": repository.sha, "commitUrl": url})
 
-    def _info(self, repo: str) -> None:
+    def _refs(self, repo: str) -> None:
+        names = ["main", *self.server.repositories[repo].branches]
+        found = [{"name": one, "ref": f"refs/heads/{one}", "targetCommit": "0"} for one in names]
+        self._json({"branches": found, "converts": [], "tags": []})
+
+    def _info(self, repo: str, revision: str) -> None:
         if repo not in self.server.repositories:
             return self._json({"error": "Repository not found"}, 404)
         found = self.server.repositories[repo]
-        files = [{"rfilename": path} for path in found.files]
+        files = [{"rfilename": path} for path in found.at(revision)]
         return self._json(
-            {"id": repo, "sha": found.sha, "private": found.private, "siblings": files}
+            {"id": repo, "sha": found.sha_of(revision), "private": found.private, "siblings": files}
         )
 
-    def _file(self, repo: str, path: str) -> None:
+    def _file(self, repo: str, revision: str, path: str) -> None:
+        if self.server.forbidden:
+            return self._json({"error": self.server.forbidden}, 403)
         repository = self.server.repositories.get(repo)
         if repository is None:
             return self._json({"error": "Repository not found"}, 404)
-        if path not in repository.files:
+        if not repository.knows(revision):
+            return self._json({"error": "Revision not found"}, 404)
+        if path not in repository.at(revision):
             return self._json({"error": "Entry not found"}, 404)
-        content = repository.files[path]
+        content = repository.at(revision)[path]
         self.send_response(200)
         self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
-        self.send_header("X-Repo-Commit", repository.sha)
+        self.send_header("X-Repo-Commit", repository.sha_of(revision))
         self._end(content)
 
     def _json(self, found: Any, code: int = 200) -> None:
         self.send_response(code)
         self.send_header("Content-Type", "application/json")
         if code == 404:
-            known = "Repo" if "Repository" in found["error"] else "Entry"
-            self.send_header("X-Error-Code", f"{known}NotFound")
+            lacks = found["error"].partition(" ")[0].replace("Repository", "Repo")
+            self.send_header("X-Error-Code", f"{lacks}NotFound")
         self._end(json.dumps(found).encode())
 
     def _end(self, content: bytes) -> None:

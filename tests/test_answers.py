@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from kernelwright.data.runs.records import read_records
+from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.reference.distributions import AS_MADE
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.types import Dialect, Problem, Record
+from kernelwright.envs.types import Dialect, Problem, Record, Verdict
 from kernelwright.evals.evaluate.answers import AnswersError, Stored, guess_dialect, read_answers
 from kernelwright.evals.evaluate.kernelbench_protocol import (
     DIFFERENCES,
@@ -27,6 +27,7 @@ from kernelwright.evals.evaluate.kernelbench_protocol import (
 )
 from kernelwright.evals.evaluate.model import EvalError
 from kernelwright.evals.evaluate.stored import ask_kernelbench, evaluate_answers, show_levels
+from kernelwright.evals.numbers.summary import read_summary
 from tests.stored_answers import ANSWERS, write_answers, write_suite
 
 pytestmark = pytest.mark.sandbox
@@ -161,6 +162,7 @@ def test_its_rule_is_five_rounds_of_the_written_sizes(done: Done) -> None:
     assert official(problem).cases == (replace(problem.timed_case(), distribution=AS_MADE),)
 
 
+@pytest.mark.slow
 def test_an_interrupted_evaluation_ends_with_every_answer_once(done: Done, tmp_path: Path) -> None:
     names = [name for name in ANSWERS if name.startswith("level_1_problem_1")]
     answers = write_answers(tmp_path / "run", names)
@@ -173,6 +175,13 @@ def test_an_interrupted_evaluation_ends_with_every_answer_once(done: Done, tmp_p
         evaluate_answers(stored, suite, out, {}, judges=partial(open_judge, 1))
     evaluate_answers(stored, suite, out, {}, judges=partial(open_judge, 1), resume=True)
     assert sorted(one.row for one in read_records(out)) == [0, 1, 2, 3]
+    (first, *_) = read_records(out)
+    lost = replace(first.evaluation, verdict=Verdict.UNJUDGED, reason="device_full")
+    RecordStore(out).void([first])
+    RecordStore(out).append([replace(first, evaluation=lost, reward=None)])
+    evaluate_answers(stored, suite, out, {}, judges=partial(open_judge, 1), resume=True)
+    known = {one.row: one.evaluation.verdict for one in read_records(out)}
+    assert known[first.row] is first.evaluation.verdict, "what had no verdict is judged again"
     assert set(json.loads((out / "eval_results.json").read_text())) == {"1"}
     (answers / names[1]).write_text(ANSWERS[names[1]] + "\n")
     with pytest.raises(EvalError, match="asked another question: files changed"):
@@ -228,8 +237,17 @@ def test_a_dialect_that_is_named_is_taken_for_every_file(tmp_path: Path) -> None
     folder.mkdir()
     (folder / "level_1_problem_1_sample_0_kernel.py").write_text("class ModelNew: pass")
     found, notes = read_answers(Stored(folder, "inline"), problems(tmp_path / "suite"))
-    assert [one.dialect for one in found] == ["inline"]
+    assert [one.response.task.dialect for one in found] == ["inline"]
     assert notes[0].startswith("3 of 4 problems have no answer: level1/2_Norm, ")
+
+
+def test_a_summary_is_printed_as_one_json_object(done: Done) -> None:
+    words = ("--answers", done.answers, "--suite", f"kernelbench:{done.suite}", "--out", done.out)
+    ran = command(*words, "--resume", "--json")
+    told = json.loads(ran.stdout)
+    assert told == {"folder": str(done.out), **read_summary(done.out)}
+    assert told["levels"]
+    assert "level" in ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -239,6 +257,7 @@ def test_a_dialect_that_is_named_is_taken_for_every_file(tmp_path: Path) -> None
         (("m", "--suite", "starter", "--protocol", "kernelbench"), "needs a suite in its layout"),
         (("--answers", "/no/such", "--suite", "starter"), "no folder /no/such"),
         (("--answers", ".", "--suite", "starter"), "answers are to a suite in KernelBench's"),
+        (("m", "--suite", "starter", "--write-only", "--ray", "auto"), "--write-only judges no"),
     ],
 )
 def test_wrong_use_is_one_line(words: tuple[str, ...], says: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from kernelwright.envs.reference.applicable_kinds import applicable_kinds
 from kernelwright.envs.reference.around_limits import around_limits
@@ -138,12 +139,36 @@ def test_rows_of_one_sign_show_an_extreme_that_starts_at_zero(
         assert x.min() < 0 < x.max()
 
 
+@pytest.mark.parametrize(
+    ("body", "sizes", "from_zero"),
+    [
+        ("x.amax()", "16, 64", lambda x: x.amax().clamp(min=0)),
+        ("x.max()", "4, 8, 16", lambda x: x.amax().clamp(min=0)),
+        ("x.min() * 2", "16, 64", lambda x: x.amin().clamp(max=0) * 2),
+        ("x.argmax()", "16, 64", lambda x: x.clamp(min=0).argmax()),
+        ("x - x.max()", "16, 64", lambda x: x - x.amax().clamp(min=0)),
+        ("F.max_pool2d(x, 7, 3)", "2, 3, 32, 32", lambda x: F.max_pool2d(x, 7, 3).clamp(min=0)),
+        ("F.max_pool1d(x, 16)", "2, 3, 64", lambda x: F.max_pool1d(x, 16).clamp(min=0)),
+        ("F.max_pool3d(x, 4)", "1, 2, 8, 8, 8", lambda x: F.max_pool3d(x, 4).clamp(min=0)),
+    ],
+)
+def test_values_of_one_sign_show_an_extreme_of_all_or_of_windows_that_starts_at_zero(
+    body: str, sizes: str, from_zero: Callable[[Any], Any]
+) -> None:
+    ready = of_kind(problem(body, f"torch.randn({sizes})"), "signed_rows")
+    shown = 0
+    for seed in range(8):
+        model, _, (x,) = ready.reference.draw(seed)
+        shown += not torch.allclose(model(x).double(), from_zero(x).double())
+    assert shown == 8
+
+
 def _from_zero(x: Any) -> Any:
     return x.clamp(min=0).topk(3).values.sum(-1)
 
 
 @pytest.mark.parametrize(
-    "body", ["x.tanh().abs().amax(dim=1)", "x.amax()", "F.max_pool1d(x, 4)", "x.maximum(-x)"]
+    "body", ["x.tanh().abs().amax(dim=1)", "x.abs().amax()", "F.max_pool1d(x, 4)", "x.maximum(-x)"]
 )
 def test_an_extreme_that_no_row_can_show_has_no_such_case(body: str) -> None:
     assert "signed_rows" not in applicable_kinds(problem(body, X))

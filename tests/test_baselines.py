@@ -111,11 +111,25 @@ def test_another_torch_or_other_cases_are_measured_anew(monkeypatch: pytest.Monk
     assert cache_file(PROBLEM) != here
 
 
+def test_an_error_of_one_measurement_reaches_who_asked_while_others_wait_for_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object) -> CompiledBaseline:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(compile_baseline, "places_for", lambda _: [compile_baseline.Place(core=0)])
+    monkeypatch.setattr(compile_baseline, "_kept", lambda *_: None)
+    monkeypatch.setattr(compile_baseline, "_measured", full)
+    with pytest.raises(OSError, match="no space left"):
+        compiled_baselines([PROBLEM] * 3, "cpp")
+
+
 @pytest.mark.parametrize(
     ("problem", "why"),
     [(REFUSED, "fake tensor"), (OTHERWISE, "computes something else")],
     ids=lambda one: one.name if isinstance(one, Problem) else "",
 )
+@pytest.mark.slow
 def test_what_torch_compile_refuses_or_gets_wrong_is_no_baseline(
     problem: Problem, why: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,6 +142,7 @@ def test_what_torch_compile_refuses_or_gets_wrong_is_no_baseline(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_a_module_too_quick_for_the_clock_is_no_baseline() -> None:
     code = CODE.replace("torch.relu(x * self.scale)", "x * self.scale")
     tiny = replace(PROBLEM, name="tiny", code=code, cases=(Case(name="timed", sizes=(("N", 8),)),))
@@ -196,6 +211,7 @@ def test_a_baseline_is_either_timed_or_has_a_reason(fields: dict[str, object]) -
         CompiledBaseline(**fields)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_an_evaluation_against_compile_reports_it_beside_eager(
     measured: CompiledBaseline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -73,14 +74,17 @@ def test_judging_is_among_the_minutes_or_said_not_to_be() -> None:
     assert ["without judging" in one for one in lines] == [False, False, True]
 
 
-def test_the_judges_pace_is_measured_once_and_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_judges_pace_is_measured_once_and_kept_and_the_first_verdict_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+    monkeypatch.setattr(kernelwright.preflight.judge_pace, "cache_folder", lambda: tmp_path)
     asked = recipe(judge={"workers": 1, "timed": False})
     found = judged_s(asked)
     assert found is not None
     assert 0 < found < 60
+    shown = capsys.readouterr().err
+    assert re.search(r"the first of them, a kernel for \w+:\n    .*void kernel\(", shown, re.DOTALL)
+    assert "\nit is correct (ok)\n" in shown
     monkeypatch.setattr(kernelwright.preflight.judge_pace, "open_judge", None)
     assert judged_s(asked) == found
     elsewhere = {"workers": 1, "timed": False, "ray_address": "ray://nowhere:1"}
@@ -145,6 +149,7 @@ def test_more_steps_take_longer() -> None:
 
 
 @pytest.mark.parametrize("output", ["plain", "scaled"])
+@pytest.mark.slow
 def test_a_probe_runs_the_recipes_own_steps_and_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
 ) -> None:

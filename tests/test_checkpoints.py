@@ -167,6 +167,7 @@ def test_training_on_held_out_problems_has_to_be_asked_for_by_name(suite: str) -
     assert preflight(Recipe(name="a", data=DataSection(train_suite=suite), stages=("grpo",))) == []
 
 
+@pytest.mark.slow
 def test_a_tracker_without_a_login_is_told_before_the_first_stage(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -265,9 +265,10 @@ def test_a_damaged_run_is_one_line_that_names_the_file(
 def test_a_run_that_was_cut_off_is_reported_and_what_is_missing_is_said(tmp_path: Path) -> None:
     (tmp_path / "recipe.resolved.yaml").write_text("name: r\n")
     (tmp_path / "records.jsonl").write_text("{\n")
-    done = kernelwright("report", str(tmp_path))
+    done = kernelwright("report", str(tmp_path), "--out", str(tmp_path / "page.html"))
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"{tmp_path / 'report.html'}\n"
+    assert done.stdout == f"{tmp_path / 'page.html'}\n"
+    assert not (tmp_path / "report.html").exists()
     assert "not finished" in done.stderr
     assert "Line 1 of records.jsonl" in done.stderr
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.data.suites.row_folder import Done, RowFolder
+from kernelwright.data.suites.rows import Row
+from kernelwright.envs.types import Verdict
 from kernelwright.preflight.consistency import contradictions
 from kernelwright.recipe.resolve import resolve
 from kernelwright.rl.recipe.schema import Recipe
@@ -41,6 +45,26 @@ def found(*overrides: str, processes: int = 1) -> str:
 def test_the_quickstart_contradicts_nothing() -> None:
     assert found() == ""
     assert found(processes=4) == ""
+
+
+def test_pairs_of_problems_that_are_held_out_are_refused(tmp_path: Path) -> None:
+    row = Row(
+        name="mine",
+        code=MINE,
+        dialect="cpp",
+        kernel="int x;",
+        verdict=Verdict.CORRECT,
+        reason="ok",
+        source="own:1",
+    )
+    wrong = replace(row, kernel="int y;", verdict=Verdict.WRONG, reason="mismatch")
+    rows = RowFolder(tmp_path)
+    rows.open({})
+    rows.add([Done(id="1", rows=(row,), wrong=(wrong,))])
+    asked = ["stages=[dpo, eval]", f"dpo.pairs=rows:{tmp_path}"]
+    assert "dpo.pairs: " not in found(*asked)
+    said = found(*asked, f"data.held_out_suite=rows:{tmp_path}")
+    assert "dpo.pairs: 1 of the 1 problems of data.held_out_suite are trained on (mine, …)" in said
 
 
 @pytest.mark.parametrize(

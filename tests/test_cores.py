@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 
 import pytest
 
 from kernelwright.envs.system import cores as module
-from kernelwright.envs.system.cores import usable_cores
+from kernelwright.envs.system.cores import cpu_name, usable_cores
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,17 @@ def test_a_containers_quota_bounds_the_cores(
     monkeypatch.setattr(module, "OWN_GROUPS", tmp_path / "own")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)))
     assert usable_cores() == list(range(most))
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ("model name\t: AMD EPYC\nflags\t\t: fpu avx2 fma\n", "AMD EPYC, AVX2"),
+        ("model name : X @ 2.7GHz\nflags : avx2 avx512f avx512_bf16\n", "X @ 2.7GHz, AVX512-BF16"),
+        ("model name : Old one\nflags : sse2\n", "Old one"),
+        ("", platform.machine()),
+    ],
+)
+def test_a_processor_is_named_with_its_widest_vectors(told: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "cpuinfo").write_text(told)
+    assert cpu_name(tmp_path / "cpuinfo") == name

@@ -138,6 +138,7 @@ def test_another_recipe_does_not_go_on_in_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_a_build_keeps_right_rows_tells_of_the_others_and_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "rows"
     said = kernelwright("data", "build", str(out), "--count", "3", "--seed", "189").stdout

@@ -194,5 +194,5 @@ def test_a_verdict_that_no_longer_holds_is_named(folder: Path, tmp_path: Path) -
     out.open({})
     out.add([Done(id=str(at), rows=(row,)) for at, row in enumerate(rows)])
     said = kernelwright("data", "check", str(tmp_path), "--count", "5")
-    assert "1 of 2 answers have the verdict they had" in said.stdout
+    assert "1 of 2 answers are right, or wrong, as they were" in said.stdout
     assert f"{rows[1].name} in cpp: was correct (ok), is " in said.stderr

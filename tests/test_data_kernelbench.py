@@ -10,6 +10,7 @@ from kernelwright.data.suites.kernelbench import Choice, load_folder, load_probl
 from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.envs.reference.module import ProblemError, flatten, forward, load_reference
 from kernelwright.envs.types import Problem, Role
+from tests.nouns import RELU_MODULE
 
 FOLDER = Path(__file__).parent / "fixtures" / "kernelbench"
 SHIFTED, SUM_AND_MAX = "level1/1_Shifted_relu", "level1/3_Scaled_sum_and_max"
@@ -131,6 +132,28 @@ def test_a_file_that_is_no_problem_says_why(tmp_path: Path, code: bytes, says: s
     path.write_bytes(code)
     with pytest.raises(ProblemError, match=says):
         load_problem(path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["import helper", "from helper import f", "from . import f", "import pack.deep"],
+)
+def test_a_module_that_imports_a_file_beside_it_is_told_so(
+    tmp_path: Path, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "time.py").write_text("")
+    (tmp_path / "pack").mkdir()
+    for name in ("helper.py", "math.py", "pack/deep.py"):
+        (tmp_path / name).write_text("")
+    module = tmp_path / "m.py"
+    module.write_text(f"import math\nimport torch\n{line}\n{RELU_MODULE}")
+    with pytest.raises(ProblemError, match=r"m\.py:3: imports from [\w.]+, which lies beside it"):
+        load_problem(module)
+    (tmp_path / "numpy.py").write_text("")
+    benign = 'if __name__ == "__main__":\n    import helper\n'
+    module.write_text(f"import math, time\nimport numpy\nimport torch\n{RELU_MODULE}\n{benign}")
+    assert load_problem(module).name == "m"
 
 
 def test_a_wide_range_of_ids_is_never_counted_out() -> None:

@@ -303,6 +303,7 @@ def test_without_a_clock_the_slower_form_is_the_one_that_moves_more() -> None:
 
 
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_a_build_makes_repairs_and_preferences_of_mutants_that_the_judge_refuses(
     tmp_path: Path,
 ) -> None:

@@ -21,7 +21,7 @@ from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Verdict
 from kernelwright.evals.hub.data_set import REPLACED, publish_data
 from kernelwright.evals.hub.fit import Export, against
-from kernelwright.evals.hub.upload import PublishError, Target
+from kernelwright.evals.hub.upload import PublishError, Target, Tree, upload
 from tests.command import ROOT
 from tests.hub_server import TOKEN, Hub, a_hub
 from tests.test_data_diff import right
@@ -71,6 +71,7 @@ def with_hub(hub: Hub, home: Path, *words: str) -> subprocess.CompletedProcess[s
 SNAPSHOT = f"import huggingface_hub as h; print(h.snapshot_download({REPO!r}, repo_type='dataset'))"
 
 
+@pytest.mark.slow
 def test_an_export_comes_back_from_the_hub_as_it_was(clean: Path, hub: Hub, tmp_path: Path) -> None:
     done = with_hub(hub, tmp_path, "-m", "kernelwright", "data", "publish", str(clean), REPO)
     assert done.returncode == 0, done.stderr
@@ -78,7 +79,12 @@ def test_an_export_comes_back_from_the_hub_as_it_was(clean: Path, hub: Hub, tmp_
     repository = hub.repositories[REPO]
     assert repository.private
     assert repository.commits == ["Publish a data set"]
-    assert repository.files == {one.name: one.read_bytes() for one in clean.iterdir()}
+    ours = {one.name: one.read_bytes() for one in clean.iterdir()}
+    assert {**repository.files, "README.md": ours["README.md"]} == ours
+    card = repository.files["README.md"].decode()
+    assert f'load_dataset("{REPO}", ' in card
+    assert "REPOSITORY" not in card
+    assert b'"REPOSITORY"' in ours["README.md"], "the export stays as it was"
     folder = with_hub(hub, tmp_path, "-c", SNAPSHOT).stdout.strip()
     for name, rows in Export.read(clean).tables.items():
         back = datasets.load_dataset(folder, name, split="train", cache_dir=str(tmp_path / "c"))
@@ -91,19 +97,23 @@ def test_a_repository_has_the_readers_and_files_that_were_asked_for(
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.url)
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     private, public = (Target(repo=REPO, kind="dataset", private=one) for one in (True, False))
-    assert public.upload(clean, "one", REPLACED) == f"{hub.url}/datasets/{REPO}"
+    one, two, three, four = (
+        Tree(folder=clean, message=name, replaced=REPLACED)
+        for name in ("one", "two", "three", "four")
+    )
+    assert upload([(public, one)]) == [f"{hub.url}/datasets/{REPO}"]
     repository = hub.repositories[REPO]
     assert not repository.private
     repository.files["old.parquet"] = repository.files[".gitattributes"] = b""
     with pytest.raises(PublishError, match="me/kernels is public on the Hub"):
-        private.upload(clean, "two", REPLACED)
+        upload([(private, two)])
     assert "old.parquet" in repository.files
-    public.upload(clean, "three", REPLACED)
+    upload([(public, three)])
     assert set(repository.files) == {one.name for one in clean.iterdir()} | {".gitattributes"}
     assert repository.commits == ["one", "three"]
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")
     with pytest.raises(PublishError, match=r"^the Hub refused me/kernels: "):
-        public.upload(clean, "four", REPLACED)
+        upload([(public, four)])
     assert repository.commits == ["one", "three"]
 
 

@@ -164,6 +164,7 @@ def stopped(out: Path, number: signal.Signals) -> subprocess.CompletedProcess[st
 
 
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_a_build_that_was_stopped_goes_on_to_the_same_rows(tmp_path: Path) -> None:
     out = tmp_path / "rows"
     asked = stopped(out, signal.SIGINT)

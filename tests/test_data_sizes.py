@@ -160,6 +160,7 @@ def parts(problem: Problem, number: int) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("scale", ["0.01", "0.3", "1"])
+@pytest.mark.slow
 def test_no_scale_changes_a_module_its_name_or_whether_it_runs(lookalikes: str, scale: str) -> None:
     written = load_suite(f"kernelbench:{lookalikes}").problems
     scaled = load_suite(f"kernelbench:{lookalikes}?scale={scale}").problems
@@ -196,6 +197,7 @@ def test_a_derived_size_never_vanishes(tmp_path: Path) -> None:
     assert dict(problem.timed_case().sizes) == {"N": 64}
 
 
+@pytest.mark.slow
 def test_sizes_that_the_module_does_not_survive_are_taken_back(tmp_path: Path) -> None:
     literal = LINEAR + "batch = 32\nwide = 48\n" + inputs("batch", "wide", init="48, 8")
     pooled = RELU.replace("torch.relu(x)", "nn.functional.max_pool1d(x, 40)")

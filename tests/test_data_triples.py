@@ -180,6 +180,7 @@ def walks(dialect: str) -> list[Triple]:
 
 
 @pytest.mark.parametrize("dialect", ["cuda", "triton"])
+@pytest.mark.slow
 def test_a_kernel_for_a_gpu_is_right_by_the_judge(dialect: str) -> None:
     triples = walks(dialect)
     with Judge() as judge:

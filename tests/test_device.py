@@ -314,6 +314,7 @@ def judged(problem: Problem, gpu: Gpu, dialect: Dialect, source: str) -> Any:
 
 @pytest.mark.parametrize("dialect", KERNELS)
 @pytest.mark.parametrize("rest", ["", "out[5] += 1;"])
+@pytest.mark.slow
 def test_with_a_device_what_an_answer_launches_is_judged_and_its_host_code_is_not_run(
     dialect: Dialect,
     rest: str,

@@ -83,6 +83,7 @@ def needs_nvcc() -> None:
 
 
 @pytest.mark.parametrize("torch_allowed", [False, True])
+@pytest.mark.slow
 def test_with_a_gpu_kernels_in_cpp_alone_earn_nothing(
     torch_allowed: bool, evaluator: Evaluator, problem: Problem
 ) -> None:
@@ -96,6 +97,7 @@ def test_with_a_gpu_kernels_in_cpp_alone_earn_nothing(
         assert reward.total == 0
 
 
+@pytest.mark.slow
 def test_with_a_gpu_kernels_in_cuda_are_replayed_there(
     evaluator: Evaluator, problem: Problem
 ) -> None:
@@ -105,6 +107,7 @@ def test_with_a_gpu_kernels_in_cuda_are_replayed_there(
     assert found.trust is Trust.REPLAYED
 
 
+@pytest.mark.slow
 def test_with_a_gpu_an_answer_finds_one_however_it_says_cuda(
     evaluator: Evaluator, problem: Problem
 ) -> None:
@@ -142,6 +145,7 @@ def test_an_exploit_in_cpp_is_stopped_by_a_gpu_and_no_surprise() -> None:
 @pytest.mark.parametrize(
     ("extra", "verdict"), [("", Verdict.CORRECT), ("x = x * 1.01", Verdict.WRONG)]
 )
+@pytest.mark.slow
 def test_with_a_gpu_what_pytorch_computes_a_part_of_is_checked_on_a_cpu_and_has_no_speed(
     kind: str, extra: str, verdict: Verdict, evaluator: Evaluator, convolution: Problem
 ) -> None:

@@ -96,6 +96,7 @@ def test_of_gpus_that_differ_one_kind_measures(monkeypatch: pytest.MonkeyPatch) 
     assert len({one.core for one in found}) == len(found)
 
 
+@pytest.mark.slow
 def test_on_a_device_the_compiled_module_is_timed_there_and_kept(
     with_gpu: Gpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +113,7 @@ def test_on_a_device_the_compiled_module_is_timed_there_and_kept(
     assert on_a_core.reason == "measuring ended with 1: started"
 
 
+@pytest.mark.slow
 def test_what_an_empty_step_hides_on_a_device_is_no_baseline(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +161,8 @@ def test_a_speed_is_held_against_a_baseline_from_the_same_place_only(
     left_out = speedup is None
     assert found.geomean_speedup == (None if left_out else pytest.approx(speedup))
     assert found.fast_1 == (None if left_out else 0.0)
+    both = against_compile([*samples, (ON_GPU, HELD, "elsewhere")])
+    assert both.fast_1 is None, "wrong answers of elsewhere are not told apart"
     assert (found.n, found.elsewhere) == (2 - left_out, int(left_out))
 
 

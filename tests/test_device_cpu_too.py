@@ -63,6 +63,7 @@ def exploit(name: str) -> Exhibit:
 @pytest.mark.parametrize(
     ("name", "evaluator"), [*zip(UNSEEN, (80, 90), strict=True)], indirect=["evaluator"]
 )
+@pytest.mark.slow
 def test_a_fault_that_only_a_cpu_sees_has_its_name_beside_a_gpu_too(
     name: str, evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

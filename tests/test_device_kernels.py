@@ -39,6 +39,7 @@ def evaluators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Evalu
 @pytest.mark.parametrize(
     "path", ANSWERS[::SOME], ids=lambda path: f"{path.parent.name}-{path.stem}"
 )
+@pytest.mark.slow
 def test_replayed_on_a_device_an_answer_is_what_it_is_played_here(
     path: Path, evaluators: tuple[Evaluator, Evaluator], monkeypatch: pytest.MonkeyPatch
 ) -> None:

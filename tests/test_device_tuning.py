@@ -82,6 +82,7 @@ def judged(
     ],
     ids=["the second is faster", "the first is faster", "the fastest is wrong"],
 )
+@pytest.mark.slow
 def test_the_fastest_configuration_that_is_right_is_judged(
     pairs: list[tuple[int, int]],
     configurations: int,
@@ -95,6 +96,7 @@ def test_the_fastest_configuration_that_is_right_is_judged(
     assert (facts[CONFIGURATIONS], facts[CHOSEN]) == (configurations, chosen)
 
 
+@pytest.mark.slow
 def test_an_answer_whose_configurations_are_all_wrong_is_wrong(
     evaluator: Evaluator, problem: Problem
 ) -> None:
@@ -108,6 +110,7 @@ def test_untimed_the_first_configuration_is_judged(evaluator: Evaluator, problem
     assert CHOSEN not in dict(found.facts)
 
 
+@pytest.mark.slow
 def test_configurations_that_launch_the_same_are_one_and_there_is_a_limit(
     evaluator: Evaluator, problem: Problem
 ) -> None:
@@ -134,6 +137,7 @@ def test_configurations_that_launch_the_same_are_one_and_there_is_a_limit(
     ],
     ids=["not compiled", "wrong in small cases"],
 )
+@pytest.mark.slow
 def test_an_answer_is_what_its_first_configuration_is_where_another_fails(
     broken: str, evaluator: Evaluator, problem: Problem
 ) -> None:
@@ -170,6 +174,7 @@ class ModelNew(torch.nn.Module):
 """Its fast configuration has every block write the first element: none waits for another."""
 
 
+@pytest.mark.slow
 def test_a_race_in_the_fastest_configuration_gains_nothing(
     evaluator: Evaluator, problem: Problem
 ) -> None:

@@ -149,6 +149,7 @@ def test_rounds_on_a_gpu_add_up_as_elsewhere(
     assert (found.verdict, found.reason) == (Verdict.TIMED_OUT, "candidate_limit"), found.log
 
 
+@pytest.mark.slow
 def test_all_cases_of_an_answer_in_triton_are_traced_in_one_run(
     evaluator: Evaluator, problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from kernelwright.data.runs.records import RecordStore
+from kernelwright.envs.sandbox.toolchain import toolchain_fingerprint
 from kernelwright.envs.system import hardware
+from kernelwright.envs.system.cores import named_core
 from kernelwright.evals.evaluate.model import target_of
 from kernelwright.evals.hub.card import environment_rows
 from kernelwright.evals.numbers.summary import RunFacts, summarise, write_summary
@@ -84,6 +86,8 @@ def test_a_summary_has_the_gpus_that_judged_and_no_others(tmp_path: Path) -> Non
 def test_an_evaluation_names_the_card_where_one_judged_and_else_what_records_say() -> None:
     assert target_of([record(evaluation=HERE)], [DEVICE, OTHER]) == CARD
     assert target_of([record(evaluation=ON_CORES)], [DEVICE]) == "a core"
+    here = replace(ON_CORES, environment=toolchain_fingerprint())
+    assert target_of([record(evaluation=here)], [DEVICE]) == named_core()
 
 
 def test_lists_of_devices_are_rows_of_a_table_and_other_lists_are_one() -> None:

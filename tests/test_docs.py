@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,9 +14,12 @@ import pytest
 import typer.main
 
 from kernelwright.cli import app
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.referee.reasons import WORDS
 from kernelwright.envs.types import Verdict
+from kernelwright.evals.hub.kernel_module import kernel_module
 from kernelwright.evals.page.curves import HEALTH, LEARNING, Series
+from kernelwright.launch import FLAGS
 from kernelwright.recipe.resolve import resolve
 from kernelwright.rewards.price import PRESETS
 from kernelwright.rl.methods.find import method_names
@@ -60,7 +65,7 @@ def test_every_documented_command_exists_with_its_options(written: tuple[str, ..
     elif program == "accelerate":
         assert resolve(ROOT / next(one for one in words if one.endswith(".yaml"))).recipe
     elif words[:1] == ["train"] and len(words) > 1:
-        changed = [one for one in words[2:] if one not in ("--resume", "--dry-run")]
+        changed = [one for one in words[2:] if one not in FLAGS]
         assert resolve(Path(words[1]), changed).recipe
     else:
         command = typer.main.get_command(app)
@@ -179,7 +184,7 @@ def test_the_judges_page_lists_all_verdicts_and_only_real_reasons() -> None:
 @pytest.mark.sandbox
 def test_the_tutorials_kernel_is_correct_and_its_broken_one_wrong(tmp_path: Path) -> None:
     page = (DOCS / "tutorial.md").read_text(encoding="utf-8")
-    (module,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    module, use = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     (kernel,) = re.findall(r"^```cpp\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     problem, right, wrong = (tmp_path / name for name in ("module.py", "kernel.cpp", "wrong.cpp"))
     problem.write_text(module, encoding="utf-8")
@@ -187,5 +192,10 @@ def test_the_tutorials_kernel_is_correct_and_its_broken_one_wrong(tmp_path: Path
     wrong.write_text(kernel.replace("value * value", "value"), encoding="utf-8")
     assert kernelwright("judge", str(problem), str(right)).stdout.startswith("correct (ok)")
     assert kernelwright("judge", str(problem), str(wrong)).stdout.startswith("wrong (mismatch)")
+    fast = tmp_path / "fast.py"
+    fast.write_text(kernel_module(load_problem(problem), kernel, "cpp", ""), encoding="utf-8")
+    line = [sys.executable, "-c", use]
+    used = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert used.stdout.startswith("tensor([")
     signature = next(line for line in page.splitlines() if line.startswith('extern "C"'))
     assert signature.removesuffix(" {") in kernelwright("prompt", str(problem)).stdout

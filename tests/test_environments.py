@@ -44,6 +44,7 @@ def untimed(judge: Any, turns: int) -> Episode:
     return episode
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_brings_what_is_wrong_and_a_right_one_the_reward(judge: Judge) -> None:
     episode = untimed(judge, turns=2)
     assert episode.messages == [{"role": "user", "content": task_prompt(TASK)}]
@@ -102,6 +103,7 @@ def test_a_problem_is_found_by_its_name_and_by_its_key() -> None:
     assert tasks[len(tasks) + 3] == tasks[3]
 
 
+@pytest.mark.slow
 def test_a_judge_that_was_given_is_never_ended(judge: Judge) -> None:
     lazy = LazyJudge(judge)
     lazy.close()
@@ -136,6 +138,7 @@ def test_trl_leaves_out_what_has_no_verdict_and_stops_where_the_judge_does() -> 
 
 
 @pytest.mark.model
+@pytest.mark.slow
 def test_trls_own_trainer_runs_the_documented_environment_and_trains_on_its_reward(
     tmp_path: Path,
 ) -> None:

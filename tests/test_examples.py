@@ -28,6 +28,7 @@ def said(example: str, *words: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_of_two_kernels_one_is_correct_and_timed_and_the_other_is_wrong() -> None:
     right, speed, wrong = said("judge_one_kernel")
     assert (right, wrong) == ("correct: ok", "wrong: mismatch")

@@ -25,13 +25,16 @@ BELOW: dict[str, set[str]] = {
 EVALS_MAY_TAKE = {
     "rl.models.adapter_folder",
     "rl.policies.hf",
+    "rl.policies.providers.find",
+    "rl.search.given",
     "rl.recipe.schema",
     "rl.models.load",
     "rl.models.weights",
     "rl.models.gguf_file",
     "rl.models.merge",
 }
-"""Policies, what names a model, and what writes one whole: nothing that trains."""
+"""Policies, what names a model, what asks it to improve on a kernel, and what writes one whole:
+nothing that trains."""
 
 HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "bitsandbytes", "wandb")
 REFERENCE_PROCESS = (
@@ -48,8 +51,10 @@ REFERENCE_PROCESS = (
     "envs.reference.least_work",
     "envs.reference.products",
 )
-RUN_TORCH_BY_THEMSELVES = (*REFERENCE_PROCESS, "envs.guest")
-"""Processes of their own, never imported by another module: they are there to run PyTorch."""
+COPIED = "evals.hub.kernel_runtime"
+"""Its text stands in published files."""
+RUN_TORCH_BY_THEMSELVES = (*REFERENCE_PROCESS, "envs.guest", COPIED)
+"""Never imported by another module of ours: they are there to run PyTorch."""
 OF_OTHER_LIBRARIES = (
     "kernelwright.environments.for_openenv",
     "kernelwright.environments.for_verifiers",

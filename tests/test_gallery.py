@@ -65,13 +65,13 @@ def test_every_exploit_succeeded_in_a_naive_harness_or_is_played_today() -> None
     assert set(before) <= {named(file) for file in PLAYABLE}
 
 
-def test_in_twelve_days_every_exploit_is_played_once() -> None:
+def test_in_so_many_days_every_exploit_is_played_once() -> None:
     turns = Counter(file for day in range(DAYS) for file in PLAYABLE if is_due(file, day))
     assert set(turns) == set(PLAYABLE)
     assert sum(turns.values()) < 1.2 * len(PLAYABLE), "python -m tests.controls"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(always=True)
 @pytest.mark.parametrize(
     ("dialect", "file"),
     [(dialect, file) for dialect, files in DUE.items() for file in files],
@@ -94,6 +94,7 @@ def test_the_naive_harness_accepts_honest_work_and_sees_nothing_wrong_in_it() ->
     assert found[wrong]["seen"] == ["dies"]
 
 
+@pytest.mark.slow
 def test_what_the_soak_calls_honest_is_correct_in_every_dialect() -> None:
     kinds = [one for one in HONEST if lacking(dialect_of(one)) is None]
     asked = mixture(kinds, the_problem())
@@ -229,7 +230,7 @@ def test_a_file_without_a_verdict_or_a_problem_is_an_error(tmp_path: Path) -> No
 def test_the_exploits_are_tried_once_and_what_passes_is_named_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+    monkeypatch.setattr(judge_check, "cache_folder", lambda: tmp_path)
     folder = tmp_path / "exploits"
     (folder / "replay").mkdir(parents=True)
     (folder / "problem.py").write_text((EXPLOITS / "problem.py").read_text())
@@ -256,7 +257,7 @@ def test_a_cluster_that_judges_is_what_the_exploits_are_tried_on(
         asked.append(ray_address)
         return Judge(1)
 
-    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+    monkeypatch.setattr(judge_check, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(judge_check, "exploits", list)
     monkeypatch.setattr(judge_check, "open_judge", opened)
     for address in ("auto", "auto", None, None):
@@ -267,7 +268,7 @@ def test_a_cluster_that_judges_is_what_the_exploits_are_tried_on(
 def test_exploits_that_nobody_could_try_do_not_count_as_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+    monkeypatch.setattr(judge_check, "cache_folder", lambda: tmp_path)
     left_out = exhibit("replay", Verdict.WRONG)
     untried = Evaluation(verdict=Verdict.UNJUDGED, reason="no_nvcc")
     monkeypatch.setattr(
@@ -275,6 +276,17 @@ def test_exploits_that_nobody_could_try_do_not_count_as_stopped(
     )
     with pytest.raises(GalleryError, match="could not be tried on its judge: no_nvcc"):
         judge_check.loose_exploits(1, "namespaces", "cpp")
+    assert not (tmp_path / "gallery").exists()
+
+
+def test_what_was_not_judged_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge_check, "cache_folder", lambda: tmp_path)
+    lost = outcome(("replay", Verdict.WRONG, Verdict.UNJUDGED))
+    monkeypatch.setattr(judge_check, "judged", lambda *_: lost)
+    for _ in range(2):
+        assert judge_check.loose_exploits(1, "namespaces", "cpp") == ["replay/0"]
     assert not (tmp_path / "gallery").exists()
 
 

@@ -34,6 +34,7 @@ LOCALS |= {"high", "deep", "each", "columns", "end", "scale", "at", "id", "kd"}
 """What loops call their own."""
 
 
+@pytest.mark.slow
 def test_every_operator_is_lowered_to_what_pytorch_computes(tmp_path: Path) -> None:
     graphs = alone(2)
     shown = {node.operator for graph in graphs for node in graph.nodes}

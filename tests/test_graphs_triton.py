@@ -12,6 +12,8 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+import pytest
+
 from kernelwright.data.graphs import sample
 from kernelwright.data.graphs.expr import V
 from kernelwright.data.graphs.graph import Graph
@@ -68,10 +70,12 @@ def answers(seed: int, count: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_operator_is_lowered_to_what_pytorch_computes(tmp_path: Path) -> None:
     assert not wrong(alone(2), tmp_path)
 
 
+@pytest.mark.slow
 def test_chains_of_operators_are_lowered_to_what_pytorch_computes(tmp_path: Path) -> None:
     assert not wrong([sample.draw(1, index) for index in range(CHAINS)], tmp_path)
 

@@ -84,6 +84,7 @@ def test_another_precision_is_one_clear_line_and_fp32_changes_nothing(tmp_path: 
 
 
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_half_precision_is_judged_by_its_own_tolerance(tmp_path: Path) -> None:
     one = problem(tmp_path, "fp16")
     said = task_prompt(Task(problem=one, dialect="cpp"))

@@ -145,6 +145,7 @@ def judged(judge: Judge, dialect: str, source: str) -> Evaluation:
 
 
 @pytest.mark.parametrize("way", OPERATORS)
+@pytest.mark.slow
 def test_a_kernel_may_be_an_operator_that_the_answer_registers(judge: Judge, way: str) -> None:
     registered, called = OPERATORS[way]
     source = TRITON.replace("REGISTERED", registered).replace("CALLED", called)
@@ -166,6 +167,7 @@ def test_what_pytorch_computes_in_an_operator_of_the_answers_is_seen(
 @pytest.mark.skipif(nvcc_path() is None, reason="no nvcc on the PATH")
 @pytest.mark.parametrize("kept", [TENSOR, ALLOCATED], ids=["tensor", "allocated"])
 @pytest.mark.parametrize("built", [INLINE, FILES], ids=["load_inline", "load"])
+@pytest.mark.slow
 def test_an_extension_may_keep_room_from_call_to_call_and_come_from_files(
     judge: Judge, kept: str, built: str
 ) -> None:

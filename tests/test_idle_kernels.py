@@ -124,6 +124,7 @@ def judged(
         ("(x + y).sum(1)", "on(once, x.clone()); return (x + y).sum(1)", True),
     ],
 )
+@pytest.mark.slow
 def test_pytorch_beside_a_kernel_that_makes_no_difference_is_no_answer(
     judge: Judge, expression: str, body: str, allowed: bool
 ) -> None:

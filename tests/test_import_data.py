@@ -13,7 +13,7 @@ import pytest
 from kernelwright.data.importers.exams import Exams
 from kernelwright.data.importers.import_rows import Import, import_items
 from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
-from kernelwright.data.importers.run import best_steps, run_items
+from kernelwright.data.importers.run import FOR_MEASURING, best_steps, run_items
 from kernelwright.data.importers.summary import summary
 from kernelwright.data.runs.records import RecordStore, answer_of
 from kernelwright.data.suites.kernelbench import load_problem
@@ -190,6 +190,21 @@ def test_what_a_search_found_comes_back_but_not_of_suites_that_are_for_measuring
     assert getattr(found, "reason", None) == reason
 
 
+@pytest.mark.parametrize(
+    ("spec", "measures"),
+    [
+        *(
+            (one, True)
+            for one in ("exam", "exam:losses", "starter:held_out", "starter:held_out?a=b")
+        ),
+        *((f"data:rows:held_out_{one}", True) for one in ("depth", "operator", "style")),
+        *((one, False) for one in ("starter:rl", "modules:held_out/mine", "data:rows:train")),
+    ],
+)
+def test_suites_that_are_for_measuring_are_known_by_their_splits(spec: str, measures: bool) -> None:
+    assert bool(FOR_MEASURING.match(spec)) is measures
+
+
 class TellsNothing(Judge):
     """A judge whose workers are lost."""
 
@@ -201,6 +216,7 @@ class TellsNothing(Judge):
 
 
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_modules_that_raise_hang_or_end_their_process_cost_nobody_else(tmp_path: Path) -> None:
     found = [
         item("raises", RELU_MODULE.replace("return torch.relu(x)", "raise ValueError('no')")),
@@ -274,6 +290,7 @@ def mine(tmp_path: Path) -> Path:
 
 
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_the_command_judges_answers_and_sft_reads_what_is_right(tmp_path: Path, mine: Path) -> None:
     out = tmp_path / "out"
     words = ("data", "import", str(mine), str(out), "--licence", "MIT", "--untimed")

@@ -317,6 +317,13 @@ def test_an_exam_is_known_by_code_whatever_its_names_sizes_and_comments(tmp_path
     other = other.replace("torch.relu(x)", "torch.relu(image)  # the positive part")
     assert normalised(other) == normalised(RELU_MODULE)
     assert normalised(RELU_MODULE.replace("relu", "tanh")) != normalised(RELU_MODULE)
+    functional = RELU_MODULE.replace("torch.relu", "torch.nn.functional.relu")
+    imported = RELU_MODULE.replace("torch.relu", "fn.relu")
+    for line in ("import torch.nn.functional as fn", "from torch.nn import functional as fn"):
+        assert normalised(f"{line}\n{imported}") == normalised(functional)
+    sized = RELU_MODULE.replace("torch.relu(x)", "x + WIDTH")
+    for line in ("WIDTH = 2 * 8\n", "WIDTH = 5\n"):
+        assert normalised(line + sized) == normalised(sized.replace("WIDTH", "16"))
     (tmp_path / "rows.jsonl").write_text(row_line(Row(name="exam", code=RELU_MODULE)), "utf-8")
     exams = Exams.of([f"rows:{tmp_path}"])
     for code in (RELU_MODULE, other):

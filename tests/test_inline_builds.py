@@ -89,6 +89,7 @@ def test_a_header_that_somebody_cleared_away_is_read_plainly(sandboxes: Sandboxe
 
 
 @with_nvcc
+@pytest.mark.slow
 def test_cpp_beside_cuda_has_the_definitions_that_it_was_given(sandboxes: Sandboxes) -> None:
     asks = f"#include <cuda_runtime.h>\n#if WIDTH != 4\n#error not given\n#endif\n{DECLARED}"
     for flags, failure in [("-O3 -DWIDTH=4", None), ("-DWIDTH=5", "compile_error")]:
@@ -125,6 +126,7 @@ def test_code_is_compiled_for_what_runs_it_here_and_assembled_for_what_is_newer(
 
 
 @with_nvcc
+@pytest.mark.slow
 def test_a_build_for_two_generations_has_the_code_and_the_assemblers_word_for_each(
     sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,7 @@ def plan_of(source: str, loaded: Loaded, sandboxes: Sandboxes) -> Plan:
     return plan
 
 
+@pytest.mark.slow
 def test_the_launches_of_an_inline_answers_libraries_are_recorded_in_order(
     loaded: Loaded, sandboxes: Sandboxes
 ) -> None:
@@ -121,6 +122,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.slow
 def test_what_cuda_answers_use_of_torch_and_of_the_device_is_there(
     form: str, loaded: Loaded, sandboxes: Sandboxes
 ) -> None:
@@ -129,6 +131,7 @@ def test_what_cuda_answers_use_of_torch_and_of_the_device_is_there(
     assert (len(plan.launches), plan.left_out) == (1, None)
 
 
+@pytest.mark.slow
 def test_two_libraries_of_an_answer_are_recorded_apart(
     loaded: Loaded, sandboxes: Sandboxes
 ) -> None:

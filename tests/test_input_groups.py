@@ -108,6 +108,7 @@ def test_a_module_with_inputs_of_its_own_keeps_them() -> None:
 
 
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_answers_are_judged_on_every_group_and_one_form_for_other_ranks_is_nobodys_fault() -> None:
     asked = [
         (GAP, RIGHT),
@@ -153,6 +154,7 @@ extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t x_1, int
 
 
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_a_group_that_the_module_cannot_take_is_the_problems_fault_and_none_takes_its_place(
     tmp_path: Path,
 ) -> None:
@@ -169,6 +171,7 @@ def test_a_group_that_the_module_cannot_take_is_the_problems_fault_and_none_take
     assert "not for these" in found.log
 
 
+@pytest.mark.slow
 def test_memory_counts_every_group(tmp_path: Path) -> None:
     large = BROKEN_GROUP.replace("raise RuntimeError", "return x  # ").replace("8, 8", "4096, 4096")
     (tmp_path / "m.py").write_text(large)

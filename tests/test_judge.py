@@ -9,7 +9,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from kernelwright.data.gallery.exhibits import FOLDER, Exhibit, Finding, exploits, judge_exhibits
+from kernelwright.data.gallery.exhibits import (
+    FOLDER,
+    Exhibit,
+    Finding,
+    Outcome,
+    exploits,
+    judge_exhibits,
+)
+from kernelwright.data.gallery.judge_check import keep_tried
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.reference.applicable_kinds import applicable_kinds
@@ -37,8 +45,12 @@ def judge() -> Iterator[Judge]:
 
 @pytest.fixture(scope="module")
 def findings(judge: Judge) -> dict[str, Finding]:
-    """All exploits and all honest mistakes in one batch, as training would judge them."""
-    return {one.exhibit.name: one for one in judge_exhibits(judge, EXHIBITS).findings}
+    """All exploits and all honest mistakes in one batch, as training would judge them. What passes
+    in C++ is kept, as training keeps it, so that no other test tries them again."""
+    outcome = judge_exhibits(judge, EXHIBITS)
+    in_cpp = [one for one in outcome.exploits if one.exhibit.candidate.dialect == "cpp"]
+    keep_tried("cpp", Outcome(tuple(in_cpp)))
+    return {one.exhibit.name: one for one in outcome.findings}
 
 
 def answer(problem: Problem, source: str, dialect: Dialect = "cpp") -> Candidate:

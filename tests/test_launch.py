@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.launch import start
 from kernelwright.recipe.resolve import RecipeError, parse_overrides, resolve
 
 pytestmark = pytest.mark.sandbox
@@ -42,9 +44,19 @@ def launched(recipe: Path, *words: str, **environment: str) -> subprocess.Comple
 
 
 def test_a_recipe_runs_as_a_program_with_overrides() -> None:
-    done = launched(ROOT / "recipes" / "quickstart.yaml", "--dry-run", "--grpo.steps", "17")
+    words = ["--dry-run", "--json", "--grpo.steps", "17"]
+    done = launched(ROOT / "recipes" / "quickstart.yaml", *words)
     assert done.returncode == 0, done.stderr
-    assert "17 steps" in done.stdout
+    told = json.loads(done.stdout)
+    assert told["recipe"]["grpo"]["steps"] == 17
+    assert told["origins"]["grpo.steps"] == "command line"
+    assert "17 steps" in told["estimates"]["grpo"]
+    assert told["reasons"] == []
+
+
+def test_json_is_of_a_dry_run_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert start(Path("quickstart"), as_json=True) == 2
+    assert capsys.readouterr().err.startswith("--json goes with --dry-run")
 
 
 def test_only_the_first_rank_speaks_and_all_ranks_fail() -> None:

@@ -69,6 +69,7 @@ ALLOWED = {
 
 
 @pytest.mark.parametrize("form", [*REFUSED, *ALLOWED])
+@pytest.mark.slow
 def test_a_launch_that_no_device_begins_is_refused_and_said_to_be(
     form: str, judge: Judge, problem: Problem
 ) -> None:

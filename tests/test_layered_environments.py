@@ -38,6 +38,7 @@ EXAMINED = "from kernelwright.machine.doctor import _python_answers; print(_pyth
 
 
 @pytest.mark.parametrize("how", ["pth", "PYTHONPATH"])
+@pytest.mark.slow
 def test_packages_may_lie_beside_the_interpreter(tmp_path: Path, how: str) -> None:
     subprocess.run(
         [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")], check=True

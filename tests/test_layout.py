@@ -75,6 +75,16 @@ def test_tensors_lie_in_order_aligned_and_apart_by_their_guards(
         assert end - start >= tensor.size_bytes + guard_bytes
 
 
+def test_an_input_that_is_a_view_lies_behind_the_dense_ones_and_its_dense_copy_among_them() -> None:
+    view = TensorSpec(name="x0", dtype="float32", shape=(4, 3), strides=(1, 8), first=2)
+    dense = TensorSpec(name="x1", dtype="float32", shape=(5,))
+    spec = CaseSpec(inputs=(view, dense), outputs=(dense,), scalars=())
+    (place, beside), total = input_places(spec)
+    assert beside >= 4 * 4 * 3
+    assert place >= beside + dense.size_bytes
+    assert total >= place + view.size_bytes
+
+
 @pytest.fixture(scope="module")
 def in_cpp(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder = tmp_path_factory.mktemp("layout")

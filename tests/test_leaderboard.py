@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kernelwright.evals.hub.publish import REPLACED, publish
+from kernelwright.evals.hub.publish import REPLACED, Extras, publish
 from kernelwright.evals.hub.upload import PublishError
-from tests.test_publish import run_folder, tree_of
+from tests.test_publish import HERE, run_folder, tree_of
 
 
 def test_a_leaderboard_of_the_hub_gets_the_figures_of_its_data_set(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_a_leaderboard_of_the_hub_gets_the_figures_of_its_data_set(tmp_path: Pat
     hub = pytest.importorskip("huggingface_hub", minversion="1.4")
     revision = "5503434ddd753f426f4b38109466949a1217c2bb"
     where = f"me/kernel-problems@{revision}"
-    tree = Path(publish(run, "me/kernels", dry_run=True, measured_on=where))
+    tree = Path(publish(run, HERE, Extras(measured_on=where), dry_run=True)[0])
     written = yaml.safe_load((tree / ".eval_results" / "kernelwright.yaml").read_text())
     found = hub.parse_eval_result_entries(written)
     assert [(one.task_id, one.value) for one in found] == [("correct_rate", 0.0), ("fast_1", 0.0)]
@@ -28,4 +28,4 @@ def test_a_leaderboard_of_the_hub_gets_the_figures_of_its_data_set(tmp_path: Pat
     assert not (tree_of(run) / ".eval_results").exists(), "unless it is asked for"
     assert ".eval_results/kernelwright.yaml" in REPLACED, "and the Hub's is of earlier weights then"
     with pytest.raises(PublishError, match="is no data set of the Hub: give owner/name"):
-        publish(run, "me/kernels", dry_run=True, measured_on="problems")
+        publish(run, HERE, Extras(measured_on="problems"), dry_run=True)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from kernelwright.data.runs.records import RecordStore
+from kernelwright.envs.judged import Response
 from kernelwright.envs.referee.tolerance import Expected
-from kernelwright.envs.types import Case, Evaluation, Problem, Verdict
+from kernelwright.envs.types import Case, Evaluation, Problem, Task, Verdict
 from kernelwright.evals.evaluate.answers import Answer
 from kernelwright.evals.evaluate.eval_results import entry, write_eval_results
 from kernelwright.evals.evaluate.kernelbench_protocol import official, says_correct
@@ -113,8 +114,9 @@ def test_a_line_says_why_samples_were_not_judged() -> None:
 
 
 def test_one_level_has_its_file_where_kernelbench_looks_for_it(tmp_path: Path) -> None:
+    task = Task(problem=PROBLEMS[0], dialect="inline")
     answer = Answer(
-        file="a", sample=3, problem=PROBLEMS[0], dialect="inline", source="import torch"
+        file="a", sample=3, response=Response.of_completion(task, 0, "", "import torch")
     )
     unjudged = verdict(Verdict.UNJUDGED)
     (path,) = write_eval_results(tmp_path, [(answer, correct(timing())), (answer, unjudged)])

@@ -80,6 +80,7 @@ class ModelNew(torch.nn.Module):
 HAS_BLOCKS = tuple(map(int, version("triton").split(".")[:2])) < (3, 9)
 
 
+@pytest.mark.slow
 def test_what_is_not_here_has_its_name_and_what_is_compiled_is_seen() -> None:
     wanted = {
         HEAD + IN_INIT: "unsupported:a_CUDA_graph_captured_before_the_module_is_called",

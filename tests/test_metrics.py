@@ -294,6 +294,9 @@ def test_one_problem_sampled_again_is_no_evidence_and_many_problems_are() -> Non
     assert sure is not None
     assert alike.low < 0 < alike.high
     assert 0.4 < sure.low < sure.mean < sure.high < 0.6
+    few = paired_gain([(0.0, 0.4), (0.0, 0.6)])
+    assert few is not None
+    assert (few.low, few.mean, few.high) == (0.0, 0.5, 0.6)
     assert paired_gain([]) is None
 
 
@@ -354,6 +357,12 @@ def test_a_kernel_has_to_be_faster_than_compile_to_count_as_fast(
     baseline = timing.speedup
     found = against_compile((finding(Verdict.CORRECT, one), baseline, "") for one in kernels)
     assert found.fast_1 == sum(one > compiled for one in kernels) / len(kernels)
+
+
+def test_a_speed_from_another_place_than_the_baseline_is_left_out() -> None:
+    samples = [replace(finding(Verdict.CORRECT, 2), environment=one) for one in ("here", "there")]
+    found = against_compile((one, EAGER, "here") for one in samples)
+    assert (found.n, found.elsewhere) == (1, 1)
 
 
 def test_without_samples_nothing_is_known_against_compile() -> None:

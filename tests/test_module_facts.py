@@ -88,6 +88,7 @@ def test_a_module_that_does_not_run_is_told_by_its_line() -> None:
         ("import os; os.write(3, b'[]')", "its process answered nonsense"),
     ],
 )
+@pytest.mark.slow
 def test_a_module_that_spoils_its_process_keeps_no_other_from_answering(
     first: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,6 +105,7 @@ def test_an_element_of_any_type_becomes_what_pytorch_makes_of_it(on_device: bool
     seed=st.integers(0, 99),
     dtype=st.sampled_from(["float32", "int64", "int8", "float16"]),
 )
+@pytest.mark.slow
 def test_any_strides_are_followed(shape: list[int], seed: int, dtype: str) -> None:
     order = np.random.default_rng(seed).permutation(len(shape))
     strides, step = [0] * len(shape), 1

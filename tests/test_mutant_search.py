@@ -38,12 +38,14 @@ def test_an_epsilon_that_is_left_out_shows_on_small_rows_only() -> None:
 
 
 @pytest.mark.parametrize("layer", ["LSTM", "GRU", "RNN"])
+@pytest.mark.slow
 def test_a_recurrence_that_forgets_its_beginning_is_shown(layer: str) -> None:
     made = f"self.layer = nn.{layer}(6, 8, batch_first=True)"
     one = problem("return self.layer(x)[0][:, -1]", made, inputs=SEQUENCE)
     assert not [fate for fate in fates(one, "dropped_step") if fate.alive]
 
 
+@pytest.mark.slow
 def test_a_loop_whose_early_steps_count_for_nothing_is_refused() -> None:
     body = """h = torch.zeros_like(x[:, 0])
         for t in range(x.shape[1]):

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS
-from kernelwright.envs.reference.near_ties import ALL, PICKS, NearTies
+from kernelwright.envs.reference.near_ties import (
+    ALL,
+    BOTH_WAYS,
+    PICKS,
+    REST_OF,
+    STEPS,
+    Decisions,
+    NearTies,
+)
 from kernelwright.envs.types import Candidate, Verdict
 
 ROW = torch.tensor([[0.5, 1.0, 0.2, 1.0 + 1e-7, 1.0 - 1e-5], [3.0, 1.0, 2.0, 0.0, -1.0]]).double()
@@ -62,7 +72,116 @@ def test_nan_is_the_largest_as_it_always_is() -> None:
         assert row.argmax(dim=1).tolist() == row.max(dim=1).indices.tolist() == [1]
 
 
+OF_EACH_STEP = {
+    "round": (lambda x: (x + 1.5).round(), [1, 1], [2, 2], [2, 2]),
+    "round_": (lambda x: (x + 1.5).round_(), [1, 1], [2, 2], [2, 2]),
+    "floor": (lambda x: (x + 2).floor(), [1, 1], [2, 2], [2, 2]),
+    "ceil": (lambda x: (x + 2).ceil(), [2, 2], [3, 3], [2, 2]),
+    "trunc": (lambda x: (x - 2).trunc(), [-1, -1], [-2, -2], [-2, -2]),
+    "frac": (lambda x: (x + 2).frac().round(decimals=5), [1, 1], [0, 0], [0, 0]),
+    "fmod": (lambda x: (x + 2).fmod(0.5).round(decimals=5), [0.5, 0.5], [0, 0], [0, 0]),
+    "remainder": (lambda x: (x + 2).remainder(0.5).round(decimals=5), [0.5, 0.5], [0, 0], [0, 0]),
+    "_to_copy": (lambda x: (x + 2).to(torch.int32), [1, 1], [2, 2], [2, 2]),
+    "floor_divide": (lambda x: torch.floor_divide(x + 2, 0.5), [3, 3], [4, 4], [4, 4]),
+    "div": (lambda x: torch.div(x + 2, 0.5, rounding_mode="floor"), [3, 3], [4, 4], [4, 4]),
+    "bucketize": (
+        lambda x: torch.bucketize(x + 2, torch.tensor([1.0, 2.0]).double()),
+        [1, 1],
+        [2, 2],
+        [1, 1],
+    ),
+    "searchsorted": (
+        lambda x: torch.searchsorted(torch.tensor([1.0, 2.0]).double(), x + 2),
+        [1, 1],
+        [2, 2],
+        [1, 1],
+    ),
+}
+"""Operator → (the module, its steps of values that are reduced, of values that are increased, and
+where float64 is exactly at the step)."""
+
+
+@pytest.mark.parametrize("name", OF_EACH_STEP)
+def test_a_value_near_a_step_is_taken_to_both_and_a_value_at_a_step_to_its_own(name: str) -> None:
+    module, less, more, own = OF_EACH_STEP[name]
+    near, at = torch.tensor([-1e-7, 1e-7]).double(), torch.zeros(2).double()
+    found = {}
+    for pick in BOTH_WAYS:
+        with NearTies(NUDGE_UNITS * 2.0**-23, pick):
+            found[pick] = module(near).tolist()
+            assert module(at).tolist() == own
+    assert found == {1: less, 2: more}
+
+
+def test_every_operator_of_steps_is_tried() -> None:
+    assert {*OF_EACH_STEP} == {*STEPS, "round_"} >= {*REST_OF}
+
+
+@pytest.mark.parametrize(
+    ("module", "met"),
+    [
+        *((one[0], True) for one in OF_EACH_STEP.values()),
+        (lambda x: x.argmax(dim=0), True),
+        (lambda x: torch.where(x > 0.5, x, -x), True),
+        (lambda x: torch.where(x > 0, x, 0.1 * x), False),
+        (lambda x: x.relu().softmax(0) / x.exp(), False),
+        (lambda x: (x > 0).double(), False),
+        (lambda x: torch.arange(2).to(torch.int32) // 2, False),
+    ],
+)
+def test_only_where_rounding_can_decide_the_module_is_run_again(module: Any, met: bool) -> None:
+    with Decisions() as decisions:
+        module(torch.tensor([1.0, 2.0]).double())
+    assert decisions.met is met
+
+
+FAKE_QUANTISED = """import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        scale = x.abs().max() / 127
+        return torch.round(x / scale) * scale
+
+
+def get_inputs():
+    return [torch.randn(30000)]
+
+
+def get_init_inputs():
+    return []
+"""
+BY_ITS_RECIPROCAL = """#include <cmath>
+#include <cstdint>
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t out_0) {
+  float most = 0;
+  for (int64_t i = 0; i < x_0; ++i) most = std::fmax(most, std::fabs(x[i]));
+  const float scale = most / 127.0f, inverse = 127.0f / most;
+  for (int64_t i = 0; i < x_0; ++i) out[i] = ROUNDED(x[i] * inverse) * scale;
+}
+"""
+
+
 @pytest.mark.sandbox
+@pytest.mark.slow
+def test_a_quantised_value_near_a_step_may_lie_on_either_side_of_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "fake_quantised.py").write_text(FAKE_QUANTISED)
+    problem = load_problem(tmp_path / "fake_quantised.py")
+    found = {}
+    with Judge(1) as judge:
+        for rounded in ("std::nearbyint", "std::floor"):
+            source = BY_ITS_RECIPROCAL.replace("ROUNDED", rounded)
+            one = Candidate(problem_key=problem.key, dialect="cpp", source=source)
+            asked = [judge.evaluate(problem, one, timed=False, seed=1000 + n) for n in range(60)]
+            found[rounded] = {it.verdict for it in asked}
+    assert found == {"std::nearbyint": {Verdict.CORRECT}, "std::floor": {Verdict.WRONG}}
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
 def test_sines_with_their_tops_near_each_other_are_judged_right_each_time() -> None:
     problems = {one.name: one for one in load_suite("starter:train").problems}
     problem = problems["row_sin_argmax"]

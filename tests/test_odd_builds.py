@@ -131,6 +131,7 @@ def test_what_a_launch_has_to_keep_to_is_read_off_the_code_and_its_assemblers_re
     ],
     ids=["digits", "names", "opened", "lines", "blanks", "bounds", "reports", "parameters"],
 )
+@pytest.mark.slow
 def test_odd_code_is_read_in_time_that_grows_with_its_length(ptx: str) -> None:
     assert parameters_of(ptx) is not None
     assert needs_of(ptx, ptx) is not None

@@ -100,6 +100,7 @@ def test_half_a_row_of_a_killed_process_is_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [0, 3, 10, 1000])
 @pytest.mark.parametrize("letters", [1, 500])
+@pytest.mark.slow
 def test_the_table_fits_into_a_reply_and_shows_every_stage(
     tmp_path: Path, rows: int, letters: int
 ) -> None:

@@ -79,6 +79,7 @@ def test_an_endless_kernel_is_assembled_before_it_is_said_to_be_ready(
     assert said[-3:] == ["prepared", "launch ready", "wait"]
 
 
+@pytest.mark.slow
 def test_a_stage_that_tries_a_step_does_not_measure_the_pace_of_the_judge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,6 +85,7 @@ def judge() -> Iterator[Judge]:
         ),
     ],
 )
+@pytest.mark.slow
 def test_an_answer_is_judged_on_the_modules_weights_by_whatever_name(
     judge: Judge, made: str, weight: str, bias: str, reason: str
 ) -> None:

@@ -99,8 +99,9 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(python: Path, *words: str, cwd: Path) -> str:
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+def run(python: Path, *words: str, cwd: Path, **said: str) -> str:
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment = {**kept, **said}
     done = subprocess.run(
         [str(python), *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
@@ -120,7 +121,8 @@ def test_a_kernel_is_judged_and_a_recipe_is_started_by_its_name_from_the_users_p
     python: Path, project: Path
 ) -> None:
     """The judge's processes, its sandbox, the suite and the recipes are all found."""
-    told = run(python, "-m", "kernelwright", "train", "quickstart", "--dry-run", cwd=project)
+    dry = ("-m", "kernelwright", "train", "quickstart", "--dry-run")
+    told = run(python, *dry, cwd=project, KERNELWRIGHT_CACHE=str(project / "no model is here"))
     assert "runs/quickstart" in told
     kernel = sorted(HONEST.glob("*.cpp"))[0]
     judge = ("judge", str(HONEST / "problem.py"), str(kernel), "--json")

@@ -123,6 +123,7 @@ def test_nothing_asked_nothing_answered(base: Path) -> None:
     assert policy.complete([], GREEDY) == []
 
 
+@pytest.mark.slow
 def test_an_adapter_is_loaded_without_a_word_of_the_libraries(adapter: Path) -> None:
     code = f"from kernelwright.rl.policies.hf import load_policy; load_policy({str(adapter)!r})"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -72,6 +72,7 @@ def test_a_candidate_whose_worker_is_lost_is_judged_by_another(
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.slow
 def test_a_candidate_that_loses_two_workers_is_unjudged(judge: Judge, loss: str) -> None:
     found = judge.evaluate(*words(loss))
     assert outcome(found) == (Verdict.UNJUDGED, "worker_lost")
@@ -83,6 +84,7 @@ def test_losses_are_not_the_siblings_business(judge: Judge) -> None:
     assert [one.verdict for one in found] == [Verdict.UNJUDGED, Verdict.CORRECT] * 4
 
 
+@pytest.mark.slow
 def test_one_that_beats_and_never_answers_meets_its_deadline(judge: Judge) -> None:
     found = judge.evaluate(*words("slow"))
     assert outcome(found) == (Verdict.UNJUDGED, "candidate_deadline")
@@ -99,6 +101,7 @@ def test_a_batch_ends_at_its_deadline_and_keeps_what_was_done() -> None:
 
 
 @pytest.mark.parametrize("illness", ["dies", "accepts everything"])
+@pytest.mark.slow
 def test_an_ill_pool_says_so_instead_of_waiting(
     illness: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

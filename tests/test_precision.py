@@ -269,6 +269,7 @@ def judged(evaluators: list[Evaluator], dialect: Dialect, source: str) -> list[E
     return [one.judge(asked, candidate, timed=False, seed=1) for one in evaluators]
 
 
+@pytest.mark.slow
 def test_an_answer_that_multiplies_in_tf32_is_right_on_a_device_where_that_is_allowed(
     evaluators: list[Evaluator],
 ) -> None:
@@ -316,11 +317,11 @@ def test_the_judges_precision_reaches_its_workers_with_their_gpu(
 def test_commands_refuse_tf32_in_one_line_where_nothing_runs_on_a_gpu(tmp_path: Path) -> None:
     answer = tmp_path / "answer.cpp"
     answer.write_text(ON_CPU, encoding="utf-8")
-    files = [str(DIALECTS / "problem.py"), str(answer)]
+    module, in_triton = str(DIALECTS / "problem.py"), str(DIALECTS / "triton.py")
     model = ["smollm2-135m", "--suite", "starter:held_out", "--dialect"]
     for words, why in (
-        (["judge", *files], "cpp answers run on a CPU"),
-        (["judge", *files, "--dialect", "triton"], "there is none here"),
+        (["judge", module, str(answer)], "cpp answers run on a CPU"),
+        (["judge", module, in_triton, "--dialect", "triton"], "there is none here"),
         (["eval", *model, "cpp"], "cpp answers run on a CPU"),
     ):
         found = CliRunner().invoke(app, [*words, "--precision", "tf32"])

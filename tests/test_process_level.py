@@ -120,6 +120,7 @@ class TestContained:
         done = run(tmp_path, "-c", program, allowed=False)
         assert done.stdout.split() == [LEVEL, LEVEL], done.stderr
 
+    @pytest.mark.slow
     def test_it_judges(self, tmp_path: Path) -> None:
         wrong = ROOT / f".wrong-{os.getpid()}.cpp"
         wrong.write_text(HONEST.read_text().replace("s += ", "s -= "))
@@ -133,6 +134,7 @@ class TestContained:
         assert [one["verdict"] for one in found] == ["correct", "wrong"]
         assert {one["sandbox_level"] for one in found} == {"process"}
 
+    @pytest.mark.slow
     def test_no_exploit_gets_more_than_in_the_other_sandboxes(self, tmp_path: Path) -> None:
         done = run(tmp_path, "-c", GALLERY, allowed=False)
         found = json.loads(done.stdout)

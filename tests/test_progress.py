@@ -17,14 +17,18 @@ from hypothesis import strategies as st
 from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.process import Process
 from kernelwright.data.runs.progress import (
+    LOG,
     Answered,
+    Counted,
     RunPlan,
     StageDisplay,
+    logged,
     minutes,
     plan_run,
     resident_bytes,
 )
 from kernelwright.envs.types import Baseline
+from kernelwright.evals.evaluate.model import Attempt, EvalError
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.recipe.stage_names import stage_names
 from kernelwright.run.run_folder import RunFolder
@@ -174,3 +178,30 @@ def test_the_stages_that_are_planned_are_those_that_are_run(
     judge: object = None
     Run(recipe, RunFolder(tmp_path), judge, process, lambda: None, resume=False).all_stages()  # type: ignore[arg-type]
     assert stage_names(recipe) == ran
+
+
+def test_progress_is_also_written_to_a_log_of_the_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with logged(tmp_path), Counted("sorted", 40, every=10) as one_more:
+        for _ in range(40):
+            one_more()
+    first, last = (tmp_path / LOG).read_text().splitlines()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d [\d:]{8}  sorted 10/40 .*", first)
+    assert "  sorted 40/40  " in last
+    shown = [line.partition("  ")[0] for line in capsys.readouterr().err.splitlines()]
+    assert shown == [f"sorted {count}/40" for count in (10, 20, 30, 40)]
+    for folder in (None, tmp_path / "nowhere"):
+        with logged(folder), Counted("sorted", 1) as one_more:
+            one_more()
+    assert len((tmp_path / LOG).read_text().splitlines()) == 2
+
+
+def test_a_folder_with_nothing_but_a_log_is_unused(tmp_path: Path) -> None:
+    """The model's download is shown before there is anything to go on with."""
+    attempt = Attempt(tmp_path / "eval.json", {})
+    (tmp_path / LOG).write_text("SmolLM2 MB 1/140\n")
+    attempt.open(resume=False)
+    (tmp_path / "records.jsonl").write_text("")
+    with pytest.raises(EvalError, match="is not empty"):
+        attempt.open(resume=False)

@@ -15,6 +15,7 @@ from kernelwright.recipe.resolve import resolve
 
 
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_a_new_project_passes_its_own_check(tmp_path: Path) -> None:
     folder = tmp_path / "my kernels"
     done = CliRunner().invoke(app, ["new", str(folder)])

@@ -51,6 +51,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         cluster.shutdown()
 
 
+@pytest.mark.slow
 def test_nodes_judge_on_their_gpus_and_cards_are_told_apart(cluster: Any) -> None:
     with RayJudge(cluster.address, workers=1) as judge:
         nodes = judge._fleet.up()
@@ -63,6 +64,7 @@ def test_nodes_judge_on_their_gpus_and_cards_are_told_apart(cluster: Any) -> Non
     assert len({one.environment for one in nodes}) == 3
 
 
+@pytest.mark.slow
 def test_a_cluster_without_gpus_is_refused_where_only_they_tell_a_speed(cluster: Any) -> None:
     words = ["data.dialect=triton", f"judge.ray_address={cluster.address}"]
     recipe = resolve(BASE, words).recipe
@@ -102,6 +104,7 @@ def judge_until_lost(judge: RayJudge, problem: Problem) -> None:
         assert found.verdict in (Verdict.UNJUDGED, Verdict.NO_KERNEL)
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_its_gpus_does_not_go_on_without(cluster: Any) -> None:
     """The last test: the cluster is smaller after it."""
     problem = the_problem()

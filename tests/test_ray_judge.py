@@ -50,6 +50,15 @@ def problem() -> Problem:
     return the_problem()
 
 
+def test_an_address_at_which_nothing_answers_is_told_at_once() -> None:
+    from kernelwright.envs.remote.ray_judge import reach
+
+    for address in ("127.0.0.1:9", "ray://127.0.0.1:9", "127.0.0.1:99999"):
+        with pytest.raises(JudgeError, match=f"no Ray cluster answers at {address}"):
+            reach(address)
+    reach("auto")
+
+
 @pytest.fixture
 def judge(cluster: Any) -> Iterator[Any]:
     from kernelwright.envs.remote.ray_judge import RayJudge
@@ -84,6 +93,7 @@ def test_a_cluster_gives_the_verdicts_of_one_machine(judge: Any, problem: Proble
     assert len({one.seed for one in found}) == 1
 
 
+@pytest.mark.slow
 def test_a_killed_actor_loses_no_candidate(judge: Any, problem: Problem) -> None:
     asked = jobs(problem, 60)
     assert len(actors()) == 2
@@ -97,6 +107,7 @@ def test_a_killed_actor_loses_no_candidate(judge: Any, problem: Problem) -> None
         assert is_right(kind, candidate, one), (kind, one)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_of_a_node_loses_no_candidate(judge: Any, problem: Problem) -> None:
     asked = jobs(problem, 30)
     judge.evaluate_many([job for _, job in jobs(problem, 2)])
@@ -118,6 +129,7 @@ def test_a_batch_ends_at_its_deadline(cluster: Any, problem: Problem) -> None:
     assert reasons == {"batch_deadline"}
 
 
+@pytest.mark.slow
 def test_what_cannot_be_run_is_unjudged(judge: Any, problem: Problem) -> None:
     broken = replace(problem, name="broken", code=problem.code.replace("relu", "no_such"))
     candidate = Candidate(problem_key=broken.key, dialect="cpp", source="\ud800")
@@ -126,6 +138,7 @@ def test_what_cannot_be_run_is_unjudged(judge: Any, problem: Problem) -> None:
 
 
 @pytest.mark.parametrize("refused", ["code", "sandbox"])
+@pytest.mark.slow
 def test_a_node_that_must_not_judge_is_refused(
     cluster: Any, refused: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +153,7 @@ def test_a_node_that_must_not_judge_is_refused(
     assert not still_alive(set(actors()))
 
 
+@pytest.mark.slow
 def test_a_recipe_says_who_judges(cluster: Any, problem: Problem) -> None:
     from kernelwright.data.runs.process import Process
     from kernelwright.envs.remote.ray_judge import RayJudge
@@ -156,6 +170,7 @@ def test_a_recipe_says_who_judges(cluster: Any, problem: Problem) -> None:
         assert judge.evaluate(*jobs(problem, 1)[0][1]).verdict is Verdict.CORRECT
 
 
+@pytest.mark.slow
 def test_nodes_that_are_there_to_judge_are_the_only_ones_that_do(
     cluster: Any, problem: Problem
 ) -> None:
@@ -168,6 +183,23 @@ def test_nodes_that_are_there_to_judge_are_the_only_ones_that_do(
     cluster.remove_node(meant)
 
 
+@pytest.mark.slow
+def test_where_all_nodes_that_are_there_to_judge_are_lost_no_other_judges(
+    cluster: Any, problem: Problem
+) -> None:
+    """The trainer's own node is one of the others."""
+    from kernelwright.envs.remote.ray_judge import RayJudge
+
+    meant = cluster.add_node(num_cpus=1, resources={"judge": 1})
+    (_, first), (_, second), *_ = jobs(problem, 2)
+    with RayJudge(cluster.address, workers=1) as judge:
+        assert judge.evaluate(*first).verdict is Verdict.CORRECT
+        cluster.remove_node(meant, allow_graceful=False)
+        with pytest.raises(JudgeError, match="no node of the Ray cluster"):
+            judge.evaluate(*second)
+
+
+@pytest.mark.slow
 def test_a_data_set_is_judged_by_the_nodes(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +214,7 @@ def test_a_data_set_is_judged_by_the_nodes(
     assert [row.verdict for row in RowFolder(tmp_path).rows()] == [Verdict.CORRECT]
 
 
+@pytest.mark.slow
 def test_a_lost_node_loses_and_doubles_no_answer(
     cluster: Any, problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -290,6 +290,7 @@ def test_keys_that_the_recipe_owns_exist_on_both_sides() -> None:
 
 
 @pytest.mark.model
+@pytest.mark.slow
 def test_the_list_of_trl_options_is_that_of_the_installed_trl() -> None:
     if find_spec("trl") is None:
         pytest.skip("TRL is not installed")

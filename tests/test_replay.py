@@ -112,6 +112,7 @@ def test_another_seed_has_other_errors(run: Path) -> None:
     assert alike < common
 
 
+@pytest.mark.slow
 def test_a_verdict_that_does_not_hold_is_said_and_exits_with_1(run: Path, tmp_path: Path) -> None:
     record = find_record(run, f"eval/0/{NEARLY}")
     wrong = replace(record.evaluation, verdict=Verdict.CRASHED, reason="signal_11")

@@ -17,6 +17,7 @@ from kernelwright.rewards.price import (
     price,
     price_groups,
     refused_in_training,
+    require_preset,
 )
 from tests import nouns
 
@@ -30,6 +31,15 @@ def total(preset: str, evaluation: Evaluation, compiled: Speedup = COMPILED) -> 
     reward = price(preset, evaluation, compiled)
     assert reward is not None
     return reward.total
+
+
+def test_what_no_run_can_be_paid_by_is_refused_with_the_reason() -> None:
+    require_preset(next(iter(PRESETS)))
+    with pytest.raises(ValueError, match=r"no reward preset 'defalt'; there are: .*default"):
+        require_preset("defalt")
+    for one in AGAINST_COMPILE:
+        with pytest.raises(ValueError, match=one):
+            require_preset(one)
 
 
 def test_an_unknown_preset_is_an_error_that_lists_the_known_ones() -> None:
@@ -111,6 +121,7 @@ def test_a_faster_kernel_never_earns_less(preset: str, timing: Timing, factor: i
 
 @ALL
 @given(nouns.EVALUATIONS)
+@pytest.mark.slow
 def test_every_verdict_is_paid_in_parts_of_the_same_names(
     preset: str, evaluation: Evaluation
 ) -> None:

@@ -52,6 +52,7 @@ def verdict(around: list[str], answer: Path) -> dict[str, str]:
     return told
 
 
+@pytest.mark.slow
 def test_root_without_sys_admin_judges(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.cpp"
     wrong.write_text(HONEST.read_text().replace("s += ", "s -= "))

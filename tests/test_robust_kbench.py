@@ -85,6 +85,7 @@ def test_a_prompt_shows_the_module_and_no_configuration(name: str) -> None:
 
 
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_answers_to_tasks_are_judged_on_every_configuration() -> None:
     asked = [
         (FORWARD, ROW_SCALE),

@@ -289,9 +289,12 @@ def test_of_rounds_one_after_the_other_only_the_last_is_timed_and_all_outputs_ar
         done = thread.submit(serve)
         took_ns, copies = Peer(ours, 10.0).rounds([other, inputs], SPEC, huge=huge)
         done.result()
+        done = thread.submit(serve)
+        trusted_ns = Peer(ours, 10.0).took_ns([other, inputs], SPEC, huge=huge)
+        done.result()
     os.close(other)
-    assert seen == [bytes(len(INPUTS)), INPUTS]
-    assert took_ns < 900_000_000
+    assert seen == [bytes(len(INPUTS)), INPUTS] * 2
+    assert max(took_ns, trusted_ns) < 900_000_000
     assert [copy[:1] for copy in copies] == [b"\1", b"\2"]
     assert all(set(copy[1 : len(INPUTS)]) == {POISON} for copy in copies)
     assert all(set(copy[len(INPUTS) :]) < set(GUARDS) for copy in copies)

@@ -33,6 +33,12 @@ def test_another_recipe_is_refused_and_the_section_named(tmp_path: Path) -> None
         RunFolder(tmp_path).open(recipe(tmp_path, grpo={"steps": 7}), resume=True)
 
 
+def test_a_folder_that_was_moved_goes_on(tmp_path: Path) -> None:
+    RunFolder(tmp_path / "a").open(recipe(tmp_path / "a"), resume=False)
+    (tmp_path / "a").rename(tmp_path / "b")
+    RunFolder(tmp_path / "b").open(recipe(tmp_path / "b"), resume=True)
+
+
 def test_finished_stages_are_remembered_in_order(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.open(recipe(tmp_path), resume=False)
@@ -48,6 +54,7 @@ def test_what_is_published_about_the_machine_has_no_paths_or_names(tmp_path: Pat
     assert set(environment) == {
         "python",
         "system",
+        "cpu",
         "commit",
         "cores",
         "memory_bytes",

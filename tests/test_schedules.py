@@ -60,6 +60,7 @@ def test_programs_with_little_at_once_compute_what_pytorch_does(tmp_path: Path) 
 
 
 @in_each_dialect
+@pytest.mark.slow
 def test_every_variant_says_what_it_does(dialect: Dialect) -> None:
     shown = set[str]()
     for index in range(40):

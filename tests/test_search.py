@@ -233,6 +233,7 @@ def test_settings_that_make_no_sense_are_refused(changed: dict[str, Any], told: 
 
 
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_a_search_improves_on_a_wrong_kernel_by_the_real_judge(tmp_path: Path) -> None:
     from kernelwright.commands.problem_prompt import ask
 
@@ -264,6 +265,7 @@ def search(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_the_command_searches_is_resumed_and_refuses_another_question(tmp_path: Path) -> None:
     model, path, out = save_tiny(tmp_path / "model"), tmp_path / "m.py", tmp_path / "out"
     path.write_text(RELU_MODULE, encoding="utf-8")

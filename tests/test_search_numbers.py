@@ -153,6 +153,15 @@ def test_the_speed_that_counts_is_the_one_measured_again_of_a_kernel_that_is_sti
     assert (lost.source, lost.again, lost.right, lost.changed) == (None, None, 1, 1)
 
 
+def test_a_kernel_without_a_verdict_when_measured_again_keeps_its_first_measurement() -> None:
+    (first,) = records_of([3.0])
+    lost = nouns.verdict(Verdict.UNJUDGED)
+    again = nouns.record(SEARCH_AGAIN, row=first.row, source=first.source, evaluation=lost)
+    (found,) = found_in([first, again])
+    assert (found.source, found.changed, found.again) == (first.source, 0, None)
+    assert found.first
+
+
 def test_the_records_of_a_search_are_of_two_stages_that_pages_have_titles_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

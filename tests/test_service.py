@@ -21,6 +21,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kernelwright.cli import app as command
+from kernelwright.data.suites.load import SuiteError
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Verdict
 from kernelwright.service.app import application
@@ -55,6 +56,16 @@ def served(
             yield url
     finally:
         queue.stop()
+
+
+def test_a_name_of_two_problems_is_refused(tmp_path: Path) -> None:
+    for name, body in (("a", RELU_MODULE), ("b", RELU_MODULE.replace("relu", "tanh"))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.py").write_text(body, "utf-8")
+    suites = [f"modules:{tmp_path / name}" for name in "ab"]
+    assert len(problems_of(suites[:1])) == len(problems_of([suites[0], suites[0]])) == 2
+    with pytest.raises(SuiteError, match="mine names two problems of modules:"):
+        problems_of(suites)
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +172,7 @@ def test_torn_json_is_422(url: str) -> None:
     assert posted(url, b'{"problem": "elementw')[0] == 422
 
 
+@pytest.mark.slow
 def test_a_full_queue_is_429_and_says_when_to_come_back(judge: Judge) -> None:
     with served(judge, limit=1) as url, ThreadPoolExecutor(1) as pool:
         client = JudgeClient(url)
@@ -229,6 +241,7 @@ def test_other_machines_are_served_only_with_a_token(monkeypatch: pytest.MonkeyP
     assert [is_loopback(one) for one in ("0.0.0.0", "::", "example.org", "")] == [False] * 4
 
 
+@pytest.mark.slow
 def test_the_command_ends_what_is_judged_and_refuses_what_waits_before_it_stops() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

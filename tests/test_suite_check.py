@@ -134,6 +134,7 @@ def test_starter_problems_are_tried_with_their_operations_dropped() -> None:
     assert all(dropped for _, dropped in jobs_of(suite))
 
 
+@pytest.mark.slow
 def test_the_command_says_what_is_accepted_and_a_suite_carries_it(tmp_path: Path) -> None:
     folder = folder_of("good", "zero", "raises", root=tmp_path)
     out = tmp_path / "admission.json"
@@ -151,6 +152,7 @@ def test_the_command_says_what_is_accepted_and_a_suite_carries_it(tmp_path: Path
     assert [one.name for one in carried.problems] == ["level1/0_good"]
 
 
+@pytest.mark.slow
 def test_the_command_exits_with_0_when_all_are_admitted(tmp_path: Path) -> None:
     done = check(f"kernelbench:{folder_of('good', root=tmp_path)}", "--json")
     assert done.returncode == 0, done.stderr

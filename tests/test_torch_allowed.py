@@ -130,6 +130,7 @@ def judged(
 
 
 @pytest.mark.parametrize("kind", HEADS)
+@pytest.mark.slow
 def test_what_pytorch_computes_is_a_crime_in_training_and_none_in_an_evaluation(
     judge: Judge, problem: Problem, kind: str
 ) -> None:
@@ -191,6 +192,7 @@ def test_what_is_wrong_stays_wrong(judge: Judge, problem: Problem) -> None:
         ("x = x * x.max().item()", "unsupported:_local_scalar_dense"),
     ],
 )
+@pytest.mark.slow
 def test_what_values_or_chance_decide_is_unsupported_by_name(
     judge: Judge, problem: Problem, extra: str, reason: str
 ) -> None:
@@ -218,6 +220,7 @@ def test_the_rule_is_part_of_what_a_candidate_is() -> None:
     assert one.key != other.key
 
 
+@pytest.mark.slow
 def test_judge_takes_the_rule(tmp_path: Path) -> None:
     problem, answer = tmp_path / "conv.py", tmp_path / "answer.py"
     problem.write_text(PROBLEM)

@@ -28,7 +28,7 @@ from kernelwright.rl.tracking.run_tracker import (
     why_not,
 )
 from kernelwright.rl.tracking.trackers import Attempts
-from kernelwright.run.tracked_results import send_stage, send_summary
+from kernelwright.run.tracked_results import send_files, send_stage, send_summary
 from tests.nouns import correct, record, timing, verdict
 from tests.wandb_file import OfflineRun, offline_runs
 
@@ -69,6 +69,7 @@ def values(run: OfflineRun, key: str) -> list[tuple[int, float]]:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.slow
 def test_one_wandb_run_holds_all_stages_on_their_own_axes_and_goes_on_after_a_resume(
     recipe: Recipe,
 ) -> None:
@@ -92,6 +93,7 @@ def test_one_wandb_run_holds_all_stages_on_their_own_axes_and_goes_on_after_a_re
     assert not (Path.cwd() / "wandb").exists()
 
 
+@pytest.mark.slow
 def test_a_killed_attempt_has_left_on_disk_what_it_logged(recipe: Recipe) -> None:
     script = (
         "import sys, time\nfrom kernelwright.rl.recipe.schema import Recipe\n"
@@ -129,11 +131,15 @@ def test_held_out_figures_stand_in_the_summary_and_samples_in_a_table(recipe: Re
                 "seconds": {"total": 9.0},
             },
         )
+        for name in ("summary.json", "report.html", "other.txt"):
+            (recipe.run_dir / name).write_text(name)
+        send_files(recipe)
     (run,) = offline_runs(recipe.run_dir)
     assert run.summary["held_out/before/correct_rate"] == 0.75
     assert run.summary["held_out/before/correct_rate_low"] == 0.5
     assert run.summary["gain/before_to_after/correct_rate_mean"] == 0.1
     assert run.summary["seconds"] == 9.0
+    assert sorted(run.files) == ["report.html", "summary.json"]
     (table,) = recipe.run_dir.glob("wandb/offline-run-*/files/media/table/eval/samples*.json")
     kept = json.loads(table.read_text())
     verdicts = [row[kept["columns"].index("verdict")] for row in kept["data"]]

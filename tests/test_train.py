@@ -139,7 +139,7 @@ def test_compiled_baselines_are_a_stage_of_their_own_where_the_recipe_asks(
     assert list(folder.seconds()) == ["eval_before", "baselines"][: 1 + len(asked)]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(always=True)
 def test_accelerate_launch_trains_as_the_command_does(
     model: Path, whole: Path, tmp_path: Path
 ) -> None:
@@ -170,6 +170,7 @@ def test_a_run_goes_on_from_the_adapter_of_another(
     assert all((before[name] - after[name]).abs().max() < 1e-6 for name in before)
 
 
+@pytest.mark.slow
 def test_an_adapter_that_is_not_there_or_of_another_model_is_told_before_any_stage(
     whole: Path, tmp_path: Path
 ) -> None:

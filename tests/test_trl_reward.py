@@ -83,6 +83,7 @@ def test_a_data_set_of_another_suite_is_refused_with_what_to_take(column: list[s
         reward(prompts=["p"], completions=[""], problem=column)
 
 
+@pytest.mark.slow
 def test_a_right_kernel_is_paid_by_the_real_judge_and_a_wrong_one_is_not() -> None:
     triple = template_triples()[0]
     reward = KernelReward("starter:train", timed=False)
@@ -103,6 +104,7 @@ def test_an_unknown_preset_is_refused_before_anything_is_judged() -> None:
         KernelReward(SUITE, preset="defalt")
 
 
+@pytest.mark.slow
 def test_the_example_trains_a_step_with_trls_own_trainer(tmp_path: Path) -> None:
     model, run = save_tiny(tmp_path / "model"), tmp_path / "run"
     words = ["--output_dir", str(run), "--max_steps", "1", "--max_completion_length", "8"]

@@ -182,6 +182,7 @@ LAST = "        return self.layer(x)[0][:, -1]\n"
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.slow
 def test_a_recurrent_layer_remembers_its_first_steps(kind: str) -> None:
     made = LAYER.format(f"nn.{kind}(8, 16, batch_first=True)")
     of = problem(LAST, "torch.randn(2, 192, 8)", made)

@@ -85,6 +85,7 @@ def finished(folder: Path, records: list[Record]) -> None:
     write_summary(folder, facts)
 
 
+@pytest.mark.slow
 def test_the_published_adapter_gives_the_answers_of_its_run_and_another_one_does_not(
     hub: Hub, tmp_path: Path
 ) -> None:

@@ -26,7 +26,7 @@ from kernelwright.evals.numbers.summary import mean_reward
 from kernelwright.evals.numbers.unfinished import readable_records
 from kernelwright.evals.page.report import LONGEST
 from kernelwright.evals.page.view import RunsView
-from kernelwright.evals.page.view_curves import run_curves
+from kernelwright.evals.page.view_curves import LOGGED, MAIN, run_curves
 from kernelwright.evals.page.view_rows import Place, Table, around_the_kernel
 from kernelwright.evals.page.view_tally import Tally, together
 from kernelwright.service.viewer import application
@@ -67,6 +67,8 @@ def test_the_page_holds_every_rollout_with_its_parts(tmp_path: Path) -> None:
     )
     assert second["rounds"] == [["odd", 2.0, "3 values"]]
     assert (second["speed"], second["seconds"]) == (None, 1.5)
+    assert [one[2] for one in first["times"]] == [2.0, 1.0]
+    assert (second["times"], second["floor"]) == (None, None)
 
 
 def test_each_problem_and_each_prompt_is_held_once(tmp_path: Path) -> None:
@@ -103,6 +105,7 @@ def tame(one: Record) -> Record:
 
 
 @given(st.lists(st.lists(RECORDS.map(tame), max_size=4), max_size=3))
+@pytest.mark.slow
 def test_a_tally_is_what_the_report_counts(parts: list[list[Record]]) -> None:
     tallies = [Tally() for _ in parts]
     for tally, records in zip(tallies, parts, strict=True):
@@ -301,3 +304,10 @@ def test_without_the_extra_an_export_works_and_serving_says_what_to_install(tmp_
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "is not installed; run `pip install" in done.stderr
     assert "[server]" in done.stderr
+
+
+def test_parts_of_the_reward_are_among_the_first_curves_and_other_numbers_are_not() -> None:
+    row = {"stage": "grpo", "step": 1, "reward_part/speed": 0.25, "clip_ratio/low": 0.0}
+    found = {one.title: (one.part, one.points) for one in run_curves({}, [row])}
+    assert found["grpo: reward_part/speed"] == (MAIN, [(1, 0.25)])
+    assert found["grpo: clip_ratio/low"] == (LOGGED, [(1, 0.0)])

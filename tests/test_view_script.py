@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.data.runs.records import RecordStore
+from kernelwright.data.runs.records import RecordStore, answer_of
 from kernelwright.evals.page.charts import moving_mean, nice_ticks, step_ticks
 from kernelwright.evals.page.script import zipped
 from kernelwright.evals.page.view import SCRIPT, RunsView, names_of
@@ -50,6 +50,69 @@ def test_every_part_of_the_page_shows_hostile_texts_as_texts(tmp_path: Path) -> 
     assert "correct grpo/2/0" in said["history"]
     assert "GRPO: mean reward" in said["curves"]
     assert said["place"] == "6 of 12"
+
+
+def test_a_rollout_shows_what_its_rounds_took_beside_pytorch_and_the_speed_of_light(
+    tmp_path: Path,
+) -> None:
+    times = [[1500, 2000, 2400, 2800, 4000], [500, 600, 800, 900, 1000]]
+    assert by_script(f"timesSaid({times}, 200)") == (
+        "median of PyTorch 2.4 ms, of the kernel 800 µs; the work takes 200 µs at least "
+        "(speed of light, the thin line): 25 % of the kernel's"
+    )
+    (data,) = re.findall(r'id="data">(.*?)</script>', RunsView([run_of(tmp_path)]).page(live=False))
+    kinds = "timesDrawn(times, floor).kids.map(one => one.attributes.class)"
+    page, with_floor, without = on_a_page(
+        SCRIPT.text,
+        before=f"document.getElementById('data').textContent = '{data}';",
+        ready="view.runs.length",
+        gives="(() => { location.hash = '#rollout/0/grpo/1/0'; route(); "
+        f"const both = {times}, at = (times, floor) => {kinds}; "
+        "return [shown().detail, at(both, 200), at(both, null)] })()",
+    )
+    assert "Timed rounds" in page
+    assert "median of PyTorch" in page
+    assert [with_floor.count(one) for one in ("whisker", "dot r0", "thin")] == [4, 2, 1]
+    assert without.count("thin") == 0
+
+
+@pytest.mark.parametrize(("count", "dots", "unseen"), [(60, 60, 0), (61, 31, 31), (600, 60, 60)])
+def test_a_curve_tells_the_pointer_its_values_also_where_dots_would_be_too_many(
+    count: int, dots: int, unseen: int
+) -> None:
+    points = [[step, 0.5] for step in range(count)]
+    kinds = on_a_page(
+        SCRIPT.text,
+        before="",
+        ready="true",
+        gives=f"drawn([{{ name: 'a', colour: 0, points: {points} }}], 'b', false).kids"
+        ".filter(one => one.attributes.cx).map(one => one.attributes.class)",
+    )
+    assert len(kinds) == dots
+    assert sum("unseen" in one for one in kinds) == unseen
+
+
+def test_a_rollout_leads_to_what_it_was_made_from_and_shown_and_to_what_came_of_it(
+    tmp_path: Path,
+) -> None:
+    first, second = rollout("grpo", 0, 0), rollout("grpo", 0, 1)
+    keys = answer_of(first).key, answer_of(second).key
+    child = rollout("grpo", 1, 0, parent=keys[0], exemplars=(*keys, "another run's"))
+    later = rollout("grpo", 1, 1, turn=1, parent=answer_of(child).key)
+    RecordStore(tmp_path).append([first, second, child, later])
+    (data,) = re.findall(r'id="data">(.*?)</script>', RunsView([tmp_path]).page(live=False))
+    said = on_a_page(
+        SCRIPT.text,
+        before=f"document.getElementById('data').textContent = '{data}';",
+        ready="view.runs.length",
+        gives="[0, 1].map(step => { location.hash = `#rollout/0/grpo/${step}/0`; route(); "
+        "return shown().detail })",
+    )
+    assert "made from it: grpo/1/0 2.00×" in said[0]
+    assert "made from: " not in said[0]
+    assert "made from: grpo/0/0 2.00×" in said[1]
+    assert "its prompt showed: grpo/0/0 2.00× grpo/0/1 a kernel of no rollout here" in said[1]
+    assert "turns of its trajectory: grpo/1/0 2.00× grpo/1/1" in said[1]
 
 
 def test_a_page_follows_until_the_server_is_gone(tmp_path: Path) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from kernelwright.cli import app
 from kernelwright.commands.best_of_n import (
     BestOf,
     Habits,
@@ -21,6 +26,8 @@ from kernelwright.commands.best_of_n import (
     write_kernels,
 )
 from kernelwright.commands.problem_prompt import ask
+from kernelwright.data.runs.progress import Answered
+from kernelwright.data.runs.records import read_records
 from kernelwright.envs.judge import NO_CODE_BLOCK, Judge
 from kernelwright.envs.types import Record, Timing, Verdict
 from kernelwright.rl.policies.hf import ScriptedPolicy
@@ -63,13 +70,11 @@ def test_the_right_answer_among_wrong_ones_is_found_by_the_real_judge(tmp_path: 
     path.write_text(RELU_MODULE, encoding="utf-8")
     asked = ask(path, "cpp")
     policy = ScriptedPolicy(["no code", RELU.replace("> 0", "> 1"), RELU])
-    calls: list[int] = []
+    watcher = Answered("write", 3)
     with Judge(workers=1) as judge:
-        answers = write_kernels(
-            policy, judge, asked, "cpp", BestOf(samples=3), lambda: calls.append(1)
-        )
+        answers = write_kernels(policy, judge, asked, "cpp", BestOf(samples=3), watcher)
     assert [one.evaluation.verdict for one in answers] == ["no_kernel", "wrong", "correct"]
-    assert len(calls) == len(answers)
+    assert (watcher.done, watcher.judged) == (6, 3)
     assert best_of(answers) == 2
 
 
@@ -86,22 +91,43 @@ def test_a_run_says_in_which_dialect_its_model_writes_and_how_long(tmp_path: Pat
         habits_of(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_model_that_writes_no_kernel_is_exit_code_1_with_the_verdicts(tmp_path: Path) -> None:
     model, path = save_tiny(tmp_path / "model"), tmp_path / "m.py"
     path.write_text(RELU_MODULE, encoding="utf-8")
     words = ["write", str(path), "--model", str(model), "-n", "2", "--max-new-tokens", "4"]
-    done = subprocess.run(
-        [sys.executable, "-m", "kernelwright", *words, "--json"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 1, done.stderr
-    assert done.stderr.splitlines()[-1] == (
-        "none of 2 answers is correct: 2 no_kernel (no_code_block)"
-    )
+    for more in ([], ["--json"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "kernelwright", *words, *more],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 1, done.stderr
+        said = "none of 2 answers is correct: 2 no_kernel (no_code_block)"
+        assert said in done.stderr.splitlines()[-2:]
     told = json.loads(done.stdout)
     assert told["best"] is None
     assert [one["verdict"] for one in told["answers"]] == ["no_kernel", "no_kernel"]
+    assert len(read_records(tmp_path / "runs" / "write-m")) == 2
+
+
+def test_a_python_file_for_a_cpp_kernel_is_a_module_that_computes_it(tmp_path: Path) -> None:
+    path, out = tmp_path / "m.py", tmp_path / "fast.py"
+    path.write_text(RELU_MODULE, encoding="utf-8")
+    one_line = " ".join(RELU_KERNEL.replace("#include <cstdint>", "").split())
+    model = f"tests.toy_provider:{one_line.replace('int64_t', 'long')}"
+    words = ["write", str(path), "--model", model, "-n", "1", "--temperature", "0"]
+    done = CliRunner().invoke(app, [*words, "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    found = runpy.run_path(str(out))
+    x = torch.randn(7)
+    with torch.inference_mode():
+        assert torch.equal(found["ModelNew"]()(x), torch.relu(x))
+    assert "# correct (ok)" in out.read_text()
+    refused = CliRunner().invoke(app, [*words, "--dialect", "cuda", "--out", str(out)])
+    assert refused.exit_code != 0
+    assert "no Python file calls cuda kernels" in refused.output or "nvcc" in refused.output

@@ -24,6 +24,8 @@ class OfflineRun:
     """Pattern of metrics → the metric that is their axis."""
     rows: list[dict[str, Any]] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    """Those of its artifacts of the type `run`."""
 
 
 def offline_runs(run_dir: Path) -> list[OfflineRun]:
@@ -52,6 +54,8 @@ def read(path: Path) -> OfflineRun:
             run.rows.append(_items(record.history.item))
         elif kind == "summary":
             run.summary |= _items(record.summary.update)
+        elif kind == "artifact" and record.artifact.type == "run":
+            run.files += [one.path for one in record.artifact.manifest.contents]
     return run
 
 

@@ -12,30 +12,31 @@ from kernelwright.envs.types import Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Again:
-    """`changed` has a line for each answer whose verdict is another one now."""
+    """`changed` has a line for each answer that was right and is wrong now, or the other way;
+    `unjudged` one for each that got no verdict here."""
 
     asked: int
     changed: tuple[str, ...]
+    unjudged: tuple[str, ...] = ()
 
     @property
     def same(self) -> int:
-        return self.asked - len(self.changed)
+        return self.asked - len(self.changed) - len(self.unjudged)
 
 
 def judged_again(contents: Contents, judge: AnyJudge, count: int, seed: int) -> Again:
     """Judges so many answers drawn by chance, untimed. An answer counts by whether it is right: a
-    wrong one may fail in another case. Raises JudgeError, and ValueError for one that cannot be
-    judged here."""
+    wrong one may fail in another case. Raises JudgeError."""
     rows = [row for one in contents.entries for row in (*one.right, *one.wrong)]
     drawn = random.Random(seed).sample(rows, min(count, len(rows)))
     jobs = [(one.problem, one.triple(one.problem).candidate) for one in drawn]
-    changed = []
+    changed, unjudged = [], []
     for row, found in zip(drawn, judge.evaluate_many(jobs, timed=False), strict=True):
         if found.verdict is Verdict.UNJUDGED:
-            raise ValueError(f"{row.name} in {row.dialect} could not be judged: {found.reason}")
-        if (found.verdict is Verdict.CORRECT) != (row.verdict is Verdict.CORRECT):
+            unjudged.append(f"{row.name} in {row.dialect} could not be judged: {found.reason}")
+        elif (found.verdict is Verdict.CORRECT) != (row.verdict is Verdict.CORRECT):
             was = f"{row.verdict} ({row.reason})"
             changed.append(
                 f"{row.name} in {row.dialect}: was {was}, is {found.verdict} ({found.reason})"
             )
-    return Again(asked=len(drawn), changed=tuple(changed))
+    return Again(asked=len(drawn), changed=tuple(changed), unjudged=tuple(unjudged))

@@ -7,6 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -29,7 +30,7 @@ from kernelwright.envs.sandbox.toolchain import code_version, toolchain_fingerpr
 from kernelwright.envs.system.hardware import gpus
 from kernelwright.envs.system.paths import cache_folder, write_whole
 from kernelwright.envs.system.processes import living_below, still_alive
-from kernelwright.envs.types import Dialect, content_hash
+from kernelwright.envs.types import Dialect, Verdict, content_hash
 from kernelwright.envs.workers.pool import default_workers
 
 
@@ -61,7 +62,7 @@ def loose_exploits(
     Tried once per machine, version and dialect, which is kept in the cache folder. The nodes of a
     cluster come and go, so it is tried at each start.
     """
-    file = cache_folder() / "gallery" / f"{_key()}-{dialect}.json"
+    file = _kept(dialect)
     if file.exists() and ray_address is None:
         return list(json.loads(file.read_text()))
     exhibits = [one for one in exploits() if one.is_exploit and one.candidate.dialect == dialect]
@@ -77,10 +78,24 @@ def loose_exploits(
     if outcome.skipped:
         why, count = outcome.skipped.most_common(1)[0]
         raise GalleryError(f"{count} exploits in {dialect} could not be tried on its judge: {why}")
-    names = [_name(one.exhibit) for one in outcome.loose_exploits]
     if ray_address is None:
-        write_whole(file, json.dumps(names))
-    return names
+        keep_tried(dialect, outcome)
+    return _loose(outcome)
+
+
+def keep_tried(dialect: Dialect, outcome: Outcome) -> None:
+    """Keeps what this machine's judge made of all exploits in a dialect, if it judged them all."""
+    if any(one.evaluation.verdict is Verdict.UNJUDGED for one in outcome.findings):
+        return
+    write_whole(_kept(dialect), json.dumps(_loose(outcome)))
+
+
+def _kept(dialect: Dialect) -> Path:
+    return cache_folder() / "gallery" / f"{_key()}-{dialect}.json"
+
+
+def _loose(outcome: Outcome) -> list[str]:
+    return [_name(one.exhibit) for one in outcome.loose_exploits]
 
 
 def gallery_text(outcome: Outcome, leftovers: int) -> str:

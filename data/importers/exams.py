@@ -61,10 +61,38 @@ def normalised(code: str) -> str:
     >>> normalised(one) == normalised(one.replace("x", "image").replace("2", "3"))
     True
     """
-    tree = ast.parse(code)
+    tree = _Spelt(code).visit(ast.parse(code))
     defined = [one for one in tree.body if isinstance(one, ast.ClassDef | ast.FunctionDef)]
     kept = [one for one in defined if one.name == "Model" or one.name not in DEFINED]
     return ast.dump(_Normal(kept).visit(ast.Module(body=list(kept), type_ignores=[])))
+
+
+class _Spelt(ast.NodeTransformer):
+    """Writes out what the lines above the classes name: imports by their whole names, and numbers,
+    sizes among them, as numbers."""
+
+    def __init__(self, code: str) -> None:
+        self.stands_for: dict[str, ast.expr] = {}
+        for node in ast.parse(code).body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+                for one in node.names:
+                    if one.asname or above:
+                        whole = ast.parse(above + one.name, mode="eval").body
+                        self.stands_for[one.asname or one.name] = whole
+            elif isinstance(node, ast.Assign) and _is_of_numbers(node.value):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        self.stands_for[target.id] = ast.Constant(value=0)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self.stands_for.get(node.id, node)
+
+
+def _is_of_numbers(value: ast.expr) -> bool:
+    """Whether it is made of numbers and other names alone, as `N = 2 * M` is."""
+    parts = (ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Load)
+    return all(isinstance(one, parts) for one in ast.walk(value))
 
 
 class _Normal(ast.NodeTransformer):

@@ -10,14 +10,13 @@ from pathlib import Path
 from kernelwright.data.importers.item import Answer, Found, Item, reasoning_before
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.records import FILE, answer_of, read_records
-from kernelwright.data.suites.kernelbench import load_problem
-from kernelwright.data.suites.load import load_suite
+from kernelwright.data.suites.load import load_problems
 from kernelwright.data.suites.row_folder import Lost
 from kernelwright.envs.types import Problem, Record, Timing, Verdict
 
 MEASURED = ("held_out_suite", "suite")
 """The keys of suites that a run, or an evaluation, measures on."""
-FOR_MEASURING = re.compile(r"exam(?:$|[:?])|.*:held_out(?:$|\?)")
+FOR_MEASURING = re.compile(r"exam(?:$|[:?])|.*:held_out(?:_\w+)?(?:$|\?)")
 """Specs of suites that are for measuring, whoever searches them."""
 
 GAIN = 1.2
@@ -59,21 +58,13 @@ def _answers(run: Path) -> Iterator[tuple[Record, Found]]:
     suites = Folder(run).suites()
     exam, known = set[str](), dict[str, Problem]()
     for name, spec in suites.items():
-        problems = _problems(spec)
+        problems = load_problems(spec).by_key()
         if name in MEASURED or FOR_MEASURING.match(spec):
             exam |= problems.keys()
         else:
             known |= problems
     for record in read_records(run):
         yield record, _found(record, known, exam)
-
-
-def _problems(spec: str) -> dict[str, Problem]:
-    """The problems of a suite by their keys, or the one of a module's file."""
-    if spec.endswith(".py"):
-        one = load_problem(Path(spec))
-        return {one.key: one}
-    return load_suite(spec).by_key()
 
 
 def _found(record: Record, known: dict[str, Problem], exam: set[str]) -> Found:

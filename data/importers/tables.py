@@ -5,12 +5,12 @@ Parquet and Arrow need pyarrow, which the extra `data` brings with `datasets`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kernelwright.data.suites.rows import objects
+from kernelwright.envs.codec import read_json
 
 Place = str
 ROWS_AT_ONCE = 64
@@ -83,7 +83,7 @@ def _placed(path: Path, batches: Iterator[Any]) -> Iterator[tuple[Place, Any]]:
 
 def _json(path: Path) -> Iterator[tuple[Place, Any]]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path}: not JSON ({error})") from None
     if not isinstance(found, list):

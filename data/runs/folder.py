@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,8 +12,13 @@ from typing import Any
 
 import yaml
 
+from kernelwright.envs.codec import TOO_DEEP, read_json
+from kernelwright.envs.system.paths import no_pipe
+
 RECIPE_FILE, ENV_FILE, STAGES_FILE = "recipe.resolved.yaml", "env.json", "stages.json"
 EVALUATION_FILE, SEARCH_FILE = "eval.json", "search.json"
+SEARCH_RESULTS = "results.json"
+"""What a search writes at its end."""
 LOCK_FILE = ".lock"
 
 Document = dict[str, Any]
@@ -47,19 +51,19 @@ class Folder:
 
     def environment(self) -> Document | None:
         """What a run was started on."""
-        return _mapping(self.path / ENV_FILE, json.loads)
+        return _mapping(self.path / ENV_FILE, read_json)
 
     def stages(self) -> Document | None:
         """Finished stage → how many seconds its last attempt took."""
-        return _mapping(self.path / STAGES_FILE, json.loads)
+        return _mapping(self.path / STAGES_FILE, read_json)
 
     def evaluation(self) -> Document | None:
         """What `kernelwright eval` was asked (`question`), and the seconds that it took."""
-        return _mapping(self.path / EVALUATION_FILE, json.loads)
+        return _mapping(self.path / EVALUATION_FILE, read_json)
 
     def search(self) -> Document | None:
         """What `kernelwright search` was asked (`question`), and the seconds that it took."""
-        return _mapping(self.path / SEARCH_FILE, json.loads)
+        return _mapping(self.path / SEARCH_FILE, read_json)
 
     def suites(self) -> dict[str, str]:
         """The suites that a run's recipe names, or the question of an evaluation or a search; by
@@ -88,9 +92,11 @@ class Folder:
 
 def _mapping(path: Path, parse: Callable[[str], Any]) -> Document | None:
     try:
-        found = parse(path.read_text(encoding="utf-8"))
+        found = parse(no_pipe(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
+    except RecursionError:
+        raise DamagedError(path, TOO_DEEP) from None
     except (yaml.YAMLError, ValueError) as error:
         raise DamagedError(path, " ".join(str(error).split())) from None
     if not isinstance(found, dict):

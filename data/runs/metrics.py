@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelwright.envs.system.paths import write_whole
+from kernelwright.envs.codec import read_json
+from kernelwright.envs.system.paths import no_pipe, write_whole
 
 FILE = "metrics.jsonl"
 Row = dict[str, Any]
@@ -37,7 +38,7 @@ class MetricsFile:
 
     def read(self) -> tuple[list[Row], int]:
         """(every row in order, how many lines are none)."""
-        lines = self.path.read_bytes().splitlines() if self.path.exists() else []
+        lines = no_pipe(self.path).read_bytes().splitlines() if self.path.exists() else []
         rows = [_row(line) for line in lines if line.strip()]
         return [row for row in rows if row], sum(row is None for row in rows)
 
@@ -70,7 +71,7 @@ def _known(value: Any) -> Any:
 
 def _row(line: bytes) -> Row | None:
     try:
-        row = json.loads(line)
+        row = read_json(line)
     except ValueError:
         return None
     whole = isinstance(row, dict) and isinstance(row.get("stage"), str)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
 from kernelwright.data.runs.stages import axis
 
+LOG, LOGGED_EVERY_S = "progress.log", 10.0
 SHOWN = {
     "loss": "loss",
     "mean_token_accuracy": "token accuracy",
@@ -74,11 +78,27 @@ def plan_run(stages: Sequence[str], seconds: Mapping[str, float]) -> None:
     _plan = RunPlan(stages, seconds)
 
 
+_log: Path | None = None
+
+
+@contextmanager
+def logged(folder: Path | None) -> Iterator[None]:
+    """Displays of the block also write a line to `progress.log` of a folder that is there, every
+    ten seconds and at the end of a stage; None writes none."""
+    global _log
+    before, _log = _log, folder and folder / LOG
+    try:
+        yield
+    finally:
+        _log = before
+
+
 class StageDisplay:
     """One stage's progress: a live bar over a line of figures on a terminal, lines elsewhere."""
 
     def __init__(self, stage: str) -> None:
         self.stage = stage
+        self.logged_at = -math.inf
         self.live: Any = None
         self.total = self.first = 0
         self.started = time.monotonic()
@@ -95,13 +115,24 @@ class StageDisplay:
             f"{label} {float(logs[key]):.3g}" for key, label in SHOWN.items() if _has(logs, key)
         ]
         note = "  ".join([*figures, *memory_note()])
+        spent = minutes(time.monotonic() - self.started)
+        times = f"({spent}; {left})" if left else f"({spent})"
+        line = "  ".join(part for part in (f"{self.stage} {said}", note, times) if part)
+        self._keep(line, last=step >= self.total)
         if self.live:
             self.live.show(step, said, note, left)
         else:
-            spent = minutes(time.monotonic() - self.started)
-            times = f"({spent}; {left})" if left else f"({spent})"
-            head = f"{self.stage} {said}"
-            print("  ".join(part for part in (head, note, times) if part), file=sys.stderr)
+            print(line, file=sys.stderr)
+
+    def _keep(self, line: str, *, last: bool) -> None:
+        """Writes a line to the log, unless the one before is of a moment ago; a full disk has no
+        log, and the work goes on."""
+        now = time.monotonic()
+        if _log is None or (now - self.logged_at < LOGGED_EVERY_S and not last):
+            return
+        self.logged_at = now
+        with suppress(OSError), _log.open("a", encoding="utf-8") as file:
+            print(f"{datetime.now():%Y-%m-%d %H:%M:%S}  {line}", file=file)
 
     def _left(self, step: int) -> str:
         done = step - self.first
@@ -155,8 +186,8 @@ class Counted:
 class Answered(Counted):
     """Answers, each of which is first written and later judged."""
 
-    def __init__(self, stage: str, total: int, *, done: int = 0) -> None:
-        super().__init__(stage, 2 * total, done=2 * done)
+    def __init__(self, stage: str, total: int, *, done: int = 0, every: int = 16) -> None:
+        super().__init__(stage, 2 * total, done=2 * done, every=every)
         self.answers, self.judged = total, done
 
     def one_written(self) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import errno
-import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kernelwright.envs.codec import from_plain, to_json
-from kernelwright.envs.system.paths import write_whole
-from kernelwright.envs.types import Candidate, Record, content_hash
+from kernelwright.envs.codec import from_plain, read_json, to_json
+from kernelwright.envs.system.paths import append_whole, cut_unfinished, no_pipe, write_whole
+from kernelwright.envs.types import Candidate, Record, Verdict, content_hash
 
 FILE = "records.jsonl"
 
@@ -27,19 +24,17 @@ class RecordStore:
         self.path = run_dir / FILE
 
     def append(self, records: Iterable[Record]) -> None:
-        """Writes the records with one system call, and has them on disk before it returns."""
-        data = "".join(to_json(record) + "\n" for record in records).encode()
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            if os.write(descriptor, data) < len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        """Writes the records at once, and has them on disk before it returns."""
+        append_whole(self.path, "".join(to_json(record) + "\n" for record in records))
 
     def void(self, records: Iterable[Record]) -> None:
         """Takes records back, by a line for each: no reader gets them any more."""
         self.append(replace(one, void=True) for one in records)
+
+    def take_back_unjudged(self) -> None:
+        """Takes back what got no verdict, so that it is judged again. One process only."""
+        if lost := [one for one in self.read() if one.evaluation.verdict is Verdict.UNJUDGED]:
+            self.void(lost)
 
     def read(self) -> list[Record]:
         """All complete records that stand, in order; an unfinished last line is none. Raises
@@ -51,14 +46,7 @@ class RecordStore:
 
         One process only.
         """
-        if not self.path.exists():
-            return 0
-        with self.path.open("rb+") as file:
-            content = file.read()
-            whole = content.rfind(b"\n") + 1
-            if whole < len(content):
-                file.truncate(whole)
-        return len(content) - whole
+        return cut_unfinished(self.path)
 
     def rewind(self, stage: str, first_lost_step: int) -> int:
         """Drops what a resumed run is going to do again; returns how many records that were.
@@ -98,7 +86,7 @@ class Cursor:
             self._start(anew=self._read_bytes > 0)
             return []
         found: list[Record] = []
-        with self.path.open("rb") as file:
+        with no_pipe(self.path).open("rb") as file:
             file.seek(self._read_bytes - len(self._last))
             self._start(anew=file.read(len(self._last)) != self._last)
             file.seek(self._read_bytes)
@@ -120,7 +108,7 @@ class Cursor:
     def _record(self, line: bytes) -> list[Record]:
         """The line's record; none where it is damaged, and those are skipped."""
         try:
-            return [from_plain(Record, json.loads(line))]
+            return [from_plain(Record, read_json(line))]
         except ValueError as error:
             if self.skip_damaged:
                 self.damaged.append(self._lines + 1)

@@ -40,7 +40,8 @@ class Stage:
 
 
 SEARCH_START, SEARCH, SEARCH_AGAIN = "search_start", "search", "search_again"
-"""Kernels that a search was given, what it asked for, and its fastest ones, measured once more."""
+"""Kernels that a search or an evaluation was given, what a search asked for, and its fastest ones,
+measured once more."""
 
 FORECAST, AT_MOST, BEST_BEFORE = "forecast_speedup", "forecast_at_most", "forecast_best"
 LEFT_OUT = "forecast_untimed"
@@ -100,7 +101,7 @@ _ROWS = (
         side_title="this model",
         also_shown=True,
     ),
-    Stage(name=SEARCH_START, title="kernels that a search was given", also_shown=True),
+    Stage(name=SEARCH_START, title="given kernels, to improve on", also_shown=True),
     Stage(name=SEARCH, title="search", also_shown=True),
     Stage(name=SEARCH_AGAIN, title="the fastest of a search, timed again", also_shown=True),
 )

@@ -12,8 +12,10 @@ from __future__ import annotations
 import ast
 import math
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from kernelwright.data.suites import input_groups
@@ -144,6 +146,8 @@ def problem_of(code: str, name: str, *, scale: float = 1.0, beside: Path | None 
     needed = ("Model", MAKES if grouped else INPUTS)
     if missing := [one for one in needed if one not in defined]:
         raise ProblemError(f"{name}: does not define {' and '.join(missing)}")
+    if beside is not None:
+        _refuse_siblings(tree, name, beside.parent)
     if beside is not None and is_task(beside):
         return task_of(code, beside)
     if beside is not None:
@@ -151,6 +155,42 @@ def problem_of(code: str, name: str, *, scale: float = 1.0, beside: Path | None 
     if grouped:
         return Problem(name=name, code=with_inputs(code), cases=input_groups.cases())
     return Problem(name=name, code=code, cases=cases_of(sizes, scale))
+
+
+def _refuse_siblings(tree: ast.Module, name: str, folder: Path) -> None:
+    """Raises ProblemError for an import of a file beside the module: the sandbox lacks it.
+
+    What is imported on some condition alone may be spared there.
+    """
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            beside = [one.name for one in node.names if _lies_in(folder, one.name)]
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            beside = [module] if node.level or _lies_in(folder, module) else []
+        else:
+            continue
+        if beside:
+            raise ProblemError(
+                f"{name}:{node.lineno}: imports from {beside[0]}, which lies beside it; a problem "
+                "is one file: put what it needs into it"
+            )
+
+
+def _lies_in(folder: Path, module: str) -> bool:
+    """Whether a script in the folder would import this from there, and no installed package."""
+    first = module.partition(".")[0]
+    if first in sys.stdlib_module_names or not (
+        (folder / f"{first}.py").is_file() or (folder / first).is_dir()
+    ):
+        return False
+    try:
+        found = find_spec(first)
+    except (ImportError, ValueError):
+        return True
+    if found is None or found.origin is None:
+        return True
+    return Path(found.origin).resolve().is_relative_to(folder.resolve())
 
 
 def place(problem: Problem) -> tuple[int, int] | None:

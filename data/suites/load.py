@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -13,7 +14,7 @@ from kernelwright.data.suites.built import built_triples, load_built
 from kernelwright.data.suites.check import Job, as_admitted, read_admissions
 from kernelwright.data.suites.exam import CATEGORIES, load_exam
 from kernelwright.data.suites.half import cast
-from kernelwright.data.suites.kernelbench import Choice, load_folder, load_modules
+from kernelwright.data.suites.kernelbench import Choice, load_folder, load_modules, load_problem
 from kernelwright.data.suites.layout import Layout, Loaded
 from kernelwright.data.suites.memory_filter import fit, parse_bytes
 from kernelwright.data.suites.rows import load_rows, row_triples
@@ -21,7 +22,7 @@ from kernelwright.data.suites.starter import SPLITS, dropped_operations, load_st
 from kernelwright.data.triple import Triple
 from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.system.hardware import memory_bytes
-from kernelwright.envs.types import Dialect, Problem
+from kernelwright.envs.types import Candidate, Dialect, Problem
 
 
 class SuiteError(ValueError):
@@ -30,11 +31,13 @@ class SuiteError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """Problems under the spec they were asked for by; `notes` say what was left out, and why."""
+    """Problems under the spec they were asked for by; `notes` say what was left out, and why.
+    `given` are kernels to improve on, by the problem's key."""
 
     spec: str
     problems: tuple[Problem, ...]
     notes: tuple[str, ...] = ()
+    given: Mapping[str, Candidate] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.problems:
@@ -66,6 +69,14 @@ def load_suite(spec: str) -> Suite:
         return Suite(spec=spec, problems=problems, notes=tuple(notes))
 
 
+def load_problems(what: str) -> Suite:
+    """The suite that a spec names, or the one module of a Python file. Raises SuiteError, and
+    OSError and ProblemError for a file."""
+    if what.endswith(".py"):
+        return Suite(spec=what, problems=(load_problem(Path(what)),))
+    return load_suite(what)
+
+
 def imported_triples(spec: str, dialect: Dialect) -> list[Triple] | None:
     """The examples that lie with a suite; None where its layout has none. Raises SuiteError."""
     layout, rest, query = read_spec(spec)
@@ -89,17 +100,35 @@ def read_spec(spec: str) -> tuple[Layout, str, str]:
     if layout is None or not layout.accepts(rest):
         known = ", ".join(form for one in LAYOUTS.values() for form in one.forms)
         raise SuiteError(
-            f"no suite {spec!r}; there are: {known}; on sizes for a GPU: starter:train?sizes=gpu"
+            f"no suite {spec!r}{_hint(spec)}; there are: {known}; on sizes for a GPU: "
+            "starter:train?sizes=gpu"
         )
     return layout, rest, query
 
 
+def _hint(spec: str) -> str:
+    """How what is no suite becomes one: a file, a folder, a data set of the Hub."""
+    if Path(spec).exists():
+        kind = "modules" if Path(spec).is_dir() else "rows"
+        return (
+            f"; is it {kind}:{spec}, or to be brought in by `kernelwright data import {spec} OUT`?"
+        )
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", spec):
+        return f"; the Hub's is brought in by `kernelwright data import hub:{spec}@REVISION OUT`"
+    return ""
+
+
 def public_spec(spec: str) -> str:
-    """A suite's spec without the paths of this machine; any other text unchanged.
+    """A suite's spec, or a module's file, without the paths of this machine; any other text
+    unchanged.
 
     >>> public_spec("kernelbench:/home/me/KernelBench?levels=1&admission=/home/me/a.json")
     'kernelbench:KernelBench?levels=1'
+    >>> public_spec("/home/me/relu.py")
+    'relu.py'
     """
+    if spec.endswith(".py"):
+        return Path(spec).name
     whole, _, query = spec.partition("?")
     kind, colon, rest = whole.partition(":")
     layout = LAYOUTS.get(kind)

@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.suites.rows import FILE, Row, objects, read_rows, row_line
-from kernelwright.envs.system.paths import write_whole
+from kernelwright.data.suites.rows import FILE, Row, RowError, objects, read_rows, row_line
+from kernelwright.envs.codec import read_json
+from kernelwright.envs.system.paths import cut_unfinished, write_whole
 
 WRONG, FUNNEL, ASKED = "wrong.jsonl", "funnel.jsonl", "made.json"
 KEPT = "kept"
+SAID = ("id", "result")
+"""What each line of the funnel says."""
 
 
 class FolderError(ValueError):
@@ -56,7 +59,7 @@ class RowFolder:
         thing, and RowError for a file that is none of ours."""
         question = self.folder / ASKED
         if question.is_file():
-            before = json.loads(question.read_text(encoding="utf-8"))
+            before = self.made()
             names = sorted(asked.keys() | before.keys())
             if changed := [name for name in names if before.get(name) != asked.get(name)]:
                 said = ", ".join(f"{name} {before.get(name)}" for name in changed)
@@ -66,7 +69,7 @@ class RowFolder:
         else:
             write_whole(question, json.dumps(asked) + "\n")
         for name in (FUNNEL, FILE, WRONG):
-            _cut_unfinished(self.folder / name)
+            cut_unfinished(self.folder / name)
         self.done = {line["id"] for line in self.funnel()}
         for name in (FILE, WRONG):
             self._keep_done(self.folder / name)
@@ -81,17 +84,26 @@ class RowFolder:
         self.done |= {one.id for one in found}
 
     def made(self) -> dict[str, Any]:
-        """What the folder was begun with; nothing where nobody wrote that down."""
+        """What the folder was begun with; nothing where nobody wrote that down. Raises FolderError
+        where the file says something else."""
         path = self.folder / ASKED
-        found: dict[str, Any] = (
-            json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        )
+        try:
+            found = read_json(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        except ValueError as error:
+            raise FolderError(f"{path}: not JSON ({error})") from None
+        if not isinstance(found, dict):
+            raise FolderError(f"{path}: it holds no mapping")
         return found
 
     def funnel(self) -> list[dict[str, Any]]:
-        """What came of each item so far."""
+        """What came of each item so far. Raises RowError for a line that does not say it."""
         path = self.folder / FUNNEL
-        return lines(path) if path.exists() else []
+        found = list(objects(path)) if path.exists() else []
+        for place, line in found:
+            texts = isinstance(line, dict) and all(isinstance(line.get(one), str) for one in SAID)
+            if not texts:
+                raise RowError(f"{place}: expects an object with {' and '.join(SAID)}")
+        return [line for _, line in found]
 
     def rows(self) -> list[Row]:
         return self._read(FILE)
@@ -142,13 +154,7 @@ def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 def keep_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
     """Keeps these objects of a file alone, and no line that a kill cut off."""
-    _cut_unfinished(path)
+    cut_unfinished(path)
     if path.exists():
         kept = [json.dumps(row) + "\n" for row in lines(path) if wanted(row)]
         write_whole(path, "".join(kept))
-
-
-def _cut_unfinished(path: Path) -> None:
-    """Removes a last line that a kill left without its end."""
-    if path.exists() and (content := path.read_bytes()) and not content.endswith(b"\n"):
-        write_whole(path, content[: content.rfind(b"\n") + 1])

@@ -18,9 +18,10 @@ from kernelwright.data.suites.kernelbench import cases_of
 from kernelwright.data.suites.layout import Loaded
 from kernelwright.data.suites.sizes import sizes_of
 from kernelwright.data.triple import Triple
-from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.codec import from_plain, read_json, to_plain
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.referee.reasons import what_is_wrong
+from kernelwright.envs.system.paths import no_pipe
 from kernelwright.envs.types import Case, Dialect, Evaluation, Problem, Verdict, content_hash
 
 FILE = "rows.jsonl"
@@ -164,12 +165,12 @@ def row_of(plain: Any) -> Row:
 def objects(path: Path) -> Iterator[tuple[str, Any]]:
     """(FILE:LINE, object) of each line that has one. Raises RowError."""
     try:
-        with path.open(encoding="utf-8") as file:
+        with no_pipe(path).open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     place = f"{path}:{number}"
                     try:
-                        found = json.loads(line)
+                        found = read_json(line)
                     except ValueError as error:
                         torn = "" if line.endswith("\n") else ", the file may be cut off"
                         raise RowError(f"{place}: not JSON ({error}{torn})") from None

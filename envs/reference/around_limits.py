@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 from kernelwright.envs.reference.bearable_redraws import SEEDS, Bearing
@@ -106,7 +107,11 @@ def _found(reference: Reference, *, says_ignored: bool) -> AroundLimits:
         search.plan({one for one in lacking if one[0].of_rows and one[1] == side}, (), SIGNED_ROWS)
         for side in (-1, 1)
     )
-    signed = replace(below, by_turns=above != NONE) if below != NONE else above
+    signed = replace(
+        below if below != NONE else above,
+        by_turns=NONE not in (below, above),
+        whole=below.whole or above.whole,
+    )
     sides = {one for one in lacking if one[0].is_literal}
     if sides:
         sides &= _as_others(reference, bearing).lacking(SHOWN_SHARE)
@@ -145,7 +150,7 @@ class _Search:
     def plan(self, lacking: set[tuple[Limit, int]], literals: tuple[float, ...], kind: str) -> Plan:
         """The one that reaches most of what is lacking, of such the first."""
         best, most = NONE, 0
-        for one in self._plans(lacking, literals) if lacking else ():
+        for one in self._plans(lacking, literals, kind) if lacking else ():
             reached = self._reached(one, lacking, kind)
             if reached > most and self._bears(one, kind):
                 best, most = one, reached
@@ -168,15 +173,15 @@ class _Search:
         return plan if plan.floats and self._bears(plan, AROUND_LITERALS) else NONE
 
     def _plans(
-        self, lacking: set[tuple[Limit, int]], literals: tuple[float, ...]
+        self, lacking: set[tuple[Limit, int]], literals: tuple[float, ...], kind: str
     ) -> Iterator[Plan]:
         largest = max(1.0, *(abs(limit.value) for limit, _ in lacking))
         alone = [(n,) for n in self.floats[:MOST_ARGUMENTS]]
         together = [tuple(self.floats)] if len(self.floats) > 1 else []
-        for times in TIMES:
-            for numbers in (*alone, *together):
-                for signed in (True, False):
-                    yield Plan(numbers, largest * times, signed, literals)
+        of_all = (False, True) if kind == SIGNED_ROWS else (False,)
+        ways = product(of_all, TIMES, (*alone, *together), (True, False))
+        for whole, times, numbers, signed in ways:
+            yield Plan(numbers, largest * times, signed, literals, whole=whole)
 
     def _reached(self, plan: Plan, lacking: set[tuple[Limit, int]], kind: str) -> int:
         """How many of these the plan leads to: one run, where whether it is borne takes three."""

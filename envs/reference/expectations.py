@@ -16,7 +16,7 @@ from kernelwright.envs.referee.layout import NUMPY_TYPES
 from kernelwright.envs.referee.tolerance import Array, Expected, overflowed, passes
 from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS, nudge, unit_of_inputs
 from kernelwright.envs.reference.module import array_of, flatten, forward, forward_float64
-from kernelwright.envs.reference.near_ties import PICKS, NearTies
+from kernelwright.envs.reference.near_ties import BOTH_WAYS, PICKS, Decisions, NearTies
 from kernelwright.envs.reference.prepare import Ready
 
 
@@ -33,7 +33,8 @@ def expected_of(
     `rounded`: what else the module gives in a precision that is allowed.
     """
     kinds = [NUMPY_TYPES[one.dtype] for one in ready.spec.outputs]
-    wide = [_array(one) for one in flatten(forward_float64(model, state, arguments))]
+    with Decisions() as decisions:
+        wide = [_array(one) for one in flatten(forward_float64(model, state, arguments))]
     own = [array_of(one.detach()) for one in flatten(forward(model, state, arguments))]
     if any(map(np.may_share_memory, wide, own)):  # the module keeps what it gives back
         own = [one.copy() for one in own]
@@ -42,12 +43,11 @@ def expected_of(
         overflowed(one, kind) if kind.kind == "f" else one
         for one, kind in zip(wide, kinds, strict=True)
     ]
-    whole = any(kind.kind != "f" for kind in kinds)
-    nudged, near = [], NUDGE_UNITS * unit_of_inputs(state, arguments)
-    for pick in PICKS if whole else ():
-        with NearTies(near, pick):
-            found = forward_float64(model, state, nudge(arguments, near))
-        nudged.append([_array(one) for one in flatten(found)])
+    near = NUDGE_UNITS * unit_of_inputs(state, arguments)
+    ways = [(near, pick) for pick in PICKS] if any(kind.kind != "f" for kind in kinds) else []
+    nudged = [_decided(model, state, nudge(arguments, near), *way) for way in ways]
+    ways = [(near, pick) for pick in BOTH_WAYS] if decisions.met else []
+    stepped = [_decided(model, state, arguments, *way) for way in ways]
     choices: list[list[Array]] = []
     levels: list[Level | None] = []
     for i, one in enumerate(own):
@@ -58,11 +58,28 @@ def expected_of(
             judged = [held.judged(it) for it in runs]
             other = [it for it, (error, *_) in zip(runs, judged, strict=True) if not passes(error)]
             levels[i] = highest(*(bulk.level for _, _, bulk in judged))
+            other += [it for run in stepped if (it := _far_apart(run[i], held)) is not None]
             choices.append([exact[i], *(it.astype(np.float64) for it in other)])
         else:
             others = [exact[i], *(run[i] for run in (*nudged, *rounded))]
             choices.append([one, *(other.astype(one.dtype) for other in others)])
     return choices, levels
+
+
+def _decided(
+    model: Any, state: dict[str, Any], arguments: list[Any], near: float, pick: int
+) -> list[Array]:
+    """The outputs in float64 with near ties decided this way."""
+    with NearTies(near, pick):
+        found = forward_float64(model, state, arguments)
+    return [_array(one) for one in flatten(found)]
+
+
+def _far_apart(stepped: Array, held: Expected) -> Array | None:
+    """The reference with the elements that a near tie moves by more than is allowed; None where
+    there are none: what moves by less is no choice, and widens nothing."""
+    exact, far = held.choices[0], held.wrong(stepped)
+    return np.where(far, stepped, exact) if far.any() else None
 
 
 def _array(tensor: torch.Tensor) -> Array:

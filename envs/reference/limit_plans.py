@@ -46,6 +46,8 @@ class Plan:
     integers: tuple[tuple[int, tuple[int, ...]], ...] = ()
     by_turns: bool = False
     """Whether rows are below zero in some draws and above in others."""
+    whole: bool = False
+    """Whether all values are of one sign, not those of some rows alone."""
 
 
 NONE = Plan()
@@ -118,14 +120,14 @@ def _move(row: Any, was: Any, way: str, plan: Plan) -> None:
 
 def _signed_rows(value: Any, plan: Plan) -> Any:
     """Some rows along each axis, and some planes of the last two, lie wholly below zero, or all of
-    them above, by the plan's size or more. Rows of both signs would spoil each other where they
-    cross."""
+    them above, by the plan's size or more; or all values do. Rows of both signs would spoil each
+    other where they cross."""
     import torch
 
     found = value.clone(memory_format=torch.contiguous_format)
     below = bool(torch.rand(()) < 1 / 2) if plan.by_turns else plan.signed
     moved = (found.abs() + plan.size) * (-1 if below else 1)
-    if found.dim() < 2:
+    if found.dim() < 2 or plan.whole:
         return moved
     chosen = torch.zeros(found.shape, dtype=torch.bool)
     lanes = [chosen.movedim(axis, -1).unsqueeze(-1) for axis in range(found.dim())]

@@ -65,9 +65,16 @@ LARGEST_OF = frozenset(("amax", "max"))
 """The same written out begins with one of these, where an exponential follows."""
 
 BELOW, ABOVE = "rows below", "rows above"
-EXTREMES = dict.fromkeys(("amax", "max", "argmax", "topk", "adaptive_max_pool2d"), BELOW)
-EXTREMES |= dict.fromkeys(("amin", "min", "argmin"), ABOVE)
-"""Operators whose loops may start at zero unseen, but where rows lie wholly on this side of it."""
+PLACES_OF = {"argmax": BELOW, "argmin": ABOVE}
+"""Operators that give where the largest or smallest is, and not its value."""
+_POOLS = """
+max_pool2d_with_indices max_pool3d_with_indices adaptive_max_pool2d adaptive_max_pool3d
+fractional_max_pool2d fractional_max_pool3d
+"""
+EXTREMES = dict.fromkeys(("amax", "max", "topk", *_POOLS.split()), BELOW)
+EXTREMES |= dict.fromkeys(("amin", "min"), ABOVE) | PLACES_OF
+"""Operators whose loops may start at zero unseen, but where rows lie wholly on this side of it: or
+windows of a pool, or all values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +155,12 @@ class _Watch:
             limit = Limit((name, number, label), value, overflows, not is_float(one))
             into = self.of_largest if overflows and name in LARGEST_OF else self.found
             into[limit] = _beside(one, value)
-        if name in EXTREMES and (rows := _rows(given)) is not None:
-            side = EXTREMES[name] if given.get("largest", True) else ABOVE
-            limit = Limit((name, number, side), 0.0, overflows=False, whole=False, of_rows=True)
-            self.found[limit] = _of_one_sign(rows)
         self.has_exponential |= name in ("exp", "exp2", "expm1")
         out = func(*args, **kwargs)
+        if name in EXTREMES and (shares := _of_one_sign(name, given, out)):
+            side = EXTREMES[name] if given.get("largest", True) else ABOVE
+            limit = Limit((name, number, side), 0.0, overflows=False, whole=False, of_rows=True)
+            self.found[limit] = shares
         if name == "add" and is_float(out) and out.numel() > 1:
             other = _number(given.get("other"))
             if other is not None and 0 < other <= EPSILON:
@@ -203,23 +210,25 @@ def _beside(tensor: Any, value: float) -> tuple[float, float, float]:
     return below / count, int((tensor == value).sum()) / count, above / count
 
 
-def _rows(given: Mapping[str, Any]) -> Any:
-    """The rows, as a matrix, whose largest or smallest is taken; None where these are no floats, or
-    all values are one row."""
-    tensor, dims = given["self"], given.get("dim")
-    if "output_size" in given:
-        dims = (-2, -1)
-    if not is_float(tensor) or dims in (None, [], ()) or not tensor.numel():
+def _of_one_sign(
+    name: str, given: Mapping[str, Any], out: Any
+) -> tuple[float, float, float] | None:
+    """Shares of rows that lie wholly below zero, neither, and wholly above: of largest values only
+    those below are known, of smallest ones only those above. None where no row of floats is."""
+    if not is_float(given["self"]) or not given["self"].numel() or "other" in given:
         return None
-    dims = [dims] if isinstance(dims, int) else list(dims)
-    last = list(range(-len(dims), 0))
-    return tensor.detach().movedim(dims, last).flatten(-len(dims)).flatten(0, -2)
-
-
-def _of_one_sign(rows: Any) -> tuple[float, float, float]:
-    """Shares of rows that lie wholly below zero, neither, and wholly above."""
-    below, above = (float(one.all(-1).float().mean()) for one in (rows < 0, rows > 0))
+    if name not in PLACES_OF:
+        extremes = next(tensors_in(out))
+        below, above = ((one.float().mean().item()) for one in (extremes < 0, extremes > 0))
+    else:
+        rows = _rows(given["self"].detach(), given.get("dim"))
+        below, above = (one.all(-1).float().mean().item() for one in (rows < 0, rows > 0))
     return below, 1 - below - above, above
+
+
+def _rows(tensor: Any, dim: int | None) -> Any:
+    """The rows along this dimension, as a matrix; of all values where there is none."""
+    return tensor.reshape(1, -1) if dim is None else tensor.movedim(dim, -1).flatten(0, -2)
 
 
 def _bound(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

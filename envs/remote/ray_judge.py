@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import socket
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
@@ -31,6 +33,21 @@ LOOK_S = 1.0
 """Seconds between looks at deadlines."""
 SLACK_S = 120.0
 """Seconds beyond its own limits that a node may be silent about a candidate."""
+
+
+REACH_S = 5.0
+"""Seconds in which a cluster has to take a connection; Ray itself would try for two minutes."""
+
+
+def reach(address: str) -> None:
+    """Raises JudgeError where nothing answers at `host:port`; other addresses are Ray's to find."""
+    named = re.fullmatch(r"(?:ray://)?([\w.-]+):(\d+)", address)
+    if named is None:
+        return
+    try:
+        socket.create_connection((named[1], int(named[2])), REACH_S).close()
+    except (OSError, OverflowError) as error:
+        raise JudgeError(f"no Ray cluster answers at {address}: {error}") from None
 
 
 @dataclass(eq=False, slots=True)
@@ -107,6 +124,7 @@ class RayJudge(BatchJudge):
         self._ray = ray
         self._owns_ray = not ray.is_initialized()
         if self._owns_ray:
+            reach(address)
             ray.init(address=address, log_to_driver=False)
         self.candidate_limit_s, self.batch_limit_s = candidate_limit_s, batch_limit_s
         settings = {

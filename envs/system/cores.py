@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,31 @@ OWN_GROUPS = Path("/proc/self/cgroup")
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 """The environment of a process that judges. NumPy's BLAS has threads of its own, which PyTorch's
 setting leaves alone: with two of them an admission took 2.5 times the CPU seconds."""
+
+VECTORS = (
+    ("amx_bf16", "AMX"),
+    ("avx512_bf16", "AVX512-BF16"),
+    ("avx512f", "AVX512"),
+    ("avx2", "AVX2"),
+)
+"""What Linux calls vector instructions, and what people do; the widest first."""
+
+
+def cpu_name(told: Path = Path("/proc/cpuinfo")) -> str:
+    """The processor's model and its widest vector instructions, for a reader: `AMD EPYC, AVX2`.
+
+    The machine's architecture alone where Linux does not say.
+    """
+    lines = (line.partition(":") for line in _text(told).splitlines())
+    known = {key.strip(): value.strip() for key, _, value in lines}
+    flags = known.get("flags", "").split()
+    vectors = [name for flag, name in VECTORS if flag in flags][:1]
+    return ", ".join([known.get("model name", platform.machine()), *vectors])
+
+
+def named_core() -> str:
+    """What a kernel is timed on where that is a core, for a reader."""
+    return f"{cpu_name()}, 1 of {len(usable_cores())} cores"
 
 
 def usable_cores() -> list[int]:

@@ -1,7 +1,8 @@
-"""Paths of the package and its cache, and atomic writes of files."""
+"""Paths of the package and its cache, and writes of files that a kill leaves whole."""
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -52,6 +53,41 @@ def write_whole(path: Path, content: bytes | str) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def no_pipe(path: Path) -> Path:
+    """The path of a file that is read. Raises OSError for a pipe: one would wait for its writer."""
+    if path.is_fifo():
+        raise OSError(errno.EINVAL, "a pipe, expects a file", str(path))
+    return path
+
+
+def append_whole(path: Path, lines: str) -> None:
+    """Adds whole lines with one system call, and has them on disk before it returns: several
+    processes may write, and a kill loses at most a line."""
+    data = lines.encode()
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        if os.write(descriptor, data) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def cut_unfinished(path: Path) -> int:
+    """Removes what a kill left of a last line, before others append to it; gives its bytes.
+
+    One process only.
+    """
+    if not path.exists():
+        return 0
+    with path.open("rb+") as file:
+        content = file.read()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            file.truncate(whole)
+    return len(content) - whole
 
 
 def prune(folder: Path, most_bytes: int) -> None:

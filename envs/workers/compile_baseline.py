@@ -122,8 +122,10 @@ def compiled_baselines(
         found = _kept(problem, places[0].gpu)
         if found is None:
             place = free.get()
-            found = _measured(problem, place, stop)
-            free.put(place)
+            try:
+                found = _measured(problem, place, stop)
+            finally:
+                free.put(place)
         if on_done:
             on_done()
         return found

@@ -19,6 +19,9 @@ from kernelwright.envs.sandbox.toolchain import NATIVE, compiler_path
 from kernelwright.envs.system.paths import cache_folder, write_whole
 from kernelwright.envs.types import Target, content_hash
 
+LIMIT_S = 120
+"""Of the compiler and of the probe: others wait for them meanwhile."""
+
 HEADROOM = 2.0
 HALF_PRECISION = 2.0
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-ffp-contract=fast")
@@ -55,9 +58,11 @@ def _probe(folder: Path) -> dict[str, Any]:
     """{"read": [[bytes, bytes per second], ...], "flops": per second or None}."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         program = f"{scratch}/probe"
-        subprocess.run([compiler_path(), *FLAGS, "-o", program, str(SOURCE)], check=True)
+        subprocess.run(
+            [compiler_path(), *FLAGS, "-o", program, str(SOURCE)], check=True, timeout=LIMIT_S
+        )
         lines = subprocess.run(
-            [program], capture_output=True, text=True, check=True
+            [program], capture_output=True, text=True, check=True, timeout=LIMIT_S
         ).stdout.splitlines()
     rows = [line.split() for line in lines]
     read = [[int(row[1]), float(row[2])] for row in rows if row[0] == "read"]

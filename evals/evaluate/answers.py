@@ -1,30 +1,30 @@
-"""Judges stored answers in KernelBench's layout like a model's completions, and gives their
-records.
+"""Judges stored answers like a model's completions, and gives their records.
 
-The layout is `FOLDER/level_1_problem_2_sample_0_kernel.py`; each file is one whole answer.
+They lie in KernelBench's layout, `FOLDER/level_1_problem_2_sample_0_kernel.py`, each file one whole
+answer; or as `kernelwright eval --write-only` wrote them, `FOLDER/answers.jsonl`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from kernelwright.data.suites.kernelbench import place
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.types import Dialect, Precision, Problem, Record, Task
+from kernelwright.evals.evaluate.run import in_batches
+from kernelwright.evals.evaluate.written import FILE as FILE_OF_WRITTEN
+from kernelwright.evals.evaluate.written import AnswerStore, question_of_answers
 from kernelwright.rewards.price import price
 
-T = TypeVar("T")
 STAGE = "eval"
-A_WORKER = 4
-"""Answers that each worker judges until they are kept."""
 LAYOUT = "level_1_problem_1_sample_0_kernel.py"
 FILE = re.compile(r"level_(\d+)_problem_(\d+)_sample_(\d+)_kernel\.(py|cpp|cu)")
 
@@ -50,10 +50,11 @@ class Answer:
 
     file: str
     sample: int
-    problem: Problem
-    dialect: Dialect
-    source: str
-    torch_allowed: bool = False
+    response: Response
+
+    @property
+    def problem(self) -> Problem:
+        return self.response.task.problem
 
 
 def read_answers(stored: Stored, problems: Sequence[Problem]) -> tuple[list[Answer], list[str]]:
@@ -64,6 +65,8 @@ def read_answers(stored: Stored, problems: Sequence[Problem]) -> tuple[list[Answ
     folder = stored.folder
     if not folder.is_dir():
         raise AnswersError(f"no folder {folder}")
+    if AnswerStore(folder).path.exists():
+        return _read_written(stored, problems)
     asked = {place(one): one for one in problems}
     if None in asked:
         raise AnswersError("answers are to a suite in KernelBench's layout: kernelbench:FOLDER")
@@ -71,24 +74,69 @@ def read_answers(stored: Stored, problems: Sequence[Problem]) -> tuple[list[Answ
     if not found:
         raise AnswersError(f"{folder} has no answer in it: expects {LAYOUT}")
     places = sorted((tuple(map(int, match.groups()[:3])), path) for match, path in found)
+    chosen = [one for one in places if one[0][:2] in asked]
     answers = [
-        Answer(
-            file=path.name,
-            sample=sample,
-            problem=asked[level, number],
-            source=path.read_text(encoding="utf-8", errors="replace"),
-            dialect=stored.dialect or guess_dialect(path),
-            torch_allowed=stored.torch_allowed,
-        )
-        for (level, number, sample), path in places
-        if (level, number) in asked
+        _of_file(stored, path, sample, asked[level, number], row)
+        for row, ((level, number, sample), path) in enumerate(chosen)
     ]
-    if not answers:
-        raise AnswersError(f"{folder} has no answer to a problem of the suite")
+    _refuse_none(stored, answers)
     twice = [name for name, n in Counter(map(_place, answers)).items() if n > 1]
     if twice:
         raise AnswersError(f"{folder} has two answers for sample {twice[0][1]} of {twice[0][0]}")
     return answers, _notes(answers, len(places), problems)
+
+
+def _of_file(stored: Stored, path: Path, sample: int, problem: Problem, row: int) -> Answer:
+    """A file's answer, whole."""
+    source = path.read_text(encoding="utf-8", errors="replace")
+    response = Response(
+        task=Task(problem=problem, dialect=stored.dialect or guess_dialect(path)),
+        row=row,
+        prompt=f"(a stored answer: {path.name})",
+        completion=source,
+        source=source if source.strip() else None,
+        torch_allowed=stored.torch_allowed,
+    )
+    return Answer(file=path.name, sample=sample, response=response)
+
+
+def _read_written(stored: Stored, problems: Sequence[Problem]) -> tuple[list[Answer], list[str]]:
+    """What a model wrote to these problems, each with the row that `eval` would give it."""
+    if stored.dialect:
+        raise AnswersError(f"{stored.folder} says what each answer is in: leave out --dialect")
+    try:
+        written = AnswerStore(stored.folder).read()
+        question, _ = question_of_answers(stored.folder)
+    except ValueError as error:
+        raise AnswersError(str(error)) from None
+    asked, samples = {one.key: one for one in problems}, Counter[str]()
+    answers = []
+    for one in written:
+        if problem := asked.get(one.problem_key):
+            task = Task(problem=problem, dialect=one.dialect)
+            response = Response.of_completion(task, one.row, one.prompt, one.completion)
+            response = replace(response, torch_allowed=stored.torch_allowed)
+            named = f"row {one.row} of {FILE_OF_WRITTEN}"
+            answers.append(Answer(file=named, sample=samples[task.key], response=response))
+            samples[task.key] += 1
+    _refuse_none(stored, answers)
+    return answers, [*_unwritten(question, len(written)), *_notes(answers, len(written), problems)]
+
+
+def _unwritten(question: Mapping[str, Any], written: int) -> list[str]:
+    """That a writing was interrupted, where it was."""
+    if not question:
+        return []
+    dialects = 1 + len(question["more_dialects"])
+    asked = len(question["problems"]) * dialects * int(question["samples"])
+    if asked == written:
+        return []
+    return [f"{written} of {asked} answers were written: --write-only --resume writes the rest"]
+
+
+def _refuse_none(stored: Stored, answers: Sequence[Answer]) -> None:
+    if not answers:
+        raise AnswersError(f"{stored.folder} has no answer to a problem of the suite")
 
 
 def guess_dialect(path: Path) -> Dialect:
@@ -111,32 +159,11 @@ def judge_answers(
     keep: Callable[[Sequence[Record]], None],
     done: Collection[tuple[str, int, int]] = (),
 ) -> None:
-    """Judges those without a record yet (`done`); `keep` gets each batch.
-
-    The row of a record is its answer's place among `answers`.
-    """
-    left = [(row, one) for row, one in enumerate(answers) if (STAGE, 0, row) not in done]
+    """Judges those without a record yet (`done`); `keep` gets each batch."""
+    left = [one.response for one in answers if (STAGE, 0, one.response.row) not in done]
     shared = Batch(stage=STAGE, price=partial(price, "default"), versions=versions)
     for batch in in_batches(left, judge):
-        keep(judged(judge, [_response(row, answer) for row, answer in batch], shared))
-
-
-def in_batches(rows: Sequence[T], judge: AnyJudge) -> Iterator[Sequence[T]]:
-    """The rows in batches of a size that gives each worker its share."""
-    size = A_WORKER * judge.workers
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
-
-
-def _response(row: int, answer: Answer) -> Response:
-    return Response(
-        task=Task(problem=answer.problem, dialect=answer.dialect),
-        row=row,
-        prompt=f"(a stored answer: {answer.file})",
-        completion=answer.source,
-        source=answer.source if answer.source.strip() else None,
-        torch_allowed=answer.torch_allowed,
-    )
+        keep(judged(judge, batch, shared))
 
 
 def _place(answer: Answer) -> tuple[str, int]:

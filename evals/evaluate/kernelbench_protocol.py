@@ -19,7 +19,8 @@ from kernelwright.data.runs.records import RecordStore, answer_of, read_records
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.reference.distributions import AS_MADE
 from kernelwright.envs.types import Evaluation, Problem, Record, Tolerance, Verdict
-from kernelwright.evals.evaluate.answers import in_batches
+from kernelwright.evals.evaluate.run import in_batches
+from kernelwright.evals.numbers.against_given import without_given
 
 STAGE = "kernelbench"
 FOLDER = "protocol-kernelbench"
@@ -116,7 +117,8 @@ def second_opinions(
     store.cut_unfinished()
     done = {one.row for one in store.read()}
     by_key = {one.key: official(one) for one in problems}
-    known = [one for one in read_records(folder) if one.problem_key in by_key]
+    answers = without_given(read_records(folder))
+    known = [one for one in answers if one.problem_key in by_key]
     left = [one for one in known if one.row not in done]
     for batch in in_batches(left, judge):
         found = _judged(batch, by_key, judge)

@@ -6,7 +6,6 @@ Several processes share the problems; the first one keeps the folder and writes 
 from __future__ import annotations
 
 import json
-import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -18,16 +17,20 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from kernelwright.data.runs.folder import LOCK_FILE, InUseError, held
+from kernelwright.data.runs.folder import EVALUATION_FILE, LOCK_FILE, InUseError, held
 from kernelwright.data.runs.process import this_process, wait_for_all
-from kernelwright.data.runs.progress import Answered, Counted
+from kernelwright.data.runs.progress import LOG, Answered, Counted
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suites.load import Suite
 from kernelwright.envs.judge import AnyJudge, BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
+from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, toolchain_fingerprint
+from kernelwright.envs.system.cores import named_core
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Baseline, Dialect, Precision, Problem, Record, Verdict
+from kernelwright.evals.evaluate.given import chats_of, keep_given, keys_of_given
 from kernelwright.evals.evaluate.run import EvalSettings, count_left, evaluate
+from kernelwright.evals.numbers.against_given import without_given, words_of_outcomes
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.metrics import Scores, record_scores
 from kernelwright.evals.numbers.summary import RunFacts, cards, float32, write_summary
@@ -55,18 +58,19 @@ def evaluate_model(
     that is not empty is refused unless `resume`, and resumed only under the same question.
     """
     process, store = this_process(), RecordStore(out_dir)
-    attempt = Attempt(out_dir / "eval.json", _question(model, suite, settings))
+    attempt = Attempt(out_dir / EVALUATION_FILE, question_of(model, suite, settings))
     if process.leads:
         attempt.open(resume)
         store.cut_unfinished()
+        store.take_back_unjudged()
     wait_for_all()
     with judges() as judge:
         devices = judge.devices()
         share = replace(settings, share=(process.rank, process.world))
-        _ask(model, suite.problems, share, judge, store, attempt)
+        _ask(model, suite, share, judge, store, attempt)
     wait_for_all()
     if not process.leads:
-        return record_scores(store.read())
+        return record_scores(without_given(store.read()))
     if baseline is Baseline.COMPILE:
         _measure_baselines(out_dir, suite.problems, settings.dialect)
     records = store.read()
@@ -86,16 +90,18 @@ def evaluate_model(
 
 def _ask(
     model: str,
-    problems: Sequence[Problem],
+    suite: Suite,
     settings: EvalSettings,
     judge: AnyJudge,
     store: RecordStore,
     attempt: Attempt,
 ) -> None:
-    """Samples and judges this process's answers that are not on disk yet."""
+    """Samples and judges this process's answers that are not on disk yet, after the kernels that
+    they are to improve on."""
     from kernelwright.rl.policies.hf import open_policy
 
-    leads, kept = this_process().leads, store.read()
+    problems = suite.problems
+    leads, kept = this_process().leads, without_given(store.read())
     done = {one.id for one in kept}
     progress = Answered(
         settings.stage, len(kept) + count_left(problems, settings, done), done=len(kept)
@@ -111,6 +117,9 @@ def _ask(
     policy = open_policy(model)
     if leads:
         attempt.save()  # not before: a model that cannot be had leaves only the lock
+        keep_given(suite, judge, store, settings.versions)
+    wait_for_all()
+    settings = replace(settings, chats=chats_of(suite, store.read()))
     with progress if leads else nullcontext() as watcher:
         evaluate(policy, problems, judge, settings, keep, done, watcher)
 
@@ -118,9 +127,15 @@ def _ask(
 def conclude(console: Console, out_dir: Path, facts: RunFacts, records: Sequence[Record]) -> Scores:
     """Writes summary and report, and prints the scores."""
     summary = json.loads(write_summary(out_dir, facts).read_text(encoding="utf-8"))
-    found = record_scores(records)
+    found = record_scores(without_given(records))
     print_scores(console, {facts.model: found})
-    if against := summary["held_out"].get("measured", {}).get("against_compile"):
+    measured = summary["held_out"].get("measured", {})
+    if light := measured.get("speed_of_light"):
+        line = f"correct kernels take {speedup(1 / light)} the least time that their work can take"
+        console.print(line, highlight=False)
+    if given := measured.get("against_given"):
+        console.print(given_line(given), highlight=False, soft_wrap=True)
+    if against := measured.get("against_compile"):
         console.print(compile_line(against, summary["compile"]["no_baseline"]), highlight=False)
     parts = write_report(out_dir), clock(sum(facts.seconds.values())), float32(summary)
     console.print(" · ".join(map(str, parts)), style="dim")
@@ -172,6 +187,18 @@ def compile_line(against: Mapping[str, Any], without: Mapping[str, str]) -> str:
     return " · ".join(parts)
 
 
+def given_line(found: Mapping[str, Any]) -> str:
+    """What became of the given kernels, in a line."""
+    parts = [f"{found['kernels']} given kernels, {found['right']} of them right"]
+    parts += [f"answers: {words_of_outcomes(found) or 'none judged'}"]
+    if found["timed"]:
+        low, high = found["geomean_ci"] or (None, None)
+        interval = f" ({speedup(low)} to {speedup(high)})" if low else ""
+        speed = f"{speedup(found['geomean_speedup'])}{interval}"
+        parts += [f"speedup over the given kernel {speed}, over {found['timed']} timed apart"]
+    return " · ".join(parts)
+
+
 @contextmanager
 def held_alone(folder: Path) -> Iterator[None]:
     """No other evaluation writes into the folder while the block runs. Raises EvalError."""
@@ -183,7 +210,13 @@ def held_alone(folder: Path) -> Iterator[None]:
         yield
 
 
-KNEW_NO_OTHER = {"precision": Precision.IEEE, "more_dialects": [], "surrogate": "off"}
+KNEW_NO_OTHER = {
+    "precision": Precision.IEEE,
+    "more_dialects": [],
+    "surrogate": "off",
+    "judged": True,
+    "given": {},
+}
 """What an earlier version asked that had no such setting."""
 
 
@@ -205,7 +238,7 @@ class Attempt:
             if changed:
                 raise EvalError(f"{folder} asked another question: {', '.join(changed)} changed")
             self.spent = before["seconds"]
-        elif any(path.name != LOCK_FILE for path in folder.iterdir()):
+        elif any(path.name not in (LOCK_FILE, LOG) for path in folder.iterdir()):
             raise EvalError(f"{folder} is not empty: --resume continues it, or name another folder")
 
     def save(self) -> float:
@@ -216,20 +249,34 @@ class Attempt:
         return seconds
 
 
-def _question(model: str, suite: Suite, settings: EvalSettings) -> dict[str, Any]:
-    """Everything that decides the answers, as plain JSON."""
+def question_of(
+    model: str, suite: Suite, settings: EvalSettings, *, judged: bool = True
+) -> dict[str, Any]:
+    """Everything that decides the answers, as plain JSON; `judged`: and whether they are."""
     asked = {**asdict(settings), "more_dialects": list(settings.more_dialects)}
-    del asked["versions"], asked["share"], asked["first_row"]
+    del asked["versions"], asked["share"], asked["first_row"], asked["chats"]
     keys = [problem.key for problem in suite.problems]
-    return {"model": model, "suite": suite.spec, "problems": keys, **asked}
+    what = {"suite": suite.spec, "problems": keys, "given": keys_of_given(suite)}
+    return {"model": model, **what, **asked, "judged": judged}
 
 
 def target_of(records: Sequence[Record], devices: Sequence[Mapping[str, Any]]) -> str:
-    """Where these were judged: the judge's GPUs by name, else what the records say."""
+    """Where these were judged: the judge's GPUs by name, this machine's processor, else what the
+    records say of another."""
     if known := cards(records, devices):
         return known
-    named = (one.evaluation.environment for one in records if one.evaluation.environment)
-    return next(named, platform.machine())
+    judged = {one.evaluation.environment for one in records} - {""}
+    elsewhere = sorted(one for one in judged if not _is_here(one))
+    here = [named_core()] if not elsewhere or len(elsewhere) < len(judged) else []
+    return ", ".join([*here, *elsewhere])
+
+
+def _is_here(environment: str) -> bool:
+    """Whether what was timed in it compares with what this machine times."""
+    try:
+        return environment == toolchain_fingerprint()
+    except SandboxUnavailableError:  # without a compiler, others judge
+        return False
 
 
 class Judging(Counted):

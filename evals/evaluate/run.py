@@ -1,4 +1,4 @@
-"""A policy and problems in, records out: sample, extract, judge, price, keep.
+"""A policy and problems in, answers out, or records: sample, extract, judge, price, keep.
 
 Resumable: rows that are already kept are not sampled again, and a batch draws from a seed of its
 own, so an interrupted evaluation ends with the records of an uninterrupted one. Several processes
@@ -8,13 +8,14 @@ share the problems, and together have the records that one would have.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
-from kernelwright.envs.policy import Policy, Sampling
+from kernelwright.envs.policy import Policy, Sampling, text_of
+from kernelwright.envs.policy import Prompt as Chat
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Dialect, Precision, Problem, Record, Task
@@ -22,6 +23,9 @@ from kernelwright.rewards.price import price
 from kernelwright.rl.recipe.schema import Recipe
 
 Keep = Callable[[Sequence[Record]], None]
+T = TypeVar("T")
+A_WORKER = 4
+"""Answers that each worker judges until they are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +35,8 @@ class EvalSettings:
     `temperature` 0 is greedy; `batch` is how many completions are sampled before they are judged
     and kept: a kill loses at most so many; `timed` says whether correct ones are timed; `versions`
     is stored with every record; `precision` is the judge's. `share` is (which, of how many) where
-    several processes ask: each asks whole problems. Rows are counted from `first_row`.
+    several processes ask: each asks whole problems. Rows are counted from `first_row`. `chats` are
+    asked in place of plain prompts, by the task's key.
     """
 
     stage: str = "eval"
@@ -49,6 +54,7 @@ class EvalSettings:
     share: tuple[int, int] = (0, 1)
     more_dialects: tuple[Dialect, ...] = ()
     first_row: int = 0
+    chats: Mapping[str, Chat] = field(default_factory=dict)
 
     @property
     def dialects(self) -> tuple[Dialect, ...]:
@@ -104,13 +110,39 @@ def evaluate(
     done: Collection[tuple[str, int, int]] = (),
     watcher: Watcher | None = None,
 ) -> list[Record]:
-    """New records, row = first row + task index · samples + sample; `keep` gets each batch once
-    judged. Each problem is a task in each language.
+    """New records of what `write` gives; `keep` gets each batch once judged.
 
-    `done` holds the ids of records that exist: their rows are skipped. Answers of a batch are all
-    written before any of them is judged, and `watcher` hears of each as it is.
+    Answers of a batch are all written before any of them is judged, and `watcher` hears of each as
+    it is.
     """
     new: list[Record] = []
+    shared = Batch(
+        stage=settings.stage,
+        step=settings.step,
+        price=partial(price, settings.reward),
+        versions=settings.versions,
+    )
+    on_written = watcher.one_written if watcher else None
+    on_judged = watcher.one_judged if watcher else None
+    for responses in write(policy, problems, settings, done, on_written):
+        records = judged(judge, responses, shared, timed=settings.timed, on_done=on_judged)
+        keep(records)
+        new.extend(records)
+    return new
+
+
+def write(
+    policy: Policy,
+    problems: Sequence[Problem],
+    settings: EvalSettings,
+    done: Collection[tuple[str, int, int]] = (),
+    on_written: Callable[[], None] | None = None,
+) -> Iterator[list[Response]]:
+    """A model's answers, a batch at a time: row = first row + task index · samples + sample.
+
+    Each problem is a task in each language. `done` holds the ids of records that exist: their rows
+    are skipped. `on_written` is called after each answer, from any thread.
+    """
     for batch in _batches(problems, settings):
         if left := _left(batch, settings, done):
             first = batch[0].index
@@ -120,10 +152,10 @@ def evaluate(
                 seed=settings.seed + first,
                 numbers=tuple(row.index - first for row in left),
             )
-            records = _play(policy, left, judge, settings, sampling, watcher)
-            keep(records)
-            new.extend(records)
-    return new
+            learn_shapes(row.task.problem for row in left)
+            chats = [settings.chats.get(row.task.key) or task_prompt(row.task) for row in left]
+            asked = list(zip(left, chats, strict=True))
+            yield _written(policy, asked, sampling, on_written)
 
 
 def count_left(
@@ -158,29 +190,24 @@ def _batches(problems: Sequence[Problem], settings: EvalSettings) -> Iterator[li
         yield rows[start : start + settings.batch]
 
 
-def _play(
+def _written(
     policy: Policy,
-    rows: Sequence[_Row],
-    judge: AnyJudge,
-    settings: EvalSettings,
+    asked: Sequence[tuple[_Row, Chat]],
     sampling: Sampling,
-    watcher: Watcher | None,
-) -> list[Record]:
-    tasks = [row.task for row in rows]
-    learn_shapes(task.problem for task in tasks)
-    prompts = [task_prompt(task) for task in tasks]
+    on_written: Callable[[], None] | None,
+) -> list[Response]:
+    chats = [chat for _, chat in asked]
     completions = policy.complete(
-        prompts, sampling, (lambda *_: watcher.one_written()) if watcher else None
+        chats, sampling, (lambda *_: on_written()) if on_written else None
     )
-    responses = [
-        Response.of_completion(task, row.index, prompt, one.text)
-        for row, task, prompt, one in zip(rows, tasks, prompts, completions, strict=True)
+    return [
+        Response.of_completion(row.task, row.index, text_of(chat), one.text)
+        for (row, chat), one in zip(asked, completions, strict=True)
     ]
-    batch = Batch(
-        stage=settings.stage,
-        step=settings.step,
-        price=partial(price, settings.reward),
-        versions=settings.versions,
-    )
-    on_done = watcher.one_judged if watcher else None
-    return judged(judge, responses, batch, timed=settings.timed, on_done=on_done)
+
+
+def in_batches(rows: Sequence[T], judge: AnyJudge) -> Iterator[Sequence[T]]:
+    """The rows in batches of a size that gives each worker its share."""
+    size = A_WORKER * judge.workers
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]

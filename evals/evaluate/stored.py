@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
+from kernelwright.data.runs.folder import EVALUATION_FILE
 from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.data.suites.kernelbench import place
 from kernelwright.data.suites.load import Suite
@@ -17,8 +19,16 @@ from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.referee.reasons import BESIDE_TORCH
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Record, Verdict, content_hash
-from kernelwright.evals.evaluate.answers import STAGE, Answer, Stored, judge_answers, read_answers
+from kernelwright.evals.evaluate.answers import (
+    STAGE,
+    Answer,
+    AnswersError,
+    Stored,
+    judge_answers,
+    read_answers,
+)
 from kernelwright.evals.evaluate.eval_results import write_eval_results
+from kernelwright.evals.evaluate.given import keep_given, keys_of_given
 from kernelwright.evals.evaluate.kernelbench_protocol import (
     DIFFERENCES,
     FOLDER,
@@ -28,6 +38,8 @@ from kernelwright.evals.evaluate.kernelbench_protocol import (
 )
 from kernelwright.evals.evaluate.kernelbench_protocol import STAGE as SECOND_STAGE
 from kernelwright.evals.evaluate.model import Attempt, Judging, conclude, target_of
+from kernelwright.evals.evaluate.written import question_of_answers
+from kernelwright.evals.numbers.against_given import without_given
 from kernelwright.evals.numbers.metrics import Scores
 from kernelwright.evals.numbers.summary import RunFacts, read_summary
 from kernelwright.evals.page.levels import by_level, plain, print_levels, unjudged_lines
@@ -57,12 +69,15 @@ def evaluate_answers(
     """
     console = Console()
     answers, notes = read_answers(stored, suite.problems)
+    written, writing_s = question_of_answers(stored.folder)
+    _refuse_other_given(written, suite)
     store = RecordStore(out_dir)
-    attempt = Attempt(out_dir / "eval.json", _question(stored, suite, answers))
+    attempt = Attempt(out_dir / EVALUATION_FILE, _question(stored, suite, answers, written))
     attempt.open(resume)
     store.cut_unfinished()
+    store.take_back_unjudged()
     attempt.save()
-    kept = store.read()
+    kept = without_given(store.read())
     for note in notes:
         console.print(note, highlight=False, markup=False, soft_wrap=True)
     with judges() as judge, Judging(STAGE, len(answers), kept) as progress:
@@ -73,27 +88,37 @@ def evaluate_answers(
             attempt.save()
             progress.judged(records)
 
+        keep_given(suite, judge, store, versions)
         judge_answers(answers, judge, versions, keep, {one.id for one in kept})
     records = sorted(store.read(), key=lambda one: one.row)
     rule = TORCH_ALLOWED if stored.torch_allowed else ""
     facts = RunFacts(
-        model=f"answers of {stored.folder.resolve().name}{rule}",
-        dialect=Counter(one.dialect for one in records).most_common(1)[0][0],
+        model=written.get("model", f"answers of {stored.folder.resolve().name}") + rule,
+        dialect=Counter(one.dialect for one in without_given(records)).most_common(1)[0][0],
         target=target_of(records, devices),
         suite=suite.spec,
         date=datetime.now(UTC).date().isoformat(),
-        seconds={STAGE: attempt.save()},
+        seconds={STAGE: writing_s + attempt.save()},
         categories={problem.name: problem.category for problem in suite.problems},
         devices=devices,
         precision=stored.precision,
     )
     found = conclude(console, out_dir, facts, records)
-    if line := _without_speed(records):
+    if line := _without_speed(without_given(records)):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    judged = [(answers[one.row], one.evaluation) for one in records]
+    by_row = {one.response.row: one for one in answers}
+    judged = [(by_row[one.row], one.evaluation) for one in without_given(records)]
     for path in write_eval_results(out_dir, judged):
         console.print(str(path), style="dim", soft_wrap=True)
     return found
+
+
+def _refuse_other_given(written: Mapping[str, Any], suite: Suite) -> None:
+    """Raises AnswersError where answers were asked to improve on other kernels."""
+    asked, here = written.get("given", {}), keys_of_given(suite)
+    shared = {one.key for one in suite.problems} & asked.keys()
+    if written and any(here.get(key) != asked[key] for key in shared):
+        raise AnswersError("these answers improve on given kernels: --start those kernels again")
 
 
 def _without_speed(records: Sequence[Record]) -> str:
@@ -108,7 +133,7 @@ def ask_kernelbench(
     out_dir: Path, suite: Suite, judges: Callable[[], BatchJudge] = open_judge
 ) -> None:
     """Asks for KernelBench's own opinion on every record of an evaluation folder; resumable."""
-    records = read_records(out_dir)
+    records = without_given(read_records(out_dir))
     done = RecordStore(out_dir / FOLDER).read()
     with judges() as judge, Judging(SECOND_STAGE, len(records), done) as progress:
         second_opinions(out_dir, suite.problems, judge, progress.judged)
@@ -119,7 +144,7 @@ def show_levels(out_dir: Path, suite: Suite) -> None:
     if not all(place(one) for one in suite.problems):
         return
     console, opinions = Console(), read_opinions(out_dir)
-    records = read_records(out_dir)
+    records = without_given(read_records(out_dir))
     levels = by_level(records, suite.problems, opinions or None)
     print_levels(console, levels)
     for line in unjudged_lines(records):
@@ -138,10 +163,16 @@ def show_levels(out_dir: Path, suite: Suite) -> None:
     write_report(out_dir)
 
 
-def _question(stored: Stored, suite: Suite, answers: Sequence[Answer]) -> dict[str, object]:
-    """Everything that decides the records, as plain JSON."""
-    files = {one.file: content_hash(one.dialect, one.source) for one in answers}
+def _question(
+    stored: Stored, suite: Suite, answers: Sequence[Answer], written: Mapping[str, Any]
+) -> dict[str, object]:
+    """Everything that decides the records, as plain JSON; `written` is what the answers were asked
+    for."""
+    said = ((one.file, one.response) for one in answers)
+    files = {file: content_hash(one.task.dialect, one.completion) for file, one in said}
     keys = [one.key for one in suite.problems]
-    asked = {"suite": suite.spec, "problems": keys, "files": files}
+    given = keys_of_given(suite)
+    asked = {"suite": suite.spec, "problems": keys, "files": files, "given": given}
     rule = {"torch_allowed": True} if stored.torch_allowed else {}
-    return {"answers": str(stored.folder), **asked, **rule, "precision": stored.precision}
+    how = {key: written[key] for key in ("model", "temperature", "max_new_tokens") if written}
+    return {"answers": str(stored.folder), **asked, **rule, **how, "precision": stored.precision}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +16,10 @@ from kernelwright.data.runs.folder import DamagedError, Folder
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import public_spec
 from kernelwright.envs.types import Record, Verdict
-from kernelwright.evals.hub.upload import PublishError
+from kernelwright.evals.hub.upload import PublishError, Target
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, dialects_of, float32
 from kernelwright.evals.page.report import clock, flat, percent, speedup
+from kernelwright.rl.models.load import hub_answers
 from kernelwright.rl.models.weights import EMBEDDED
 from kernelwright.rl.recipe.schema import ModelSection, Recipe
 
@@ -24,25 +27,30 @@ if TYPE_CHECKING:
     from kernelwright.rl.models.gguf_file import GgufFile
     from kernelwright.rl.models.merge import Merged
 
+LICENCE_LIMIT_S = 5
 PRIVATE = ("run_dir", "report_to", "judge.ray_address")
 """Keys of a recipe that mean something on one machine only."""
 
 
 def model_card(
     run_dir: Path,
-    repo: str,
+    to: Target,
     base: str,
     summary: Mapping[str, Any],
     merged: Merged | None = None,
     gguf: GgufFile | None = None,
+    *,
+    alone: bool = False,
 ) -> str:
-    """The README: front matter for the Hub, measured results, how to use it, limits."""
+    """The README: front matter for the Hub, measured results, how to use it, limits; `alone` is
+    that of a repository which holds merged weights and no adapter."""
     recipe, records = read_recipe(run_dir), read_records(run_dir)
     env = Folder(run_dir).environment() or {}
-    nf4 = recipe.model.quantization == "nf4"
-    page: str = _template().render(
-        front_matter=_front_matter(repo, base, summary),
-        repo=repo,
+    nf4, last = recipe.model.quantization == "nf4", next(reversed(summary["held_out"]), None)
+    page: str = card_template("card.md.j2").render(
+        front_matter=_front_matter(to.repo, base, summary, alone=alone),
+        alone=alone,
+        to=to,
         base=base,
         summary=summary,
         dialects=dialects_of(summary),
@@ -52,6 +60,13 @@ def model_card(
             for name, gain in summary["gains"].items()
         },
         judged=judged_how(records),
+        failures=failures([one for one in records if SIDES.get(one.stage) == last]),
+        lights={
+            SIDE_NAMES[name]: side["speed_of_light"]
+            for name, side in summary["held_out"].items()
+            if side.get("speed_of_light")
+        },
+        last=SIDE_NAMES[last] if last else "",
         environment=environment_rows(env),
         training=[*_data_rows(recipe, records), *_hyper_parameters(recipe)],
         code=_code(env),
@@ -62,7 +77,7 @@ def model_card(
         prompt=_python_text(_example_prompt(records)),
         dtype="float32" if recipe.model.dtype == "float32" else "bfloat16",
         asked=recipe.eval,
-        precision=_precision(summary["model"], nf4),
+        precision=_precision(summary["model"], nf4=nf4, alone=alone),
     )
     return page
 
@@ -77,26 +92,36 @@ def read_recipe(run_dir: Path) -> Recipe:
         raise PublishError(f"{folder.recipe_file}: not a recipe of this version: {why}") from None
 
 
-def _front_matter(repo: str, base: str, summary: Mapping[str, Any]) -> str:
+def _front_matter(repo: str, base: str, summary: Mapping[str, Any], *, alone: bool) -> str:
+    learned = ["reinforcement-learning", *dialects_of(summary)]
     head: dict[str, Any] = {
         "base_model": base,
-        "base_model_relation": "adapter",
-        "library_name": "peft",
+        "base_model_relation": "finetune" if alone else "adapter",
+        "library_name": "transformers" if alone else "peft",
         "pipeline_tag": "text-generation",
-        "tags": [
-            "kernelwright",
-            "kernels",
-            "lora",
-            "reinforcement-learning",
-            *dialects_of(summary),
-        ],
+        "tags": ["kernelwright", "kernels", *([] if alone else ["lora"]), *learned],
     }
-    if summary["model"] in EMBEDDED:
-        head = {"license": EMBEDDED[summary["model"]].licence.lower(), **head}
+    if licence := _licence(summary["model"], base):
+        head = {"license": licence.lower(), **head}
     results = _results(summary)
     if results:
         head["model-index"] = [{"name": repo.split("/")[1], "results": results}]
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---"
+
+
+def _licence(model: str, base: str) -> str:
+    """Of the base model: of an embedded one as we know it, else as its card on the Hub says; empty
+    where that is not known."""
+    if model in EMBEDDED:
+        return EMBEDDED[model].licence
+    found = ""
+    with suppress(Exception):  # the client's transport has errors of its own
+        if hub_answers():
+            from huggingface_hub import HfApi
+
+            card = HfApi().model_info(base, timeout=LICENCE_LIMIT_S).card_data
+            found = str(card.license) if card and isinstance(card.license, str) else ""
+    return found
 
 
 def _results(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -108,13 +133,15 @@ def _results(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
         for key, name in named.items()
         if side.get(key) is not None
     ]
-    dataset = {"type": summary["suite"], "name": summary["suite"]}
+    dataset = {"type": "kernelwright", "name": summary["suite"]}
     task = {"type": "text-generation", "name": "kernel generation"}
     return [{"task": task, "dataset": dataset, "metrics": metrics}] if metrics else []
 
 
-def _precision(model: str, nf4: bool) -> str:
-    loaded = "in NF4 (4 bit, as in the code above)" if nf4 else "unquantised"
+def _precision(model: str, *, nf4: bool, alone: bool) -> str:
+    """How the base was held; on the card of merged weights nothing above shows it."""
+    in_bits = "in NF4 (4 bit)" if alone else "in NF4 (4 bit, as in the code above)"
+    loaded = in_bits if nf4 else "unquantised"
     if model in EMBEDDED:
         return (
             "Training and measuring used weights dequantised from a GGUF file of the base model, "
@@ -148,15 +175,22 @@ def environment_rows(env: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def judged_how(records: Sequence[Record]) -> str:
-    """Trust class and sandbox level behind the measured figures, the commonest first."""
+def judged_how(records: Sequence[Record], stages: Collection[str] = tuple(SIDES)) -> str:
+    """Trust class and sandbox level behind the figures of these stages, the commonest first."""
     found = Counter(
         f"{one.evaluation.trust}, sandbox {one.evaluation.sandbox_level}"
         for one in records
-        if one.stage in SIDES and one.evaluation.sandbox_level
+        if one.stage in stages and one.evaluation.sandbox_level
     )
     kinds = [f"{count} × {kind}" for kind, count in found.most_common()]
     return kinds[0].split(" × ")[1] if len(kinds) == 1 else "; ".join(kinds) or "nothing was run"
+
+
+def failures(records: Sequence[Record]) -> list[str]:
+    """How many were not correct, by verdict and reason, the commonest first."""
+    found = [one.evaluation for one in records if one.evaluation.verdict is not Verdict.CORRECT]
+    counted = Counter(f"{one.verdict} ({plain(one.reason)})" for one in found)
+    return [f"{count} {name}" for name, count in counted.most_common()]
 
 
 def _data_rows(recipe: Recipe, records: Sequence[Record]) -> list[tuple[str, str]]:
@@ -237,8 +271,18 @@ def _python_text(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
 
 
-def _template() -> Any:
-    environment = Environment(  # Markdown: nothing to escape, and no text of the model's in it
+def plain(text: str) -> str:
+    """A text of others as a card shows it: one line, with nothing that Markdown reads.
+
+    >>> plain("a|b\\n<i>c_d</i>")
+    'a b i c_d /i'
+    """
+    return " ".join(re.sub(r"[^\w.:,()+=/ -]", " ", text).split())
+
+
+def card_template(name: str) -> Any:
+    """A template of a card, with the filters that print figures."""
+    environment = Environment(  # Markdown: what others wrote is made plain
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=False,
         undefined=StrictUndefined,
@@ -251,5 +295,6 @@ def _template() -> Any:
         "speedup": speedup,
         "clock": clock,
         "float32": float32,
+        "plain": plain,
     }
-    return environment.get_template("card.md.j2")
+    return environment.get_template(name)

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from kernelwright.data.exports.write import CARD
 from kernelwright.evals.hub.fit import Export, against
-from kernelwright.evals.hub.upload import PublishError, Target, require_token
+from kernelwright.evals.hub.upload import (
+    PublishError,
+    Target,
+    Tree,
+    require_token,
+    upload,
+    write_card,
+)
 
+PLACE = "REPOSITORY"
+"""What stands for the repository on an export's card."""
 REPLACED = ("*.parquet",)
 """Tables of an earlier upload that are no longer there are deleted."""
 
@@ -15,7 +27,8 @@ REPLACED = ("*.parquet",)
 def publish_data(
     folder: Path, repo: str, *, public: bool, dry_run: bool, exams: Sequence[str]
 ) -> str:
-    """Checks an export, and uploads it in one commit unless `dry_run`; returns the page's URL.
+    """Checks an export and uploads it, the repository named on its card, unless `dry_run`; returns
+    the page's URL.
 
     Raises PublishError with every reason against it, before anything is uploaded; ValueError and
     OSError where the folder is no export.
@@ -25,4 +38,11 @@ def publish_data(
         require_token()
     if reasons := against(Export.read(folder), exams):
         raise PublishError(f"{folder} is not published: {'; '.join(reasons)}")
-    return "" if dry_run else target.upload(folder, "Publish a data set", REPLACED)
+    if dry_run:
+        return ""
+    with TemporaryDirectory() as beside:
+        named = Path(shutil.copytree(folder, Path(beside) / "export"))
+        card = (folder / CARD).read_text(encoding="utf-8")
+        write_card(named, card.replace(f'"{PLACE}"', f'"{repo}"'))
+        tree = Tree(folder=named, message="Publish a data set", replaced=REPLACED)
+        return upload([(target, tree)])[0]

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,15 @@ from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import public_spec
 from kernelwright.evals.hub.card import model_card, read_recipe
 from kernelwright.evals.hub.leaderboard import FILE, entries, write_entries
-from kernelwright.evals.hub.upload import PublishError, Target, require_token
+from kernelwright.evals.hub.upload import (
+    PublishError,
+    Target,
+    Tree,
+    fresh,
+    require_token,
+    upload,
+    write_card,
+)
 from kernelwright.evals.numbers.summary import SIDES, read_summary
 from kernelwright.rl.models.adapter_folder import SIDECAR, sidecar_of
 from kernelwright.rl.models.load import hub_id
@@ -39,47 +48,69 @@ COPIED = (
     "chat_template.jinja",
 )
 """What leaves the machine; optimizer states, arguments and paths stay."""
+PAGES = ("summary.json", "report.html")
+"""What was measured, as numbers and as a page."""
 MERGED = "merged"
 """Folder of the whole weights beside the adapter."""
 REPLACED = (f"{MERGED}/*", "*.gguf", str(FILE))
 """What is deleted in a repository where it is not published again: it is of earlier weights."""
+SHARDS = ("*.safetensors", "*.safetensors.index.json")
+"""The same in a repository of whole weights."""
 TEXTS_COMPARED = 4
 """Prompts, with what the model answered, that merged weights are tried on."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extras:
+    """What is published beside an adapter.
+
+    `merged` adds the weights of base and adapter in one; `merged_to` gives them a repository of
+    their own, where servers find them. `gguf` adds a file of them for llama.cpp, and `measured_on`
+    is the Hub's data set whose leaderboard gets the figures.
+    """
+
+    merged: bool = False
+    merged_to: Target | None = None
+    gguf: MatrixType | None = None
+    measured_on: str | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether base and adapter have to be merged."""
+        return self.merged or self.merged_to is not None or self.gguf is not None
+
+
 def publish(
     run_dir: Path,
-    to: str,
+    to: Target,
+    extras: Extras = Extras(),
     *,
     dry_run: bool,
-    merged: bool = False,
-    gguf: MatrixType | None = None,
-    private: bool = False,
-    measured_on: str | None = None,
-) -> str:
-    """Writes `run_dir/publish/` and, unless `dry_run`, uploads it to the Hub repository `to`.
+    out: Path | None = None,
+) -> list[str]:
+    """Writes `out`, `run_dir/publish/` if None, and uploads it to the Hub unless `dry_run`.
 
-    `merged` adds the weights of base and adapter in one, `gguf` a file of them for llama.cpp;
-    `private` lets nobody but the owner read it; `measured_on` is the Hub's data set whose
-    leaderboard gets the figures. Returns the repository's URL, of a dry run the
-    folder. Raises PublishError, in one line, where something is missing.
+    Returns the address of each repository, that of the adapter first; of a dry run the folders.
+    Raises PublishError, in one line, where something is missing.
     """
-    target = Target(repo=to, kind="model", private=private)
     if not dry_run:
         require_token()
-    tree = write_tree(run_dir, to, merged=merged, gguf=gguf, measured_on=measured_on)
-    return str(tree) if dry_run else target.upload(tree, "Publish a trained run", REPLACED)
+    if extras.merged_to and extras.merged_to.repo == to.repo:
+        raise PublishError(
+            f"{to.repo} gets the adapter: give whole weights a repository of their own"
+        )
+    trees = write_trees(run_dir, to, extras, out)
+    if dry_run:
+        return [str(tree.folder) for tree in trees]
+    targets = [to, extras.merged_to] if extras.merged_to else [to]
+    return upload(list(zip(targets, trees, strict=True)))
 
 
-def write_tree(
-    run_dir: Path,
-    repo: str,
-    *,
-    merged: bool = False,
-    gguf: MatrixType | None = None,
-    measured_on: str | None = None,
-) -> Path:
-    """Everything that gets published, in a fresh `run_dir/publish/`."""
+def write_trees(
+    run_dir: Path, to: Target, extras: Extras = Extras(), out: Path | None = None
+) -> list[Tree]:
+    """Everything that gets published, in new folders: that of the adapter, and of whole weights
+    that have a repository of their own."""
     final = run_dir / "checkpoints" / "final"
     needed = [run_dir / "summary.json", Folder(run_dir).recipe_file]
     for path in (*needed, *(final / name for name in REQUIRED)):
@@ -89,28 +120,56 @@ def write_tree(
     here, suite = summary["suite"], public_spec(summary["suite"])
     summary["suite"] = suite
     base = _public_base(summary["model"])
-    model_card(run_dir, repo, base, summary)  # before minutes are spent on merging
-    figures = entries(summary, measured_on) if measured_on else []
-    if gguf:
-        _check_gguf(run_dir, gguf)
-    tree = run_dir / "publish"
-    shutil.rmtree(tree, ignore_errors=True)
-    tree.mkdir()
+    model_card(run_dir, to, base, summary)  # before minutes are spent on merging
+    figures = entries(summary, extras.measured_on) if extras.measured_on else []
+    if extras.gguf:
+        _check_gguf(run_dir, extras.gguf)
+    beside = _beside(run_dir, extras, out)
+    tree = fresh(out, run_dir / "publish")
     _copy(run_dir, tree, here, suite)
     config = json.loads((final / "adapter_config.json").read_text(encoding="utf-8"))
     config["base_model_name_or_path"] = base
     (tree / "adapter_config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
     (tree / SIDECAR).write_text(json.dumps(_habits(run_dir, summary["dialect"])), encoding="utf-8")
-    chats = _chats(run_dir) if merged or gguf else ()
-    whole = _write_merged(run_dir, tree, chats) if merged or gguf else None
-    file = _write_gguf(tree, repo, chats, gguf) if gguf else None
-    if not merged:
+    chats = _chats(run_dir) if extras.whole else ()
+    whole = _write_merged(run_dir, tree, chats) if extras.whole else None
+    file = _write_gguf(tree, to.repo, chats, extras.gguf) if extras.gguf else None
+    if whole and beside and extras.merged_to:
+        if extras.merged:
+            shutil.copytree(tree / MERGED, beside, dirs_exist_ok=True)
+        else:
+            (tree / MERGED).replace(beside)  # it is empty
+        for name in filter(lambda one: (tree / one).is_file(), PAGES):
+            shutil.copyfile(tree / name, beside / name)
+        write_card(beside, model_card(run_dir, extras.merged_to, base, summary, whole, alone=True))
+    if not extras.merged:
         shutil.rmtree(tree / MERGED, ignore_errors=True)
-    card = model_card(run_dir, repo, base, summary, whole if merged else None, file)
     if figures:
         write_entries(tree, figures)
-    (tree / "README.md").write_text(card, encoding="utf-8", errors="replace")
-    return tree
+    write_card(tree, model_card(run_dir, to, base, summary, whole if extras.merged else None, file))
+    return _trees(tree, beside)
+
+
+def _trees(adapter: Path, whole: Path | None) -> list[Tree]:
+    """The folders, with what only repositories of other kinds have."""
+    message, kernels = "Publish a trained run", "modules/*"
+    others, adapters = ("config.json", kernels), ("adapter_config.json", kernels)
+    found: list[tuple[Path, tuple[str, ...], tuple[str, ...]]] = [(adapter, REPLACED, others)]
+    found += [(whole, SHARDS, adapters)] if whole else []
+    return [
+        Tree(folder=folder, message=message, replaced=replaced, unlike=unlike, weights=True)
+        for folder, replaced, unlike in found
+    ]
+
+
+def _beside(run_dir: Path, extras: Extras, out: Path | None) -> Path | None:
+    """The folder of whole weights that have a repository of their own; None where none have."""
+    usual = run_dir / f"publish-{MERGED}"
+    if extras.merged_to is None:
+        shutil.rmtree(usual, ignore_errors=True)
+        return None
+    where = out.resolve() if out else None
+    return fresh(where and where.with_name(f"{where.name}-{MERGED}"), usual)
 
 
 def _copy(run_dir: Path, tree: Path, here: str, suite: str) -> None:
@@ -119,7 +178,7 @@ def _copy(run_dir: Path, tree: Path, here: str, suite: str) -> None:
     for name in COPIED:
         if (final / name).is_file():
             shutil.copyfile(final / name, tree / name)
-    for name in ("summary.json", "report.html"):
+    for name in PAGES:
         if (run_dir / name).is_file():
             text = (run_dir / name).read_text(encoding="utf-8")
             text = text.replace(here, suite).replace(str(escape(here)), str(escape(suite)))

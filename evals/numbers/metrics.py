@@ -10,12 +10,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 
 from kernelwright.envs.types import Evaluation, Record, Speedup, Trust, Verdict
 
 RESAMPLES = 4000
+FEWEST_PAIRS = 6
+"""Of fewer pairs even ones that all differ in one direction are no evidence at 5 % (2 / 2^n)."""
 Z_95 = 1.959963984540054
 
 
@@ -49,7 +52,8 @@ class AgainstCompile:
     """The same speeds with torch.compile as the baseline, over the `n` samples that have one.
 
     `elsewhere` counts samples that were timed where the baseline was not (another GPU, another kind
-    of core): they are not among the `n`, and where no other has a speed there is no `fast_1`.
+    of core): they are not among the `n`. There is no `fast_1` then: only right kernels are timed,
+    and wrong ones of those places stay among the `n`.
     """
 
     n: int
@@ -191,6 +195,35 @@ def geomean_speedup(evaluations: Iterable[Evaluation]) -> float | None:
     return geomean(_speedups(evaluations))
 
 
+def speedup_interval(problems: Iterable[Sequence[Evaluation]]) -> tuple[float, float] | None:
+    """The 95 % interval of `geomean_speedup`, from the evaluations of each problem; None where
+    fewer than two problems have a speed.
+
+    A percentile bootstrap over problems, as in `paired_gain`: each draw has as many problems, with
+    all of their speeds.
+    """
+    logs = [found for one in problems if (found := list(map(math.log, _speedups(one))))]
+    if len(logs) < 2:
+        return None
+    sums, counts = np.array([(math.fsum(one), len(one)) for one in logs]).T
+    drawn = np.random.default_rng(0).integers(len(logs), size=(RESAMPLES, len(logs)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = np.exp(np.quantile(means, (0.025, 0.975)))
+    return float(low), float(high)
+
+
+def speed_of_light(evaluations: Iterable[Evaluation]) -> float | None:
+    """Geometric mean, over the correct kernels whose floor is known, of the least time that their
+    work can take as a share of their own, at most 1; None where no floor is known."""
+    return geomean(
+        [
+            min(1.0, dict(one.facts)["floor_ns"] / median(one.timing.candidate_ns))
+            for one in judged(evaluations)
+            if one.timing and dict(one.facts).get("floor_ns")
+        ]
+    )
+
+
 def geomean(ratios: Sequence[float]) -> float | None:
     """Geometric mean; None of nothing."""
     return math.exp(math.fsum(map(math.log, ratios)) / len(ratios)) if ratios else None
@@ -228,7 +261,7 @@ def against_compile(samples: Iterable[tuple[Evaluation, Speedup, str]]) -> Again
     share = _fast_share([one for one, _ in there], speedups, 1.0)
     return AgainstCompile(
         n=len(there),
-        fast_1=None if elsewhere and not speedups else share,
+        fast_1=None if elsewhere else share,
         geomean_speedup=geomean(speedups),
         elsewhere=elsewhere,
     )
@@ -262,13 +295,16 @@ def paired_gain(pairs: Sequence[tuple[float, float]]) -> Gain | None:
     """How much the second of each problem's two values lies above the first; None without pairs.
 
     The interval is a percentile bootstrap over problems, so that several samples of one problem
-    do not pass for independent evidence. Seeded: the same pairs always print the same interval.
+    do not pass for independent evidence. Of fewer than `FEWEST_PAIRS` it spans all differences, and
+    none. Seeded: the same pairs always print the same interval.
     """
     if not pairs:
         return None
     rises = np.array([after - before for before, after in pairs])
     drawn = np.random.default_rng(0).choice(rises, size=(RESAMPLES, len(rises))).mean(axis=1)
     low, high = np.quantile(drawn, (0.025, 0.975))
+    if len(pairs) < FEWEST_PAIRS:
+        low, high = min(0.0, rises.min()), max(0.0, rises.max())
     return Gain(mean=float(rises.mean()), low=float(low), high=float(high), problems=len(pairs))
 
 

@@ -34,6 +34,7 @@ class Found:
     it was last measured."""
 
     problem: str
+    problem_key: str
     asked: int
     right: int
     row: int | None = None
@@ -59,11 +60,13 @@ def _of_problem(start: Sequence[Record], first: Sequence[Record], again: Sequenc
     """The best is the surest to be fast of those that were measured again and are still right; of
     the others where none was."""
     right = [one for one in (*start, *first) if _is_right(one)]
+    again = [one for one in again if one.evaluation.verdict is not Verdict.UNJUDGED]
     failed = {one.source for one in again if not _is_right(one)}
     held = [one for one in right if one.source not in failed]
     measured = {one.source: one for one in again if one.source not in failed}
     counts: dict[str, Any] = {
         "problem": (*start, *first)[0].problem,
+        "problem_key": (*start, *first)[0].problem_key,
         "asked": len(first),
         "right": sum(map(_is_right, first)),
         "changed": len(again) - sum(map(_is_right, again)),

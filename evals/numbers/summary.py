@@ -16,8 +16,10 @@ from typing import Any
 
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.runs.stages import STAGES, sides
-from kernelwright.envs.system.paths import write_whole
+from kernelwright.envs.codec import read_json
+from kernelwright.envs.system.paths import no_pipe, write_whole
 from kernelwright.envs.types import Dialect, Precision, Record, Speedup, Verdict
+from kernelwright.evals.numbers.against_given import given_of, summary_of_given
 from kernelwright.evals.numbers.compiled_baselines import (
     Known,
     read_baselines,
@@ -29,6 +31,8 @@ from kernelwright.evals.numbers.metrics import (
     mean_pass_at_k,
     paired_gain,
     record_scores,
+    speed_of_light,
+    speedup_interval,
     verdict_counts,
 )
 
@@ -86,7 +90,7 @@ def read_summary(run_dir: Path) -> dict[str, Any]:
     """What `write_summary` wrote. Raises OSError, and ValueError where it is something else."""
     path = run_dir / "summary.json"
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
+        summary = read_json(no_pipe(path).read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path}: not JSON: {error}") from None
     if not isinstance(summary, dict) or not NEEDED.issubset(summary):
@@ -102,6 +106,7 @@ def summarise(
     stages = group(records, lambda one: one.stage)
     held_out = {side: stages[stage] for stage, side in SIDES.items() if stage in stages}
     devices = judged_on(records, facts.devices)
+    given = given_of(records)
     return {
         "model": facts.model,
         "dialect": facts.dialect,
@@ -113,7 +118,10 @@ def summarise(
         "date": facts.date,
         "stages": list(facts.seconds),
         "seconds": {**facts.seconds, "total": math.fsum(facts.seconds.values())},
-        "held_out": {side: measure(rows, compiled) for side, rows in held_out.items()},
+        "held_out": {
+            side: measure(rows, compiled) | summary_of_given(rows, given)
+            for side, rows in held_out.items()
+        },
         "gains": {
             f"{earlier}_to_{later}": gains(held_out[earlier], held_out[later])
             for earlier, later in GAINS
@@ -187,6 +195,10 @@ def measure(
             str(k): mean_pass_at_k(evaluations, k) for k in (1, 2, 4, 8, 16, 32) if k <= most
         },
         "mean_reward": mean_reward(records),
+        "geomean_speedup_ci": speedup_interval(
+            [one.evaluation for one in rows] for rows in problems.values()
+        ),
+        "speed_of_light": speed_of_light(one.evaluation for one in records),
         "sandbox_levels": _seen(one.evaluation.sandbox_level for one in records),
         "trust": _seen(
             one.evaluation.trust for one in records if one.evaluation.verdict is Verdict.CORRECT

@@ -86,8 +86,7 @@ def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
     return RunFacts(
         model=str(name),
         dialect=str(dialect),
-        target=cards(records, devices)
-        or f"{env.get('system', 'unknown machine')}, {env.get('cores', '?')} cores",
+        target=cards(records, devices) or _core(env),
         suite=suite,
         date=datetime.now(UTC).date().isoformat(),
         seconds=seconds,
@@ -95,6 +94,11 @@ def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
         devices=devices,
         precision=_precision(recipe, question),
     )
+
+
+def _core(env: Mapping[str, Any]) -> str:
+    name = env.get("cpu", env.get("system", "unknown machine"))
+    return f"{name}, 1 of {env.get('cores', '?')} cores"
 
 
 def asked_how(run_dir: Path, side: str) -> dict[str, Any]:

@@ -22,6 +22,17 @@ DOT = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}</title
 BAR = Markup('<rect class="s{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">{}</rect>')
 
 
+def short(value: float) -> str:
+    """A number as an axis has room for: from 100,000 on with k, M, G or T.
+
+    >>> short(0.25), short(12000), short(2500000)
+    ('0.25', '12000', '2.5 M')
+    """
+    size = abs(value)
+    power = 0 if size < 1e5 else min(4, math.floor(math.log10(size) / 3))
+    return f"{value / 1000**power:g}{('', ' k', ' M', ' G', ' T')[power]}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """A value at a step, with its interval where one is known."""
@@ -53,7 +64,7 @@ class Frame:
         return TOP + (1 - up) * HEIGHT
 
     def label(self, value: float) -> str:
-        return f"{100 * value:g} %" if self.share else f"{value:g}"
+        return f"{100 * value:g} %" if self.share else short(value)
 
     def drawn(self) -> list[Markup]:
         parts = []

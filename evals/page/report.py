@@ -16,11 +16,12 @@ from markupsafe import Markup
 
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.metrics import MetricsFile
-from kernelwright.data.runs.stages import STAGES
+from kernelwright.data.runs.stages import SEARCH_START, STAGES
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.plan.counters import counted
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
+from kernelwright.evals.numbers.against_given import given_of, over_given, words_of_outcomes
 from kernelwright.evals.numbers.metrics import relative, timed_at
 from kernelwright.evals.numbers.summary import EXAMPLES, SIDE_NAMES, float32
 from kernelwright.evals.numbers.unfinished import Evidence, evidence
@@ -49,24 +50,26 @@ def write_report(run_dir: Path) -> Path:
     return write_page(run_dir, evidence(run_dir))
 
 
-def write_page(run_dir: Path, found: Evidence) -> Path:
-    """Writes `report.html` from what was found of a run; gives its path."""
+def write_page(run_dir: Path, found: Evidence, path: Path | None = None) -> Path:
+    """Writes the page of what was found of a run, to its `report.html` unless told; gives its
+    path."""
     page = page_template("report.html.j2").render(
         name=run_dir.resolve().name,
         **_numbers(found),
         **_charts(run_dir, found),
         **_kernels(found),
         environment=flat(_environment(run_dir) | _devices(found.summary)),
-        against=_against(found.summary),
+        against=_against(found),
     )
-    path = run_dir / "report.html"
+    path = path or run_dir / "report.html"
     write_whole(path, page)
     return path
 
 
 def _numbers(found: Evidence) -> dict[str, Any]:
     summary = found.summary
-    written = {one: found for one, found in summary["verdicts"].items() if one != EXAMPLES}
+    others = (EXAMPLES, SEARCH_START)
+    written = {one: found for one, found in summary["verdicts"].items() if one not in others}
     sides = summary["held_out"]
     timed = [name for name, side in sides.items() if side["geomean_speedup"] is not None]
     return {
@@ -174,8 +177,12 @@ def page_template(name: str) -> Any:
         "breakable": breakable,
         "float32": float32,
     }
-    shown = {"highlight": highlight, "failed_rounds": failed_rounds, "counted": counted}
-    environment.globals |= shown
+    environment.globals |= {
+        "highlight": highlight,
+        "failed_rounds": failed_rounds,
+        "counted": counted,
+        "words_of_outcomes": words_of_outcomes,
+    }
     return environment.get_template(name)
 
 
@@ -199,9 +206,23 @@ def clock(seconds: float | None) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def _against(summary: Mapping[str, Any]) -> Callable[[Record], Speedup | None]:
-    """How fast a record's kernel is beside torch.compile; None where one of them was not timed, or
-    not in the same place."""
+def _against(shown: Evidence) -> Callable[[Record], dict[str, Speedup]]:
+    """How fast a record's kernel is beside torch.compile and its given kernel; without those of
+    which one was not timed, or not in the same place."""
+    compiled, given = _against_compile(shown.summary), given_of(shown.records)
+
+    def against(record: Record) -> dict[str, Speedup]:
+        first = given.get(record.problem_key)
+        found = {
+            "torch.compile": compiled(record),
+            "the given kernel": over_given(record, first) if first else None,
+        }
+        return {name: one for name, one in found.items() if one}
+
+    return against
+
+
+def _against_compile(summary: Mapping[str, Any]) -> Callable[[Record], Speedup | None]:
     found = summary.get("compile", {})
     compiled = {problem: Speedup(**one) for problem, one in found.get("speedups", {}).items()}
     where = found.get("environments", {})

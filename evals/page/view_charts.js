@@ -57,7 +57,8 @@ function svg(tag, attributes, ...children) {
 }
 
 function drawn(lines, title, share) {
-  // A line for each of `lines` ({ name, colour, points }): a moving mean, with dots where they are few.
+  // A line for each of `lines` ({ name, colour, points }): a moving mean, with dots where they are few; where they
+  // are many, some of them are there unseen, for the pointer.
   const frame = frameOf(lines, share), parts = [], right = SHAPE.width - SHAPE.right;
   for (const tick of frame.ticks) {
     const y = frame.y(tick).toFixed(1);
@@ -70,13 +71,42 @@ function drawn(lines, title, share) {
     const smooth = movingMean(points.map(([, y]) => y), Math.floor(points.length / 10));
     const path = points.map(([x], at) => `${frame.x(x).toFixed(1)},${frame.y(smooth[at]).toFixed(1)}`).join(" ");
     parts.push(svg("polyline", { class: `curve r${colour % COLOURS}`, points: path }, svg("title", {}, name)));
-    if (points.length <= MOST_DOTS)
-      for (const [x, y] of points)
-        parts.push(svg("circle", { class: `dot r${colour % COLOURS}`, cx: frame.x(x).toFixed(1), cy: frame.y(y).toFixed(1), r: 3 },
-          svg("title", {}, `${name} step ${x}: ${frame.label(Number(y.toPrecision(4)))}`)));
+    const every = Math.ceil(points.length / MOST_DOTS), seen = every === 1 ? "" : " unseen";
+    for (const [x, y] of points.filter((_, at) => at % every === 0))
+      parts.push(svg("circle", { class: `dot r${colour % COLOURS}${seen}`, cx: frame.x(x).toFixed(1), cy: frame.y(y).toFixed(1), r: 3 },
+        svg("title", {}, `${name} step ${x}: ${frame.label(Number(y.toPrecision(4)))}`)));
   }
   const box = `0 0 ${SHAPE.width} ${SHAPE.top + SHAPE.height + SHAPE.bottom}`;
   return svg("svg", { viewBox: box, role: "img", "aria-label": title }, ...parts);
+}
+
+function inTime(us) {
+  // A duration with its unit.
+  const [value, unit] = us < 1000 ? [us, "µs"] : us < 1e6 ? [us / 1000, "ms"] : [us / 1e6, "s"];
+  return `${Number(value.toPrecision(3))} ${unit}`;
+}
+
+function timesDrawn(times, floor) {
+  // What rounds took, of PyTorch and of the kernel below it: a line over all, a box over half of them, the median.
+  const longest = Math.max(times[0][4], times[1][4]), ticks = niceTicks(0, longest), last = ticks[ticks.length - 1];
+  const left = 66, right = SHAPE.width - 2 * SHAPE.right, x = us => (left + us / last * (right - left)).toFixed(1), parts = [];
+  for (const tick of ticks)
+    parts.push(svg("line", { class: "grid", x1: x(tick), x2: x(tick), y1: 4, y2: 60 }),
+      svg("text", { class: "tick", "text-anchor": "middle", x: x(tick), y: 76 }, inTime(tick)));
+  times.forEach(([least, low, middle, high, most], at) => {
+    const y = 18 + 28 * at;
+    parts.push(svg("text", { class: "tick", "text-anchor": "end", x: left - 8, y: y + 4 }, at ? "kernel" : "PyTorch"),
+      svg("line", { class: "whisker", x1: x(least), x2: x(most), y1: y, y2: y }),
+      svg("rect", { class: "dot r0", x: x(low), y: y - 8, width: Math.max(1, x(high) - x(low)), height: 16 }),
+      svg("line", { class: "whisker", x1: x(middle), x2: x(middle), y1: y - 10, y2: y + 10 }, svg("title", {}, inTime(middle))));
+  });
+  if (floor !== null && floor <= last) parts.push(svg("line", { class: "thin", x1: x(floor), x2: x(floor), y1: 4, y2: 60 }, svg("title", {}, inTime(floor))));
+  return svg("svg", { viewBox: `0 0 ${SHAPE.width} 82`, role: "img", "aria-label": timesSaid(times, floor) }, ...parts);
+}
+
+function timesSaid(times, floor) {
+  const light = floor === null ? "" : `; the work takes ${inTime(floor)} at least (speed of light, the thin line): ${(100 * floor / times[1][2]).toFixed(0)} % of the kernel's`;
+  return `median of PyTorch ${inTime(times[0][2])}, of the kernel ${inTime(times[1][2])}${light}`;
 }
 
 function overlaid(runs) {

@@ -19,7 +19,7 @@ MAIN, VERDICTS, LOGGED = "main", "verdicts", "metrics"
 """Parts of a page, each with its curves."""
 SAMPLED = (Series(stage="grpo", key="sampled/tokens", title="Tokens in an answer, sampled"),)
 NO_CURVE = ("step", "stage")
-AMONG_THE_FIRST = ("memory", "seconds/judge")
+AMONG_THE_FIRST = ("memory", "seconds/judge", "reward_part/")
 """Of the names of other numbers: those that are shown at once."""
 
 

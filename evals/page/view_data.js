@@ -4,7 +4,7 @@ function merged(known, update) {
   // The runs after an update of the server; runs that it begins anew are replaced.
   return update.runs.map((news, number) => {
     const old = news.anew ? null : known[number];
-    const run = old || { number, problems: [], prompts: [], rows: [], groups: new Map(), byId: new Map() };
+    const run = old || { number, problems: [], prompts: [], rows: [], groups: new Map(), byId: new Map(), byKey: new Map(), madeFrom: new Map() };
     Object.assign(run, { name: news.name, remark: news.remark, summary: news.summary, curves: news.curves });
     for (const one of objects(news.problems)) run.problems.push({ ...one, run });
     for (const one of news.prompts) run.prompts.push(one);
@@ -20,6 +20,8 @@ function added(run, row) {
   row.group = run.groups.get(key);
   row.group.push(row);
   run.byId.set(row.id, row);
+  if (row.key && !run.byKey.has(row.key)) run.byKey.set(row.key, row);
+  if (row.parent) run.madeFrom.set(row.parent, [...(run.madeFrom.get(row.parent) || []), row]);
   run.rows.push(row);
 }
 

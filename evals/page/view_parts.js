@@ -62,6 +62,20 @@ function siblings(row, stages) {
   return fold(`${row.group.length} rollouts of this group: ${stages[row.stage] || row.stage}, step ${row.step}`, true, table("left", heads, lines));
 }
 
+function lineage(row) {
+  // What a kernel was made from, what its prompt showed, what was made from it, and the turns of its trajectory.
+  const one = found => link(`${found.id}${found.speed === null ? "" : ` ${times(found.speed)}`}`, ...rollout(found));
+  const named = key => row.run.byKey.has(key) ? one(row.run.byKey.get(key)) : el("span", "dim", "a kernel of no rollout here");
+  const turns = row.group.filter(other => other.trajectory === row.trajectory).sort((a, b) => a.turn - b.turn);
+  const lines = {
+    "made from": row.parent ? [named(row.parent)] : [],
+    "its prompt showed": row.exemplars.map(named),
+    "made from it": (row.run.madeFrom.get(row.key) || []).slice(0, AT_ONCE).map(one),
+    "turns of its trajectory": turns.some(other => other.turn) ? turns.map(one) : [],
+  };
+  return Object.entries(lines).filter(([, some]) => some.length).map(([title, some]) => el("p", "links", `${title}: `, ...some.flatMap(it => [it, " "])));
+}
+
 function rolloutDetail(row, stages, choose) {
   const paid = Object.entries(row.parts).map(([name, value]) => `${name} ${figure(value)}`).join(", ");
   const facts = [row.run.name, row.id, row.dialect, row.skill, row.how, row.seconds === null ? "" : `judged in ${figure(row.seconds)} s`];
@@ -71,6 +85,8 @@ function rolloutDetail(row, stages, choose) {
   return [
     el("h3", "", row.problem.name), head, reward, el("p", "dim", facts.filter(Boolean).join(" · ")),
     el("p", "links", link("this problem over steps", ...problemPage(row.problem)), ...(row.kernel ? [button("compare: as A", "", () => choose(0, row)), button("as B", "", () => choose(1, row))] : [])),
+    ...lineage(row),
+    row.times ? el("figure", "", el("figcaption", "", "Timed rounds", el("small", "", timesSaid(row.times, row.floor))), timesDrawn(row.times, row.floor)) : "",
     ...(row.rounds.length ? [el("ul", "rounds", ...row.rounds.map(([name, error, note]) => el("li", "", `case ${name} failed: `, error === null ? "no error known" : `${figure(error)} of what is allowed`, note ? ` · ${note}` : "")))] : []),
     row.log ? fold("build log or error", true, el("pre", "log", row.log)) : "",
     siblings(row, stages),

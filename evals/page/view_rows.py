@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kernelwright.envs.types import CaseCheck, Record, Speedup
+from kernelwright.data.runs.records import answer_of
+from kernelwright.envs.types import CaseCheck, Evaluation, Record, Speedup
 from kernelwright.evals.page.report import clip, failed_rounds
 from kernelwright.evals.page.view_tally import finite, total_of
 
@@ -14,9 +15,14 @@ OF_PROBLEMS = ("name", "key", "category")
 OF_ROWS = (
     *("stage", "step", "row", "problem", "prompt", "dialect", "verdict", "reason"),
     *("speed", "low", "high", "reward", "parts", "credit", "trajectory", "turn", "skill"),
-    *("seconds", "how", "before", "kernel", "after", "log", "rounds"),
+    *("key", "parent", "exemplars"),
+    *("seconds", "how", "before", "kernel", "after", "log", "rounds", "times", "floor"),
 )
-"""`before` and `after` are what the answer says around its kernel; `seconds` the judge's."""
+"""`key` is the kernel's, as others name it in `parent` (what it was made from) and `exemplars`
+(what its prompt showed); None where there is no kernel. `before` and `after` are what the answer
+says around its kernel; `seconds` the judge's. `times` are what rounds took, of PyTorch and of the
+kernel: shortest, quartiles, longest, in microseconds; `floor` is the least that the work can take
+on that machine, likewise."""
 
 _OPENS = re.compile(r"(?:^|\n)[ \t]*(?:`{3,}|~{3,})[^\n]*\n\Z")
 _CLOSES = re.compile(r"\A\n*[ \t]*(?:`{3,}|~{3,})[ \t]*(?:\n|\Z)")
@@ -98,12 +104,42 @@ def _row(record: Record, speed: Speedup | None, problem: int, prompt: int) -> li
         {clip(name): one for name, one in reward.parts.items()} if reward else {},
         finite(record.credit),
         *(record.trajectory, record.turn, clip(record.skill)),
+        None if record.source is None else answer_of(record).key,
+        *(record.parent and clip(record.parent), [*map(clip, record.exemplars)]),
         finite(evaluation.seconds),
         clip(" · ".join(filter(None, how))),
         *map(clip, around_the_kernel(record.completion, record.source)),
         clip(evaluation.log),
         [_round(one) for one in failed_rounds(evaluation)],
+        *_times(evaluation),
     ]
+
+
+def _times(evaluation: Evaluation) -> tuple[list[list[float]] | None, float | None]:
+    """The last two of a row; None where nothing was timed, or no floor is known."""
+    timing, floor_ns = evaluation.timing, dict(evaluation.facts).get("floor_ns")
+    if timing is None:
+        return None, None
+    both = [quartiles(one) for one in (timing.baseline_ns, timing.candidate_ns)]
+    return both, None if floor_ns is None else finite(_us(floor_ns))
+
+
+def quartiles(rounds_ns: Sequence[int]) -> list[float]:
+    """Shortest, quartiles and longest, in microseconds of four digits.
+
+    >>> quartiles([1000, 3000, 2000])
+    [1.0, 1.5, 2.0, 2.5, 3.0]
+    """
+    times, last = sorted(rounds_ns), len(rounds_ns) - 1
+    found = []
+    for quarter in range(5):
+        at, rest = divmod(quarter * last, 4)
+        found.append(_us(times[at] + (times[min(at + 1, last)] - times[at]) * rest / 4))
+    return found
+
+
+def _us(ns: float) -> float:
+    return float(f"{ns / 1000:.4g}")
 
 
 def _round(one: CaseCheck) -> list[Any]:

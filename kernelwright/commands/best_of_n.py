@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.policy import Policy, Sampling
 from kernelwright.envs.types import Dialect, Evaluation, Problem, Record, Task, Verdict
+from kernelwright.evals.evaluate.run import Watcher
 from kernelwright.rl.models.adapter_folder import find_adapter
 from kernelwright.rl.models.load import check_name
-from kernelwright.rl.policies.providers.find import provider_and_model
+from kernelwright.rl.policies.providers.find import own_name, provider_and_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +42,19 @@ def write_kernels(
     asked: tuple[Problem, str],
     dialect: Dialect,
     wanted: BestOf,
-    on_done: Callable[[], None] | None = None,
+    watcher: Watcher | None = None,
 ) -> list[Record]:
-    """The model's answers to one problem and its prompt, all judged; `on_done` after each."""
+    """The model's answers to one problem and its prompt, all judged; `watcher` hears of each."""
     problem, prompt = asked
     sampling = Sampling(
         max_new_tokens=wanted.max_new_tokens, temperature=wanted.temperature, seed=wanted.seed
     )
     task = Task(problem=problem, dialect=dialect)
+    on_written = (lambda *_: watcher.one_written()) if watcher else None
+    on_done = watcher.one_judged if watcher else None
     responses = [
         Response.of_completion(task, row, prompt, one.text)
-        for row, one in enumerate(policy.complete([prompt] * wanted.samples, sampling))
+        for row, one in enumerate(policy.complete([prompt] * wanted.samples, sampling, on_written))
     ]
     return judged(judge, responses, Batch(stage="write"), on_done=on_done)
 
@@ -106,7 +109,7 @@ def habits_of(model: str, dialect: Dialect | None = None) -> Habits:
 
     A `dialect` has the last word. Raises ValueError where a run names none, and ModelError.
     """
-    run, usual = Folder(Path(_own_name(model))), Habits(dialect or "cpp")
+    run, usual = Folder(Path(own_name(model))), Habits(dialect or "cpp")
     if not run.recipe_file.is_file():
         adapter = None if provider_and_model(model) else find_adapter(model)
         if adapter is None or adapter.dialect is None:
@@ -125,12 +128,6 @@ def habits_of(model: str, dialect: Dialect | None = None) -> Habits:
         raise ValueError(
             f"{run.recipe_file}: it names no dialect ({why}): give --dialect"
         ) from None
-
-
-def _own_name(model: str) -> str:
-    """A model's name without the provider's, and without the address of a server."""
-    named = provider_and_model(model)
-    return model if named is None else named[1].rpartition("@")[0] or named[1]
 
 
 def check_model(model: str) -> None:

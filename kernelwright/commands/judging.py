@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from kernelwright.commands.option_types import DEFAULT, PRECISION, TORCH_ALLOWED, AskedDialect
-from kernelwright.commands.shared import FAILED, RunFolder, judging, refuse_tf32, told
+from kernelwright.commands.shared import FAILED, MISUSED, RunFolder, judging, refuse_tf32, told
 from kernelwright.commands.verdict_text import verdict_text
 from kernelwright.environments.verdict_object import verdict_object
-from kernelwright.envs.types import Precision, Verdict
+from kernelwright.envs.types import Dialect, Precision, Verdict
 
 app = typer.Typer()
 ProblemFile = Annotated[
@@ -60,6 +60,7 @@ def judge(
         asked = load_problem(problem)
     with told(OSError, UnicodeDecodeError, about=answer):
         text = answer.read_text(encoding="utf-8")
+    _refuse_other_language(answer, dialect)
     refuse_tf32(precision, dialect)
     source = extract(text, dialect) if answer.suffix == ".md" else text
     if source is None:
@@ -77,6 +78,16 @@ def judge(
         if evaluation.verdict is Verdict.BUILD_FAILED:
             typer.echo(f"expected:\n{expected_form(asked, dialect)}")
     raise typer.Exit(0 if evaluation.verdict is Verdict.CORRECT else FAILED)
+
+
+def _refuse_other_language(answer: Path, dialect: Dialect) -> None:
+    """Exits where Python is given for a native kernel, or the other way round."""
+    from kernelwright.envs.dialects import DIALECTS
+
+    wanted = Path(f"kernel{DIALECTS[dialect].suffix}").suffix
+    if answer.suffix in (".py", ".cpp", ".cu") and (answer.suffix == ".py") != (wanted == ".py"):
+        typer.echo(f"{answer}: {dialect} answers are {wanted} files; see --dialect", err=True)
+        raise typer.Exit(MISUSED)
 
 
 @app.command()

@@ -27,5 +27,5 @@ def doctor(
         marks = {True: "ok", False: "BAD", None: ""}
         for one in findings:
             advice = f": {one.advice}" if one.advice else ""
-            typer.echo(f"{marks[one.ok]:4}{one.name:18}{one.found}{advice}")
+            typer.echo(f"{marks[one.ok]:4}{one.name:<21} {one.found}{advice}")
     raise typer.Exit(0 if can_judge(findings) else FAILED)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from kernelwright.envs.dialects import NAMES
 
@@ -18,6 +21,14 @@ KINDS = ("none", "uniform", "bandit")
 """How it chooses the kind of rewriting that a prompt asks for (rl/search/kinds.py)."""
 SURROGATES = ("off", "watch", "on")
 """What it does with forecasts of speed (rl/search/surrogate.py)."""
+
+Start = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="KERNEL|FOLDER",
+        help="Kernel to improve on; of a suite a folder, as best/ of a search.",
+    ),
+]
 
 if TYPE_CHECKING:
     AskedDialect = str

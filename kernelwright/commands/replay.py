@@ -14,7 +14,7 @@ from typing import Any
 
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.records import answer_of, read_records
-from kernelwright.data.suites.load import SuiteError, load_suite
+from kernelwright.data.suites.load import load_problems
 from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Evaluation, Precision, Problem, Record, Verdict
@@ -117,8 +117,8 @@ def find_problem(run: Path, record: Record) -> Problem:
     unread = []
     for spec in specs:
         try:
-            problems = load_suite(spec).problems
-        except SuiteError as error:
+            problems = load_problems(spec).problems
+        except (ValueError, OSError) as error:
             unread.append(str(error))
             continue
         for problem in (*problems, *map(without_kept, problems)):

@@ -135,17 +135,17 @@ def check(
     count: Annotated[int, typer.Option(min=1, help="Answers to judge again.")] = 20,
     seed: Annotated[int, typer.Option(help="Which ones.")] = 0,
 ) -> None:
-    """Judge some answers again, right and wrong ones: each must have the verdict it had."""
+    """Judge some answers again: right ones have to be right, and wrong ones wrong."""
     from kernelwright.data.exports.again import judged_again
     from kernelwright.envs.remote.open_judge import open_judge
 
     contents = _read(folder)
     with judging(), told(OSError, ValueError), open_judge() as judge:
         again = judged_again(contents, judge, count, seed)
-    for line in again.changed:
+    for line in (*again.changed, *again.unjudged):
         typer.echo(line, err=True)
-    typer.echo(f"{again.same} of {again.asked} answers have the verdict they had")
-    raise typer.Exit(FAILED if again.changed else 0)
+    typer.echo(f"{again.same} of {again.asked} answers are right, or wrong, as they were")
+    raise typer.Exit(FAILED if again.same < again.asked else 0)
 
 
 @app.command()

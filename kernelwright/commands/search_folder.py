@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.runs.folder import SEARCH_FILE
+from kernelwright.data.runs.folder import ENV_FILE, SEARCH_FILE, SEARCH_RESULTS
 from kernelwright.data.runs.progress import StageDisplay
 from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.data.runs.stages import SEARCH
@@ -21,12 +22,13 @@ from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Problem, Record, content_hash
 from kernelwright.evals.evaluate.model import Attempt
 from kernelwright.evals.numbers.search_results import Found, best_so_far, found_in, results
+from kernelwright.machine.facts import environment
 from kernelwright.rl.search.kinds import Known, of_records
 from kernelwright.rl.search.mode import start_mode
 from kernelwright.rl.search.search import Search
 from kernelwright.rl.search.settings import SearchSettings
 
-RESULTS, LOG, BEST = "results.json", "search.log", "best"
+LOG, BEST = "search.log", "best"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,8 @@ def search_model(
     store.cut_unfinished()
     policy = open_policy(wanted.model)
     attempt.save()
+    if not (folder / ENV_FILE).exists():
+        write_whole(folder / ENV_FILE, json.dumps(environment(), indent=2) + "\n")
     kept = store.read()
 
     def keep(records: Sequence[Record]) -> None:
@@ -93,7 +97,9 @@ def search_model(
 
 def forecasts_seen(folder: Path) -> dict[str, Any]:
     """What came of a search's forecasts of speed."""
-    found: dict[str, Any] = json.loads((folder / RESULTS).read_text(encoding="utf-8"))["forecasts"]
+    found: dict[str, Any] = json.loads((folder / SEARCH_RESULTS).read_text(encoding="utf-8"))[
+        "forecasts"
+    ]
     return found
 
 
@@ -137,8 +143,9 @@ def _conclude(folder: Path, wanted: Wanted, records: Sequence[Record]) -> list[F
             path = file_of(folder, one.problem, wanted.settings.dialect)
             path.parent.mkdir(exist_ok=True)
             path.write_text(one.source, encoding="utf-8")
-    told = results(found, records, wanted.settings.budget)
-    write_whole(folder / RESULTS, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    told = {"date": datetime.now(UTC).date().isoformat()}
+    told |= results(found, records, wanted.settings.budget)
+    write_whole(folder / SEARCH_RESULTS, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
     return found
 
 

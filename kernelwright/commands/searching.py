@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from kernelwright.commands.option_types import AskedDialect, Kinds, Mode, Surrogate
+from kernelwright.commands.option_types import AskedDialect, Kinds, Mode, Start, Surrogate
 from kernelwright.commands.shared import FAILED, judging, told
 
 if TYPE_CHECKING:
@@ -41,13 +41,6 @@ Forecasts = Annotated[
 ]
 Earlier = Annotated[
     list[Path] | None, Option(help="Folder of an earlier search: which kinds helped; repeatable.")
-]
-Start = Annotated[
-    Path | None,
-    Option(
-        metavar="KERNEL|FOLDER",
-        help="Kernel to improve on; of a suite a folder, as best/ of a search.",
-    ),
 ]
 Budget = Annotated[int, Option(min=1, help="Answers to each problem.")]
 Batch = Annotated[int, Option(min=1, help="Answers to a problem in one step.")]
@@ -92,7 +85,8 @@ def search(  # noqa: PLR0913  one parameter for each option
 ) -> None:
     """Search for fast kernels: answers made from earlier ones. Exit code 1 if none is correct."""
     from kernelwright.commands.best_of_n import habits_of
-    from kernelwright.commands.search_folder import RESULTS, Wanted, given_kernels
+    from kernelwright.commands.search_folder import Wanted, given_kernels
+    from kernelwright.data.runs.folder import SEARCH_RESULTS
     from kernelwright.machine.facts import versions
     from kernelwright.rl.models.weights import ModelError
     from kernelwright.rl.search.settings import SearchSettings
@@ -124,7 +118,7 @@ def search(  # noqa: PLR0913  one parameter for each option
     folder = out or Path("runs", f"search-{_short(what)}")
     found = _searched(wanted, folder, resume=resume)
     if as_json:
-        typer.echo((folder / RESULTS).read_text(encoding="utf-8").rstrip())
+        typer.echo((folder / SEARCH_RESULTS).read_text(encoding="utf-8").rstrip())
     else:
         _show(found, wanted, folder)
     raise typer.Exit(0 if any(one.source for one in found) else FAILED)
@@ -135,12 +129,13 @@ def _searched(wanted: Wanted, folder: Path, *, resume: bool) -> list[Found]:
     from kernelwright.commands.best_of_n import check_model
     from kernelwright.commands.search_folder import search_model
     from kernelwright.data.runs.records import StoreError
+    from kernelwright.envs.system.hardware import GpuError
     from kernelwright.evals.evaluate.model import EvalError, held_alone
     from kernelwright.preflight.check import not_judged_here
     from kernelwright.rl.models.weights import ModelError
     from kernelwright.rl.search.mode import start_mode
 
-    errors = (EvalError, ModelError, StoreError, ValueError, OSError)
+    errors = (EvalError, ModelError, StoreError, GpuError, ValueError, OSError)
     with told(*errors):
         check_model(wanted.model)
         start_mode(wanted.mode, dict(wanted.options))

@@ -1,13 +1,16 @@
-"""The command that shows runs: `view`."""
+"""Commands that show runs: `view` in a browser, `show` one rollout in the terminal."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright.commands.shared import told
+from kernelwright.commands.shared import FAILED, RunFolder, told
+
+if TYPE_CHECKING:
+    from kernelwright.envs.types import Record
 
 app = typer.Typer()
 Runs = Annotated[
@@ -41,3 +44,46 @@ def view(
     with listening:
         typer.echo(f"http://{viewer.HOST}:{listening.getsockname()[1]}")
         viewer.run(viewer.application(found.page(live=True), found.since_zipped), listening)
+
+
+@app.command()
+def show(
+    run: RunFolder,
+    record: Annotated[str, typer.Argument(metavar="RECORD", help="STAGE/STEP/ROW, as grpo/3/12.")],
+    kernel: Annotated[
+        bool, typer.Option("--kernel", help="Print its source alone; exit code 1 if it has none.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Print one rollout: verdict, reward, prompt and answer."""
+    from kernelwright.commands.replay import ReplayError, find_record
+    from kernelwright.data.runs.records import StoreError
+    from kernelwright.envs.codec import to_json
+
+    with told(ReplayError, StoreError, OSError):
+        found = find_record(run, record)
+    if as_json:
+        typer.echo(to_json(found))
+    else:
+        text = (found.source or "") if kernel else _text(found)
+        typer.echo(text.encode(errors="replace").decode())  # a model's text may not be UTF-8
+    raise typer.Exit(FAILED if kernel and found.source is None else 0)
+
+
+def _text(record: Record) -> str:
+    from kernelwright.commands.verdict_text import verdict_text
+
+    stage, step, row = record.id
+    paid = "none"
+    if record.reward:
+        parts = (f"{name} {part:g}" for name, part in record.reward.parts.items())
+        paid = f"{record.reward.total:g} ({', '.join(parts)})"
+    credit = "none" if record.credit is None else f"{record.credit:+.3f}"
+    return "\n".join(
+        [
+            f"{stage}/{step}/{row} · {record.problem} · {record.dialect}",
+            verdict_text(record.evaluation),
+            f"reward {paid} · credit {credit}",
+            *("", "--- prompt", record.prompt, "", "--- answer", record.completion),
+        ]
+    )

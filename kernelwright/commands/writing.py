@@ -35,7 +35,8 @@ def write(  # noqa: PLR0913  one parameter for each option
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Another one, other answers.")] = 0,
     out: Annotated[
-        Path | None, typer.Option(help="File for the kernel; else it is printed.")
+        Path | None,
+        typer.Option(help="File for the kernel; of C++ a .py is a module; else it is printed."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -60,11 +61,12 @@ def write(  # noqa: PLR0913  one parameter for each option
         raise typer.Exit(FAILED)
     with told(OSError, ValueError, about=module):
         asked = ask(module, habits.dialect)
+        _file_text(out, asked[0], habits.dialect, "", "")  # refused before minutes are spent
     with judging(), told(ModelError, OSError):
         answers = _written(model, asked, habits.dialect, wanted)
     if as_json:
         typer.echo(json.dumps(answers_object(answers, asked[1])))
-    raise typer.Exit(0 if _show(answers, out, quiet=as_json) else FAILED)
+    raise typer.Exit(0 if _show(answers, asked[0], out, quiet=as_json) else FAILED)
 
 
 def _check_out(out: Path | None) -> None:
@@ -79,16 +81,39 @@ def _written(
     model: str, asked: tuple[Problem, str], dialect: Dialect, wanted: BestOf
 ) -> list[Record]:
     from kernelwright.commands.best_of_n import write_kernels
-    from kernelwright.data.runs.progress import Counted
+    from kernelwright.data.runs.progress import Answered
     from kernelwright.envs.remote.open_judge import open_judge
     from kernelwright.rl.policies.hf import open_policy
 
     typer.echo(f"{model} writes {wanted.samples} answers", err=True)
-    with open_judge() as judge, Counted("judged", wanted.samples, every=1) as on_done:
-        return write_kernels(open_policy(model), judge, asked, dialect, wanted, on_done)
+    policy = open_policy(model)
+    with open_judge() as judge, Answered("write", wanted.samples, every=1) as watcher:
+        return write_kernels(policy, judge, asked, dialect, wanted, watcher)
 
 
-def _show(answers: list[Record], out: Path | None, *, quiet: bool) -> bool:
+def _file_text(
+    out: Path | None, problem: Problem, dialect: Dialect, source: str, about: str
+) -> str:
+    """What the file of a kernel holds: its source, or in a Python file a module that calls it."""
+    from kernelwright.evals.hub.kernel_module import kernel_module
+
+    if out is None or out.suffix != ".py":
+        return source
+    return kernel_module(problem, source, dialect, about)
+
+
+def _keep(answers: list[Record], problem: Problem) -> None:
+    """Writes answers down of which none is correct, for who wants to know why."""
+    from kernelwright.data.runs.records import RecordStore
+
+    store = RecordStore(Path("runs", f"write-{Path(problem.name).name}"))
+    store.path.parent.mkdir(parents=True, exist_ok=True)
+    store.path.unlink(missing_ok=True)
+    store.append(answers)
+    typer.echo(f"they are in {store.path}, each with its log", err=True)
+
+
+def _show(answers: list[Record], problem: Problem, out: Path | None, *, quiet: bool) -> bool:
     """Prints the best kernel, or writes it to a file, and its verdict; whether there is one."""
     from kernelwright.commands.best_of_n import best_of, failures
     from kernelwright.commands.verdict_text import verdict_line
@@ -97,14 +122,19 @@ def _show(answers: list[Record], out: Path | None, *, quiet: bool) -> bool:
     others = failures(answers)
     if place is None:
         typer.echo(f"none of {len(answers)} answers is correct: {others}", err=True)
+        if not quiet:
+            _keep(answers, problem)
         return False
-    source = answers[place].source or ""
+    best = answers[place]
+    source = best.source or ""
     if out:
-        out.write_text(source, encoding="utf-8")
+        about = verdict_line(best.evaluation)
+        text = _file_text(out, problem, best.dialect, source, about)
+        out.write_text(text, encoding="utf-8")
     elif not quiet:
         typer.echo(source.rstrip("\n"))
     right = sum(one.evaluation.verdict == "correct" for one in answers)
-    typer.echo(verdict_line(answers[place].evaluation), err=True)
+    typer.echo(verdict_line(best.evaluation), err=True)
     told_others = f"; {others}" if others else ""
     where = f"{out}: " if out else ""
     typer.echo(f"{where}best of {len(answers)} answers, {right} correct{told_others}", err=True)

@@ -21,7 +21,7 @@ from kernelwright.envs.sandbox.process_level import LEVEL, NOT_HELD
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
 from kernelwright.envs.sandbox.zygote import SandboxLostError
-from kernelwright.envs.system.cores import usable_cores
+from kernelwright.envs.system.cores import cpu_name, usable_cores
 from kernelwright.envs.system.hardware import Gpu, GpuError, memory_bytes, visible_gpus
 from kernelwright.envs.types import Evaluation
 from kernelwright.machine.facts import free_disk_bytes, install_command, is_checkout
@@ -47,7 +47,7 @@ def examine() -> list[Check]:
     sandbox = _sandbox()
     answers = [_python_answers()] if sandbox.ok else []
     compilers = (_compiler(), vector_functions(*platform.libc_ver()), _nvcc())
-    return [*_packages(), *compilers, sandbox, *answers, *_hardware()]
+    return [*compilers, sandbox, *answers, *_hardware(), *_packages()]
 
 
 def can_judge(checks: list[Check]) -> bool:
@@ -174,6 +174,7 @@ def _python_answers() -> Check:
 
 
 def _hardware() -> Iterator[Check]:
+    yield Check(name="processor", found=cpu_name())
     yield Check(name="cores", found=str(len(usable_cores())))
     yield Check(name="memory", found=f"{memory_bytes() / GB:.0f} GB")
     yield Check(name="disk", found=f"{free_disk_bytes(Path('runs')) / GB:.0f} GB free")

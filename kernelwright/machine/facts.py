@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import subprocess
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
+
+from kernelwright.envs.system.cores import cpu_name, usable_cores
+from kernelwright.envs.system.hardware import described, memory_bytes, visible_gpus
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 """The folder that holds the packages: with a pyproject.toml it is a checkout, else a wheel's."""
@@ -99,3 +104,18 @@ def versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found
+
+
+def environment() -> dict[str, Any]:
+    """What decides numbers and may be published: no names of hosts, users or paths."""
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cpu": cpu_name(),
+        "cores": len(usable_cores()),
+        "memory_bytes": memory_bytes(),
+        "gpus": [gpu.name for gpu in visible_gpus()],
+        **({"devices": described(visible_gpus())} if visible_gpus() else {}),
+        "commit": code_commit(),
+        "versions": versions(),
+    }

@@ -75,6 +75,7 @@ def budget(
     """What a run takes, shrunk to fit."""
     if not (recipe.learns_examples or "grpo" in recipe.stages):
         return Budget(recipe=recipe)
+    judging = _judging_seconds(recipe, pace)  # first: it shows a verdict within a minute
     notes: dict[str, str] = {}
     free = available_bytes()
     while True:
@@ -90,12 +91,11 @@ def budget(
             return Budget(recipe=recipe, reason=f"a probe of its steps failed: {error}")
         needed = _needed_bytes(recipe, found)
         if found and part is None and needed is not None and needed <= free:
-            seconds, judging = run_seconds(recipe, found), _judging_seconds(recipe, pace)
             return Budget(
                 recipe=recipe,
                 bytes=needed,
                 device_bytes=_device_needed(found),
-                seconds=seconds + (judging or 0.0),
+                seconds=run_seconds(recipe, found) + (judging or 0.0),
                 judged=judging is not None,
                 notes=tuple(notes.values()),
             )

@@ -45,7 +45,7 @@ def unprepared(recipe: Recipe) -> list[str]:
     """
     reasons = _unreached() or _options(recipe)
     if not reasons and this_process().leads:
-        found = (_unloadable(recipe), why_not(recipe), _nodes_without_gpus(recipe))
+        found = (unloadable(recipe), why_not(recipe), _nodes_without_gpus(recipe))
         reasons = [reason for reason in found if reason]
     return reasons
 
@@ -96,7 +96,8 @@ def _options(recipe: Recipe) -> list[str]:
     return reasons
 
 
-def _unloadable(recipe: Recipe) -> str | None:
+def unloadable(recipe: Recipe) -> str | None:
+    """Why the model or the adapter cannot be loaded, without loading its weights."""
     from kernelwright.rl.models.adapter_folder import find_adapter
     from kernelwright.rl.models.checkpoints import ADAPTER, is_whole_safetensors
     from kernelwright.rl.models.load import check_loadable

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from kernelwright.data.suites.half import in_any_precision
 from kernelwright.data.suites.load import SuiteError, brings_triples, load_suite, read_spec
@@ -48,20 +49,29 @@ def _trained_on_held_out(recipe: Recipe, found: Mapping[str, Problems]) -> Itera
     """What is measured on problems that were trained on says nothing about others."""
     if "eval" not in recipe.stages or recipe.data.train_on_held_out:
         return
-    held_out = found["held_out_suite"]
-    for key in _trained_on(recipe, found):
-        if read_spec(spec := getattr(recipe.data, key))[0].for_evaluation:
+    learned = {f"data.{key}": [*found[key].values()] for key in _trained_on(recipe, found)}
+    for key in learned:
+        if read_spec(spec := getattr(recipe.data, key.removeprefix("data.")))[0].for_evaluation:
             yield (
-                f"data.{key}: {spec} is for evaluation: choose another suite, or ask for it with "
+                f"{key}: {spec} is for evaluation: choose another suite, or ask for it with "
                 "data.train_on_held_out=true"
             )
-        trained = {in_any_precision(one.code) for one in found[key].values()}  # and at any sizes
-        if both := {n for n, one in held_out.items() if in_any_precision(one.code) in trained}:
-            yield (
-                f"data.{key}: {len(both)} of the {len(held_out)} problems of data.held_out_suite "
-                f"are trained on ({held_out[min(both)].name}, …): choose suites that share none, "
-                "or ask for it with data.train_on_held_out=true"
-            )
+    if "dpo" in recipe.stages and recipe.dpo.pairs is not None:
+        with suppress(ModelError):  # `_unpaired` says it
+            learned["dpo.pairs"] = [it.problem for it in pair_folder(recipe.dpo.pairs).entries]
+    for key, problems in learned.items():
+        yield from _shared(key, problems, found["held_out_suite"])
+
+
+def _shared(key: str, learned: Iterable[Problem], held_out: Problems) -> Iterator[str]:
+    """A sentence where held-out problems are among those learned from, at any sizes."""
+    trained = {in_any_precision(one.code) for one in learned}
+    if both := {n for n, one in held_out.items() if in_any_precision(one.code) in trained}:
+        yield (
+            f"{key}: {len(both)} of the {len(held_out)} problems of data.held_out_suite "
+            f"are trained on ({held_out[min(both)].name}, …): choose suites that share none, "
+            "or ask for it with data.train_on_held_out=true"
+        )
 
 
 def _trained_on(recipe: Recipe, found: Mapping[str, Problems]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 import time
 
 from kernelwright.data.suites.starter import USUAL
@@ -18,7 +19,7 @@ from kernelwright.envs.sandbox.toolchain import (
 from kernelwright.envs.system.cores import usable_cores
 from kernelwright.envs.system.hardware import gpus
 from kernelwright.envs.system.paths import cache_folder, write_whole
-from kernelwright.envs.types import content_hash
+from kernelwright.envs.types import Candidate, Evaluation, Problem, content_hash
 from kernelwright.envs.workers.pool import JudgeError, default_workers, uses_gpu
 from kernelwright.rl.recipe.schema import Recipe
 
@@ -60,7 +61,8 @@ def judged_s(recipe: Recipe) -> float | None:
     jobs = [(one.problem, one.candidate) for one in spread]
     try:
         with open_judge(workers, section.minimum_sandbox, precision=section.precision) as judge:
-            judge.evaluate_many(jobs[:workers], timed=section.timed)
+            (first, *_) = judge.evaluate_many(jobs[:workers], timed=section.timed)
+            print(_told(*jobs[0], first), file=sys.stderr)
             started = time.monotonic()
             judge.evaluate_many(jobs[workers:], timed=section.timed)
             found = (time.monotonic() - started) / (count - workers)
@@ -68,6 +70,15 @@ def judged_s(recipe: Recipe) -> float | None:
         return None
     write_whole(kept, json.dumps(found))
     return found
+
+
+def _told(problem: Problem, candidate: Candidate, evaluation: Evaluation) -> str:
+    """An example, and the verdict on it."""
+    said = f"{evaluation.verdict} ({evaluation.reason})"
+    if evaluation.timing is not None:
+        said += f", {evaluation.timing.speedup.median:.2f} times as fast as PyTorch"
+    source = textwrap.indent(candidate.source.strip(), "    ")
+    return f"the first of them, a kernel for {problem.name}:\n{source}\nit is {said}"
 
 
 def examples(recipe: Recipe) -> list[Triple]:

@@ -5,6 +5,7 @@ A mistake reads `file:line:column: key: problem; did you mean 'x'?`. Nothing hea
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -97,7 +98,7 @@ def _file(folder: Path, name: str) -> Path:
 def _with_parents(path: Path, children: tuple[Path, ...], asked_at: str = "") -> Tree:
     """The tree of a file, merged over those of the files it extends."""
     place = f"{asked_at}: extends" if asked_at else f"{path}:1:1"
-    if path.resolve() in [child.resolve() for child in children]:
+    if os.path.realpath(path) in [os.path.realpath(child) for child in children]:
         chain = " -> ".join(str(one) for one in (*children, path))
         raise RecipeError([f"{place}: a recipe cannot extend itself: {chain}"])
     try:

@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from kernelwright.envs.codec import TOO_DEEP
+
 KeyPath = tuple[str, ...]
 
 HEADER_KEY = 'if __name__ == "__main__"'
@@ -67,11 +69,15 @@ def read_tree(path: Path) -> Tree:
             raise RecipeError([f"{path}:1:1: a recipe is a mapping of keys to values"])
         pairs = [pair for pair in root.value if pair[0].value != HEADER_KEY]
         return _tree(yaml.MappingNode(root.tag, pairs), path)
+    except RecursionError:
+        raise RecipeError([f"{path}:1:1: {TOO_DEEP}"]) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else f"{path}:1:1"
         raise RecipeError([f"{place}: not YAML: {error.problem or error.context}"]) from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:
+        if isinstance(error, RecipeError):
+            raise
         raise RecipeError([f"{path}:1:1: not YAML: {error}"]) from None
 
 

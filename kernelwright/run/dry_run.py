@@ -1,7 +1,8 @@
-"""Prints `--dry-run`: the whole recipe, the origin of each value, and the estimated cost."""
+"""Tells of a `--dry-run`: the whole recipe, the origin of each value, and the estimated cost."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from kernelwright.envs.system.hardware import visible_gpus
@@ -25,6 +26,22 @@ def dry_run_text(resolved: Resolved, found: Budget, reasons: Sequence[str]) -> s
     lines += [f"#   in all: {found.line() or unknown}", *(f"#   {note}" for note in found.notes)]
     lines += ["# This machine can run it." if not reasons else "# This machine cannot run it:"]
     return "\n".join(lines + [f"#   {reason}" for reason in reasons])
+
+
+def dry_run_json(resolved: Resolved, found: Budget, reasons: Sequence[str]) -> str:
+    """The same as one JSON object; `seconds` and the bytes are null where nothing was measured."""
+    told = {
+        "recipe": resolved.recipe.model_dump(mode="json"),
+        "origins": {".".join(map(str, path)): one for path, one in resolved.origins.items()},
+        "estimates": estimates(resolved.recipe, on_gpu=bool(visible_gpus())),
+        "seconds": found.seconds,
+        "judging_included": found.judged,
+        "peak_bytes": found.bytes,
+        "peak_device_bytes": found.device_bytes,
+        "notes": list(found.notes),
+        "reasons": list(reasons),
+    }
+    return json.dumps(told, ensure_ascii=False)
 
 
 def estimates(recipe: Recipe, *, on_gpu: bool) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,10 +23,8 @@ from kernelwright.data.runs.folder import (
 )
 from kernelwright.data.runs.process import this_process
 from kernelwright.data.runs.records import FILE as RECORDS_FILE
-from kernelwright.envs.system.cores import usable_cores
-from kernelwright.envs.system.hardware import described, memory_bytes, visible_gpus
 from kernelwright.envs.system.paths import write_whole
-from kernelwright.machine.facts import code_commit, versions
+from kernelwright.machine.facts import environment
 from kernelwright.rl.recipe.schema import Recipe
 
 RESULTS = (RECORDS_FILE, STAGES_FILE, "checkpoints", "metrics.jsonl")
@@ -78,7 +75,8 @@ class RunFolder:
         with self._told():
             self.path.mkdir(parents=True, exist_ok=True)
             self._write(RECIPE_FILE, yaml.safe_dump(_plain(recipe), sort_keys=False))
-            self._write(ENV_FILE, json.dumps(environment(), indent=2) + "\n")
+            here = {**environment(), "processes": this_process().world}
+            self._write(ENV_FILE, json.dumps(here, indent=2) + "\n")
 
     def seconds(self) -> dict[str, float]:
         """Finished stage → how long its last attempt took, in order."""
@@ -115,6 +113,7 @@ class RunFolder:
         changed = [
             f"{key} (was {old!r}, is {new!r})"
             for key, old, new in _differences(before, _plain(recipe), _plain(Recipe(name="a")))
+            if key != "run_dir"  # a folder may have moved
         ]
         if changed:
             raise RunError(
@@ -145,21 +144,6 @@ class RunFolder:
             raise RunError(
                 f"{error.filename or self.path}: {error.strerror}: give run_dir=… another folder"
             ) from None
-
-
-def environment() -> dict[str, Any]:
-    """What decides numbers and may be published: no names of hosts, users or paths."""
-    return {
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "cores": len(usable_cores()),
-        "memory_bytes": memory_bytes(),
-        "gpus": [gpu.name for gpu in visible_gpus()],
-        **({"devices": described(visible_gpus())} if visible_gpus() else {}),
-        "processes": this_process().world,
-        "commit": code_commit(),
-        "versions": versions(),
-    }
 
 
 def _differences(

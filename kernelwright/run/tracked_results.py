@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.runs.stages import axis, training
@@ -13,6 +14,7 @@ from kernelwright.evals.numbers.summary import SIDES, mean_reward
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.tracking.run_tracker import finite, samples, tracker_of
 
+RESULTS = ("summary.json", "report.html", "env.json")
 FIGURES = ("correct_rate", "fast_1", "geomean_speedup", "mean_reward")
 
 
@@ -42,6 +44,13 @@ def send_stage(recipe: Recipe, stage: str) -> None:
 def send_summary(recipe: Recipe, summary: Mapping[str, Any]) -> None:
     """Sends the figures of `summary.json` that stand for the run."""
     tracker_of(recipe).summarise(finite(dict(_headline(summary))))
+
+
+def send_files(recipe: Recipe) -> None:
+    """Sends what tells of a whole run: its figures, its page, its recipe, its machine."""
+    folder = Folder(recipe.run_dir)
+    files = [recipe.run_dir / name for name in RESULTS] + [folder.recipe_file]
+    tracker_of(recipe).keep([one for one in files if one.is_file()])
 
 
 def _headline(summary: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

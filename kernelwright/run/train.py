@@ -8,7 +8,6 @@ others wait.
 from __future__ import annotations
 
 import gc
-import platform
 import random
 import sys
 import time
@@ -34,11 +33,11 @@ from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.policy import Policy
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module_facts import learn_shapes
-from kernelwright.envs.system.cores import usable_cores
 from kernelwright.envs.types import Problem, Task
+from kernelwright.evals.evaluate.model import target_of
 from kernelwright.evals.evaluate.run import EvalSettings, count_left, evaluate, settings_of
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
-from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, write_summary
+from kernelwright.evals.numbers.summary import RunFacts, read_summary, write_summary
 from kernelwright.evals.page.report import write_report
 from kernelwright.machine.facts import versions
 from kernelwright.preflight.estimate import (
@@ -59,7 +58,7 @@ from kernelwright.rl.train.rft import as_sft, examples_of, round_problems, round
 from kernelwright.rl.train.start_adapter import start_adapter
 from kernelwright.run.processes import join, judge_of
 from kernelwright.run.run_folder import RunError, RunFolder
-from kernelwright.run.tracked_results import send_stage, send_summary
+from kernelwright.run.tracked_results import send_files, send_stage, send_summary
 
 OTHER_EXAMPLES = (
     "{}: its examples are others than those that were judged there; go on with the version of "
@@ -340,11 +339,10 @@ class Run:
 
     def report(self, devices: Sequence[Mapping[str, Any]]) -> Path:
         """Writes summary.json and report.html from the records; `devices` are the judge's."""
-        here = f"{platform.machine()}, 1 of {len(usable_cores())} cores"
         facts = RunFacts(
             model=self.recipe.model.name,
             dialect=self.recipe.data.dialect,
-            target=cards(self.store.read(), devices) or here,
+            target=target_of(self.store.read(), devices),
             suite=self.held_out.spec,
             date=datetime.now(UTC).date().isoformat(),
             seconds=self.folder.seconds(),
@@ -354,7 +352,9 @@ class Run:
         )
         write_summary(self.folder.path, facts)
         send_summary(self.recipe, read_summary(self.folder.path))
-        return write_report(self.folder.path)
+        report = write_report(self.folder.path)
+        send_files(self.recipe)
+        return report
 
 
 def _pattern(one: JudgedTriple) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from kernelwright.data.suites.load import load_suite
+from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.types import Problem
 from kernelwright.service.client import TOKEN
@@ -31,7 +31,11 @@ def check_address(host: str, token: str | None) -> None:
 def problems_of(suites: Sequence[str]) -> dict[str, Problem]:
     """The problems of these suites under their names and keys. Raises SuiteError."""
     found = [one for spec in suites for one in load_suite(spec).problems]
-    return {one.name: one for one in found} | {one.key: one for one in found}
+    named: dict[str, Problem] = {}
+    for one in found:
+        if named.setdefault(one.name, one).key != one.key:
+            raise SuiteError(f"{one.name} names two problems of {', '.join(suites)}: serve one")
+    return named | {one.key: one for one in found}
 
 
 def run(

@@ -38,8 +38,8 @@ class Adapter:
 
 
 def find_adapter(model: str) -> Adapter | None:
-    """The adapter in a folder, at the end of a run's, or in a repository of the Hub, which is
-    downloaded; None where the name means a whole model.
+    """The adapter in a folder, at the end of a run's, or in a repository of the Hub (owner/name, or
+    owner/name@REVISION), which is downloaded; None where the name means a whole model.
 
     Raises ModelError for a run that has not finished, and where the Hub has only a part of it.
     """
@@ -70,19 +70,36 @@ def sidecar_of(folder: Path) -> dict[str, Any]:
 
 def _of_hub(name: str) -> list[Path]:
     """The folder of an adapter's repository; none where the Hub, or else an earlier download, has
-    no adapter of this name."""
+    no adapter of this name. Raises ModelError where the Hub does not say whether it has one: the
+    model would be loaded without it, and give other numbers."""
     from huggingface_hub import hf_hub_download, snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+    from huggingface_hub.errors import (
+        EntryNotFoundError,
+        GatedRepoError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+    )
 
-    if name in EMBEDDED or name.count("/") != 1:
+    repo, _, said = name.partition("@")
+    if name in EMBEDDED or repo.count("/") != 1:
         return []
+    revision = said or None
     offline = not hub_answers()
-    try:
-        hf_hub_download(name, ADAPTER_CONFIG, local_files_only=offline)
-    except (HfHubHTTPError, HFValidationError, OSError):
-        return []
     with errors_in_one_line(name):
-        return [Path(snapshot_download(name, allow_patterns=FILES, local_files_only=offline))]
+        try:
+            hf_hub_download(repo, ADAPTER_CONFIG, revision=revision, local_files_only=offline)
+        except (GatedRepoError, LocalEntryNotFoundError):
+            if offline:
+                return []
+            raise
+        except (EntryNotFoundError, HFValidationError, RepositoryNotFoundError):
+            return []
+    with errors_in_one_line(name):
+        found = snapshot_download(
+            repo, revision=revision, allow_patterns=FILES, local_files_only=offline
+        )
+        return [Path(found)]
 
 
 def _embedded_name(hub_id: str) -> str:

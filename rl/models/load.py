@@ -27,6 +27,7 @@ Quantization = Literal["nf4", "none"]
 Dtype = Literal["auto", "bfloat16", "float16", "float32"]
 
 HUB_TIMEOUT_S = 5
+UNANSWERED = "the Hub does not answer: check the connection"
 
 # Tokens that vocabularies keep for padding, in the order in which they are tried.
 PAD_TOKENS = ("<|endoftext|>", "<pad>", "<|pad|>", "<|finetune_right_pad_id|>", "<unk>")
@@ -68,22 +69,24 @@ def check_name(name: str) -> None:
     if name.count("/") != 1 or not all(name.split("/")):
         known = ", ".join(EMBEDDED)
         raise ModelError(
-            f"no model {name!r}: give one of {known}, a folder, or a Hub id owner/name"
+            f"no model {name!r}: give one of {known}, a folder, a Hub id owner/name, or "
+            "openai:MODEL@ADDRESS"
         )
 
 
 def _source(name: str) -> str:
     """A folder, or the id of a model on a Hub that answers, or else its earlier download."""
-    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub import constants, try_to_load_from_cache
 
     source = resolve(name)
     if Path(source).is_dir() or hub_answers():
         return source
     cached = try_to_load_from_cache(source, "config.json")
     if not isinstance(cached, str):
+        why = "HF_HUB_OFFLINE is set: unset it" if constants.HF_HUB_OFFLINE else UNANSWERED
         raise ModelError(
-            f"{name} is not on this machine and the Hub does not answer: check the connection, "
-            f"or set model.name to {' or '.join(EMBEDDED)}, or to a local folder"
+            f"{name} is not on this machine and {why}, or set model.name to "
+            f"{' or '.join(EMBEDDED)}, or to a local folder"
         )
     return str(Path(cached).parent)
 

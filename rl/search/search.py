@@ -16,10 +16,10 @@ from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.policy import Policy, Sampling, text_of
 from kernelwright.envs.reference.module_facts import learn_shapes
-from kernelwright.envs.types import Problem, Record, Task, Verdict
-from kernelwright.envs.workers.pool import JudgeError
+from kernelwright.envs.types import Problem, Record, Task
 from kernelwright.rl.methods.base import Ask
 from kernelwright.rl.search.archive import Archive, Tried
+from kernelwright.rl.search.given import judge_given, unasked
 from kernelwright.rl.search.kinds import Known, known_of, with_kinds
 from kernelwright.rl.search.mode import Mode
 from kernelwright.rl.search.prompts import ask_of
@@ -78,7 +78,7 @@ class Search:
             finalists = self.finalists(self.archives[problem.key])
             for row, one in enumerate(finalists, place * (settings.finalists + 1)):
                 parents.append(one.key)
-                responses.append(self._unasked(problem, row, one.source))
+                responses.append(unasked(self._task(problem), row, one.source))
         found = judged(judge, responses, Batch(stage=SEARCH_AGAIN, versions=settings.versions))
         pairs = zip(found, parents, strict=True)
         self.keep([replace(record, parent=key) for record, key in pairs])
@@ -92,25 +92,19 @@ class Search:
     def _judge_given(self, judge: AnyJudge) -> None:
         """Judges the given kernels that an earlier attempt did not judge."""
         left = [
-            (row, one)
+            unasked(self._task(one), row, self.given[one.key])
             for row, one in enumerate(self.problems)
             if one.key in self.given and self.archives[one.key].given is None
         ]
         if not left:
             return
-        responses = [self._unasked(one, row, self.given[one.key]) for row, one in left]
-        batch = Batch(stage=SEARCH_START, versions=self.settings.versions)
-        found = judged(judge, responses, batch)
+        found = judge_given(judge, left, self.settings.versions)
         for record in found:
-            if record.evaluation.verdict is Verdict.UNJUDGED:
-                raise JudgeError(f"no verdict on the given kernel of {record.problem}")
             self.archives[record.problem_key].add([record])
         self.keep(found)
 
-    def _unasked(self, problem: Problem, row: int, source: str) -> Response:
-        """A kernel that is there already, to be judged without a prompt."""
-        task = Task(problem=problem, dialect=self.settings.dialect)
-        return Response(task=task, row=row, prompt="", completion="", source=source)
+    def _task(self, problem: Problem) -> Task:
+        return Task(problem=problem, dialect=self.settings.dialect)
 
     def _parts(self, step: int) -> Iterator[list[tuple[int, Problem]]]:
         """The problems that this step still asks for answers to, each with its number, in parts
@@ -159,7 +153,7 @@ class Search:
     def _asks(self, problem: Problem, step: int, known: Mapping[str, Known]) -> list[Ask]:
         settings = self.settings
         rng = random.Random(f"{settings.seed}/{step}/{problem.key}")
-        archive, task = self.archives[problem.key], Task(problem=problem, dialect=settings.dialect)
+        archive, task = self.archives[problem.key], self._task(problem)
         requests = self.mode.ask(archive, step, settings.count(step), rng)
         requests = with_kinds(requests, settings.kinds, settings.dialect, known, rng)
         return [ask_of(task, one) for one in requests]

@@ -21,7 +21,10 @@ SAMPLE_STEPS = 8
 """Most steps of a stage that send their samples."""
 SAMPLES = 32
 """Most samples in one table."""
-COLUMNS = ("row", "problem", "prompt", "completion", "verdict", "reason", "reward", "speedup")
+COLUMNS = (
+    *("row", "problem", "prompt", "completion", "verdict", "reason", "log"),
+    *("reward", "credit", "speedup"),
+)
 
 
 class NoTracker:
@@ -30,6 +33,7 @@ class NoTracker:
     def log(self, stage: str, step: int, values: Mapping[str, float]) -> None: ...
     def table(self, stage: str, step: int, table: Table) -> None: ...
     def summarise(self, values: Mapping[str, float]) -> None: ...
+    def keep(self, files: Sequence[Path]) -> None: ...
     def close(self, *, failed: bool) -> None: ...
 
 
@@ -84,7 +88,9 @@ def _sample(record: Record) -> tuple[Any, ...]:
         record.completion,
         evaluation.verdict.value,
         evaluation.reason,
+        evaluation.log,
         reward.total if reward else None,
+        record.credit,
         evaluation.timing.speedup.median if evaluation.timing else None,
     )
 

@@ -45,6 +45,9 @@ class Tracker(Protocol):
     def summarise(self, values: Mapping[str, float]) -> None:
         """Sends the figures that stand for the whole run."""
 
+    def keep(self, files: Sequence[Path]) -> None:
+        """Sends files of the run, where the tracker keeps files."""
+
     def close(self, *, failed: bool) -> None:
         """Sends what is left; nothing may be sent afterwards."""
 
@@ -100,12 +103,15 @@ class Wandb:
                 reinit="create_new",  # not `wandb.run`: TRL asks that for a URL at every save
                 dir=str(recipe.run_dir),
                 config=config,
+                tags=[*recipe.data.dialects, recipe.grpo.method.name],
                 settings=wandb.Settings(
                     console="off", silent=True, x_transaction_log_flush_interval=FLUSH_S
                 ),
             )
         except wandb.errors.Error as error:
             raise TrackerError(f"report_to wandb: {' '.join(str(error).split())}") from None
+        if self.run.url:  # none offline
+            print(f"wandb: {self.run.url}", file=sys.stderr)
 
     def log(self, stage: str, step: int, values: Mapping[str, float]) -> None:
         self._send(stage, step, {f"{stage}/{key}": value for key, value in values.items()})
@@ -127,6 +133,14 @@ class Wandb:
 
     def summarise(self, values: Mapping[str, float]) -> None:
         self.run.summary.update(dict(values))
+
+    def keep(self, files: Sequence[Path]) -> None:
+        import wandb
+
+        artifact = wandb.Artifact(f"run-{self.attempts.id}", type="run")
+        for file in files:
+            artifact.add_file(str(file))
+        self.run.log_artifact(artifact)
 
     def close(self, *, failed: bool) -> None:
         self.run.finish(exit_code=int(failed))
@@ -163,6 +177,9 @@ class Trackio:
     def summarise(self, values: Mapping[str, float]) -> None:
         self.run.log(dict(values), step=self.attempts.next_row())
 
+    def keep(self, files: Sequence[Path]) -> None:
+        """They stay in the run's folder."""
+
     def close(self, *, failed: bool) -> None:
         self.run.finish()
 
@@ -189,6 +206,9 @@ class TensorBoard:
     def summarise(self, values: Mapping[str, float]) -> None:
         for key, value in values.items():
             self.writer.add_scalar(key, value)
+
+    def keep(self, files: Sequence[Path]) -> None:
+        """They lie beside the events."""
 
     def close(self, *, failed: bool) -> None:
         self.writer.close()

@@ -47,6 +47,12 @@ def known_provider(name: str) -> str:
     return name
 
 
+def own_name(model: str) -> str:
+    """A model's name without the provider's, and without the address of a server."""
+    named = provider_and_model(model)
+    return model if named is None else named[1].partition("@")[0]
+
+
 def provider_and_model(name: str) -> tuple[Provider, str] | None:
     """(provider, what it calls the model) of a model's name `NAME:…`; None for any other name.
 
