@@ -36,6 +36,8 @@ CANDIDATE_LIMIT_S = 2400.0
 TRIES = 2
 NEEDS_A_GPU = "precision tf32 is how a GPU multiplies, and there is none here: use ieee"
 NO_CODE_BLOCK = Evaluation(verdict=Verdict.NO_KERNEL, reason="no_code_block")
+TRUNCATED = Evaluation(verdict=Verdict.NO_KERNEL, reason="truncated")
+"""No answer in training: what was cut off at the limit would be paid for not ending."""
 
 
 class AnyJudge(Protocol):

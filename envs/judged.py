@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kernelwright.envs.answer import extract
-from kernelwright.envs.judge import NO_CODE_BLOCK, AnyJudge
+from kernelwright.envs.judge import NO_CODE_BLOCK, TRUNCATED, AnyJudge
 from kernelwright.envs.types import Candidate, Evaluation, Record, Reward, Task
 
 
@@ -17,7 +17,8 @@ def unpriced(evaluation: Evaluation) -> Reward | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """A prompt and its completion. `source` is None where the completion contains no kernel."""
+    """A prompt and its completion. `source` is None where the completion contains no kernel, and
+    where it was cut off and that counts as none."""
 
     task: Task
     row: int
@@ -25,12 +26,26 @@ class Response:
     completion: str
     source: str | None
     torch_allowed: bool = False
+    truncated: bool = False
 
     @classmethod
-    def of_completion(cls, task: Task, row: int, prompt: str, completion: str) -> Response:
+    def of_completion(
+        cls, task: Task, row: int, prompt: str, completion: str, *, truncated: bool = False
+    ) -> Response:
         """A model's answer: the kernel is its last code block."""
-        source = extract(completion, task.dialect)
-        return cls(task=task, row=row, prompt=prompt, completion=completion, source=source)
+        return cls(
+            task=task,
+            row=row,
+            prompt=prompt,
+            completion=completion,
+            source=None if truncated else extract(completion, task.dialect),
+            truncated=truncated,
+        )
+
+    @property
+    def unanswered(self) -> Evaluation:
+        """The verdict where there is no kernel."""
+        return TRUNCATED if self.truncated else NO_CODE_BLOCK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +101,7 @@ def judged(
     found = judge.evaluate_many(list(jobs.values()), timed=timed, on_done=on_done)
     evaluations = dict(zip(jobs, found, strict=True))
     return [
-        batch.record(one, evaluations.get(place, NO_CODE_BLOCK))
+        batch.record(one, evaluations.get(place, one.unanswered))
         for place, one in enumerate(responses)
     ]
 

@@ -31,6 +31,7 @@ class LoopbackVllm:
     updates: bool = True
     offset: float = 0.0
     failing: list[tuple[int, str]] = field(default_factory=list)
+    breaks_off: int = 0
     asked: list[tuple[str, dict[str, Any], str | None]] = field(default_factory=list)
     adapters: dict[str, str] = field(default_factory=dict)
 
@@ -154,6 +155,10 @@ def handler(server: LoopbackVllm) -> type[BaseHTTPRequestHandler]:
             self.reply(None)
 
         def do_POST(self) -> None:
+            if server.breaks_off:
+                server.breaks_off -= 1
+                self.close_connection = True
+                return
             self.reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
         def reply(self, body: dict[str, Any] | None) -> None:

@@ -45,6 +45,15 @@ def test_what_lasts_is_told_once(metric: str, value: float, kind: str) -> None:
     assert kind in said[STEPS - 1][0]
 
 
+def test_steps_without_a_rollout_of_their_own_do_not_pass_for_ones_that_work() -> None:
+    """With `iterations`, steps train again on what is known."""
+    adviser, said = Adviser(), []
+    for step in range(1, 2 * STEPS + 1):
+        sampled = {**FINE, "sampled/truncated": 0.9} if step % 2 else {"loss": 0.1}
+        said += adviser.hear(step, sampled)
+    assert len(said) == 1
+
+
 def test_what_passes_is_not_told() -> None:
     adviser = Adviser()
     for step in range(1, 12):

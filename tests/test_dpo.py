@@ -89,6 +89,14 @@ def test_of_two_right_answers_the_faster_one_is_better_where_their_speeds_are_ap
     assert pairs_of_records([slow, wrong], 9, 0) == [Pair("p", "slow", "wrong")]
 
 
+def test_a_kernel_is_paired_once_however_often_it_was_answered() -> None:
+    """It may have been timed twice; beside itself it is no faster."""
+    fast, again = (answer("same", speed=speed) for speed in (5, 3))
+    slow = answer("slow", speed=1)
+    assert pairs_of_records([fast, again, slow], 9, 0) == [Pair("p", "same", "slow")]
+    assert pairs_of_records([fast, again], 9, 0) == []
+
+
 def test_answers_of_an_evaluation_are_never_paired() -> None:
     measured = [
         nouns.record("eval_after", prompt="p", completion=text, source=text, evaluation=said)
@@ -191,6 +199,16 @@ def test_a_run_that_was_stopped_ends_with_the_same_weights(tmp_path: Path) -> No
     again = run_dpo(recipe(halves), PAIRS, halves / "out", None, resume=True)
     name = "adapter_model.safetensors"
     assert (uncut / name).read_bytes() == (again / name).read_bytes()
+
+
+def test_a_stage_whose_last_step_is_saved_is_not_trained_any_further(tmp_path: Path) -> None:
+    """As where a kill comes between the last checkpoint and the end of the stage: here the steps
+    are no whole epochs, and transformers would train one more."""
+    asked = recipe(tmp_path, epochs=2.5, trainer={"lr_scheduler_type": "constant"})
+    done = run_dpo(asked, PAIRS, tmp_path / "done", None, resume=False)
+    again = run_dpo(asked, PAIRS, tmp_path / "again", None, resume=True)
+    name = "adapter_model.safetensors"
+    assert (done / name).read_bytes() == (again / name).read_bytes()
 
 
 def _stop_after(steps: int) -> Any:

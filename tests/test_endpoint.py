@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from kernelwright.cli import app
 from kernelwright.envs.policy import Finish, Sampling
 from kernelwright.rl.models.weights import ModelError
+from kernelwright.rl.policies import endpoint
 from kernelwright.rl.policies.endpoint import AbsentError, EndpointError, all_of
 from kernelwright.rl.policies.hf import load_policy, open_policy
 from kernelwright.rl.policies.providers.openai import Usage
@@ -90,6 +91,18 @@ def test_a_busy_endpoint_is_asked_again_and_a_refusal_is_one_line(server: Loopba
         policy.complete(["Add."], GREEDY)
     server.failing = [(429, "no more")] * 4
     with pytest.raises(EndpointError, match="429 no more"):
+        policy.complete(["Add."], GREEDY)
+
+
+def test_a_connection_that_breaks_off_is_tried_again(
+    server: LoopbackVllm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "WAITS_S", (0.0, 0.0))
+    policy = open_policy(f"openai:{BASE}@{server.url}")
+    server.breaks_off = 2
+    assert policy.complete(["Add."], GREEDY)[0].finish in (Finish.STOP, Finish.LENGTH)
+    server.breaks_off = 3
+    with pytest.raises(EndpointError, match=r"broke the connection off \(.*\)$"):
         policy.complete(["Add."], GREEDY)
 
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from kernelwright.rl.models.load import load_base, load_tokenizer
 from kernelwright.rl.train import fast_pass
-from kernelwright.rl.train.fast_pass import Clip, backward_pass, credited_answers
+from kernelwright.rl.train.fast_pass import MOST_IMPORTANCE, Clip, backward_pass, credited_answers
 from kernelwright.rl.train.lm_head import score_learned_positions
 from kernelwright.rl.train.trimmed import trimmed
-from kernelwright.rl.train.trl_adapter import is_rotary, kernel_trainer_class
+from kernelwright.rl.train.trl_adapter import is_rotary, kernel_trainer_class, weigh_as_vllms
 from tests.tiny_model import save_tiny, tiny_config
 
 pytestmark = pytest.mark.model
@@ -55,6 +55,8 @@ def trainer_of(kind: Any, model: Any, folder: str, **options: Any) -> Any:
         max_completion_length=LENGTH,
         temperature=0.9,
         epsilon_high=0.28,
+        vllm_importance_sampling_mode="token_truncate",
+        vllm_importance_sampling_clip_max=MOST_IMPORTANCE,
         use_cpu=True,
         bf16=False,
         report_to=[],
@@ -158,14 +160,18 @@ def test_gradient_loss_and_metrics_are_those_of_trl(folder: str, quantization: A
 def test_trls_own_pass_learns_the_same_from_a_batch_without_its_common_padding(
     folder: str, loss: str
 ) -> None:
-    """Also with numbers a token: old log-probabilities, advantages, and a mask of tools."""
+    """Also with numbers a token: old log-probabilities, weights of the mismatch, advantages, and a
+    mask of tools."""
     stock, ours = both_trainers(folder, loss_type=loss)
     ours.fast = False
+    for one in (stock, ours):
+        weigh_as_vllms(one)
     inputs = batch(1, old=True)
     inputs["old_per_token_logps"] = logprobs(stock, inputs) + inputs.pop("noise")
     inputs["advantages"] = inputs["advantages"][:, None] * torch.linspace(
         0.5, 1.5, inputs["completion_ids"].shape[1]
     )
+    inputs["importance_sampling_ratio"] = inputs["old_per_token_logps"].exp() + 0.5
     inputs["tool_mask"] = inputs["completion_mask"].clone()
     wide = {name: padded_further(name, one) for name, one in inputs.items()}
     widths: list[tuple[int, int]] = []

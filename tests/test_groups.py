@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from kernelwright.rl.rollout.groups import (
     chosen,
     group_tally,
     is_live,
+    of_credits,
 )
 from kernelwright.rl.rollout.rows import row_tally
 from kernelwright.rl.rollout.tally import Tally, figures
@@ -68,6 +70,19 @@ def test_of_groups_that_teach_as_much_the_first_are_trained_on() -> None:
     assert chosen([[-0.1, 0.1], [-1, 1], [0.0, 0.0], [1.0, -1.0], [-1, 1]], 3) == [1, 3, 4]
     assert chosen([[-1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]], 2) == [0, 1]
     assert chosen([[0.0, 0.0], [0.0], [0.0, 0.0]], 2) == [0, 1]
+
+
+@given(CREDITS)
+def test_advantages_by_spread_are_those_of_trl(credits: list[float | None]) -> None:
+    """As TRL's `scale_rewards="group"` makes them: nothing is ranked by another scale than it is
+    trained by."""
+    found = of_credits(credits, by_spread=True)
+    known = torch.tensor([math.nan if one is None else one for one in credits], dtype=torch.float64)
+    judged = known[~known.isnan()]
+    spread = float(judged.std()) if len(judged) > 1 else 1.0 - 1e-4
+    wanted = ((known - judged.mean()) / (spread + 1e-4)).nan_to_num(nan=0.0)
+    assert found == pytest.approx(wanted.tolist(), abs=1e-9)
+    assert of_credits(credits, by_spread=False) == centred(credits)
 
 
 def test_too_few_groups_are_an_error() -> None:

@@ -20,7 +20,7 @@ from kernelwright.envs.types import Evaluation, Record, Verdict
 from kernelwright.envs.workers.compile_baseline import CompiledBaseline
 from kernelwright.evals.numbers.compiled_baselines import Known, write_baselines
 from kernelwright.rewards.price import PRESETS, price, price_groups
-from kernelwright.rl.rollout.repriced import RECORDED, Repriced, totals
+from kernelwright.rl.rollout.repriced import RECORDED, Repriced, groups_of, totals
 from tests.nouns import correct, record, timing, verdict
 
 FAST, SLOW = (correct(timing(1_000 * times, 1_000)) for times in (4, 1))
@@ -95,6 +95,20 @@ def test_prices_are_those_that_training_gives(group: list[Evaluation]) -> None:
     for preset in PRESETS:
         rewards = price_groups(preset, ["k"] * len(group), group)
         assert totals(preset, some) == [one and one.total for one in rewards]
+
+
+def test_a_task_that_two_processes_ask_in_one_step_is_two_groups() -> None:
+    """Each has all trajectories; together they would be compared by another mean."""
+    ways = [(process, way) for process in range(2) for way in range(3)]
+    some = [
+        record(row=10 * process + way, trajectory=way, turn=0) for process, way in reversed(ways)
+    ]
+    assert [[some[place].row for place in one] for one in groups_of(some)] == [
+        [0, 1, 2],
+        [10, 11, 12],
+    ]
+    measured = [record("eval_after", row=row) for row in range(4)]
+    assert groups_of(measured) == [[0, 1, 2, 3]]
 
 
 def test_a_run_without_records_of_the_stage_names_those_it_has(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from kernelwright.data.runs.records import RecordStore, task_key
 from kernelwright.rl.methods.base import Prompt, RunView
 from kernelwright.rl.methods.find import method_names, method_options, start_method
 from kernelwright.rl.rollout.rows import Rollouts, by_key
-from tests.rollouts import block, rollouts, row, sampled, task
+from tests.rollouts import ScriptedJudge, block, player, rollouts, row, sampled, task
 
 RIGHT, WRONG = sampled(block("right")), sampled(block("wrong"))
 TRAINER = SimpleNamespace(state=SimpleNamespace(global_step=3))
@@ -55,6 +55,22 @@ def test_more_groups_are_sampled_than_trained_and_live_ones_are_taken(tmp_path: 
     trained = [one for one in records if one.credit is not None]
     assert len(trained) == 4
     assert {one.problem for one in records} == set("abcd")
+
+
+def test_groups_are_ranked_by_the_advantages_that_they_are_trained_by(tmp_path: Path) -> None:
+    """Two of four right ones teach more than a fast one of four, where both are divided by their
+    spread."""
+    fast = sampled(block("right 4"))
+    answers = [fast, WRONG, WRONG, WRONG, RIGHT, RIGHT, WRONG, WRONG]
+    for name, by_spread in (("plain", False), ("scaled", True)):
+        (tmp_path / name).mkdir()
+        found = rollouts(tmp_path / name, answers, oversampled=1, rows_per_group=4)
+        found.player_at = lambda trainer, step: replace(
+            player(ScriptedJudge(), answers, step=step), group_size=4
+        )
+        found.by_spread = by_spread
+        rows = found(prompts(found, "a", times=4), TRAINER)
+        assert sum(one > 0 for one in rows["credit"]) == (2 if by_spread else 1)
 
 
 def test_a_step_draws_the_same_further_tasks_again(tmp_path: Path) -> None:

@@ -9,16 +9,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.data.runs.records import RecordStore
-from kernelwright.envs.types import Verdict
+from kernelwright.envs.types import Record, Verdict
 from kernelwright.preflight.check import preflight
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.tracking.metrics_callback import log_metrics, sampled_for
+from kernelwright.rl.tracking import metrics_callback
+from kernelwright.rl.tracking.metrics_callback import Samples, log_metrics
 from kernelwright.rl.tracking.run_tracker import (
     SAMPLES,
     samples,
@@ -29,7 +31,7 @@ from kernelwright.rl.tracking.run_tracker import (
 )
 from kernelwright.rl.tracking.trackers import Attempts
 from kernelwright.run.tracked_results import send_files, send_stage, send_summary
-from tests.nouns import correct, record, timing, verdict
+from tests.nouns import record, verdict
 from tests.wandb_file import OfflineRun, offline_runs
 
 pytestmark = pytest.mark.model
@@ -247,6 +249,23 @@ def test_a_table_is_small_and_in_order(count: int) -> None:
     assert rows == sorted(set(rows))
 
 
-def test_samples_of_a_step_are_the_records_asked_for_before_it() -> None:
-    rows = [record("grpo", step, 0, evaluation=correct(timing())) for step in range(3)]
-    assert [one.step for one in sampled_for([*rows, record("eval_after", 1)], "grpo", 2)] == [1]
+@pytest.mark.parametrize(
+    ("iterations", "asked"), [(1, [0, 1, 2, 3]), (2, [0, 0, 2, 2]), (4, [0, 0, 0, 0])]
+)
+def test_samples_of_a_step_are_the_records_that_it_trains_on(
+    iterations: int, asked: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a rollout, which serves so many steps."""
+    fields = {"name": "a", "run_dir": tmp_path, "grpo": {"steps": 4, "iterations": iterations}}
+    sent: list[list[Record]] = []
+    monkeypatch.setattr(metrics_callback, "samples", sent.append)
+    monkeypatch.setattr(metrics_callback, "tracker_of", lambda _: SimpleNamespace(table=print))
+    store = RecordStore(tmp_path)
+    send = Samples(Recipe.model_validate(fields), "grpo")
+    for step in range(1, 5):
+        rollout = [record("grpo", step - 1, row) for row in range(2)]
+        store.append(rollout if (step - 1) % iterations == 0 else [])
+        store.append([record("eval_after", step - 1)])
+        send(step)
+    assert [{one.step for one in some} for some in sent] == [{one} for one in asked]
+    assert [len(some) for some in sent] == [2] * 4

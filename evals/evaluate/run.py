@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
-from kernelwright.envs.policy import Policy, Sampling, text_of
+from kernelwright.envs.policy import Completion, Policy, Sampling, text_of
 from kernelwright.envs.policy import Prompt as Chat
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.reference.module_facts import learn_shapes
@@ -36,7 +36,8 @@ class EvalSettings:
     and kept: a kill loses at most so many; `timed` says whether correct ones are timed; `versions`
     is stored with every record; `precision` is the judge's. `share` is (which, of how many) where
     several processes ask: each asks whole problems. Rows are counted from `first_row`. `chats` are
-    asked in place of plain prompts, by the task's key.
+    asked in place of plain prompts, by the task's key. `whole` says whether an answer that reaches
+    the limit of tokens is none, as for what is learned from.
     """
 
     stage: str = "eval"
@@ -55,6 +56,7 @@ class EvalSettings:
     more_dialects: tuple[Dialect, ...] = ()
     first_row: int = 0
     chats: Mapping[str, Chat] = field(default_factory=dict)
+    whole: bool = False
 
     @property
     def dialects(self) -> tuple[Dialect, ...]:
@@ -155,7 +157,17 @@ def write(
             learn_shapes(row.task.problem for row in left)
             chats = [settings.chats.get(row.task.key) or task_prompt(row.task) for row in left]
             asked = list(zip(left, chats, strict=True))
-            yield _written(policy, asked, sampling, on_written)
+            completions = _completed(policy, asked, sampling, on_written)
+            yield [
+                Response.of_completion(
+                    row.task,
+                    row.index,
+                    text_of(chat),
+                    one.text,
+                    truncated=settings.whole and not one.ended,
+                )
+                for (row, chat), one in zip(asked, completions, strict=True)
+            ]
 
 
 def count_left(
@@ -190,20 +202,14 @@ def _batches(problems: Sequence[Problem], settings: EvalSettings) -> Iterator[li
         yield rows[start : start + settings.batch]
 
 
-def _written(
+def _completed(
     policy: Policy,
     asked: Sequence[tuple[_Row, Chat]],
     sampling: Sampling,
     on_written: Callable[[], None] | None,
-) -> list[Response]:
+) -> list[Completion]:
     chats = [chat for _, chat in asked]
-    completions = policy.complete(
-        chats, sampling, (lambda *_: on_written()) if on_written else None
-    )
-    return [
-        Response.of_completion(row.task, row.index, text_of(chat), one.text)
-        for (row, chat), one in zip(asked, completions, strict=True)
-    ]
+    return policy.complete(chats, sampling, (lambda *_: on_written()) if on_written else None)
 
 
 def in_batches(rows: Sequence[T], judge: AnyJudge) -> Iterator[Sequence[T]]:

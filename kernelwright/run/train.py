@@ -244,7 +244,9 @@ class Run:
             "rft", section.temperature, section.samples, self.recipe.judge.timed
         )
         seed = round_seed(self.recipe.seed, number)
-        return replace(settings, step=number, seed=seed, max_new_tokens=section.max_new_tokens)
+        return replace(
+            settings, step=number, seed=seed, max_new_tokens=section.max_new_tokens, whole=True
+        )
 
     def dpo(self) -> None:
         """Learns from pairs of answers that this run, or a folder of rows, has."""

@@ -9,7 +9,7 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPException, IncompleteRead
 from typing import Any, TypeVar
 
 from kernelwright.rl.models.weights import ModelError
@@ -17,6 +17,8 @@ from kernelwright.rl.models.weights import ModelError
 T = TypeVar("T")
 BUSY = (408, 429, 500, 502, 503, 504)
 """Answers after which the same request may be answered later."""
+BROKEN_OFF = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, IncompleteRead)
+"""Ends of a connection that a server had taken."""
 WAITS_S = (1.0, 4.0, 16.0)
 """How long to wait before each further try, where the server does not say."""
 LONGEST_WAIT_S = 60.0
@@ -54,7 +56,8 @@ class Endpoint:
         return self._asked(path, None, 10.0)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The answer to a request. A busy server is asked again. Raises EndpointError."""
+        """The answer to a request. A server that is busy, or breaks a connection off, is asked
+        again. Raises EndpointError."""
         for wait_s in (*WAITS_S, None):
             try:
                 return self._asked(path, body, TIMEOUT_S)
@@ -79,12 +82,14 @@ class Endpoint:
             raise EndpointError(said) from None
         except (OSError, HTTPException) as error:
             why = getattr(error, "reason", None) or error
+            if isinstance(why, BROKEN_OFF):
+                raise _BusyError(f"{self.url} broke the connection off ({why})") from None
             raise AbsentError(f"no server answers at {self.url} ({why})") from None
         return _parsed(text, self.url + path)
 
 
 class _BusyError(EndpointError):
-    def __init__(self, said: str, retry_after: str | None) -> None:
+    def __init__(self, said: str, retry_after: str | None = None) -> None:
         super().__init__(said)
         self.wait_s = float(retry_after) if retry_after and retry_after.isdecimal() else None
 

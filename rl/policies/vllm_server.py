@@ -63,8 +63,13 @@ class VllmServer:
                     raise
 
     def unload(self, name: str) -> None:
+        """Has it drop an adapter; nothing happens where none of this name is loaded."""
         if name in self.models():
-            self.endpoint.post(UNLOAD, {"lora_name": name})
+            try:
+                self.endpoint.post(UNLOAD, {"lora_name": name})
+            except EndpointError:
+                if name in self.models():  # another process may have been first
+                    raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import lru_cache
@@ -25,6 +26,24 @@ RUN_KEYS = {
 }
 UNSUPPORTED = ("fsdp", "fsdp_config", "deepspeed")
 """Sampling reads whole weights, and the first process saves them: neither is so with shards."""
+OWN_DISTRIBUTION = "answers are sampled from the model's own distribution (grpo.temperature)"
+UNREAD = {
+    "resume_from_checkpoint": "nothing reads this; --resume goes on with a run",
+    "save_only_model": "a checkpoint without its optimiser cannot be gone on from",
+    "do_(train|eval|predict)": "nothing reads this; `stages` says what a run does",
+    "eval_on_start|eval_strategy|load_best_model_at_end": (
+        "nothing reads this; `stages` and grpo.validate_every measure"
+    ),
+    "top_[pk]|min_p|repetition_penalty|generation_kwargs": OWN_DISTRIBUTION,
+    "cache_implementation|(use_)?transformers_(continuous_batching|paged).*": (
+        "nothing reads this; grpo.generation samples"
+    ),
+    "num_generations_eval": "nothing reads this; grpo.validation_samples says how many",
+    "max_tool_calling_iterations": "nothing reads this; grpo.method plays the turns",
+    "chat_template_kwargs": "nothing reads this; prompts have the model's chat format as it is",
+    "vllm_(?!importance).*": "nothing reads this; grpo.server names the server that is asked",
+}
+"""Options that would change nothing here, or break something, as patterns; and why."""
 SFT_KEYS = {
     **SHARED_WITH_TRL,
     "num_train_epochs": "epochs",
@@ -107,6 +126,9 @@ def _trl_option(key: str, config_class: str, section: str, owned: Mapping[str, s
         raise ValueError(f"the recipe decides this; set {RUN_KEYS[key]} instead")
     if key in UNSUPPORTED:
         raise ValueError("not supported: every process holds the whole model, in NF4 if need be")
+    for pattern, why in UNREAD.items():
+        if re.fullmatch(pattern, key) and key in trl_fields(config_class):
+            raise ValueError(why)
     if RENAMED.get(key) in trl_fields(config_class):
         raise ValueError(f"transformers calls it {RENAMED[key]}")
     if key not in trl_fields(config_class):

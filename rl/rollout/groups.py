@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from statistics import fmean
+from statistics import fmean, stdev
 
 from kernelwright.rl.methods.base import Advantage, Row, centred
 from kernelwright.rl.rollout.tally import Tally
 
 SAME = 1e-9
 """An advantage nearer to 0 than this is rounding."""
+
+TRLS_EPSILON = 1e-4
 
 Credits = Sequence[float | None]
 Advantages = Sequence[Advantage]
@@ -25,6 +27,15 @@ Advantages = Sequence[Advantage]
 def is_live(advantages: Advantages) -> bool:
     """Whether a row of a group is trained on."""
     return any(_size(one) > SAME for one in advantages)
+
+
+def of_credits(credits: Credits, *, by_spread: bool) -> list[float]:
+    """A group's advantages as TRL makes them of its credits: each less their mean, and, where
+    asked, divided by their standard deviation."""
+    found, known = centred(credits), [one for one in credits if one is not None]
+    if not by_spread or len(known) < 2:
+        return found
+    return [one / (stdev(known) + TRLS_EPSILON) for one in found]
 
 
 def chosen(groups: Sequence[Advantages], wanted: int) -> list[int]:

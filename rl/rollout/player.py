@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TypeVar
 
 from kernelwright.envs.answer import extract
-from kernelwright.envs.judge import NO_CODE_BLOCK, AnyJudge
+from kernelwright.envs.judge import NO_CODE_BLOCK, TRUNCATED, AnyJudge
 from kernelwright.envs.policy import Completion, Policy, Sampling
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict, content_hash
 from kernelwright.envs.workers.health import fresh_seed
@@ -24,9 +24,6 @@ from kernelwright.rl.methods.base import Ask, Row
 from kernelwright.rl.models.free_memory import give_back
 
 T = TypeVar("T")
-TRUNCATED = Evaluation(verdict=Verdict.NO_KERNEL, reason="truncated")
-"""No answer: what was cut off at the limit would be paid for not ending."""
-
 STALE = "an answer of step {} was sampled with the weights of step {}"
 NOT_TRAINABLE = "this policy tells no {}: it can be measured, but cannot be trained"
 

@@ -6,17 +6,17 @@ which is a task's answers of one step.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from statistics import StatisticsError, correlation, fmean, stdev
+from statistics import StatisticsError, correlation, fmean
 
 from kernelwright.data.runs.records import task_key
 from kernelwright.envs.types import Case, Problem, Record, Reward, Speedup, Task, Verdict
 from kernelwright.rewards.papers import AGAINST_COMPILE
 from kernelwright.rewards.price import PRESETS, price_groups
-from kernelwright.rl.methods.base import Ask, Method, Prompt, Row, centred
-from kernelwright.rl.rollout.groups import is_live
+from kernelwright.rl.methods.base import Ask, Method, Prompt, Row
+from kernelwright.rl.rollout.groups import is_live, of_credits
 
 RECORDED = "recorded"
 NO_PYTORCH = ("dr_kernel",)
@@ -66,7 +66,8 @@ def totals(
     preset: str, records: Sequence[Record], compiled: Sequence[Speedup | None] | None = None
 ) -> Totals:
     """What the preset pays each of them; None where it has no price."""
-    turns = [(one.step, task_key(one), one.turn) for one in records]
+    group = {place: number for number, its in enumerate(groups_of(records)) for place in its}
+    turns = [(group[place], one.turn) for place, one in enumerate(records)]
     evaluations = [one.evaluation for one in records]
     rewards = price_groups(preset, turns, evaluations, compiled)
     return [
@@ -81,7 +82,7 @@ def _repriced(
     known = [one for one in paid if one is not None]
     advantage: dict[str, list[float]] = defaultdict(list)
     groups = []
-    for places in _grouped((one.step, task_key(one)) for one in records):
+    for places in groups_of(records):
         rows = [_row(records[place], paid[place]) for place in places]
         groups.append(_advantages(method, rows))
         for row, one in zip(rows, groups[-1], strict=True):
@@ -103,11 +104,7 @@ def _advantages(method: Method, rows: Sequence[Row]) -> list[float]:
     own = method.advantages(rows, credits)
     if own is not None:
         return [fmean(one) if isinstance(one, tuple) else float(one) for one in own]
-    found = centred(credits)
-    known = [one for one in credits if one is not None]
-    if method.options.trainer.get("scale_rewards") != "group" or len(known) < 2:
-        return found
-    return [one / (stdev(known) + 1e-4) for one in found]
+    return of_credits(credits, by_spread=method.options.trainer.get("scale_rewards") == "group")
 
 
 def _row(record: Record, paid: float | None) -> Row:
@@ -136,11 +133,30 @@ def _row(record: Record, paid: float | None) -> Row:
     )
 
 
-def _grouped(names: Iterable[Hashable]) -> list[list[int]]:
-    """The places of each group's answers."""
-    found: dict[Hashable, list[int]] = defaultdict(list)
-    for place, name in enumerate(names):
-        found[name].append(place)
+def groups_of(records: Sequence[Record]) -> list[list[int]]:
+    """The places of each group's answers: a task's of one step, in order of their rows.
+
+    Two processes may ask the same task in one step. Then each of its trajectories is there twice,
+    and the second belongs to the second group.
+    """
+    tasks: dict[Hashable, list[int]] = defaultdict(list)
+    for place in sorted(range(len(records)), key=lambda place: records[place].id):
+        one = records[place]
+        tasks[one.stage, one.step, task_key(one)].append(place)
+    return [group for places in tasks.values() for group in _by_process(records, places)]
+
+
+def _by_process(records: Sequence[Record], places: list[int]) -> list[list[int]]:
+    """These places, in as many groups as one trajectory is there; answers of a measurement have no
+    trajectories, and are one group."""
+    if len({records[place].trajectory for place in places}) == 1:
+        return [places]
+    found: dict[int, list[int]] = defaultdict(list)
+    seen = Counter[Hashable]()
+    for place in places:
+        answer = (records[place].trajectory, records[place].turn)
+        found[seen[answer]].append(place)
+        seen[answer] += 1
     return list(found.values())
 
 

@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import fsum
 from time import monotonic
 from typing import Any
@@ -19,13 +20,14 @@ from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.judged import Batch, Response
 from kernelwright.envs.policy import text_of
 from kernelwright.envs.types import Record, Task, Verdict
-from kernelwright.rl.methods.base import Advantage, Method, Row, centred
+from kernelwright.rl.methods.base import Advantage, Method, Row
 from kernelwright.rl.rollout.groups import (
     Advantages,
     Credits,
     chosen,
     group_tally,
     is_live,
+    of_credits,
 )
 from kernelwright.rl.rollout.player import JudgedPlayer
 from kernelwright.rl.rollout.tally import Tally, figures
@@ -52,6 +54,8 @@ class Rollouts:
     seed: int
     rank: int
     versions: Mapping[str, str]
+    by_spread: bool = False
+    """Whether TRL divides a group's advantages by the spread of its credits."""
     together: Callable[[list[Tally]], list[Tally]] = list
     """This process's tallies → those of all processes, which ask at the same time."""
     tallies: list[Tally] = field(default_factory=list)
@@ -72,7 +76,8 @@ class Rollouts:
         groups = self._groups(rows, len(tasks))
         credits = [self.method.credit(group) for group in groups]
         own = [self._own_advantages(*one) for one in zip(groups, credits, strict=True)]
-        advantages = [given or centred(one) for given, one in zip(own, credits, strict=True)]
+        made = partial(of_credits, by_spread=self.by_spread)
+        advantages = [given or made(one) for given, one in zip(own, credits, strict=True)]
         kept = chosen(advantages, len(keys))
         self.store.append(self._records(step, groups, credits, kept))
         self.tallies = [

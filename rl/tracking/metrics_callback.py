@@ -62,18 +62,25 @@ class Samples:
 
     def __init__(self, recipe: Recipe, stage: str) -> None:
         self.recipe, self.stage = recipe, stage
+        self._each = recipe.grpo.iterations if stage == "grpo" else 1
         self._cursor = Cursor(RecordStore(recipe.run_dir))
         self._later: list[Record] = []
-        """Records of steps that have not ended: other processes may be ahead."""
+        """Records of the step's rollout and later ones: other processes may be ahead."""
 
     def __call__(self, step: int) -> None:
         new = self._cursor.read()
         records = new if self._cursor.restarted else [*self._later, *new]
-        self._later = [one for one in records if one.stage == self.stage and one.step >= step]
-        if found := sampled_for(records, self.stage, step):
+        asked = asked_at(step, self._each)
+        self._later = [one for one in records if one.stage == self.stage and one.step >= asked]
+        if found := [one for one in self._later if one.step == asked]:
             tracker_of(self.recipe).table(self.stage, step, samples(found))
 
 
-def sampled_for(records: list[Record], stage: str, step: int) -> list[Record]:
-    """The records of a step: those of the trainer's step n were asked for at n - 1."""
-    return [one for one in records if one.stage == stage and one.step == step - 1]
+def asked_at(step: int, each: int) -> int:
+    """The step of the records that the trainer's step trains on: a rollout is asked for after the
+    step before it, and serves `each` steps.
+
+    >>> [asked_at(step, 2) for step in (1, 2, 3)]
+    [0, 0, 2]
+    """
+    return (step - 1) // each * each

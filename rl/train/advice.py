@@ -54,7 +54,10 @@ class Adviser:
     said: set[str] = field(default_factory=set)
 
     def hear(self, step: int, metrics: Mapping[str, float]) -> list[str]:
-        """The warnings that are due after this step; `step` counts from 1."""
+        """The warnings that are due after this step; `step` counts from 1. A step without a rollout
+        of its own, as with `iterations`, says nothing."""
+        if "groups/live" not in metrics:
+            return []
         found = complaints(metrics)
         self.seen = {kind: self.seen.get(kind, 0) + 1 for kind in found}
         due = [

@@ -19,7 +19,12 @@ from kernelwright.rl.train.adapter import float32_kept, policy_model, save_adapt
 from kernelwright.rl.train.chat_rows import Chat, short_enough
 from kernelwright.rl.train.pairs import Pair
 from kernelwright.rl.train.start_adapter import start_adapter
-from kernelwright.rl.train.trainer_options import common_options, drop_printer, last_checkpoint
+from kernelwright.rl.train.trainer_options import (
+    common_options,
+    drop_printer,
+    last_checkpoint,
+    train,
+)
 
 STAGE = "dpo"
 REFERENCE = "ref"
@@ -32,7 +37,7 @@ def run_dpo(
     """Trains `start`, the recipe's adapter, or a new one on the pairs; saves it to `out`."""
     checkpoint = last_checkpoint(recipe, STAGE) if resume else None
     trainer = dpo_trainer(recipe, pairs, checkpoint[1] if checkpoint else 0, start)
-    trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
+    train(trainer, checkpoint)
     if this_process().leads:
         model = trainer.accelerator.unwrap_model(trainer.model)
         model.delete_adapter(REFERENCE)

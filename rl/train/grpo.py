@@ -15,9 +15,9 @@ from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.rl.methods.base import RunView
 from kernelwright.rl.methods.find import start_method
+from kernelwright.rl.models.chat import end_token_ids
 from kernelwright.rl.models.free_memory import memory_callback
 from kernelwright.rl.models.load import hush_libraries, load_tokenizer
-from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.rollout.rows import Rollouts, by_key
 from kernelwright.rl.tracking.metrics_callback import metrics_callback
@@ -31,7 +31,12 @@ from kernelwright.rl.train.grpo_callbacks import (
 )
 from kernelwright.rl.train.lm_head import is_plain
 from kernelwright.rl.train.sampling import players
-from kernelwright.rl.train.trainer_options import common_options, drop_printer, last_checkpoint
+from kernelwright.rl.train.trainer_options import (
+    common_options,
+    drop_printer,
+    last_checkpoint,
+    train,
+)
 from kernelwright.rl.train.trl_adapter import kernel_trainer_class
 from kernelwright.rl.train.validation import STAGE as VALIDATION
 from kernelwright.rl.train.validation import Validation, best_step, reserve
@@ -48,6 +53,11 @@ TRAINED_BY_TRL = {
     "off_policy_mask_threshold",
     "top_entropy_quantile",
     "use_adaptive_entropy",
+    "vllm_importance_sampling_cap",
+    "vllm_importance_sampling_clip_max",
+    "vllm_importance_sampling_clip_min",
+    "vllm_importance_sampling_correction",
+    "vllm_importance_sampling_mode",
 }
 """Options of TRL that may ask for more than `rl/train/fast_pass.py` does."""
 
@@ -91,6 +101,7 @@ def run_grpo(
         seed=recipe.seed,
         rank=process.rank,
         versions=versions,
+        by_spread=recipe.grpo.trainer_options.get("scale_rewards") in (True, "group"),
         together=_of_all_processes if process.world > 1 else list,
     )
     trainer = grpo_trainer(recipe, rollouts, policy_model(recipe, adapter), tokenizer)
@@ -105,7 +116,7 @@ def run_grpo(
             versions=versions,
         )
         trainer.add_callback(validation_callback(recipe, validation, trainer, out))
-    trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
+    train(trainer, checkpoint)
     if process.leads:
         best = best_step(validation.rates()) if recipe.grpo.validate_every else None
         _keep(recipe, trainer, out, best)
@@ -130,9 +141,10 @@ def _trainer(recipe: Recipe, rollouts: Rollouts, model: Any, tokenizer: Any) -> 
     from trl import GRPOConfig
 
     rows = [{"prompt": [{"role": "user", "content": key}]} for key in rollouts.tasks]
+    # By these TRL tells whole answers from those that reached the limit.
+    model.generation_config.eos_token_id = sorted(end_token_ids(model.generation_config, tokenizer))
     trainer = kernel_trainer_class()(
         fast_pass=recipe.grpo.fast_pass,
-        sampled_elsewhere=provider(recipe.grpo.generation).asks_a_server,
         most_mismatch=recipe.grpo.most_mismatch,
         drop_mismatched=recipe.grpo.drop_mismatched,
         rollout_func=rollouts,

@@ -62,7 +62,8 @@ def pairs_of_records(records: Iterable[Record], each: int, seed: int) -> list[Pa
 def _pairs(records: Sequence[Record], seed: int) -> Iterator[Pair]:
     """Right over wrong first, by turns of the right ones; then fastest over slower."""
     shuffled = sorted(records, key=lambda one: content_hash(str(seed), one.completion))
-    right = sorted(_of(shuffled, Verdict.CORRECT), key=_low, reverse=True)
+    fastest_first = sorted(_of(shuffled, Verdict.CORRECT), key=_low, reverse=True)
+    right = list({one.source: one for one in reversed(fastest_first)}.values())[::-1]
     judged = (one for one in shuffled if one.evaluation.verdict is not Verdict.UNJUDGED)
     wrong = {one.source: one for one in judged if one.evaluation.verdict is not Verdict.CORRECT}
     for number, worse in enumerate(wrong.values() if right else ()):

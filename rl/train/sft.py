@@ -16,7 +16,12 @@ from kernelwright.rl.train.adapter import float32_kept, policy_model, save_adapt
 from kernelwright.rl.train.chat_rows import Chat, of_tokens, short_enough
 from kernelwright.rl.train.lm_head import score_learned_positions
 from kernelwright.rl.train.start_adapter import start_adapter
-from kernelwright.rl.train.trainer_options import common_options, drop_printer, last_checkpoint
+from kernelwright.rl.train.trainer_options import (
+    common_options,
+    drop_printer,
+    last_checkpoint,
+    train,
+)
 
 
 def run_sft(
@@ -31,7 +36,7 @@ def run_sft(
     """Trains `start`, the recipe's adapter, or a new one on the examples; saves it to `out`."""
     checkpoint = last_checkpoint(recipe, stage) if resume else None
     trainer = sft_trainer(recipe, examples, checkpoint[1] if checkpoint else 0, start, stage)
-    trainer.train(resume_from_checkpoint=str(checkpoint[0]) if checkpoint else None)
+    train(trainer, checkpoint)
     if this_process().leads:
         save_adapter(trainer.accelerator.unwrap_model(trainer.model), recipe, out)
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from pathlib import Path
@@ -79,6 +80,23 @@ def last_checkpoint(recipe: Recipe, stage: str) -> tuple[Path, int] | None:
         if process.leads:
             print(f"{damaged} is damaged: an older checkpoint is taken", file=sys.stderr)
     return None
+
+
+def train(trainer: Any, checkpoint: tuple[Path, int] | None) -> None:
+    """Trains to the end, from the checkpoint where there is one. From one of the last step only its
+    adapter is taken: transformers would train a step more."""
+    if checkpoint is None:
+        trainer.train()
+        return
+    folder, step = checkpoint
+    state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    if step < state["max_steps"]:
+        trainer.train(resume_from_checkpoint=str(folder))
+    else:
+        from peft import load_peft_weights, set_peft_model_state_dict
+
+        weights = load_peft_weights(str(folder), device="cpu")
+        set_peft_model_state_dict(trainer.accelerator.unwrap_model(trainer.model), weights)
 
 
 def drop_printer(trainer: Any) -> None:

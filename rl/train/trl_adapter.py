@@ -19,6 +19,7 @@ from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.train.fast_pass import (
     DROPPED,
     MISMATCH,
+    MOST_IMPORTANCE,
     Clip,
     backward_pass,
     finish_gradients,
@@ -52,6 +53,7 @@ def why_not_fast(trainer: Any) -> str | None:
         "off_policy_mask_threshold": args.off_policy_mask_threshold is not None,
         "delta": args.delta is not None,
         "importance sampling by sequence": args.importance_sampling_level != "token",
+        "vllm_importance_sampling options": corrects_otherwise(args),
         "dropout": any(one.lora_dropout for one in adapters),
         **not_plain(inner),
         "activation checkpointing": any(
@@ -59,6 +61,13 @@ def why_not_fast(trainer: Any) -> str | None:
         ),
     }
     return ", ".join(need for need, asked in needs.items() if asked) or None
+
+
+def corrects_otherwise(args: Any) -> bool:
+    """Whether TRL is to correct for the mismatch of sampling in another way than the fast pass."""
+    ours = (True, "token_truncate", MOST_IMPORTANCE, None)
+    names = ("correction", "mode", "clip_max", "clip_min")
+    return ours != tuple(getattr(args, f"vllm_importance_sampling_{one}") for one in names)
 
 
 def fast_loss(trainer: Any, inputs: Mapping[str, Any]) -> Any:
@@ -154,8 +163,9 @@ def final_advantages(
 
 
 def weigh_as_vllms(trainer: Any) -> None:
-    """Has TRL's own pass correct for the mismatch, as for its vLLM's answers. What it asks of that
-    before a rollout, current weights, is done in the rollout."""
+    """Has TRL's own pass correct for the mismatch, as for its vLLM's answers: whatever samples, its
+    log-probabilities differ by rounding. What it asks of that before a rollout, current weights, is
+    done in the rollout."""
     trainer.use_vllm, trainer._last_loaded_step = True, -1
     trainer.vllm_generation = SimpleNamespace(sync_weights=lambda: None)
 
@@ -175,14 +185,12 @@ def kernel_trainer_class() -> type[Any]:
 
     class KernelGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         """The training pass is `rl/train/fast_pass.py`'s on a CPU, where `fast_pass` and it can.
-        `sampled_elsewhere`: another process samples, whose log-probabilities differ. The last two
-        are the recipe's."""
+        The last two are the recipe's."""
 
         def __init__(
             self,
             *,
             fast_pass: bool,
-            sampled_elsewhere: bool = False,
             most_mismatch: float = math.inf,
             drop_mismatched: float | None = None,
             **options: Any,
@@ -192,7 +200,7 @@ def kernel_trainer_class() -> type[Any]:
             score_learned_positions(self.model, self.temperature)
             reason = why_not_fast(self) if fast_pass else "grpo.fast_pass is false"
             self.fast = not reason
-            if (sampled_elsewhere or drop_mismatched is not None) and not self.fast:
+            if not self.fast:
                 weigh_as_vllms(self)
             if reason and self.accelerator.device.type == "cpu":
                 LOG.warning("the training pass is TRL's own, slower on a CPU: %s", reason)
