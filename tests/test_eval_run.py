@@ -63,7 +63,8 @@ SETTINGS = EvalSettings(
 class ScriptedPolicy:
     """Answers by seed and place, and remembers what it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, finish: Finish = Finish.STOP) -> None:
+        self.finish = finish
         self.asked: list[tuple[int, int, int, float]] = []
 
     def complete(
@@ -72,7 +73,7 @@ class ScriptedPolicy:
         asked = (len(prompts), sampling.seed, sampling.max_new_tokens, sampling.temperature)
         self.asked.append(asked)
         texts = (ANSWERS[(sampling.seed + place) % len(ANSWERS)] for place in range(len(prompts)))
-        found = [Completion(text=text, finish=Finish.STOP) for text in texts]
+        found = [Completion(text=text, finish=self.finish) for text in texts]
         for place, one in enumerate(found):
             if on_finished:
                 on_finished(place, one)
@@ -106,6 +107,21 @@ def test_every_row_is_asked_judged_and_priced(judge: Judge) -> None:
     assert records[1].evaluation.reason == "no_code_block"
     assert records[0].versions == {"torch": "2"}
     assert policy.asked == [(2, 0, 64, 0.7), (2, 2, 64, 0.7), (2, 4, 64, 0.7)]
+
+
+@pytest.mark.parametrize(("whole", "right"), [(False, 2), (True, 0)])
+def test_an_answer_that_reaches_the_limit_is_none_where_it_is_learned_from(
+    judge: Judge, whole: bool, right: int
+) -> None:
+    """A measurement reads what it holds: here a whole kernel."""
+    settings = replace(SETTINGS, whole=whole)
+    policy = ScriptedPolicy(Finish.LENGTH)
+    found = evaluate(policy, PROBLEMS, judge, settings, lambda _: None)
+    assert sum(one.evaluation.verdict is Verdict.CORRECT for one in found) == right
+    if whole:
+        said = {(one.evaluation.verdict, one.evaluation.reason, one.source) for one in found}
+        assert said == {(Verdict.NO_KERNEL, "truncated", None)}
+    assert found[0].completion == RELU
 
 
 class Told:

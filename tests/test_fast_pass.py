@@ -55,13 +55,17 @@ def trainer_of(kind: Any, model: Any, folder: str, **options: Any) -> Any:
         max_completion_length=LENGTH,
         temperature=0.9,
         epsilon_high=0.28,
-        vllm_importance_sampling_mode="token_truncate",
-        vllm_importance_sampling_clip_max=MOST_IMPORTANCE,
         use_cpu=True,
         bf16=False,
         report_to=[],
         activation_checkpointing=False,
-        **{"loss_type": "dr_grpo", "beta": 0.0, **options},
+        **{
+            "loss_type": "dr_grpo",
+            "beta": 0.0,
+            "vllm_importance_sampling_mode": "token_truncate",
+            "vllm_importance_sampling_clip_max": MOST_IMPORTANCE,
+            **options,
+        },
     )
     extra = {} if kind.__name__ == "GRPOTrainer" else {"fast_pass": True}
     trainer = kind(
@@ -332,6 +336,8 @@ def logprobs_at_one(tuned: Any, inputs: dict[str, Any]) -> torch.Tensor:
         ({"importance_sampling_level": "sequence"}, "sequence"),
         ({"entropy_coef": 0.1}, "entropy bonus"),
         ({"delta": 2.0}, "delta"),
+        ({"vllm_importance_sampling_mode": "sequence_mask"}, "vllm_importance_sampling"),
+        ({"vllm_importance_sampling_correction": False}, "vllm_importance_sampling"),
     ],
 )
 def test_what_it_does_not_do_is_left_to_trl_and_said(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from kernelwright.rl.train.fast_pass import Clip, Totals, backward_pass
+from kernelwright.rl.models.weights import ModelError
+from kernelwright.rl.train.fast_pass import MISMATCH, Clip, Totals, backward_pass
 from kernelwright.rl.train.trl_adapter import kernel_trainer_class
+from tests.one_step import one_step
+from tests.rollouts import block, sampled
 from tests.test_fast_pass import batch, logprobs_at_one, trainer_of, with_adapter
 from tests.tiny_model import save_tiny
 
@@ -60,3 +64,17 @@ def gradient_of(tuned: Any, inputs: dict[str, Any], clip: Clip) -> Found:
     totals = backward_pass(tuned, inputs, clip)
     parts = [one.grad.flatten() for one in tuned.parameters() if one.grad is not None]
     return Found(totals, torch.cat(parts))
+
+
+@pytest.mark.parametrize("fast_pass", [True, False])
+def test_whichever_pass_trains_its_distance_from_sampling_is_told(
+    folder: str, tmp_path: Path, fast_pass: bool
+) -> None:
+    """Where this process samples, too: it rounds otherwise than the pass that trains."""
+    answers = [sampled(block("right")), sampled(block("wrong"))]
+    found = one_step(Path(folder), tmp_path, answers, fast_pass=fast_pass)
+    assert found.trainer.fast == fast_pass
+    (told,) = [one[MISMATCH] for one in found.trainer.state.log_history if MISMATCH in one]
+    assert told > 1.0, "these answers are of no model"
+    with pytest.raises(ModelError, match=r"more than grpo.most_mismatch \(0.2\) allows"):
+        one_step(Path(folder), tmp_path / "b", answers, fast_pass=fast_pass, most_mismatch=0.2)

@@ -9,8 +9,13 @@ from typing import Any
 
 import pytest
 
+from kernelwright.rl.models.chat import turn_end_ids
+from kernelwright.rl.models.load import load_tokenizer
 from kernelwright.rl.recipe.schema import GrpoSection, Recipe
-from kernelwright.rl.train.grpo import grpo_options
+from kernelwright.rl.train.adapter import policy_model
+from kernelwright.rl.train.grpo import grpo_options, grpo_trainer
+from tests.rollouts import rollouts
+from tests.tiny_model import save_tiny
 
 
 def test_trls_own_pass_weighs_what_a_server_samples_by_the_names_that_we_set() -> None:
@@ -150,3 +155,21 @@ def test_sfts_first_step_is_a_whole_one(tmp_path: Path) -> None:
 def test_the_recipe_has_the_last_word_over_our_defaults(tmp_path: Path) -> None:
     recipe = Recipe(name="contract", run_dir=tmp_path, grpo=GrpoSection(trainer={"beta": 0.01}))
     assert grpo_options(recipe)["beta"] == 0.01
+
+
+def test_trl_takes_an_answer_for_whole_that_ends_as_the_chat_format_ends_a_turn(
+    tmp_path: Path,
+) -> None:
+    """A base model declares another end; every answer would count as one that reached the limit,
+    and `mask_truncated_completions` would train on none."""
+    section = {"group_size": 2, "groups_per_step": 1, "micro_batch_size": 1}
+    known = {"name": str(save_tiny(tmp_path / "model")), "quantization": "none"}
+    fields = {"name": "a", "run_dir": tmp_path / "run", "model": known, "grpo": section}
+    recipe = Recipe.model_validate(fields)
+    model, tokenizer = policy_model(recipe, None), load_tokenizer(recipe.model.name)
+    tokenizer.eos_token = "<|endoftext|>"
+    (turn_end,) = turn_end_ids(tokenizer)
+    assert turn_end != tokenizer.eos_token_id
+    model.generation_config.eos_token_id = tokenizer.eos_token_id
+    trainer = grpo_trainer(recipe, rollouts(tmp_path, []), model, tokenizer)
+    assert {turn_end, tokenizer.eos_token_id} <= set(trainer.eos_token_ids)

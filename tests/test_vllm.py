@@ -17,11 +17,11 @@ from kernelwright.recipe.resolve import resolve
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.adapter_versions import drop_old_versions, write_version
 from kernelwright.rl.policies.decode import sample
-from kernelwright.rl.policies.endpoint import AbsentError, EndpointError
+from kernelwright.rl.policies.endpoint import AbsentError, Endpoint, EndpointError
 from kernelwright.rl.policies.hf import open_policy, prompt_token_ids
 from kernelwright.rl.policies.providers.find import provider
-from kernelwright.rl.policies.vllm_server import start_command
-from tests.loopback_vllm import BASE, LoopbackVllm
+from kernelwright.rl.policies.vllm_server import VllmServer, start_command
+from tests.loopback_vllm import BASE, LoopbackVllm, Refusal
 from tests.rollouts import ScriptedJudge, ask, block, player, sampled
 from tests.tiny_model import save_tiny, tiny_tokenizer
 
@@ -117,6 +117,32 @@ def with_change(model: Any, step: int) -> None:
         for name, parameter in model.named_parameters():
             if "lora_B" in name:
                 parameter.add_(0.05 * step)
+
+
+def test_two_processes_may_drop_the_same_adapter(
+    server: LoopbackVllm, adapted: Any, tmp_path: Path
+) -> None:
+    in_training(server, adapted, tmp_path, 1)
+    (name,), drop = server.adapters, server.adapter
+    vllm = VllmServer(Endpoint.at(server.url))
+
+    def dropped_by_another(path: str, body: dict[str, Any] | None) -> str:
+        drop(path, body)
+        raise Refusal(404, f"The lora adapter '{name}' cannot be found.")
+
+    server.adapter = dropped_by_another  # type: ignore[method-assign]
+    vllm.unload(name)
+    assert name not in vllm.models()
+
+
+def test_an_adapter_that_the_server_keeps_is_an_error(
+    server: LoopbackVllm, adapted: Any, tmp_path: Path
+) -> None:
+    in_training(server, adapted, tmp_path, 1)
+    (name,) = server.adapters
+    server.failing = [(400, "no")]
+    with pytest.raises(EndpointError, match="unload_lora_adapter: 400 no"):
+        VllmServer(Endpoint.at(server.url)).unload(name)
 
 
 def test_a_version_is_a_whole_folder_that_two_processes_agree_on(
