@@ -5,7 +5,7 @@ values; equal answers to it are learned once, with the sum of their credit; a ch
 wide as its own longest one, and its gradient is taken before the next chunk begins. So memory is
 bounded by tokens, not by rows. The gradient is that of TRL's own pass up to rounding. Each token
 is weighted by how much likelier training finds it than sampling did (truncated importance
-sampling), as TRL weights what vLLM sampled, and nobody else's.
+sampling), as TRL weighs what vLLM sampled.
 """
 
 from __future__ import annotations
