@@ -11,14 +11,18 @@ from typer.testing import CliRunner
 
 from kernelwright.cli import app
 from kernelwright.data.importers.tables import table_rows
-from kernelwright.data.runs.folder import DamagedError, Folder
+from kernelwright.data.runs.folder import EVALUATION_FILE, DamagedError, Folder
 from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.records import StoreError, read_records
 from kernelwright.data.suites.row_folder import FolderError, RowFolder
 from kernelwright.data.suites.rows import RowError, read_rows
+from kernelwright.evals.evaluate.model import Attempt, EvalError
 from kernelwright.evals.evaluate.written import AnswerStore
+from kernelwright.evals.numbers.compiled_baselines import BASELINES_FILE, read_baselines
 from kernelwright.evals.numbers.summary import read_summary
 from kernelwright.recipe.resolve import RecipeError, resolve
+from kernelwright.rl.models.adapter_folder import ADAPTER_CONFIG, SIDECAR, find_adapter
+from kernelwright.rl.models.weights import ModelError
 
 DEEP = "[" * 100_000 + "]" * 100_000 + "\n"
 
@@ -44,6 +48,32 @@ def test_what_is_nested_too_deeply_is_told_by_each_reader(tmp_path: Path) -> Non
         Folder(tmp_path).recipe()
     with pytest.raises(FolderError, match=r"made.json: .*too deeply"):
         RowFolder(tmp_path).made()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", DEEP, '{"base_model_name_or_path": 1}'])
+def test_an_adapter_whose_config_is_damaged_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / ADAPTER_CONFIG).write_text(text)
+    with pytest.raises(ModelError, match=r"adapter_config.json: "):
+        find_adapter(str(tmp_path))
+    (tmp_path / SIDECAR).write_text(DEEP)
+    with pytest.raises(ModelError, match=r"kernelwright.json: nested too deeply"):
+        find_adapter(str(tmp_path))
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", DEEP, '{"question": 1, "seconds": 2}'])
+def test_an_evaluation_whose_question_is_damaged_is_not_gone_on_with(
+    tmp_path: Path, text: str
+) -> None:
+    (tmp_path / EVALUATION_FILE).write_text(text)
+    with pytest.raises(EvalError, match=r"eval.json: not what was written here \("):
+        Attempt(tmp_path / EVALUATION_FILE, {"model": "a"}).open(resume=True)
+
+
+@pytest.mark.parametrize("text", ["{", "3", '[{"problem": 1}]', DEEP])
+def test_baselines_that_are_damaged_are_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / BASELINES_FILE).write_text(text)
+    with pytest.raises(ValueError, match=r"not what was written here \("):
+        read_baselines(tmp_path)
 
 
 def test_metrics_that_are_nested_too_deeply_are_counted_as_damaged(tmp_path: Path) -> None:

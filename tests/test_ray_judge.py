@@ -15,6 +15,7 @@ import pytest
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.judged import Batch, Response, judged
+from kernelwright.envs.remote import ray_nodes
 from kernelwright.envs.system.processes import living_below, name_of, still_alive
 from kernelwright.envs.types import Candidate, Problem, Task, Verdict
 from kernelwright.envs.workers.pool import JudgeError
@@ -105,6 +106,21 @@ def test_a_killed_actor_loses_no_candidate(judge: Any, problem: Problem) -> None
     assert victim not in actors()
     for (kind, (_, candidate)), one in zip(asked, found, strict=True):
         assert is_right(kind, candidate, one), (kind, one)
+
+
+@pytest.mark.slow
+def test_a_successor_that_does_not_start_leaves_the_candidates_to_other_nodes(
+    judge: Any, problem: Problem, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A node may hang without being lost to the cluster."""
+    judge.evaluate_many([job for _, job in jobs(problem, 2)])
+    monkeypatch.setattr(ray_nodes, "START_LIMIT_S", 0.0)
+    os.kill(actors()[0], signal.SIGKILL)
+    asked = jobs(problem, 5)
+    found = judge.evaluate_many([job for _, job in asked], timed=False)
+    for (kind, (_, candidate)), one in zip(asked, found, strict=True):
+        assert is_right(kind, candidate, one), (kind, one)
+    assert "does not judge: it did not start within 0 s" in capfd.readouterr().err
 
 
 @pytest.mark.slow

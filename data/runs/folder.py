@@ -47,23 +47,23 @@ class Folder:
 
     def recipe(self) -> Document | None:
         """The recipe that a run was started with, every value of it."""
-        return _mapping(self.recipe_file, yaml.safe_load)
+        return mapping(self.recipe_file, yaml.safe_load)
 
     def environment(self) -> Document | None:
         """What a run was started on."""
-        return _mapping(self.path / ENV_FILE, read_json)
+        return mapping(self.path / ENV_FILE, read_json)
 
     def stages(self) -> Document | None:
         """Finished stage → how many seconds its last attempt took."""
-        return _mapping(self.path / STAGES_FILE, read_json)
+        return mapping(self.path / STAGES_FILE, read_json)
 
     def evaluation(self) -> Document | None:
         """What `kernelwright eval` was asked (`question`), and the seconds that it took."""
-        return _mapping(self.path / EVALUATION_FILE, read_json)
+        return mapping(self.path / EVALUATION_FILE, read_json)
 
     def search(self) -> Document | None:
         """What `kernelwright search` was asked (`question`), and the seconds that it took."""
-        return _mapping(self.path / SEARCH_FILE, read_json)
+        return mapping(self.path / SEARCH_FILE, read_json)
 
     def suites(self) -> dict[str, str]:
         """The suites that a run's recipe names, or the question of an evaluation or a search; by
@@ -90,7 +90,8 @@ class Folder:
         return found
 
 
-def _mapping(path: Path, parse: Callable[[str], Any]) -> Document | None:
+def mapping(path: Path, parse: Callable[[str], Any]) -> Document | None:
+    """What a file holds; None where there is none. Raises DamagedError where it is no mapping."""
     try:
         found = parse(no_pipe(path).read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -23,14 +23,12 @@ from typing import Any
 
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.judge import CANDIDATE_LIMIT_S, TRIES, BatchJudge, unjudged
-from kernelwright.envs.remote.ray_nodes import Fleet, Node, last_line
+from kernelwright.envs.remote.ray_nodes import LOOK_S, Fleet, Node, last_line
 from kernelwright.envs.sandbox.levels import LEVELS
 from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.envs.workers.pool import JudgeError, uses_gpu
 
-LOOK_S = 1.0
-"""Seconds between looks at deadlines."""
 SLACK_S = 120.0
 """Seconds beyond its own limits that a node may be silent about a candidate."""
 

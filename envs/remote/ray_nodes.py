@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kernelwright.envs.codec import from_plain, to_json
@@ -18,6 +19,8 @@ from kernelwright.envs.workers.pool import JudgeError
 STARTS = 3
 """Actors that are started on a node in a row before it is dropped."""
 START_LIMIT_S = 300.0
+LOOK_S = 1.0
+"""Seconds between looks at deadlines."""
 END_LIMIT_S = 20.0
 RESOURCE = "judge"
 """`ray start --resources='{"judge": 1}'` keeps judging to such nodes, away from the trainer's."""
@@ -66,6 +69,8 @@ class Node:
     starting: Any
     """The reference of the actor's `about`; None once it has come."""
     starts: int = 1
+    began: float = field(default_factory=time.monotonic)
+    """When its actor was started, on this process's clock, in seconds."""
     workers: int = 0
     level: str = ""
     environment: str = ""
@@ -98,9 +103,7 @@ class Fleet:
         """Waits until every node is up or refused; raises JudgeError where none is up."""
         self.invite()
         while starting := self.starting():
-            if not self._ray.wait(starting, timeout=START_LIMIT_S)[0]:
-                for node in [one for one in self._nodes.values() if not one.up]:
-                    self._refuse(node, f"it did not start within {START_LIMIT_S:.0f} s")
+            self._ray.wait(starting, timeout=LOOK_S)
             self.up()
 
     def invite(self) -> None:
@@ -119,8 +122,12 @@ class Fleet:
     def up(self) -> list[Node]:
         """The nodes that are up now; raises JudgeError where there will be none."""
         for node in list(self._nodes.values()):
-            if not node.up and self._ray.wait([node.starting], timeout=0)[0]:
+            if node.up:
+                continue
+            if self._ray.wait([node.starting], timeout=0)[0]:
                 self._welcome(node)
+            elif time.monotonic() - node.began > START_LIMIT_S:
+                self._refuse(node, f"it did not start within {START_LIMIT_S:.0f} s")
         if not self._nodes:
             self.invite()  # ours are lost; the cluster may have others
         if not self._nodes:

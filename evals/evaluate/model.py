@@ -22,6 +22,7 @@ from kernelwright.data.runs.process import this_process, wait_for_all
 from kernelwright.data.runs.progress import LOG, Answered, Counted
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suites.load import Suite
+from kernelwright.envs.codec import read_json
 from kernelwright.envs.judge import AnyJudge, BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, toolchain_fingerprint
@@ -232,14 +233,20 @@ class Attempt:
         folder = self.path.parent
         folder.mkdir(parents=True, exist_ok=True)
         if self.path.exists() and resume:
-            before = json.loads(self.path.read_text(encoding="utf-8"))
-            asked = {**KNEW_NO_OTHER, **before["question"]}
+            asked, self.spent = self._before()
             changed = [key for key in self.question if asked.get(key) != self.question[key]]
             if changed:
                 raise EvalError(f"{folder} asked another question: {', '.join(changed)} changed")
-            self.spent = before["seconds"]
         elif any(path.name not in (LOCK_FILE, LOG) for path in folder.iterdir()):
             raise EvalError(f"{folder} is not empty: --resume continues it, or name another folder")
+
+    def _before(self) -> tuple[dict[str, Any], float]:
+        """(what the folder was asked, the seconds spent on it). Raises EvalError."""
+        try:
+            before = read_json(self.path.read_bytes())
+            return {**KNEW_NO_OTHER, **before["question"]}, float(before["seconds"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise EvalError(f"{self.path}: not what was written here ({error})") from None
 
     def save(self) -> float:
         """Writes the seconds so far; returns them."""
@@ -254,7 +261,8 @@ def question_of(
 ) -> dict[str, Any]:
     """Everything that decides the answers, as plain JSON; `judged`: and whether they are."""
     asked = {**asdict(settings), "more_dialects": list(settings.more_dialects)}
-    del asked["versions"], asked["share"], asked["first_row"], asked["chats"]
+    for told in ("versions", "share", "first_row", "chats", "whole"):
+        del asked[told]
     keys = [problem.key for problem in suite.problems]
     what = {"suite": suite.spec, "problems": keys, "given": keys_of_given(suite)}
     return {"model": model, **what, **asked, "judged": judged}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelwright.envs.codec import from_plain, to_plain
+from kernelwright.envs.codec import from_plain, read_json, to_plain
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Dialect, Problem, Speedup
 from kernelwright.envs.workers.compile_baseline import CompiledBaseline, compiled_baselines
@@ -50,10 +50,14 @@ def write_baselines(folder: Path, found: Sequence[Known]) -> None:
 
 
 def read_baselines(folder: Path) -> list[Known]:
-    """What `write_baselines` wrote; empty where it wrote nothing."""
+    """What `write_baselines` wrote; empty where it wrote nothing. Raises ValueError where the file
+    is damaged."""
     path = folder / BASELINES_FILE
-    rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    return [from_plain(Known, row) for row in rows]
+    try:
+        rows = read_json(path.read_bytes()) if path.exists() else []
+        return [from_plain(Known, row) for row in rows]
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: not what was written here ({error})") from None
 
 
 def speedups(known: Sequence[Known]) -> dict[str, tuple[Speedup, str]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.runs.folder import Folder
+from kernelwright.data.runs.folder import DamagedError, Folder, mapping
+from kernelwright.envs.codec import read_json
 from kernelwright.rl.models.checkpoints import ADAPTER
 from kernelwright.rl.models.load import Quantization, errors_in_one_line, hub_answers
 from kernelwright.rl.models.weights import EMBEDDED, ModelError
@@ -47,11 +47,10 @@ def find_adapter(model: str) -> Adapter | None:
     folders = [own, own / "checkpoints" / "final"] if own.exists() else _of_hub(model)
     for folder in folders:
         if (folder / ADAPTER_CONFIG).is_file():
-            config = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
             known = sidecar_of(folder)
             return Adapter(
                 folder=folder,
-                base=known.get("base") or _embedded_name(config["base_model_name_or_path"]),
+                base=known.get("base") or _declared_base(folder / ADAPTER_CONFIG),
                 quantization=known.get("quantization", "none"),
                 dialect=known.get("dialect"),
                 max_new_tokens=known.get("max_new_tokens"),
@@ -63,9 +62,22 @@ def find_adapter(model: str) -> Adapter | None:
 
 def sidecar_of(folder: Path) -> dict[str, Any]:
     """What an adapter's folder says that PEFT does not know; nothing where it lacks the file."""
-    file = folder / SIDECAR
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    return found
+    return _mapping(folder / SIDECAR)
+
+
+def _declared_base(config: Path) -> str:
+    """The base that PEFT's file names. Raises ModelError where it names none."""
+    name = _mapping(config).get("base_model_name_or_path")
+    if not isinstance(name, str):
+        raise ModelError(f"{config}: it names no base model")
+    return _embedded_name(name)
+
+
+def _mapping(file: Path) -> dict[str, Any]:
+    try:
+        return mapping(file, read_json) or {}
+    except DamagedError as error:
+        raise ModelError(str(error)) from None
 
 
 def _of_hub(name: str) -> list[Path]:
