@@ -195,7 +195,10 @@ def test_what_a_search_found_comes_back_but_not_of_suites_that_are_for_measuring
     [
         *(
             (one, True)
-            for one in ("exam", "exam:losses", "starter:held_out", "starter:held_out?a=b")
+            for one in (
+                *("exam", "exam:losses", "starter:held_out", "starter:held_out?a=b"),
+                *("kernelbench:KernelBench", "kernelbench:KernelBench:level_1?precision=fp16"),
+            )
         ),
         *((f"data:rows:held_out_{one}", True) for one in ("depth", "operator", "style")),
         *((one, False) for one in ("starter:rl", "modules:held_out/mine", "data:rows:train")),
