@@ -17,8 +17,8 @@ from kernelwright.envs.types import Problem, Record, Timing, Verdict
 MEASURED = ("held_out_suite", "suite")
 """The keys of suites that a run, or an evaluation, measures on."""
 FOR_MEASURING = re.compile(r"exam(?:$|[:?])|kernelbench:|.*:held_out(?:_\w+)?(?:$|\?)")
-"""Specs of suites that are for measuring, whoever searches them. A folder in KernelBench's layout is
-taken for KernelBench; modules of one's own are `modules:FOLDER`."""
+"""Specs of suites that are for measuring, whoever searches them. A folder in KernelBench's layout
+is taken for KernelBench; modules of one's own are `modules:FOLDER`."""
 
 GAIN = 1.2
 """A step is among the best from this ratio of speeds on, as for method `kernel_smith`."""
