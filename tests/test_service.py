@@ -172,6 +172,29 @@ def test_torn_json_is_422(url: str) -> None:
     assert posted(url, b'{"problem": "elementw')[0] == 422
 
 
+ASKED = json.dumps({"problem": PROBLEM, "source": "int x;", "timed": False}).encode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"null", b"[]", b'"judge"', b"\xff\xfe", b"\x00" * 100, b"{" * 10_000),
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"problem": ' + b"[" * 100_000,
+        b'{"problem": NaN, "source": 1e999}',
+        ASKED.replace(b"false", b"9" * 10_000),
+        ASKED.replace(b"false", b'"perhaps"'),
+        *(ASKED[:place] for place in range(0, len(ASKED), 7)),
+        *(ASKED[:place] + b"\x80" + ASKED[place + 1 :] for place in range(0, len(ASKED), 7)),
+    ],
+    ids=lambda body: str(body[:12]),
+)
+def test_a_damaged_request_is_refused_and_the_next_one_is_served(body: bytes) -> None:
+    with served(FixedJudge(Verdict.WRONG)) as url:
+        assert posted(url, body)[0] in (400, 404, 422)
+        assert posted(url, ASKED)[0] == 200
+
+
 @pytest.mark.slow
 def test_a_full_queue_is_429_and_says_when_to_come_back(judge: Judge) -> None:
     with served(judge, limit=1) as url, ThreadPoolExecutor(1) as pool:
