@@ -51,3 +51,16 @@ class JudgedTriple:
     triple: Triple
     prompt: str
     evaluation: Evaluation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """A broken kernel and how it is mended. `feedback` has the verdict and the fault; `completion`
+    says what to mend, and then gives `kernel`, which is right."""
+
+    problem_key: str
+    dialect: Dialect
+    broken: str
+    feedback: str
+    kernel: str
+    completion: str

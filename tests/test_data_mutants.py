@@ -33,7 +33,6 @@ from kernelwright.data.graphs.mutants.rows import (
     KILL,
     MUTANTS,
     PREFERENCES,
-    REPAIRS,
     diagnosis,
     kill_score,
 )
@@ -43,6 +42,7 @@ from kernelwright.data.graphs.nests import Scan, Window
 from kernelwright.data.graphs.problem import DIALECTS, LOWERED, problem_of
 from kernelwright.data.graphs.sample import draw
 from kernelwright.data.suites.built import SFT_ONLY, built_triples
+from kernelwright.data.suites.repairs import REPAIRS
 from kernelwright.data.suites.row_folder import lines, write_lines
 from kernelwright.envs.plan.counters import PREFIX
 from kernelwright.envs.types import (

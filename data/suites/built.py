@@ -11,8 +11,9 @@ from kernelwright.data.factory.split import hash_fraction
 from kernelwright.data.suites.curate import RULES, curated
 from kernelwright.data.suites.graph_facts import GraphFacts
 from kernelwright.data.suites.layout import Loaded
+from kernelwright.data.suites.repairs import read_repairs
 from kernelwright.data.suites.rows import Row, load_rows, row_triples
-from kernelwright.data.triple import Triple
+from kernelwright.data.triple import Repair, Triple
 from kernelwright.envs.types import Dialect, Problem
 
 Number = TypeVar("Number", int, float)
@@ -80,6 +81,13 @@ def built_triples(rest: str, dialect: Dialect, **options: str) -> list[Triple]:
     folder, _ = folder_and_split(rest)
     found = row_triples(folder, dialect, Taught.of(**options).chosen)
     return [one for one in found if one.problem.key in problems]
+
+
+def built_repairs(rest: str, dialect: Dialect, **_: str) -> list[Repair]:
+    """The repairs of these problems in a dialect."""
+    problems = {one.key for one in load_built(rest)[0]}
+    found = read_repairs(Path(folder_and_split(rest)[0]))
+    return [one for one in found if one.dialect == dialect and one.problem_key in problems]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kernelwright.data.triple import Triple
+from kernelwright.data.triple import Repair, Triple
 from kernelwright.envs.types import Problem
 
 Loaded = tuple[tuple[Problem, ...], Sequence[str]]
@@ -24,6 +24,9 @@ class Layout:
     triples: Callable[..., list[Triple]] | None = None
     """(REST, dialect, options by name) → the examples that lie with the problems. None: they are
     those that the starter suite's templates have for the same problems."""
+    repairs: Callable[..., list[Repair]] | None = None
+    """(REST, dialect, options by name) → broken kernels of these problems, and how they are
+    mended."""
     accepts: Callable[[str], bool] = bool
     """Whether a REST can name a suite at all."""
     options: tuple[str, ...] = ()

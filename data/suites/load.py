@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from kernelwright.data.suites.built import SPLITS as BUILT_SPLITS
-from kernelwright.data.suites.built import built_triples, load_built
+from kernelwright.data.suites.built import built_repairs, built_triples, load_built
 from kernelwright.data.suites.check import Job, as_admitted, read_admissions
 from kernelwright.data.suites.exam import CATEGORIES, load_exam
 from kernelwright.data.suites.half import cast
@@ -19,7 +19,7 @@ from kernelwright.data.suites.layout import Layout, Loaded
 from kernelwright.data.suites.memory_filter import fit, parse_bytes
 from kernelwright.data.suites.rows import load_rows, row_triples
 from kernelwright.data.suites.starter import SPLITS, dropped_operations, load_starter
-from kernelwright.data.triple import Triple
+from kernelwright.data.triple import Repair, Triple
 from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.system.hardware import memory_bytes
 from kernelwright.envs.types import Candidate, Dialect, Problem
@@ -84,6 +84,15 @@ def imported_triples(spec: str, dialect: Dialect) -> list[Triple] | None:
         return None
     with _told_of(spec):
         return layout.triples(rest, dialect, **_options(layout, query))
+
+
+def repairs_of(spec: str, dialect: Dialect) -> list[Repair]:
+    """The repairs that lie with a suite; none where its layout has none. Raises SuiteError."""
+    layout, rest, query = read_spec(spec)
+    if layout.repairs is None:
+        return []
+    with _told_of(spec):
+        return layout.repairs(rest, dialect, **_options(layout, query))
 
 
 def brings_triples(spec: str) -> bool:
@@ -251,6 +260,7 @@ LAYOUTS: dict[str, Layout] = {
         ),
         load=load_built,
         triples=built_triples,
+        repairs=built_repairs,
         options=("speedup", "curate", "seed"),
         is_path=True,
     ),

@@ -12,6 +12,7 @@ from kernelwright.envs.types import Evaluation, Timing, Verdict
 AGAIN = "Give the whole kernel again: one complete {answer}."
 """`another` of the dialect goes into it, as into the two below."""
 FASTER = f"Make it faster. {AGAIN}"
+NOT_RIGHT = "This kernel is not right:\n"
 MEND = "Say which line is wrong. Then give the whole kernel again: one complete {answer}."
 
 
@@ -28,7 +29,12 @@ def _told(evaluation: Evaluation) -> tuple[str, str]:
     if evaluation.verdict is Verdict.CORRECT:
         speed = _speed(evaluation.timing) if evaluation.timing else ""
         return f"This kernel is right{speed}.", FASTER
-    return f"This kernel is not right:\n{verdict_and_fault(evaluation)}", MEND
+    return NOT_RIGHT + verdict_and_fault(evaluation), MEND
+
+
+def to_mend(fault: str, another: str) -> str:
+    """The feedback on a kernel of this verdict and fault, as `feedback` words it."""
+    return f"{NOT_RIGHT}{fault}\n{MEND.format(answer=another)}"
 
 
 def _speed(timing: Timing) -> str:

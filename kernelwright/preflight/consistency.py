@@ -7,7 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from kernelwright.data.suites.half import in_any_precision
-from kernelwright.data.suites.load import SuiteError, brings_triples, load_suite, read_spec
+from kernelwright.data.suites.load import (
+    SuiteError,
+    brings_triples,
+    load_suite,
+    read_spec,
+    repairs_of,
+)
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
 from kernelwright.preflight.estimate import taught_triples
@@ -24,7 +30,7 @@ def contradictions(recipe: Recipe, processes: int) -> list[str]:
     if not reasons:
         reasons += [*_trained_on_held_out(recipe, found), *_too_few(recipe, found)]
     if not reasons:
-        reasons += _untaught(recipe)
+        reasons += [*_untaught(recipe), *_unmended(recipe)]
     reasons += _unpaired(recipe)
     return [*reasons, *_unsplittable(recipe, processes)]
 
@@ -93,6 +99,22 @@ def _untaught(recipe: Recipe) -> Iterator[str]:
         yield (
             f"data.{key}: there are no triples for {data.taught_suite}, and SFT learns from "
             "nothing else: set data.sft_suite=starter:sft, or leave sft out of stages"
+        )
+
+
+def _unmended(recipe: Recipe) -> Iterator[str]:
+    data = recipe.data
+    if not recipe.sft.mending or not recipe.judges_triples:
+        return
+    try:
+        known = any(repairs_of(data.taught_suite, one) for one in data.dialects)
+    except SuiteError as error:
+        yield f"sft.mending: {error}"
+        return
+    if not known:
+        yield (
+            f"sft.mending: {data.taught_suite} has no repairs: `kernelwright data build FOLDER "
+            "--mutants 2` makes them, and data.sft_suite=data:FOLDER:sft teaches them"
         )
 
 

@@ -54,6 +54,7 @@ from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.recipe.stage_names import stage_names
 from kernelwright.rl.tracking.run_tracker import tracking
+from kernelwright.rl.train.mending import with_mending
 from kernelwright.rl.train.rft import as_sft, examples_of, round_problems, round_seed, unsolved
 from kernelwright.rl.train.start_adapter import start_adapter
 from kernelwright.run.processes import join, judge_of
@@ -194,10 +195,12 @@ class Run:
         run_sft(self.recipe, self.taught(), self.adapters["sft"], resume=self.resume)
 
     def taught(self) -> list[Example]:
-        """What SFT learns: the correct triples, as the recipe's method asks for them."""
+        """What SFT learns: the correct triples, as the recipe's method asks for them, and how
+        broken kernels are mended."""
         run = RunView(seed=self.recipe.seed, store=self.store)
-        method = start_method(self.recipe.grpo.method, run)
-        return method.examples(balanced(self.judged_triples(), _pattern, self.recipe.data.balance))
+        method, judged = start_method(self.recipe.grpo.method, run), self.judged_triples()
+        plain = method.examples(balanced(judged, _pattern, self.recipe.data.balance))
+        return with_mending(self.recipe, plain, judged)
 
     def rft(self) -> None:
         """Rounds of sampling, judging, and training on the correct answers that are kept."""

@@ -70,10 +70,17 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A user message and the answer to imitate, wherever they come from."""
+    """A user message, the messages before it, and the answer to imitate, wherever they come
+    from."""
 
     prompt: str
     completion: str
+    before: tuple[Message, ...] = ()
+
+    @property
+    def chat(self) -> tuple[Message, ...]:
+        """Up to the answer."""
+        return (*self.before, Message("user", self.prompt))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,9 @@ class SftSection(Section):
     """Triples in one forward pass of one process; lower it to save memory."""
     max_length: int = Field(default=768, ge=16)
     """Tokens of a triple; a longer one is left out: cut, it would teach answers without an end."""
+    mending: float = Field(default=0.0, ge=0)
+    """Examples of mending for each triple: a chat with a broken kernel and the judge's words, which
+    the right kernel answers. A `data:FOLDER` that was built with `--mutants` has them."""
     trainer: dict[Annotated[str, AfterValidator(sft_option)], Any] = Field(default={})
     """Any other option of TRL's SFTConfig."""
 

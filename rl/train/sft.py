@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.data.runs.process import this_process
+from kernelwright.envs.policy import messages_of
 from kernelwright.rl.methods.base import Example
 from kernelwright.rl.models.free_memory import memory_callback
 from kernelwright.rl.models.load import hush_libraries, load_tokenizer
@@ -94,6 +95,6 @@ def sft_options(recipe: Recipe, stage: str = "sft") -> dict[str, Any]:
 def _row(example: Example) -> dict[str, Chat]:
     """A conversation of which only the answer is learned."""
     return {
-        "prompt": [{"role": "user", "content": example.prompt}],
+        "prompt": messages_of(example.chat),
         "completion": [{"role": "assistant", "content": example.completion}],
     }

@@ -15,6 +15,7 @@ from kernelwright.data.graphs.mutants.of_text import Mutant
 from kernelwright.data.graphs.mutants.slow import apart, slow_source
 from kernelwright.data.graphs.problem import LOWERED
 from kernelwright.data.suites.built import SFT_ONLY
+from kernelwright.data.suites.repairs import REPAIRS
 from kernelwright.data.suites.row_folder import keep_lines, lines, write_lines
 from kernelwright.data.triple import Triple
 from kernelwright.envs.answer import fenced
@@ -26,7 +27,7 @@ from kernelwright.envs.referee.reasons import verdict_and_fault
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 
-REPAIRS, PREFERENCES, MUTANTS = "repairs.jsonl", "prefs.jsonl", "mutants.jsonl"
+PREFERENCES, MUTANTS = "prefs.jsonl", "mutants.jsonl"
 KILL = "kill.json"
 FILES = (REPAIRS, PREFERENCES, MUTANTS)
 LINES = 4
