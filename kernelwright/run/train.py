@@ -195,8 +195,7 @@ class Run:
         run_sft(self.recipe, self.taught(), self.adapters["sft"], resume=self.resume)
 
     def taught(self) -> list[Example]:
-        """What SFT learns: the correct triples, as the recipe's method asks for them, and how
-        broken kernels are mended."""
+        """What SFT learns: correct triples, as the method asks for them, and mending."""
         run = RunView(seed=self.recipe.seed, store=self.store)
         method, judged = start_method(self.recipe.grpo.method, run), self.judged_triples()
         plain = method.examples(balanced(judged, _pattern, self.recipe.data.balance))
