@@ -31,7 +31,7 @@ from kernelwright.evals.numbers.compiled_baselines import (
 )
 from kernelwright.evals.numbers.metrics import against_compile
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
-from kernelwright.evals.page.report import _against as beside_compile
+from kernelwright.evals.page.report import _against_compile as beside_compile
 from kernelwright.evals.page.report import write_report
 from tests import device_reference, ptx_device
 from tests.nouns import correct, record, timing, verdict
