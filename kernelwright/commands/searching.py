@@ -39,8 +39,9 @@ Forecasts = Annotated[
     Surrogate,
     Option("--surrogate", help="on: kernels forecast to be slow are not timed; watch: told alone."),
 ]
-Earlier = Annotated[
-    list[Path] | None, Option(help="Folder of an earlier search: which kinds helped; repeatable.")
+Remembered = Annotated[
+    Path | None,
+    Option(metavar="FILE", help="Which kinds helped in earlier searches; the end adds to it."),
 ]
 Budget = Annotated[int, Option(min=1, help="Answers to each problem.")]
 Batch = Annotated[int, Option(min=1, help="Answers to a problem in one step.")]
@@ -69,7 +70,7 @@ def search(  # noqa: PLR0913  one parameter for each option
     option: Options = None,
     kinds: KindsChosen = "none",
     surrogate: Forecasts = "off",
-    learn_from: Earlier = None,
+    knowledge: Remembered = None,
     start: Start = None,
     budget: Budget = 64,
     batch: Batch = 8,
@@ -89,9 +90,12 @@ def search(  # noqa: PLR0913  one parameter for each option
     from kernelwright.data.runs.folder import SEARCH_RESULTS
     from kernelwright.machine.facts import versions
     from kernelwright.rl.models.weights import ModelError
+    from kernelwright.rl.search.knowledge import check_knowledge
     from kernelwright.rl.search.settings import SearchSettings
 
     with told(OSError, ValueError, ModelError):
+        if knowledge:
+            check_knowledge(knowledge)
         habits = habits_of(model, dialect)
         settings = SearchSettings(
             dialect=habits.dialect,
@@ -112,7 +116,7 @@ def search(  # noqa: PLR0913  one parameter for each option
             mode=str(mode),
             options=_options(option or []),
             settings=settings,
-            learned_from=tuple(learn_from or ()),
+            knowledge=knowledge,
             given=given_kernels(start, suite.problems, habits.dialect) if start else {},
         )
     folder = out or Path("runs", f"search-{_short(what)}")
