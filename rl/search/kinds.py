@@ -87,9 +87,7 @@ class Arm:
         return Known(asked=1, helped=1, saved=self.mean)
 
 
-def arm_of(
-    known: Mapping[tuple[Situation, str], Known], situation: Situation, kind: str
-) -> Arm:
+def arm_of(known: Mapping[tuple[Situation, str], Known], situation: Situation, kind: str) -> Arm:
     """What is known of a kind in a situation, and what is known of it elsewhere as `ELSEWHERE`
     answers at most."""
     here = known.get((situation, kind), Known())
