@@ -21,8 +21,15 @@ from tests import nouns
 from tests.landscape import CODES, PLANS, World, hinted, named
 from tests.rollouts import task
 
-MODES = [("best_of_n", {}), ("refine", {}), ("evolve", {}), ("tree", {}), ("tree", {"rule": "ucb"})]
-NAMES = [f"{name}{'-ucb' if options else ''}" for name, options in MODES]
+MODES: list[tuple[str, dict[str, Any]]] = [
+    ("best_of_n", {}),
+    ("refine", {}),
+    ("evolve", {}),
+    ("evolve", {"grid": "counters"}),
+    ("tree", {}),
+    ("tree", {"rule": "ucb"}),
+]
+NAMES = ["-".join([name, *options.values()]) for name, options in MODES]
 PROBLEMS = [task(name).problem for name in "abc"]
 
 

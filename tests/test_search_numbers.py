@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kernelwright.data.runs.records import answer_of
 from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN, STAGES
-from kernelwright.envs.types import Record, Verdict
+from kernelwright.envs.types import Evaluation, Record, Verdict
 from kernelwright.evals.numbers.search_results import best_so_far, found_in
 from kernelwright.rl.search.archive import Archive, Tried
 from kernelwright.rl.search.features import features
@@ -26,7 +26,10 @@ from kernelwright.rl.search.knowledge import (
     merged,
     situation_of,
 )
+from kernelwright.rl.search.limits import held_back_by, near_limit
 from kernelwright.rl.search.mode import Request
+from kernelwright.rl.search.modes.evolve import CELLS, Options
+from kernelwright.rl.search.modes.evolve import Mode as Evolve
 from tests import nouns
 from tests.searches import searched, without_modules
 
@@ -110,6 +113,50 @@ def test_features_are_read_from_the_source_without_comments(
     source: str, cell: tuple[int, ...]
 ) -> None:
     assert features(replace(tried("a", 1.0), source=source)) == cell
+
+
+def counted(low: float | None = None, /, **facts: float) -> Evaluation:
+    measured = nouns.timing(round(1_000 * low), 1_000) if low else None
+    named = tuple((name.replace("counted_", "counted."), value) for name, value in facts.items())
+    return replace(nouns.correct(measured), facts=named)
+
+
+FLOORS = {"floor_ns": 600.0, "memory_floor_ns": 600.0, "compute_floor_ns": 20.0}
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "held_back", "near"),
+    [
+        (nouns.correct(), "", ""),
+        (counted(counted_sector_use=1.0, counted_lanes_on=32, counted_bank_conflicts=1), "", ""),
+        (counted(counted_sector_use=0.25, counted_bank_conflicts=8), "sectors", "sectors"),
+        (counted(counted_sector_use=4.0, counted_bank_conflicts=8), "banks", "banks"),
+        (counted(counted_lanes_on=8), "lanes", "lanes"),
+        (counted(1.0, **FLOORS), "memory", "memory"),
+        (counted(1.0, **FLOORS | {"floor_ns": 400.0, "memory_floor_ns": 400.0}), "memory", ""),
+        (counted(1.0, **FLOORS | {"floor_ns": 900.0, "compute_floor_ns": 900.0}), *2 * ["compute"]),
+        (counted(1.0, **FLOORS, counted_lanes_on=8), "lanes", "lanes"),
+        (counted(**FLOORS), "memory", ""),
+    ],
+)
+def test_a_kernel_is_held_back_by_what_it_wastes_else_by_its_floor(
+    evaluation: Evaluation, held_back: str, near: str
+) -> None:
+    assert (held_back_by(evaluation), near_limit(evaluation)) == (held_back, near)
+
+
+def test_a_grid_with_counters_keeps_kernels_that_are_near_different_limits() -> None:
+    found = [
+        replace(tried(key, low), source=f"for (;;) {key};", evaluation=evaluation)
+        for key, low, evaluation in (
+            ("a", 3.0, counted(3.0)),
+            ("b", 2.0, counted(2.0, counted_sector_use=0.1)),
+            ("c", 1.5, counted(1.5, counted_sector_use=0.2)),
+            ("d", 1.0, counted(1.0, **FLOORS)),
+        )
+    ]
+    kept = {grid: [one.key for one in Evolve(Options(grid=grid)).elites(found)] for grid in CELLS}
+    assert kept == {"static": ["a"], "counters": ["a", "b", "d"]}
 
 
 # Numbers

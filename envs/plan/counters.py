@@ -28,9 +28,9 @@ def split_counters(log: str) -> tuple[list[Facts], str]:
 
     `instructions` are those of warps, and of each kind; `lanes_on` the mean number of lanes that
     take part, of 32; `sectors_per_request` pieces of 32 bytes that an access to global memory
-    touches (4 is the least for 32 floats side by side); `sector_use` the bytes that lanes ask for as
-    a share of those pieces; `bank_conflicts` passes over shared memory as a multiple of what would
-    do.
+    touches (4 is the least for 32 floats side by side); `sector_use` the bytes that lanes ask for
+    as a share of those pieces; `bank_conflicts` passes over shared memory as a multiple of what
+    would do.
     """
     rows = [[int(one) for one in found[1].split()] for found in _LINE.finditer(log)]
     return [_facts(row) for row in rows], _LINE.sub("", log)

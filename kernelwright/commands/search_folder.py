@@ -41,8 +41,8 @@ KNOWN_BEFORE = "knowledge.jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is searched, and how. `knowledge` is the file of what earlier searches showed of kinds of
-    rewriting; `given` are kernels to improve on, by the problem's key. Raises ValueError."""
+    """What is searched, and how. `knowledge` is the file of what earlier searches showed of kinds
+    of rewriting; `given` are kernels to improve on, by the problem's key. Raises ValueError."""
 
     model: str
     suite: Suite

@@ -73,7 +73,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewritten:
-    """An answer that was asked for by a kind of rewriting; `child` is None of one without kernel."""
+    """An answer by a kind of rewriting; `child` is None where it has no kernel."""
 
     kind: str
     parent: str

@@ -1,4 +1,4 @@
-"""What searches showed of kinds of rewriting, by situation, and a file that keeps it for later ones.
+"""What searches showed of kinds of rewriting, by situation, and a file that keeps it for others.
 
 A situation is what a prompt's kernel is known by before it is rewritten: its language, the category
 of its problem, what holds it back. KernelBlaster (arXiv 2602.14293) keeps such a memory, and has a
