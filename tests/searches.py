@@ -65,6 +65,18 @@ class Improver:
         return f"```cpp\nkernel {plan} {rng.choices(CODES, [3, 2, 1])[0]}\n```"
 
 
+class DeadEnds(Improver):
+    """The same, where one answer in ten that begins anew is of another kind: faster than what a few
+    improvements make, and nothing comes of it. Its static features differ too."""
+
+    def one(self, prompt: str, rng: random.Random) -> str:
+        ended = DEAD_END.search(prompt)
+        if ended or (hinted(prompt) is None and rng.random() < 0.1):
+            return "```cpp\nfloat4 kernel 4 right\n```"
+        return super().one(prompt, rng)
+
+
+DEAD_END = re.compile(r"float4 kernel \d \w+\n```\n\n\w+:\nThis kernel is")
 HELPS = {"losses": "fuse", "matmuls": "tile"}
 """Category → the kind of rewriting that helps there, and no other."""
 REWRITABLE = [
