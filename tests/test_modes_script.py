@@ -59,9 +59,7 @@ def test_a_line_for_each_mode_has_its_gain_over_the_first() -> None:
     assert table({}).row_count == 0
 
 
-def test_a_scripted_table_is_the_same_each_time_and_shows_what_learns_from_earlier_answers() -> (
-    None
-):
+def test_a_scripted_table_is_the_same_each_time_and_shows_gains_over_independent_answers() -> None:
     asked = ("Improver", "a world", range(8), 24, 4)
     first = list(modes_scripted.table(*asked))
     assert first == list(modes_scripted.table(*asked))

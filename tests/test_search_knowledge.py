@@ -66,15 +66,18 @@ def prompts_without_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     without_modules(monkeypatch)
 
 
-def rewritten(mode: str, seed: int, knowledge: Knowledge | None = None, **asked: Any) -> Any:
+def rewritten(
+    mode: str, seed: int, knowledge: Knowledge | None = None, budget: int = 96
+) -> list[Record]:
     return searched(
         mode,
         policy=Rewriter(),
         judge=Steep(),
         problems=REWRITABLE,
+        kinds="bandit",
         seed=seed,
         knowledge=knowledge,
-        **{"kinds": "bandit", "budget": 96} | asked,
+        budget=budget,
     )
 
 
