@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from kernelwright.rl.search.kinds import Choice
     from kernelwright.rl.search.surrogate import Surrogate as Chosen
 
+
+def _checked(knowledge: Path | None) -> Path | None:
+    """The file, before anything slow; exits with a line where it cannot be read and added to."""
+    if knowledge:
+        from kernelwright.rl.search.knowledge import check_knowledge
+
+        with told(OSError, ValueError):
+            check_knowledge(knowledge)
+    return knowledge
+
+
 app = typer.Typer()
 Option = typer.Option
 What = Annotated[
@@ -41,7 +52,11 @@ Forecasts = Annotated[
 ]
 Remembered = Annotated[
     Path | None,
-    Option(metavar="FILE", help="Which kinds helped in earlier searches; the end adds to it."),
+    Option(
+        metavar="FILE",
+        help="Which kinds helped in earlier searches; the end adds to it.",
+        callback=_checked,
+    ),
 ]
 Budget = Annotated[int, Option(min=1, help="Answers to each problem.")]
 Batch = Annotated[int, Option(min=1, help="Answers to a problem in one step.")]
@@ -90,12 +105,9 @@ def search(  # noqa: PLR0913  one parameter for each option
     from kernelwright.data.runs.folder import SEARCH_RESULTS
     from kernelwright.machine.facts import versions
     from kernelwright.rl.models.weights import ModelError
-    from kernelwright.rl.search.knowledge import check_knowledge
     from kernelwright.rl.search.settings import SearchSettings
 
     with told(OSError, ValueError, ModelError):
-        if knowledge:
-            check_knowledge(knowledge)
         habits = habits_of(model, dialect)
         settings = SearchSettings(
             dialect=habits.dialect,
