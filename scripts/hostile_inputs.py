@@ -203,10 +203,12 @@ def search_folder(folder: Path) -> None:
 
 
 def knowledge_file(folder: Path) -> None:
-    situation = {"dialect": "cpp", "category": "losses", "limit": "memory"}
-    known = {"asked": 3, "helped": 1, "saved": 0.25}
-    learned = [{"situation": situation, "kind": "fuse", "known": known}]
-    _say(folder / "in.jsonl", {"search": "a", "learned": learned})
+    from kernelwright.rl.search.knowledge import Known, Situation, add_knowledge
+
+    place = Situation(dialect="cpp", category="losses", limit="memory"), "fuse"
+    for search in "ab":
+        learned = {place: Known(asked=3, helped=1, saved=0.25)}
+        add_knowledge(folder / "in.jsonl", search, learned)
 
 
 def _say(file: Path, value: dict[str, Any]) -> None:
