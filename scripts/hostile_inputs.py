@@ -202,6 +202,15 @@ def search_folder(folder: Path) -> None:
     _say(folder / "search.json", {"question": question, "seconds": 1.0})
 
 
+def knowledge_file(folder: Path) -> None:
+    from kernelwright.rl.search.knowledge import Known, Situation, add_knowledge
+
+    place = Situation(dialect="cpp", category="losses", limit="memory"), "fuse"
+    for search in "ab":
+        learned = {place: Known(asked=3, helped=1, saved=0.25)}
+        add_knowledge(folder / "in.jsonl", search, learned)
+
+
 def _say(file: Path, value: dict[str, Any]) -> None:
     import yaml
 
@@ -223,6 +232,7 @@ class Reader:
 
 OWN = "--no-judge --licence MIT"
 SEARCH = "search starter:held_out --model no/model"
+KNOWLEDGE = "--kinds bandit --knowledge IN/in.jsonl"
 READERS = {
     "view --export": Reader(run_folder, "view IN --export OUT"),
     "report": Reader(run_folder, "report IN --out OUT"),
@@ -245,7 +255,7 @@ READERS = {
     "data import run": Reader(run_folder, f"data import run:IN OUT {OWN}"),
     "recipes check": Reader(recipe_folder, "recipes check IN/recipe.yaml"),
     "train --dry-run": Reader(recipe_folder, "train IN/recipe.yaml --dry-run run_dir=OUT", 0.5, 60),
-    "search --learn-from": Reader(search_folder, f"{SEARCH} --learn-from IN --out OUT", 0.5, 60),
+    "search --knowledge": Reader(knowledge_file, f"{SEARCH} {KNOWLEDGE} --out OUT", 0.5, 60),
     "search --resume": Reader(search_folder, f"{SEARCH} --resume --out IN", 0.5, 60),
     "suite check": Reader(suite_folder, "suite check modules:IN", 0.15, 60),
 }

@@ -1,24 +1,28 @@
-"""An endpoint of OpenAI's kind on the loopback address that says given answers, in order."""
+"""An endpoint of OpenAI's kind on the loopback address that says given answers: in order, or what a
+function makes of a request."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
 @contextmanager
-def chat_script(answers: Sequence[str]) -> Iterator[tuple[str, list[list[dict[str, Any]]]]]:
+def chat_script(
+    answers: Sequence[str] | Callable[[dict[str, Any]], str],
+) -> Iterator[tuple[str, list[list[dict[str, Any]]]]]:
     """(its address, the messages of each request so far)"""
     asked: list[list[dict[str, Any]]] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            message = {"role": "assistant", "content": answers[len(asked)]}
+            content = answers(body) if callable(answers) else answers[len(asked)]
+            message = {"role": "assistant", "content": content}
             asked.append(body["messages"])
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
             told = {"id": "1", "object": "chat.completion", "created": 0, "model": body["model"]}

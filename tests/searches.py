@@ -4,21 +4,32 @@ right (tests/landscape.py)."""
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.policy import Completion, Finish, OnFinished, Sampling, text_of
-from kernelwright.envs.types import Record
+from kernelwright.envs.types import Evaluation, Record
+from kernelwright.rl.search.kinds import kinds_for
 from kernelwright.rl.search.mode import start_mode
 from kernelwright.rl.search.search import Search
 from kernelwright.rl.search.settings import SearchSettings
+from tests import nouns
 from tests.landscape import CODES, PLANS, World, hinted, named
 from tests.rollouts import task
 
-MODES = [("best_of_n", {}), ("refine", {}), ("evolve", {}), ("tree", {}), ("tree", {"rule": "ucb"})]
-NAMES = [f"{name}{'-ucb' if options else ''}" for name, options in MODES]
+MODES: list[tuple[str, dict[str, Any]]] = [
+    ("best_of_n", {}),
+    ("refine", {}),
+    ("evolve", {}),
+    ("evolve", {"grid": "counters"}),
+    ("tree", {}),
+    ("tree", {"rule": "ucb"}),
+]
+NAMES = ["-".join([name, *options.values()]) for name, options in MODES]
 PROBLEMS = [task(name).problem for name in "abc"]
 
 
@@ -54,6 +65,44 @@ class Improver:
         return f"```cpp\nkernel {plan} {rng.choices(CODES, [3, 2, 1])[0]}\n```"
 
 
+class DeadEnds(Improver):
+    """The same, where one answer in ten that begins anew is of another kind: faster than what a few
+    improvements make, and nothing comes of it. Its static features differ too."""
+
+    def one(self, prompt: str, rng: random.Random) -> str:
+        ended = DEAD_END.search(prompt)
+        if ended or (hinted(prompt) is None and rng.random() < 0.1):
+            return "```cpp\nfloat4 kernel 4 right\n```"
+        return super().one(prompt, rng)
+
+
+DEAD_END = re.compile(r"float4 kernel \d \w+\n```\n\n\w+:\nThis kernel is")
+HELPS = {"losses": "fuse", "matmuls": "tile"}
+"""Category → the kind of rewriting that helps there, and no other."""
+REWRITABLE = [
+    replace(task(name).problem, category=name) for name in HELPS
+]  # their names are their categories
+
+
+class Rewriter(Improver):
+    """Begins with the slowest plan, and makes it faster where it is asked for the kind that
+    helps."""
+
+    def one(self, prompt: str, rng: random.Random) -> str:
+        hint, category = hinted(prompt), re.findall(r"do (\w+)", prompt)[0]
+        helps = hint is not None and kinds_for("cpp")[HELPS[category]] in prompt
+        plan = min(hint + 1, PLANS - 1) if hint is not None and helps else 0
+        return f"```cpp\nkernel {plan} right\n```"
+
+
+class Steep(World):
+    """Each plan takes a quarter of the time of the one before."""
+
+    def judge(self, source: str, timed: bool) -> Evaluation:
+        plan = int(re.findall(r"kernel (\d)", source)[0])
+        return nouns.correct(nouns.timing(1_000 * 4**plan) if timed else None)
+
+
 class Stopped(Exception):
     """The search was killed."""
 
@@ -82,7 +131,7 @@ def searched(
 ) -> list[Record]:
     """The records of a search in this world; with `stop_after`, of one that is killed. `start` has
     the kernels that it is given."""
-    start = changed.pop("start", None)
+    start, knowledge = changed.pop("start", None), changed.pop("knowledge", None)
     records = list(kept)
     calls: list[int] = []
 
@@ -93,7 +142,7 @@ def searched(
             raise Stopped
 
     mode, asked = start_mode(name, options or {}), settings(**changed)
-    search = Search(problems or PROBLEMS, mode, asked, keep, kept, given=start)
+    search = Search(problems or PROBLEMS, mode, asked, keep, kept, knowledge, start)
     judge = judge or World()
     try:
         search.run(policy or Improver(), judge)

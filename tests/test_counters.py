@@ -38,23 +38,24 @@ def counted(body: str, folder: Path) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(
-    ("step", "load", "sectors"),
+    ("step", "load", "asked_bytes", "sectors"),
     [
-        (4, "ld.global.u32 %r9, [%d4];", 4),
-        (8, "ld.global.u64 %d9, [%d4];", 8),
-        (16, "ld.global.v4.u32 {%r9, %r10, %r11, %r12}, [%d4];", 16),
-        (8, "ld.global.u32 %r9, [%d4];", 8),
-        (64, "ld.global.u32 %r9, [%d4];", 32),
-        (128, "ld.global.u32 %r9, [%d4];", 32),
-        (0, "ld.global.u32 %r9, [%d4];", 1),
-        (4, "add.s64 %d4, %d4, 4; ld.global.u32 %r9, [%d4];", 5),
+        (4, "ld.global.u32 %r9, [%d4];", 4, 4),
+        (8, "ld.global.u64 %d9, [%d4];", 8, 8),
+        (16, "ld.global.v4.u32 {%r9, %r10, %r11, %r12}, [%d4];", 16, 16),
+        (8, "ld.global.u32 %r9, [%d4];", 4, 8),
+        (64, "ld.global.u32 %r9, [%d4];", 4, 32),
+        (128, "ld.global.u32 %r9, [%d4];", 4, 32),
+        (0, "ld.global.u32 %r9, [%d4];", 4, 1),
+        (4, "add.s64 %d4, %d4, 4; ld.global.u32 %r9, [%d4];", 4, 5),
     ],
 )
 def test_an_access_takes_as_many_sectors_as_it_touches(
-    step: int, load: str, sectors: int, tmp_path: Path
+    step: int, load: str, asked_bytes: int, sectors: int, tmp_path: Path
 ) -> None:
     found = counted(AT.format(step=step) + load, tmp_path)
     assert (found["sectors_per_request"], found["load"]) == (sectors, 1)
+    assert found["sector_use"] == 32 * asked_bytes / (32 * sectors)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.architectures import ARCHITECTURES
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem, Trust, Verdict
+from kernelwright.rl.search.limits import near_limit
 
 pytestmark = pytest.mark.sandbox
 
@@ -91,6 +92,7 @@ def test_a_cuda_answer_is_built_for_three_generations_and_runs_without_a_device(
     assert 0 < facts["counted.store"] < facts["counted.load"] < facts["counted.instructions"]
     assert facts["counted.lanes_on"] == 32
     assert "counted.bank_conflicts" not in facts
+    assert near_limit(found) == "sectors"  # each lane reads a row of the weights
     assert "counters" not in found.log
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 from kernelwright.rl.search.mode import mode_names
+from scripts import modes_scripted
 from scripts.modes import MODES, gain, table, worth
 
 
@@ -55,3 +57,19 @@ def test_a_line_for_each_mode_has_its_gain_over_the_first() -> None:
     assert "[" not in first
     assert "+1.50 [+" in second
     assert table({}).row_count == 0
+
+
+def test_a_scripted_table_is_the_same_each_time_and_shows_gains_over_independent_answers() -> None:
+    asked = ("Improver", "a world", range(8), 24, 4)
+    first = list(modes_scripted.table(*asked))
+    assert first == list(modes_scripted.table(*asked))
+    gains = dict(zip(MODES, (one.split("|")[3].strip() for one in first[2:]), strict=True))
+    assert gains["best_of_n"] == ""
+    assert all(one.startswith("+") and "[+" in one for one in list(gains.values())[1:])
+
+
+def test_where_kernels_are_dead_ends_a_chain_gains_less_than_a_tree() -> None:
+    def mean(mode: str) -> float:
+        return fmean(modes_scripted.worths_of(mode, "DeadEnds", range(6), 64, 4))
+
+    assert mean("refine") < mean("tree")

@@ -22,6 +22,7 @@ from kernelwright.envs.reference.module import load_reference
 from kernelwright.envs.reference.runs import Run
 from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Target, Verdict
 from kernelwright.envs.workers.peaks import as_target, peaks
+from kernelwright.rl.search.limits import held_back_by, near_limit
 
 pytestmark = pytest.mark.sandbox
 
@@ -257,7 +258,10 @@ def test_an_honest_kernel_is_far_above_the_floor_of_this_machine(
     found = judged(peaks("this machine"))
     assert found.verdict is Verdict.CORRECT
     assert found.timing is not None
-    assert 0 < dict(found.facts)["floor_ns"] < TOO_FAST * median(found.timing.candidate_ns)
+    facts = dict(found.facts)
+    assert 0 < facts["floor_ns"] < TOO_FAST * median(found.timing.candidate_ns)
+    assert facts["floor_ns"] == max(facts["memory_floor_ns"], facts["compute_floor_ns"])
+    assert (held_back_by(found), near_limit(found)) == ("memory", "")
 
 
 def test_without_peaks_a_kernel_is_judged_without_a_floor(
@@ -265,4 +269,5 @@ def test_without_peaks_a_kernel_is_judged_without_a_floor(
 ) -> None:
     found = judged(Target(name="unknown"))
     assert found.verdict is Verdict.CORRECT
-    assert "floor_ns" not in dict(found.facts)
+    assert not [name for name, _ in found.facts if name.endswith("floor_ns")]
+    assert held_back_by(found) == ""

@@ -10,13 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.data.runs.records import answer_of
 from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN, STAGES
-from kernelwright.envs.types import Record, Verdict
+from kernelwright.envs.types import Evaluation, Record, Verdict
 from kernelwright.evals.numbers.search_results import best_so_far, found_in
 from kernelwright.rl.search.archive import Archive, Tried
 from kernelwright.rl.search.features import features
-from kernelwright.rl.search.kinds import Known, known_of, of_records, with_kinds
+from kernelwright.rl.search.kinds import with_kinds
+from kernelwright.rl.search.knowledge import (
+    Knowledge,
+    Known,
+    Situation,
+    by_kind,
+    known_of,
+    merged,
+    situation_of,
+)
+from kernelwright.rl.search.limits import held_back_by, near_limit
 from kernelwright.rl.search.mode import Request
+from kernelwright.rl.search.modes.evolve import CELLS, Options
+from kernelwright.rl.search.modes.evolve import Mode as Evolve
 from tests import nouns
 from tests.searches import searched, without_modules
 
@@ -39,31 +52,34 @@ def tried(key: str, low: float | None, parent: str | None = None, kind: str = ""
 
 
 def test_a_kind_is_known_by_the_share_of_time_that_it_saved() -> None:
-    archive = Archive()
-    archive.kernels = {
-        one.key: one
-        for one in (
-            tried("a", 1.0),
-            tried("b", 2.0, "a", "fuse"),
-            tried("c", 0.5, "a", "fuse"),
-            tried("d", None, "a", "tile"),
-            tried("e", 4.0, "gone", "tile"),
-        )
-    }
+    archive = Archive("cpp", "loss")
+    (first,) = records_of([1.0])
+    children = ("fuse", 2.0), ("fuse", 2.0), ("fuse", 0.5), ("tile", None), ("hoist", 4.0)
+    asked = [
+        replace(one, step=1, skill=kind, parent="gone" if kind == "hoist" else answer_of(first).key)
+        for kind, low in children
+        for one in records_of([low])
+    ]
+    empty = replace(asked[3], source=None, evaluation=nouns.verdict(Verdict.NO_KERNEL))
+    lost = replace(asked[3], evaluation=nouns.verdict(Verdict.UNJUDGED))
+    archive.add([first, *asked, empty, lost])
+    here = Situation(dialect="cpp", category="loss", limit="")
     assert known_of([archive]) == {
-        "fuse": Known(asked=2, helped=1, saved=0.5),
-        "tile": Known(asked=1),
+        (here, "fuse"): Known(asked=3, helped=2, saved=1.0),
+        (here, "tile"): Known(asked=2),
     }
-    assert known_of([archive], before=0) == {}
+    assert known_of([archive], before=1) == {}
 
 
 def test_a_bandit_asks_more_often_for_the_kind_that_helps() -> None:
-    known: dict[str, Known] = {}
-    rng, asked = random.Random(0), []
+    known: Knowledge = {}
+    rng, asked, archive = random.Random(0), [], Archive("cpp")
     for _ in range(400):
-        (one,) = with_kinds([Request(parent=tried("a", 1.0))], "bandit", "cpp", known, rng)
-        saved = 0.8 if one.kind == "tile" else 0.0
-        known[one.kind] = known.get(one.kind, Known()) + Known(asked=1, saved=saved)
+        (one,) = with_kinds([Request(parent=tried("a", 1.0))], "bandit", archive, known, rng)
+        helped = int(one.kind == "tile")
+        place = situation_of(archive, tried("a", 1.0)), one.kind
+        seen = Known(asked=1, helped=helped, saved=0.8 * helped)
+        known = merged([known, {place: seen}])
         asked.append(one.kind)
     assert asked.count("tile") > 0.5 * len(asked)
     assert len(set(asked)) == 6
@@ -73,7 +89,7 @@ def test_the_records_of_a_search_tell_the_next_one_what_helped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     without_modules(monkeypatch)
-    known = of_records(searched("evolve", kinds="uniform", budget=48))
+    known = by_kind(searched("evolve", kinds="uniform", budget=48))
     assert sum(one.asked for one in known.values()) > 10
     assert 0 < sum(one.helped for one in known.values()) < sum(one.asked for one in known.values())
 
@@ -97,6 +113,50 @@ def test_features_are_read_from_the_source_without_comments(
     source: str, cell: tuple[int, ...]
 ) -> None:
     assert features(replace(tried("a", 1.0), source=source)) == cell
+
+
+def counted(low: float | None = None, /, **facts: float) -> Evaluation:
+    measured = nouns.timing(round(1_000 * low), 1_000) if low else None
+    named = tuple((name.replace("counted_", "counted."), value) for name, value in facts.items())
+    return replace(nouns.correct(measured), facts=named)
+
+
+FLOORS = {"floor_ns": 600.0, "memory_floor_ns": 600.0, "compute_floor_ns": 20.0}
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "held_back", "near"),
+    [
+        (nouns.correct(), "", ""),
+        (counted(counted_sector_use=1.0, counted_lanes_on=32, counted_bank_conflicts=1), "", ""),
+        (counted(counted_sector_use=0.25, counted_bank_conflicts=8), "sectors", "sectors"),
+        (counted(counted_sector_use=4.0, counted_bank_conflicts=8), "banks", "banks"),
+        (counted(counted_lanes_on=8), "lanes", "lanes"),
+        (counted(1.0, **FLOORS), "memory", "memory"),
+        (counted(1.0, **FLOORS | {"floor_ns": 400.0, "memory_floor_ns": 400.0}), "memory", ""),
+        (counted(1.0, **FLOORS | {"floor_ns": 900.0, "compute_floor_ns": 900.0}), *2 * ["compute"]),
+        (counted(1.0, **FLOORS, counted_lanes_on=8), "lanes", "lanes"),
+        (counted(**FLOORS), "memory", ""),
+    ],
+)
+def test_a_kernel_is_held_back_by_what_it_wastes_else_by_its_floor(
+    evaluation: Evaluation, held_back: str, near: str
+) -> None:
+    assert (held_back_by(evaluation), near_limit(evaluation)) == (held_back, near)
+
+
+def test_a_grid_with_counters_keeps_kernels_that_are_near_different_limits() -> None:
+    found = [
+        replace(tried(key, low), source=f"for (;;) {key};", evaluation=evaluation)
+        for key, low, evaluation in (
+            ("a", 3.0, counted(3.0)),
+            ("b", 2.0, counted(2.0, counted_sector_use=0.1)),
+            ("c", 1.5, counted(1.5, counted_sector_use=0.2)),
+            ("d", 1.0, counted(1.0, **FLOORS)),
+        )
+    ]
+    kept = {grid: [one.key for one in Evolve(Options(grid=grid)).elites(found)] for grid in CELLS}
+    assert kept == {"static": ["a"], "counters": ["a", "b", "d"]}
 
 
 # Numbers

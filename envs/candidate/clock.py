@@ -18,7 +18,7 @@ from kernelwright.envs.referee.resolution import (
     resolved,
     steady,
 )
-from kernelwright.envs.referee.roofline import Work, floor_ns, too_fast
+from kernelwright.envs.referee.roofline import Work, floors_ns, too_fast
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import Loaded, ReferenceProcess
 from kernelwright.envs.sandbox.runtimes import Sandboxes
@@ -120,8 +120,11 @@ class Clock:
     def _timed(self, session: Session, timing: Timing, facts: Facts) -> Evaluation:
         """`correct` with its timing; `cheated` if it is faster than the roofline allows."""
         target = self.device_target() if session.device else self.target
-        floor = floor_ns(self.work(session.loaded), target)
-        facts = facts if floor is None else (*facts, ("floor_ns", floor))
+        floors = floors_ns(self.work(session.loaded), target)
+        floor = max(floors.values(), default=None)
+        if floor is not None:
+            named = ((f"{limit}_floor_ns", takes) for limit, takes in floors.items())
+            facts = (*facts, ("floor_ns", floor), *named)
         median_ns = median(timing.candidate_ns)
         if too_fast(median_ns, floor):
             facts = (*facts, ("median_ns", float(median_ns)))

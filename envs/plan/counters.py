@@ -19,6 +19,7 @@ _NAMES = (
 """In the order of native/ptx/counts.h."""
 _LINE = re.compile(rf"^counters:((?: \d{{1,20}}){{{len(_NAMES)}}})\n", re.MULTILINE)
 PREFIX = "counted."
+SECTOR_BYTES = 32
 Facts = tuple[tuple[str, float], ...]
 
 
@@ -27,8 +28,9 @@ def split_counters(log: str) -> tuple[list[Facts], str]:
 
     `instructions` are those of warps, and of each kind; `lanes_on` the mean number of lanes that
     take part, of 32; `sectors_per_request` pieces of 32 bytes that an access to global memory
-    touches (4 is the least for 32 floats side by side); `bank_conflicts` passes over shared memory
-    as a multiple of what would do.
+    touches (4 is the least for 32 floats side by side); `sector_use` the bytes that lanes ask for
+    as a share of those pieces; `bank_conflicts` passes over shared memory as a multiple of what
+    would do.
     """
     rows = [[int(one) for one in found[1].split()] for found in _LINE.finditer(log)]
     return [_facts(row) for row in rows], _LINE.sub("", log)
@@ -44,6 +46,8 @@ def _facts(row: Sequence[int]) -> Facts:
     }
     kinds = {name: raw[name] for name in INSTRUCTIONS if raw[name]}
     means = {name: raw[a] / raw[b] for name, (a, b) in shares.items() if raw[b]}
+    if raw["sectors"]:
+        means["sector_use"] = raw["global_bytes"] / (SECTOR_BYTES * raw["sectors"])
     return tuple((PREFIX + name, float(value)) for name, value in (found | means | kinds).items())
 
 

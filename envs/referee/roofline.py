@@ -41,14 +41,20 @@ def floor_ns(work: Work, target: Target) -> float | None:
     >>> floor_ns(Work(read_bytes=8000, written_bytes=5000, multiply_adds=20_000), core)
     10000.0
     """
+    return max(floors_ns(work, target).values(), default=None)
+
+
+def floors_ns(work: Work, target: Target) -> dict[str, float]:
+    """`memory` and `compute` → the time below which that part of the work cannot be done there;
+    without those whose peak is not known."""
     moved_bytes = max(work.read_bytes, work.written_bytes)
     bandwidth = target.bandwidth_bytes_per_s(moved_bytes)
-    seconds = []
+    found = {}
     if bandwidth is not None:
-        seconds.append(moved_bytes / bandwidth)
+        found["memory"] = 1e9 * (moved_bytes / bandwidth)
     if target.flops_per_s is not None:
-        seconds.append(2 * work.multiply_adds / target.flops_per_s)
-    return 1e9 * max(seconds) if seconds else None
+        found["compute"] = 1e9 * (2 * work.multiply_adds / target.flops_per_s)
+    return found
 
 
 def too_fast(median_ns: float, floor: float | None) -> bool:

@@ -217,6 +217,7 @@ KNEW_NO_OTHER = {
     "surrogate": "off",
     "judged": True,
     "given": {},
+    "knowledge": None,
 }
 """What an earlier version asked that had no such setting."""
 

@@ -23,26 +23,38 @@ from kernelwright.envs.types import Problem, Record, content_hash
 from kernelwright.evals.evaluate.model import Attempt
 from kernelwright.evals.numbers.search_results import Found, best_so_far, found_in, results
 from kernelwright.machine.facts import environment
-from kernelwright.rl.search.kinds import Known, of_records
+from kernelwright.rl.search.knowledge import (
+    Knowledge,
+    Known,
+    add_knowledge,
+    by_kind,
+    read_knowledge,
+)
 from kernelwright.rl.search.mode import start_mode
 from kernelwright.rl.search.search import Search
 from kernelwright.rl.search.settings import SearchSettings
 
 LOG, BEST = "search.log", "best"
+KNOWN_BEFORE = "knowledge.jsonl"
+"""What its bandit began with: others may have added to the file when it is resumed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is searched, and how. `learned_from` are folders of earlier searches, whose records say
-    which kinds of rewriting help; `given` are kernels to improve on, by the problem's key."""
+    """What is searched, and how. `knowledge` is the file of what earlier searches showed of kinds
+    of rewriting; `given` are kernels to improve on, by the problem's key. Raises ValueError."""
 
     model: str
     suite: Suite
     mode: str
     options: Mapping[str, Any] = field(default_factory=dict)
     settings: SearchSettings
-    learned_from: Sequence[Path] = ()
+    knowledge: Path | None = None
     given: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.knowledge and self.settings.kinds == "none":
+            raise ValueError("--knowledge is of kinds of rewriting: give --kinds bandit too")
 
     def question(self) -> dict[str, Any]:
         """Everything that decides the answers, as plain JSON."""
@@ -53,7 +65,7 @@ class Wanted:
             "searched": self.suite.spec,
             "problems": [one.key for one in self.suite.problems],
             "mode": {"name": self.mode, **self.options},
-            "learned_from": [str(one) for one in self.learned_from],
+            "knowledge": str(self.knowledge) if self.knowledge else None,
             "given": {key: content_hash(source) for key, source in self.given.items()},
             **asked,
         }
@@ -72,12 +84,12 @@ def search_model(
     from kernelwright.rl.policies.hf import open_policy
 
     mode, store = start_mode(wanted.mode, dict(wanted.options)), RecordStore(folder)
-    known = of_records([one for it in wanted.learned_from for one in read_records(it)])
     attempt = Attempt(folder / SEARCH_FILE, wanted.question())
     attempt.open(resume)
     store.cut_unfinished()
     policy = open_policy(wanted.model)
     attempt.save()
+    knowledge = _begun_with(folder, wanted)
     if not (folder / ENV_FILE).exists():
         write_whole(folder / ENV_FILE, json.dumps(environment(), indent=2) + "\n")
     kept = store.read()
@@ -88,11 +100,14 @@ def search_model(
 
     with judges() as judge, _Progress(folder, wanted, kept) as progress:
         problems, settings = wanted.suite.problems, wanted.settings
-        search = Search(problems, mode, settings, keep, kept, known, wanted.given)
+        search = Search(problems, mode, settings, keep, kept, knowledge, wanted.given)
         search.run(policy, judge, progress.step_done)
         search.measure_again(judge)
     attempt.save()
-    return _conclude(folder, wanted, store.read())
+    found = _conclude(folder, wanted, store.read())
+    if wanted.knowledge:
+        add_knowledge(wanted.knowledge, _name(folder, wanted), search.learned())
+    return found
 
 
 def forecasts_seen(folder: Path) -> dict[str, Any]:
@@ -105,7 +120,7 @@ def forecasts_seen(folder: Path) -> dict[str, Any]:
 
 def kinds_seen(folder: Path) -> dict[str, Known]:
     """What the records of a search show of each kind of rewriting."""
-    return of_records(read_records(folder))
+    return by_kind(read_records(folder))
 
 
 def file_of(folder: Path, problem: str, dialect: str) -> Path:
@@ -147,6 +162,21 @@ def _conclude(folder: Path, wanted: Wanted, records: Sequence[Record]) -> list[F
     told |= results(found, records, wanted.settings.budget)
     write_whole(folder / SEARCH_RESULTS, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
     return found
+
+
+def _begun_with(folder: Path, wanted: Wanted) -> Knowledge:
+    """The knowledge that a search begins with, or began with; kept in its folder."""
+    if wanted.knowledge is None:
+        return {}
+    kept = folder / KNOWN_BEFORE
+    add_knowledge(kept, "", read_knowledge(wanted.knowledge))  # nothing where it has it already
+    return read_knowledge(kept)
+
+
+def _name(folder: Path, wanted: Wanted) -> str:
+    """Names a search by all that decides its answers: it is counted once, however often resumed."""
+    before = (folder / KNOWN_BEFORE).read_text(encoding="utf-8")
+    return content_hash(json.dumps(wanted.question(), sort_keys=True), before)
 
 
 class _Progress:

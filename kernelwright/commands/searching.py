@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from kernelwright.rl.search.kinds import Choice
     from kernelwright.rl.search.surrogate import Surrogate as Chosen
 
+
+def _checked(knowledge: Path | None) -> Path | None:
+    """The file, before anything slow; exits with a line where it cannot be read and added to."""
+    if knowledge:
+        from kernelwright.rl.search.knowledge import check_knowledge
+
+        with told(OSError, ValueError):
+            check_knowledge(knowledge)
+    return knowledge
+
+
 app = typer.Typer()
 Option = typer.Option
 What = Annotated[
@@ -39,8 +50,13 @@ Forecasts = Annotated[
     Surrogate,
     Option("--surrogate", help="on: kernels forecast to be slow are not timed; watch: told alone."),
 ]
-Earlier = Annotated[
-    list[Path] | None, Option(help="Folder of an earlier search: which kinds helped; repeatable.")
+Remembered = Annotated[
+    Path | None,
+    Option(
+        metavar="FILE",
+        help="Which kinds helped in earlier searches; the end adds to it.",
+        callback=_checked,
+    ),
 ]
 Budget = Annotated[int, Option(min=1, help="Answers to each problem.")]
 Batch = Annotated[int, Option(min=1, help="Answers to a problem in one step.")]
@@ -69,7 +85,7 @@ def search(  # noqa: PLR0913  one parameter for each option
     option: Options = None,
     kinds: KindsChosen = "none",
     surrogate: Forecasts = "off",
-    learn_from: Earlier = None,
+    knowledge: Remembered = None,
     start: Start = None,
     budget: Budget = 64,
     batch: Batch = 8,
@@ -112,7 +128,7 @@ def search(  # noqa: PLR0913  one parameter for each option
             mode=str(mode),
             options=_options(option or []),
             settings=settings,
-            learned_from=tuple(learn_from or ()),
+            knowledge=knowledge,
             given=given_kernels(start, suite.problems, habits.dialect) if start else {},
         )
     folder = out or Path("runs", f"search-{_short(what)}")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kernelwright.data.runs.records import answer_of
-from kernelwright.data.runs.stages import SEARCH_START
-from kernelwright.envs.types import Evaluation, Record, Verdict
+from kernelwright.data.runs.stages import SEARCH, SEARCH_START
+from kernelwright.envs.types import Dialect, Evaluation, Record, Verdict
 from kernelwright.rl.methods.contrastive import Exemplar
 
 
@@ -71,15 +71,28 @@ class Tried:
         return Exemplar(key=self.key, source=self.source, speedup=self.median)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewritten:
+    """An answer by a kind of rewriting; `child` is None where it has no kernel."""
+
+    kind: str
+    parent: str
+    step: int
+    child: Tried | None
+
+
 class Archive:
     """All answers of a search to one problem, in the order in which they were asked for."""
 
     given: Tried | None = None
     """The kernel that the search is to improve on; it belongs to every lane."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect = "", category: str = "") -> None:
+        self.dialect, self.category = dialect, category
+        """The language of its kernels, and the category of its problem."""
         self.kernels: dict[str, Tried] = {}
         """Every distinct kernel by its key, as it was first judged."""
+        self.rewritten: list[Rewritten] = []
         self.steps: set[int] = set()
         self._last: dict[int, Tried | None] = {}
 
@@ -91,9 +104,17 @@ class Archive:
                 self.kernels.setdefault(tried.key, tried)
             if record.stage == SEARCH_START:
                 self.given = tried
-            else:
+            elif record.stage == SEARCH:
                 self.steps.add(record.step)
                 self._last[record.trajectory] = tried
+                self._add_rewritten(record, tried)
+
+    def _add_rewritten(self, record: Record, tried: Tried | None) -> None:
+        """Nothing of an answer that the judge reached no verdict on."""
+        if record.skill and record.parent and record.evaluation.verdict is not Verdict.UNJUDGED:
+            self.rewritten.append(
+                Rewritten(kind=record.skill, parent=record.parent, step=record.step, child=tried)
+            )
 
     def last(self, lane: int) -> Tried | None:
         """The latest answer of a lane; None before there is one, or where it holds no kernel."""

@@ -1,4 +1,4 @@
-"""Static features of a kernel: the cell of the grid that `evolve` keeps the best kernel of.
+"""Features of a kernel: the cell of the grid that `evolve` keeps the best kernel of.
 
 Three numbers, each of a few values, read from the source without comments: how deep its loops nest
 (tiles add levels), whether it keeps values close (buffers of its own, shared memory), and whether
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from kernelwright.rl.search.archive import Tried
+from kernelwright.rl.search.limits import near_limit
 
 DEEPEST = 4
 """Loops deeper than this are one cell."""
@@ -35,6 +36,11 @@ _UNITS = re.compile(
 def features(one: Tried) -> tuple[int, ...]:
     """(depth of loops, own memory or not, vector or matrix units or not)."""
     return _of_source(one.source)
+
+
+def features_and_limit(one: Tried) -> tuple[int | str, ...]:
+    """The same, and the limit that the kernel is near (limits.py)."""
+    return *features(one), near_limit(one.evaluation)
 
 
 def without_comments(source: str) -> str:

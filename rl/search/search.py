@@ -20,7 +20,8 @@ from kernelwright.envs.types import Problem, Record, Task
 from kernelwright.rl.methods.base import Ask
 from kernelwright.rl.search.archive import Archive, Tried
 from kernelwright.rl.search.given import judge_given, unasked
-from kernelwright.rl.search.kinds import Known, known_of, with_kinds
+from kernelwright.rl.search.kinds import with_kinds
+from kernelwright.rl.search.knowledge import Knowledge, known_of, merged
 from kernelwright.rl.search.mode import Mode
 from kernelwright.rl.search.prompts import ask_of
 from kernelwright.rl.search.settings import SearchSettings
@@ -32,9 +33,9 @@ TOGETHER = 128
 
 
 class Search:
-    """A search of some problems. `kept` are the records of an earlier attempt, `known` what other
-    searches showed of the kinds of rewriting; `keep` gets new records as they are judged. `given`
-    are kernels to improve on, by the problem's key."""
+    """A search of some problems. `kept` are the records of an earlier attempt, `knowledge` what
+    other searches showed of the kinds of rewriting; `keep` gets new records as they are judged.
+    `given` are kernels to improve on, by the problem's key."""
 
     def __init__(
         self,
@@ -43,12 +44,12 @@ class Search:
         settings: SearchSettings,
         keep: Keep,
         kept: Sequence[Record] = (),
-        known: Mapping[str, Known] | None = None,
+        knowledge: Knowledge | None = None,
         given: Mapping[str, str] | None = None,
     ) -> None:
         self.problems, self.mode, self.settings, self.keep = problems, mode, settings, keep
-        self.known, self.given = dict(known or {}), dict(given or {})
-        self.archives = {one.key: Archive() for one in problems}
+        self.knowledge, self.given = knowledge or {}, dict(given or {})
+        self.archives = {one.key: Archive(settings.dialect, one.category) for one in problems}
         self._measured = {one.problem_key for one in kept if one.stage == SEARCH_AGAIN}
         for record in kept:
             if record.stage in (SEARCH_START, SEARCH):
@@ -62,9 +63,10 @@ class Search:
         learn_shapes(self.problems)
         self._judge_given(judge)
         for step in range(self.settings.steps):
-            known = self._known_before(step) if self.settings.kinds == "bandit" else {}
+            learned = self.learned(before=step) if self.settings.kinds == "bandit" else {}
+            knowledge = merged([self.knowledge, learned])
             for part in self._parts(step):
-                asked = self._asked(part, step, known)
+                asked = self._asked(part, step, knowledge)
                 self._play(asked, step, policy, judge)
             on_step(step)
 
@@ -82,6 +84,10 @@ class Search:
         found = judged(judge, responses, Batch(stage=SEARCH_AGAIN, versions=settings.versions))
         pairs = zip(found, parents, strict=True)
         self.keep([replace(record, parent=key) for record, key in pairs])
+
+    def learned(self, before: int | None = None) -> Knowledge:
+        """What its answers show of the kinds of rewriting; of the steps before one."""
+        return known_of(self.archives.values(), before)
 
     def finalists(self, archive: Archive) -> list[Tried]:
         """The fastest of the right kernels, best first, and the one that the search was given."""
@@ -120,13 +126,13 @@ class Search:
             yield left[start : start + each]
 
     def _asked(
-        self, part: Sequence[tuple[int, Problem]], step: int, known: Mapping[str, Known]
+        self, part: Sequence[tuple[int, Problem]], step: int, knowledge: Knowledge
     ) -> dict[int, Ask]:
         """Row → what is asked, of one step's answers to some problems."""
         found: dict[int, Ask] = {}
         for number, problem in part:
             first = number * self.settings.budget + step * self.settings.batch
-            found |= dict(enumerate(self._asks(problem, step, known), first))
+            found |= dict(enumerate(self._asks(problem, step, knowledge), first))
         return found
 
     def _play(self, asked: Mapping[int, Ask], step: int, policy: Policy, judge: AnyJudge) -> None:
@@ -150,12 +156,12 @@ class Search:
         for record in placed:
             self.archives[record.problem_key].add([record])
 
-    def _asks(self, problem: Problem, step: int, known: Mapping[str, Known]) -> list[Ask]:
+    def _asks(self, problem: Problem, step: int, knowledge: Knowledge) -> list[Ask]:
         settings = self.settings
         rng = random.Random(f"{settings.seed}/{step}/{problem.key}")
         archive, task = self.archives[problem.key], self._task(problem)
         requests = self.mode.ask(archive, step, settings.count(step), rng)
-        requests = with_kinds(requests, settings.kinds, settings.dialect, known, rng)
+        requests = with_kinds(requests, settings.kinds, archive, knowledge, rng)
         return [ask_of(task, one) for one in requests]
 
     def _judged(self, responses: Sequence[Response], judge: AnyJudge, batch: Batch) -> list[Record]:
@@ -196,12 +202,6 @@ class Search:
             return False
         assert one.source is not None
         return not is_audited(self.settings.seed, one.task.candidate(one.source).key)
-
-    def _known_before(self, step: int) -> dict[str, Known]:
-        """What is known of each kind of rewriting before a step."""
-        own = known_of(self.archives.values(), before=step)
-        names = self.known.keys() | own.keys()
-        return {one: self.known.get(one, Known()) + own.get(one, Known()) for one in names}
 
 
 def _placed(record: Record, ask: Ask) -> Record:

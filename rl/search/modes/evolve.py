@@ -11,12 +11,20 @@ Ours: an island without a right kernel has one of its wrong ones mended, or begi
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import Literal
 
 from pydantic import Field
 
 from kernelwright.rl.search.archive import Archive, Tried
-from kernelwright.rl.search.features import features
+from kernelwright.rl.search.features import features, features_and_limit
 from kernelwright.rl.search.mode import ModeOptions, Request
+
+Grid = Literal["static", "counters"]
+CELLS: dict[Grid, Callable[[Tried], tuple[int | str, ...]]] = {
+    "static": features,
+    "counters": features_and_limit,
+}
 
 
 class Options(ModeOptions):
@@ -34,6 +42,8 @@ class Options(ModeOptions):
     """Probability that an island without a right kernel has a wrong one mended."""
     shown: int = Field(default=2, ge=0)
     """Most kernels of other cells in a prompt."""
+    grid: Grid = "static"
+    """`counters`: a cell also has what the judge counted, which limit its kernels are near."""
 
 
 class Mode:
@@ -48,7 +58,7 @@ class Mode:
         return [self._one(archive, lane, step, rng) for lane in lanes]
 
     def _one(self, archive: Archive, lane: int, step: int, rng: random.Random) -> Request:
-        elites = elites_of(self.island(archive, lane, step))
+        elites = self.elites(self.island(archive, lane, step))
         if not elites:
             wrong = archive.in_lane(archive.wrong, lane)
             mended = rng.choice(wrong) if wrong and rng.random() < self.options.mend else None
@@ -57,7 +67,7 @@ class Mode:
             return Request(lane=lane)
         any_cell = rng.random() < self.options.epsilon
         parent = rng.choice(elites) if any_cell else elites[0]
-        others = [one for one in elites_of(archive.right) if one.speed and one.key != parent.key]
+        others = [one for one in self.elites(archive.right) if one.speed and one.key != parent.key]
         shown = rng.sample(others, min(len(others), self.options.shown))
         return Request(
             parent=parent, shown=tuple(sorted(shown, key=lambda one: one.worth)), lane=lane
@@ -76,10 +86,9 @@ class Mode:
                     found.setdefault(best.key, best)
         return sorted(found.values(), key=lambda one: -one.worth)
 
-
-def elites_of(kernels: list[Tried]) -> list[Tried]:
-    """The first kernel of each cell; best first where the kernels are."""
-    cells: dict[tuple[int, ...], Tried] = {}
-    for one in kernels:
-        cells.setdefault(features(one), one)
-    return list(cells.values())
+    def elites(self, kernels: list[Tried]) -> list[Tried]:
+        """The first kernel of each cell; best first where the kernels are."""
+        cell_of, cells = CELLS[self.options.grid], dict[tuple[int | str, ...], Tried]()
+        for one in kernels:
+            cells.setdefault(cell_of(one), one)
+        return list(cells.values())
