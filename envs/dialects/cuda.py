@@ -1,7 +1,7 @@
 """`cuda`: one CUDA C++ source with the native ABI, built by nvcc.
 
 Without a GPU its host code runs against a runtime that only records launches (native/recorder.h).
-Its device code is described for each generation of `ARCHITECTURES` (envs/system/architectures.py):
+Its device code is described for the generations of `ARCHITECTURES` (envs/system/architectures.py):
 registers, spills, shared memory, and kinds of instructions. Then it runs on the CPU (envs/ptx).
 """
 

@@ -35,6 +35,9 @@ class Architecture:
     shared_bytes: int
     """Shared memory of a multiprocessor; a block may ask for 1 KiB less."""
     device: Device | None = None
+    has_own: bool = False
+    """Whether some instructions are assembled for its own devices alone, as a target like `sm_90a`:
+    wgmma, setmaxnreg (Hopper), tcgen05 (Blackwell)."""
 
     @property
     def shared_optin_bytes(self) -> int:
@@ -53,11 +56,12 @@ HOPPER = Architecture(
     number=90,
     name="Hopper",
     shared_bytes=228 << 10,
+    has_own=True,
     device=Device(
         name="NVIDIA H100 80GB HBM3", processors=132, l2_bytes=50 << 20, memory_bytes=80 << 30
     ),
 )
-BLACKWELL = Architecture(number=100, name="Blackwell", shared_bytes=228 << 10)
+BLACKWELL = Architecture(number=100, name="Blackwell", shared_bytes=228 << 10, has_own=True)
 
 ARCHITECTURES: dict[int, Architecture] = {one.number: one for one in (AMPERE, HOPPER, BLACKWELL)}
 """By number. Answers are compiled for the oldest one or a later one (not T4 or V100)."""
@@ -74,6 +78,18 @@ def generation_of(target: str) -> int | None:
     """
     number = int("".join(filter(str.isdigit, target)) or 0)
     return max((one for one in ARCHITECTURES if one <= number), default=None)
+
+
+def best_target(number: int) -> str:
+    """The target with most instructions that devices of this number run; portable ones run on
+    later devices too, those with a letter on these alone.
+
+    >>> best_target(80), best_target(89), best_target(90), best_target(100), best_target(120)
+    ('80', '80', '90a', '100a', '100')
+    """
+    fit = [one for one in ARCHITECTURES.values() if one.number <= number]
+    newest = max(fit, key=lambda one: one.number)
+    return f"{newest.number}{'a' if newest.has_own and newest.number == number else ''}"
 
 
 def pretended(here: Iterable[int]) -> Architecture:
