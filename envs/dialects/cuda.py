@@ -36,7 +36,7 @@ from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
-from kernelwright.envs.system.hardware import pretended_architecture
+from kernelwright.envs.system.device_properties import architecture_told
 from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 LIMIT_S = 60.0
@@ -145,7 +145,7 @@ def trace(
             LIBRARY: library,
             # Behind the layout: how many inputs are parameters, which each call finds in one place.
             "layout": native_layout(spec) + struct.pack("<q", len(spec.state)),
-            "kernels": kernel_lines(best_for(kernels, pretended_architecture())),
+            "kernels": kernel_lines(best_for(kernels, architecture_told())),
         },
         mode="trace",
         limits=RUN_LIMITS,
@@ -175,7 +175,7 @@ def plan_of(events: Sequence[Any], spec: CaseSpec, kernels: list[Kernel]) -> Pla
     buffers = {f"new.{number}": size for number, (_, size) in enumerate(news)}
     ranges: list[Range] = [(f"new.{number}", at, size) for number, (at, size) in enumerate(news)]
     ranges += given_places(spec)
-    code = best_for(kernels, pretended_architecture())
+    code = best_for(kernels, architecture_told())
     addresses = Addresses(ranges, {"": code.ptx})
     steps: list[Step] = []
     calls, made, left_out = list[Ended](), 0, None

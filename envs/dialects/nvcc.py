@@ -24,7 +24,8 @@ from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import NATIVE, SandboxUnavailableError, nvcc_path
 from kernelwright.envs.system.architectures import ARCHITECTURES, best_target, header
-from kernelwright.envs.system.hardware import gpus, pretended_architecture
+from kernelwright.envs.system.device_properties import architecture_told, device_properties
+from kernelwright.envs.system.hardware import gpus
 
 FLAGS = ("-shared", "-Xcompiler", "-fPIC", "-cudart", "none")
 PTX_BYTES = 8 << 20
@@ -91,7 +92,7 @@ def code_of() -> dict[str, str]:
     for the later generations too; a generation older than all, or with none but others' own PTX,
     has none.
     """
-    here = [one.architecture for one in gpus()] or [pretended_architecture()]
+    here = [one.architecture for one in gpus()] or [architecture_told()]
     compiled = {best_target(one) for one in here}
     own = {one for one in compiled if not one.isdecimal()}
     portable = {int(one) for one in compiled - own}
@@ -106,7 +107,7 @@ def code_of() -> dict[str, str]:
 def runtime(source: str, sandboxes: Sandboxes) -> bytes:
     """The object file of this source of ours (native/), the same for all answers."""
     files = {one.name: one.read_text() for one in (*NATIVE.glob("*.h"), NATIVE / source)}
-    files["device.h"] = header(ARCHITECTURES[pretended_architecture()])
+    files["device.h"] = header(device_properties())
     line = [nvcc_path() or "", "-std=c++20", "-I/include", "-Xcompiler", "-fPIC", "-c"]
     line += ["-include", "device.h", source, "-o", "made.o"]
     made = compile_once(
