@@ -106,10 +106,17 @@ class GpuCandidate(RoundPeer):
         return CandidateFailedError(reason, verdict)
 
     def close(self) -> str:
-        """Ends the process and what it runs on the device; returns the head of what it printed."""
-        self.process.kill()
-        self.process.wait()
+        """Ends the process and what it runs on the device; returns the head of what it printed.
+
+        Raises DeviceLostError where the driver lets it not end: its kernel may run for ever.
+        """
         self.channel.close()
+        self.process.kill()
+        try:
+            self.process.wait(END_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.log_file.close()
+            raise DeviceLostError(f"{self.gpu.name}: a process on it does not end") from None
         log = self.said + head(self.log_file.fileno())
         self.log_file.close()
         return log

@@ -26,7 +26,7 @@ from kernelwright.envs.dialects.base import (
 )
 from kernelwright.envs.dialects.planned import idle, launched, plans_of
 from kernelwright.envs.plan.assemble import best_for
-from kernelwright.envs.plan.calls import Ended, Record, last_call
+from kernelwright.envs.plan.calls import Ended, Record, TooManyStepsError, last_call
 from kernelwright.envs.plan.plan import CALLS, GpuReplay, Kernel, Plan
 from kernelwright.envs.plan.steps import MOST_STEPS, Step
 from kernelwright.envs.plan.trace import Addresses, Range, kernel_lines
@@ -162,6 +162,8 @@ def trace(
     try:
         events = [json.loads(line) for line in lines]
         return plan_of(events, spec, kernels)
+    except TooManyStepsError as error:
+        return failed("too_many_launches", str(error), Verdict.TIMED_OUT)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         return failed("protocol_violation", f"the launches make no sense: {error}", Verdict.CHEATED)
 
