@@ -86,6 +86,8 @@ class Gpu:
     memory_bytes: int | None
     library: str = "libcuda.so.1"
     """The driver's own library, which a process that launches kernels loads."""
+    management: str = "libnvidia-ml.so.1"
+    """The driver's library for management, which tells clocks (nvml.py)."""
 
     @property
     def environment(self) -> str:
