@@ -13,7 +13,7 @@ import pytest
 from kernelwright.envs.abi import CaseSpec, TensorSpec, signature
 from kernelwright.envs.dialects import cuda, nvcc, triton
 from kernelwright.envs.plan.plan import Plan
-from kernelwright.envs.sandbox import toolchain
+from kernelwright.envs.sandbox import rootfs, toolchain
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.system import device_properties as told
@@ -121,10 +121,13 @@ SPEC = CaseSpec(
 @pytest.fixture
 def sandboxes(here: Gpu) -> Iterator[Sandboxes]:
     """Those of a judge that begins where this GPU is."""
-    toolchain.jail_path.cache_clear()
+    made_once = (toolchain.jail_path, rootfs.native)
+    for one in made_once:
+        one.cache_clear()
     with closing(Sandboxes()) as found:
         yield found
-    toolchain.jail_path.cache_clear()
+    for one in made_once:
+        one.cache_clear()
 
 
 @pytest.mark.sandbox

@@ -15,8 +15,10 @@ from kernelwright.envs.sandbox.toolchain import compiler_path
 from kernelwright.envs.system import nvml
 from kernelwright.envs.system.nvml import REASONS_OF, Meter, Reading, facts_of, throttling
 from kernelwright.envs.types import Candidate
+from kernelwright.evals.evaluate.model import throttled_line
 from tests import ptx_device
 from tests.device_evaluator import judging_on
+from tests.nouns import correct, record, timing
 
 HERE = Path(__file__).parent
 DIALECTS = HERE.parent / "data" / "answers" / "dialects"
@@ -86,6 +88,15 @@ def test_facts_are_of_the_readings_that_say_something() -> None:
     assert "50%" in throttling(facts)
     assert "(power cap), to 1200 MHz" in throttling(facts)
     assert throttling(facts_of(readings[:1])) == ""
+
+
+def test_an_evaluation_counts_the_kernels_that_were_timed_while_the_gpu_throttled() -> None:
+    held = facts_of([Reading(1305, 699.9, frozenset({"heat"})), Reading(1980, 300.0, frozenset())])
+    free = facts_of([Reading(1980, 300.0, frozenset())])
+    kernels = [replace(correct(timing()), facts=facts) for facts in (held, free, ())]
+    records = [record("eval", evaluation=one) for one in [*kernels, replace(correct(), facts=held)]]
+    assert throttled_line(records) == "the GPU throttled while 1 of 3 kernels were timed"
+    assert throttled_line(records[1:]) == ""
 
 
 @pytest.mark.sandbox

@@ -117,6 +117,8 @@ class Module:
 _FUNCTION = re.compile(
     r"\s*((?:\.(?:visible|weak|extern|common)\s+)*)\.(entry|func)\b([^{;]*)([{;])"
 )
+_CLUSTER = re.compile(r"\.reqnctapercluster\s+(?:1\s*,\s*)*(?!1\b)\d")
+"""Of a kernel whose blocks run in clusters of more than one."""
 _STATEMENT = re.compile(r"\s*\.section\b[^{};]*\{[^{}]*\}|([^;]*);")
 """Outside of functions; a section holds debugging information."""
 _TOKEN = re.compile(r"[\s;]*(?:([{}])|([\w$]+)\s*:(?!:)|([^;{}\s][^;]*);)")
@@ -146,6 +148,8 @@ def parse(text: str) -> Module:
                 raise NotEmulatedError("too_much_code")
             if found[4] == ";":  # declared here, defined elsewhere
                 continue
+            if _CLUSTER.search(found[3]):
+                raise NotEmulatedError("cluster")
             tokens, at = _body(text, at)
             if found[2] == "func":
                 function = _function(found[3], tokens)
