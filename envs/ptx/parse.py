@@ -148,8 +148,6 @@ def parse(text: str) -> Module:
                 raise NotEmulatedError("too_much_code")
             if found[4] == ";":  # declared here, defined elsewhere
                 continue
-            if _CLUSTER.search(found[3]):
-                raise NotEmulatedError("cluster")
             tokens, at = _body(text, at)
             if found[2] == "func":
                 function = _function(found[3], tokens)
@@ -231,6 +229,8 @@ class _Names:
 
 
 def _kernel(header: str, body: tuple[list[_Token], list[int]]) -> Kernel:
+    if _CLUSTER.search(header):
+        raise NotEmulatedError("cluster")
     name, _, rest = header.partition("(")
     kernel = Kernel(name.strip(), _parameters(rest.partition(")")[0]))
     tokens, parents = body
