@@ -9,9 +9,9 @@ import pytest
 
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.device import messages
-from kernelwright.envs.dialects import inline, planned, triton
+from kernelwright.envs.dialects import inline, nvcc, planned, triton
 from kernelwright.envs.reference.client import ReferenceProcess
-from kernelwright.envs.system import hardware
+from kernelwright.envs.system import device_properties, hardware
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Target
 from tests import device_reference, ptx_device
@@ -19,7 +19,7 @@ from tests import device_reference, ptx_device
 
 def is_here(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on it is the GPU of this machine."""
-    for module in (hardware, inline, planned, triton):
+    for module in (hardware, device_properties, inline, nvcc, planned, triton):
         monkeypatch.setattr(module, "gpus", lambda: (gpu,))
 
 

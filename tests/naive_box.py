@@ -15,7 +15,7 @@ from kernelwright.data.gallery.exhibits import FOLDER
 from kernelwright.envs.sandbox.cgroup import Cgroup
 from kernelwright.envs.sandbox.rights import FIRST_UID
 from kernelwright.envs.sandbox.toolchain import NATIVE, bwrap_path, device_header, nvcc_path
-from kernelwright.envs.system.architectures import EMULATED
+from kernelwright.envs.system.architectures import EMULATED, properties
 
 DEVICE = "/device.h"
 """Where tests/naive.py looks for the numbers of the device that there is not."""
@@ -76,7 +76,7 @@ def _walls(secret: int) -> list[str]:
         *("--perms", "0644", "--file", str(secret), "/etc/shadow"),
         *("--perms", "1777", "--size", str(SCRATCH_BYTES), "--tmpfs", "/tmp"),
         *("--perms", "1777", "--dir", "/harness"),
-        *("--ro-bind", str(device_header(EMULATED.number)), DEVICE),
+        *("--ro-bind", str(device_header(properties(EMULATED))), DEVICE),
         *(word for folder in _folders() for word in _visible(folder)),
         "--",
     ]

@@ -23,6 +23,7 @@ from kernelwright.envs.referee.layout import LAYOUT_AT, NONCE_BYTES
 from kernelwright.envs.system.architectures import (
     AMPERE,
     ARCHITECTURES,
+    ATTRIBUTES,
     EMULATED,
     HOPPER,
     Architecture,
@@ -35,18 +36,6 @@ from kernelwright.envs.system.architectures import (
 from kernelwright.envs.system.memfd import HUGE_BYTES
 
 ENVS = Path(__file__).parents[1] / "envs"
-OF_THE_GPU = {
-    "kMajor": "major",
-    "kProcessors": "multi_processor_count",
-    "kWarp": "warp_size",
-    "kThreads": "max_threads_per_block",
-    "kThreadsOfProcessor": "max_threads_per_multi_processor",
-    "kRegisters": "regs_per_multiprocessor",
-    "kShared": "shared_memory_per_block",
-    "kSharedOptIn": "shared_memory_per_block_optin",
-    "kSharedOfProcessor": "shared_memory_per_multiprocessor",
-    "kL2Bytes": "L2_cache_size",
-}
 
 
 def in_cpp(file: str) -> dict[str, int]:
@@ -126,12 +115,16 @@ def test_traced_host_code_finds_tensors_at_the_addresses_that_are_looked_up() ->
 def test_a_gpu_that_there_is_not_is_the_same_in_cpp_and_in_python(
     architecture: Architecture,
 ) -> None:
-    cpp, python = constants(header(architecture)), properties(architecture)
-    assert {name: cpp[name] for name in OF_THE_GPU} == {
-        name: python[theirs] for name, theirs in OF_THE_GPU.items()
+    python = properties(architecture)
+    cpp = constants(header(python))
+    assert {own: cpp[own] for _, own in ATTRIBUTES.values()} == {
+        own: python[name] for name, (_, own) in ATTRIBUTES.items()
     }
-    assert f'kName[] = "{python["name"]}"' in header(architecture)
-    assert set(python) == set(Properties._fields)
+    assert (cpp["kMajor"], cpp["kMinor"]) == (python["major"], python["minor"])
+    for number, own in ATTRIBUTES.values():
+        assert f"{{{number}, {own}}}" in header(python)
+    assert f'kName[] = "{python["name"]}"' in header(python)
+    assert set(json.loads(device_word(python))) == set(Properties._fields)
 
 
 def test_every_number_of_the_gpu_that_headers_read_is_there() -> None:
@@ -139,7 +132,7 @@ def test_every_number_of_the_gpu_that_headers_read_is_there() -> None:
     named = set(re.findall(r"gpu::(k\w+)", read))
     filled = (ENVS / "native" / "properties.h").read_text("utf-8")
     named |= set(re.findall(r"\bk[A-Z]\w+", filled))
-    assert named <= set(re.findall(r"k[A-Z]\w+", header(AMPERE)))
+    assert named <= set(re.findall(r"k[A-Z]\w+", header(properties(AMPERE))))
 
 
 def test_translated_code_has_the_shared_memory_of_the_gpu_that_answers_find() -> None:
@@ -149,20 +142,10 @@ def test_translated_code_has_the_shared_memory_of_the_gpu_that_answers_find() ->
 
 
 @pytest.mark.parametrize(
-    ("here", "found"),
-    [
-        ((), 80),
-        ((86,), 80),
-        ((89, 90), 80),
-        ((90, 120), 90),
-        ((100,), 90),
-        ((121,), 90),
-    ],
+    ("wanted", "found"), [(80, 80), (86, 80), (89, 80), (90, 90), (100, 90), (121, 90)]
 )
-def test_what_is_pretended_is_no_newer_than_the_oldest_gpu(
-    here: tuple[int, ...], found: int
-) -> None:
-    assert pretended(here).number == found
+def test_what_is_pretended_is_no_newer_than_what_is_wanted(wanted: int, found: int) -> None:
+    assert pretended(wanted).number == found
 
 
 def test_what_is_pretended_does_not_depend_on_the_order_of_rows(
@@ -170,17 +153,25 @@ def test_what_is_pretended_does_not_depend_on_the_order_of_rows(
 ) -> None:
     rows = dict(reversed(ARCHITECTURES.items()))
     monkeypatch.setattr("kernelwright.envs.system.architectures.ARCHITECTURES", rows)
-    assert pretended([120]).number == 90
+    assert pretended(120).number == 90
 
 
 def test_a_new_generation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is described, pretended, told to Python and to C++, and its occupancy is known."""
-    device = Device(name="NVIDIA R100", processors=200, l2_bytes=1 << 27, memory_bytes=1 << 38)
+    device = Device(
+        name="NVIDIA R100",
+        processors=200,
+        l2_bytes=1 << 27,
+        memory_bytes=1 << 38,
+        clock_khz=2_000_000,
+        memory_clock_khz=3_000_000,
+        bus_bits=8192,
+    )
     rubin = Architecture(number=121, name="Rubin", shared_bytes=256 << 10, device=device)
     monkeypatch.setitem(ARCHITECTURES, 121, rubin)
-    assert pretended([121]) == rubin
-    assert json.loads(device_word(121))["name"] == "NVIDIA R100"
-    assert constants(header(rubin))["kMinor"] == 1
+    assert pretended(121) == rubin
+    assert json.loads(device_word(properties(rubin)))["name"] == "NVIDIA R100"
+    assert constants(header(properties(rubin)))["kMinor"] == 1
     info = "Compiling entry function 'k' for 'sm_121'\nUsed 32 registers"
     assert occupancy(info, [("k", 1024, 200 << 10)], 121) == 0.5
     plan = Plan(

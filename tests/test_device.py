@@ -3,6 +3,7 @@ ordinary memory (device/host_driver.cpp). What only a GPU can show is in the tes
 
 from __future__ import annotations
 
+import signal
 import struct
 import subprocess
 from collections.abc import Callable, Iterator
@@ -301,6 +302,22 @@ def test_a_device_that_does_not_answer_is_our_fault(
     monkeypatch.setenv("HOST_DRIVER_FAILS", "1")
     with pytest.raises(DeviceLostError, match="ordinary memory"):
         bench.played(direct)
+
+
+def test_a_process_that_the_driver_lets_not_end_is_our_fault(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_device = GpuReplay(trace=lambda *_: direct(bench.loaded.specs[0]), assembler="")
+    player = GpuCandidate(Messages(on_device, bench.gpu, bench.sandboxes), 20.0)
+    player.ready()
+    with monkeypatch.context() as patch:
+        patch.setattr(player.process, "kill", lambda: None)  # as if it waited within the driver
+        player.process.send_signal(signal.SIGSTOP)
+        patch.setattr("kernelwright.envs.device.client.END_LIMIT_S", 0.1)
+        with pytest.raises(DeviceLostError, match="does not end"):
+            player.close()
+    player.process.kill()
+    assert player.process.wait(20) != 0
 
 
 def judged(problem: Problem, gpu: Gpu, dialect: Dialect, source: str) -> Any:

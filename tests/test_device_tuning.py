@@ -4,14 +4,17 @@ stand-in driver of ptx_device.py, whose time grows with the blocks of a launch."
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.candidate.evaluator import Evaluator
-from kernelwright.envs.candidate.tuning import CHOSEN, CONFIGURATIONS
+from kernelwright.envs.candidate.tuning import CHOSEN, CONFIGURATIONS, Limits, tuned
 from kernelwright.envs.dialects import triton
+from kernelwright.envs.dialects.base import Built
+from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Trust, Verdict
 from tests import ptx_device
 from tests.device_evaluator import judging_on
@@ -147,6 +150,22 @@ def test_an_answer_is_what_its_first_configuration_is_where_another_fails(
     found = evaluator.judge(problem, asked, timed=True, seed=1)
     assert found.verdict is Verdict.CORRECT, found.log
     assert dict(found.facts).get(CHOSEN, 0.0) == 0.0
+
+
+def test_once_all_have_taken_too_long_the_rest_are_not_tried_and_it_is_said(
+    evaluator: Evaluator, problem: Problem
+) -> None:
+    source = ANSWER.replace("PAIRS", repr([(16, 0), (1024, 0)]))
+    asked = Candidate(problem_key=problem.key, dialect="triton", source=source)
+    loaded, gpu = evaluator.reference.load(problem), evaluator.gpu
+    assert gpu is not None
+    built = triton.DIALECT.build(asked, loaded.specs, evaluator.sandboxes)
+    assert isinstance(built, Built), built.log
+    with closing(Draws(evaluator.reference, 1)) as draws:
+        found = tuned(built, loaded, draws, gpu, evaluator.sandboxes, Limits(5.0, 0.0))
+    assert found.on_device is built.on_device
+    assert dict(found.facts).items() >= {CONFIGURATIONS: 1.0, CHOSEN: 0.0}.items()
+    assert "1 of 2 configurations were tried in 0 s" in found.log
 
 
 RACY = """

@@ -11,9 +11,12 @@ from kernelwright.envs.dialects import nvcc
 from kernelwright.envs.dialects.base import shared_library
 from kernelwright.envs.dialects.inline_build import build_extension
 from kernelwright.envs.dialects.inline_extension import STEM, Extension
+from kernelwright.envs.plan.assemble import assembled, best_for
+from kernelwright.envs.plan.plan import Kernel
 from kernelwright.envs.sandbox.precompiled import THERE
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
+from kernelwright.envs.system.architectures import best_target
 from kernelwright.envs.system.hardware import Gpu
 
 pytestmark = pytest.mark.sandbox
@@ -104,25 +107,31 @@ def gpu(architecture: int) -> Gpu:
 
 
 @pytest.mark.parametrize(
-    ("here", "pretended", "expected"),
+    ("here", "expected"),
     [
-        ((), 80, {80: 80, 90: 80, 100: 80}),
-        ((75,), 80, {80: 80, 90: 80, 100: 80}),
-        ((89,), 80, {80: 80, 90: 80, 100: 80}),
-        ((80, 90), 80, {80: 80, 90: 90, 100: 90}),
-        ((90, 90), 90, {90: 90, 100: 90}),
-        ((121,), 90, {90: 90, 100: 100}),
+        ((), {"80": "80", "90": "80", "100": "80"}),
+        ((86, 89), {"80": "80", "90": "80", "100": "80"}),
+        ((90, 90), {"90a": "90a"}),
+        ((80, 90), {"80": "80", "90a": "90a", "100": "80"}),
+        ((100,), {"100a": "100a"}),
+        ((90, 100), {"90a": "90a", "100a": "100a"}),
+        ((100, 103), {"100": "100", "100a": "100a"}),
+        ((90, 121), {"90a": "90a", "100": "100"}),
     ],
 )
 def test_code_is_compiled_for_what_runs_it_here_and_assembled_for_what_is_newer(
-    here: tuple[int, ...],
-    pretended: int,
-    expected: dict[int, int],
-    monkeypatch: pytest.MonkeyPatch,
+    here: tuple[int, ...], expected: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(nvcc, "gpus", lambda: tuple(gpu(one) for one in here))
-    monkeypatch.setattr(nvcc, "pretended_architecture", lambda: pretended)
-    assert nvcc.code_of() == expected
+    code_of = nvcc.code_of()
+    assert code_of == expected
+    script = " ".join(nvcc.command("nvcc", [], [f"{STEM}.cu"]))
+    for target, compiled in code_of.items():
+        assert f"arch=compute_{compiled},code=compute_{compiled}" in script
+        assert f"-arch=sm_{target} " in script
+    kernels = [Kernel(name="k", target=f"sm_{one}", ptx="", info="") for one in code_of]
+    for one in here:  # each finds code of its own target, or the newest that it runs
+        assert best_for(kernels, one).target == f"sm_{best_target(one)}"
 
 
 @with_nvcc
@@ -130,7 +139,7 @@ def test_code_is_compiled_for_what_runs_it_here_and_assembled_for_what_is_newer(
 def test_a_build_for_two_generations_has_the_code_and_the_assemblers_word_for_each(
     sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code_of = {90: 90, 100: 100}  # for one generation all other answers are built
+    code_of = {"90a": "90a", "100": "100"}  # for one target all other answers are built
     monkeypatch.setattr(nvcc, "code_of", lambda: code_of)
     made = build_extension(extension(DECLARED, CUDA), sandboxes)
     assert made.failure is None, made.log
@@ -140,3 +149,42 @@ def test_a_build_for_two_generations_has_the_code_and_the_assemblers_word_for_ea
         assert f".target sm_{code}" in one.ptx
         assert f"for '{one.target}'" in one.info
         assert "registers" in one.info
+
+
+OF_ONE_GENERATION = {
+    90: (
+        "setmaxnreg.dec.sync.aligned.u32 40;",
+        "wgmma.fence.sync.aligned;",
+        "wgmma.commit_group.sync.aligned;",
+        "wgmma.wait_group.sync.aligned 0;",
+    ),
+    100: ("tcgen05.fence::before_thread_sync;", "tcgen05.wait::ld.sync.aligned;"),
+}
+"""Instructions that the devices of one number have, and neither earlier nor later ones."""
+
+
+@with_nvcc
+@pytest.mark.slow
+@pytest.mark.parametrize("number", OF_ONE_GENERATION)
+def test_what_one_generation_alone_has_is_built_where_its_gpu_is_and_unsupported_elsewhere(
+    number: int,
+    sandboxes: Sandboxes,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instructions = OF_ONE_GENERATION[number]
+    written = "".join(f'asm volatile("{one}");' for one in instructions)
+    source = CUDA.replace("if (i < n)", f"{written} if (i < n)")
+    monkeypatch.setattr(nvcc, "gpus", tuple)
+    made = build_extension(extension(DECLARED, source), sandboxes)
+    assert made.failure == "compile_error"
+    assert (nvcc.needs_newer(made.log) or "") in " ".join(instructions), made.log
+    assert nvcc.needs_newer(made.log), made.log
+    monkeypatch.setattr(nvcc, "gpus", lambda: (gpu(number),))
+    made = build_extension(extension(DECLARED, source), sandboxes)
+    assert made.failure is None, made.log
+    _, kernels = nvcc.unpacked(made.artefact, STEM)
+    best = best_for(kernels, number)
+    assert best.target == f"sm_{number}a"
+    assert all(one in best.ptx for one in instructions)
+    binary = assembled(best, number, nvcc.assembler(nvcc_path() or ""), sandboxes)
+    assert binary.startswith(b"\x7fELF")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -10,9 +12,12 @@ from hypothesis import strategies as st
 
 from kernelwright.envs.abi import CaseSpec, TensorSpec
 from kernelwright.envs.device.messages import INPUTS, replay_message
+from kernelwright.envs.dialects import triton
+from kernelwright.envs.dialects.planned import misused
 from kernelwright.envs.plan.plan import First, Plan
-from kernelwright.envs.plan.steps import Copy, Fill, Launch, Place, Step
+from kernelwright.envs.plan.steps import MOST_STEPS, Copy, Fill, Launch, Place, Step
 from kernelwright.envs.referee.layout import GUARD_BYTES, offsets
+from kernelwright.envs.types import Verdict
 
 SPEC = CaseSpec(
     inputs=(
@@ -93,3 +98,37 @@ def test_one_place_outside_its_tensor_is_enough_to_refuse_a_plan(
     steps = [*plan.steps[:where], step, *plan.steps[where:]]
     with pytest.raises(ValueError, match=r"is in no tensor|name of a tensor"):
         replay_message(plan.model_copy(update={"steps": steps}), SPEC, {})
+
+
+def traced(steps_of_calls: list[int], buffers: int = 0) -> str:
+    """What a trace says of one case whose calls have so many steps, as JSON."""
+    ends = list(accumulate(steps_of_calls))
+    place = {"tensor": "out0", "offset": 0}
+    fill = {"at": place, "fill": "00", "bytes": 16}
+    ended = [{"steps": one, "buffers": 0, "outputs": [place], "left_out": None} for one in ends]
+    plan = {
+        "steps": [fill] * ends[-1],
+        "buffers": {f"new.{number}": 4 for number in range(buffers)},
+        "constants": {},
+        "record": {"calls": ended, "inputs": {}},
+    }
+    return json.dumps({"plans": [plan], "kernels": []})
+
+
+def verdict_on(text: str) -> tuple[Verdict, str] | None:
+    try:
+        found = triton._Traced.model_validate_json(text)
+        triton._plans(found.plans, [SPEC], found.kernels)
+    except ValueError as error:
+        judged = misused(error)
+        return judged.verdict, judged.reason
+    return None
+
+
+def test_an_answer_with_too_many_launches_is_no_cheat() -> None:
+    most, too_many = MOST_STEPS, (Verdict.TIMED_OUT, "too_many_launches")
+    assert verdict_on(traced([1, most, most])) is None
+    assert verdict_on(traced([1, most + 1, 1])) == too_many
+    assert verdict_on(traced([most, most, most + 1])) == too_many
+    assert verdict_on(traced([1, 1, 1], buffers=3 * most + 1)) == too_many
+    assert verdict_on(traced([2, 1, 1])[:-1]) == (Verdict.CHEATED, "launch_misused")

@@ -258,6 +258,18 @@ def test_what_nothing_here_runs_is_refused_by_its_name(line: str, name: str) -> 
         program([(spec, plan_of(ptx, [launch("k", ["x", "out"])]))])
 
 
+def test_a_kernel_whose_blocks_run_in_clusters_is_refused_as_it_says_so() -> None:
+    def said(sizes: str) -> str:
+        head = f".explicitcluster\n.reqnctapercluster {sizes}\n"
+        return f"{HEAD}.visible .entry k(.param .u64 p)\n{head}{{\nret;\n}}\n"
+
+    for sizes in ("2, 1, 1", "1, 4, 1", "1, 1, 16", "8"):
+        with pytest.raises(NotEmulatedError, match="cluster"):
+            parse(said(sizes))
+    for sizes in ("1, 1, 1", "1"):
+        assert [one.name for one in parse(said(sizes)).kernels] == ["k"]
+
+
 def test_names_of_a_scope_are_its_own() -> None:
     kernel = parse(
         HEAD + ".entry k()\n{\n.reg .b32 %r<3>;\n{ .reg .b32 t; mov.u32 t, 1;\n{ .reg .b32 t; "

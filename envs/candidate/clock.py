@@ -22,6 +22,7 @@ from kernelwright.envs.referee.roofline import Work, floors_ns, too_fast
 from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.reference.client import Loaded, ReferenceProcess
 from kernelwright.envs.sandbox.runtimes import Sandboxes
+from kernelwright.envs.system.nvml import Reading, facts_of, meter_of
 from kernelwright.envs.types import Evaluation, Precision, Target, Timing, Verdict
 
 Play = Callable[[Session, Sequence[int]], list[int]]
@@ -78,26 +79,37 @@ class Clock:
             play(session, range(self.pace.block))  # for what it does when called again
             return replace(session.decided(Verdict.CORRECT, "ok"), facts=costs(resolving))
         for _ in range(TRIES):
-            parts = list[tuple[int, int]]()
-            timing, drift = self._in_turns(session, play, parts)
-            found = self._timed(session, timing, (("baseline_drift", drift), *costs(parts)))
+            parts, readings = list[tuple[int, int]](), list[Reading]()
+            timing, drift = self._in_turns(session, play, parts, readings)
+            facts = (("baseline_drift", drift), *costs(parts), *facts_of(readings))
+            found = self._timed(session, timing, facts)
             if steady(drift) or found.verdict is not Verdict.CORRECT:
                 return found
             session.spent_s = 0.0  # the machine's fault: not at the candidate's cost
         return replace(found, timing=None)
 
     def _in_turns(
-        self, session: Session, play: Play, parts: list[tuple[int, int]]
+        self,
+        session: Session,
+        play: Play,
+        parts: list[tuple[int, int]],
+        readings: list[Reading],
     ) -> tuple[Timing, float]:
-        """Adds what the baseline's rounds consist of to `parts`."""
+        """Adds what the baseline's rounds consist of to `parts`, and what was read of a GPU when
+        each block or round of it had just ended to `readings`."""
         # A process that replays goes on, and its device code may remember: no input comes twice.
         first = len(session.checks) if session.device else 0
 
         def own(numbers: range) -> range:
             return range(first + numbers.start, first + numbers.stop)
 
+        def read() -> None:
+            if session.device is not None:
+                readings.append(meter_of(session.device.gpu).read())
+
         def baseline(numbers: range) -> list[int]:
             found = self._baseline(session, own(numbers))
+            read()
             parts.extend(found)
             return [sum(one) for one in found]
 
@@ -107,6 +119,8 @@ class Clock:
         def ahead(numbers: range) -> None:
             self._ahead(session, own(numbers))
 
+        if session.device is not None:
+            session.device.after_round = read
         return time_in_turns(baseline, candidate, self.pace, ahead, session.now_s)
 
     def _ahead(self, session: Session, numbers: range) -> None:

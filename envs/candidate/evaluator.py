@@ -12,7 +12,7 @@ from kernelwright.envs.abi import CaseSpec, UnsupportedDtypeError, smallest
 from kernelwright.envs.candidate.clock import Clock
 from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.candidate.session import Session
-from kernelwright.envs.candidate.tuning import tuned
+from kernelwright.envs.candidate.tuning import Limits, tuned
 from kernelwright.envs.device.client import GpuCandidate
 from kernelwright.envs.device.memory import DeviceFullError, MemoryWait
 from kernelwright.envs.device.messages import Messages
@@ -186,10 +186,10 @@ class Evaluator:
     ) -> tuple[Built, Evaluation | None]:
         """The answer in the configuration that is fastest on the GPU, with its evaluation; and the
         first without one where that is as fast, or the fastest fails in some case."""
-        gpu, limit_s = self.gpu, self.config.round_limit_s
+        gpu, limits = self.gpu, Limits(self.config.round_limit_s, self.config.candidate_limit_s)
         if gpu is None:
             return built, None
-        best = tuned(built, loaded, self._draws(seed), gpu, self.sandboxes, limit_s)
+        best = tuned(built, loaded, self._draws(seed), gpu, self.sandboxes, limits)
         if best.on_device is built.on_device:
             return best, None
         evaluation = self._seen_here(key, loaded, best, seed)

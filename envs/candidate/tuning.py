@@ -4,9 +4,10 @@ the one that is fastest on the timed case, of those that are right there."""
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import median
 
 from kernelwright.envs.device.client import GpuCandidate
@@ -26,14 +27,22 @@ from kernelwright.envs.system.locks import exclusive
 ROUNDS = 3
 CHOSEN, CONFIGURATIONS = "configuration", "configurations"
 """Facts of an answer with autotuned kernels that was timed on a GPU: which it has, and of how
-many."""
+many that were tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of a round, and of all configurations together, in seconds."""
+
+    round_s: float
+    all_s: float
 
 
 def tuned(
-    built: Built, loaded: Loaded, draws: Draws, gpu: Gpu, sandboxes: Sandboxes, limit_s: float
+    built: Built, loaded: Loaded, draws: Draws, gpu: Gpu, sandboxes: Sandboxes, limits: Limits
 ) -> Built:
     """The same answer with the configuration that this GPU is fastest with; itself where that is
-    the first. Raises DeviceLostError."""
+    the first. Once all have taken too long the rest are not tried. Raises DeviceLostError."""
     first = built.on_device
     replays = [first, *first.others(gpu.architecture)] if first else []
     if len(replays) < 2:
@@ -45,9 +54,15 @@ def tuned(
         rounds = (draws.of(loaded, loaded.timed, number) for number in range(ROUNDS))
         drawn = [ended.enter_context(one) for one in rounds]
         ended.enter_context(exclusive(gpu.uuid))
-        took_ns = [_took_ns(one, loaded, drawn, limit_s) for one in messages]
+        ends, took_ns = time.monotonic() + limits.all_s, list[float]()
+        for one in messages:
+            if not took_ns or time.monotonic() < ends:
+                took_ns.append(_took_ns(one, loaded, drawn, limits.round_s))
+    if len(took_ns) < len(messages):
+        tried = f"{len(took_ns)} of {len(messages)} configurations were tried"
+        built = replace(built, log=f"{built.log}{tried} in {limits.all_s:g} s\n")
     best = took_ns.index(min(took_ns))
-    facts = ((CONFIGURATIONS, float(len(replays))), (CHOSEN, float(best)))
+    facts = ((CONFIGURATIONS, float(len(took_ns))), (CHOSEN, float(best)))
     chosen = built if best == 0 else _with(built, replays[best], loaded, gpu, sandboxes)
     return replace(chosen, facts=(*chosen.facts, *facts))
 

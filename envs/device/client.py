@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.device.memory import DeviceFullError
@@ -37,6 +38,8 @@ class GpuCandidate(RoundPeer):
         self.primed: CaseSpec | None = None
         self.spent_ns = 0
         """Of the device's time, in all rounds."""
+        self.after_round: Callable[[], object] = lambda: None
+        """Called when the device has just ended one."""
         self.said = ""
         self.log_file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
         with theirs:
@@ -81,6 +84,7 @@ class GpuCandidate(RoundPeer):
     def _duration_ns(self, wall_ns: int, said: bytes) -> int:
         took_ns = super()._duration_ns(wall_ns, said)
         self.spent_ns += took_ns
+        self.after_round()
         return took_ns
 
     def empty_ns(self) -> int:
@@ -106,10 +110,17 @@ class GpuCandidate(RoundPeer):
         return CandidateFailedError(reason, verdict)
 
     def close(self) -> str:
-        """Ends the process and what it runs on the device; returns the head of what it printed."""
-        self.process.kill()
-        self.process.wait()
+        """Ends the process and what it runs on the device; returns the head of what it printed.
+
+        Raises DeviceLostError where the driver lets it not end: its kernel may run for ever.
+        """
         self.channel.close()
+        self.process.kill()
+        try:
+            self.process.wait(END_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.log_file.close()
+            raise DeviceLostError(f"{self.gpu.name}: a process on it does not end") from None
         log = self.said + head(self.log_file.fileno())
         self.log_file.close()
         return log

@@ -1,7 +1,7 @@
 """`cuda`: one CUDA C++ source with the native ABI, built by nvcc.
 
 Without a GPU its host code runs against a runtime that only records launches (native/recorder.h).
-Its device code is described for each generation of `ARCHITECTURES` (envs/system/architectures.py):
+Its device code is described for the generations of `ARCHITECTURES` (envs/system/architectures.py):
 registers, spills, shared memory, and kinds of instructions. Then it runs on the CPU (envs/ptx).
 """
 
@@ -26,7 +26,7 @@ from kernelwright.envs.dialects.base import (
 )
 from kernelwright.envs.dialects.planned import idle, launched, plans_of
 from kernelwright.envs.plan.assemble import best_for
-from kernelwright.envs.plan.calls import Ended, Record, last_call
+from kernelwright.envs.plan.calls import Ended, Record, TooManyStepsError, last_call
 from kernelwright.envs.plan.plan import CALLS, GpuReplay, Kernel, Plan
 from kernelwright.envs.plan.steps import MOST_STEPS, Step
 from kernelwright.envs.plan.trace import Addresses, Range, kernel_lines
@@ -36,7 +36,7 @@ from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
-from kernelwright.envs.system.hardware import pretended_architecture
+from kernelwright.envs.system.device_properties import architecture_told
 from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 LIMIT_S = 60.0
@@ -145,7 +145,7 @@ def trace(
             LIBRARY: library,
             # Behind the layout: how many inputs are parameters, which each call finds in one place.
             "layout": native_layout(spec) + struct.pack("<q", len(spec.state)),
-            "kernels": kernel_lines(best_for(kernels, pretended_architecture())),
+            "kernels": kernel_lines(best_for(kernels, architecture_told())),
         },
         mode="trace",
         limits=RUN_LIMITS,
@@ -162,6 +162,8 @@ def trace(
     try:
         events = [json.loads(line) for line in lines]
         return plan_of(events, spec, kernels)
+    except TooManyStepsError as error:
+        return failed("too_many_launches", str(error), Verdict.TIMED_OUT)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         return failed("protocol_violation", f"the launches make no sense: {error}", Verdict.CHEATED)
 
@@ -175,7 +177,7 @@ def plan_of(events: Sequence[Any], spec: CaseSpec, kernels: list[Kernel]) -> Pla
     buffers = {f"new.{number}": size for number, (_, size) in enumerate(news)}
     ranges: list[Range] = [(f"new.{number}", at, size) for number, (at, size) in enumerate(news)]
     ranges += given_places(spec)
-    code = best_for(kernels, pretended_architecture())
+    code = best_for(kernels, architecture_told())
     addresses = Addresses(ranges, {"": code.ptx})
     steps: list[Step] = []
     calls, made, left_out = list[Ended](), 0, None

@@ -37,6 +37,7 @@ from kernelwright.envs.dialects.planned import (
     refused,
     weighed,
 )
+from kernelwright.envs.plan.assemble import best_for
 from kernelwright.envs.plan.calls import Record, last_call
 from kernelwright.envs.plan.plan import CALLS, GpuReplay, Kernel, Plan
 from kernelwright.envs.plan.steps import MOST_STEPS, Count, Step, Strict
@@ -48,7 +49,8 @@ from kernelwright.envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
 from kernelwright.envs.system.architectures import device_word
-from kernelwright.envs.system.hardware import gpus, pretended_architecture
+from kernelwright.envs.system.device_properties import architecture_told, device_properties
+from kernelwright.envs.system.hardware import gpus
 from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
 RECORD_LIMIT_S, TRACE_LIMIT_S = 20.0, 60.0
@@ -177,7 +179,7 @@ def traced(
     }
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [device_word(pretended_architecture()), "torch" if candidate.torch_allowed else ""],
+        [device_word(device_properties()), "torch" if candidate.torch_allowed else ""],
         {
             "candidate.py": candidate.source,
             "libraries.json": json.dumps(told),
@@ -202,9 +204,9 @@ def traced(
 def _plan(found: _Recorded, spec: CaseSpec, kernels: list[Kernel]) -> Plan:
     sizes = {one.name: one.size_bytes for one in spec.inputs} | found.buffers
     ranges = [(name, at, sizes[name]) for name, at in found.addresses.items() if sizes[name]]
-    target = f"sm_{pretended_architecture()}"
-    first = [one for one in kernels if one.target == target]  # as `Library.parameters` says
-    addresses = Addresses(ranges, {one.code: one.ptx for one in first})
+    codes = {one.code: [each for each in kernels if each.code == one.code] for one in kernels}
+    best = [best_for(each, architecture_told()) for each in codes.values()]
+    addresses = Addresses(ranges, {one.code: one.ptx for one in best})  # as `Library.parameters`
     steps: list[Any] = []
     ends = [0]
     for one in found.record.calls:
@@ -230,7 +232,7 @@ def record(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> list[Extension]
     """What the answer gives to `load_inline` when it is imported, made, and called."""
     made = compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [device_word(pretended_architecture()) if gpus() or "cuda_sources" in source else ""],
+        [device_word(device_properties()) if gpus() or "cuda_sources" in source else ""],
         {"candidate.py": source, "layout.json": python_layout(spec)},
         mode="record",
         limits=RECORD_LIMITS,

@@ -18,7 +18,7 @@ from kernelwright.envs.sandbox.build import BuildResult, compile_once
 from kernelwright.envs.sandbox.limits import NVCC_LIMITS, RUN_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
-from kernelwright.envs.system.hardware import pretended_architecture
+from kernelwright.envs.system.device_properties import architecture_told
 from kernelwright.envs.types import Evaluation, Verdict
 
 BUILD_LIMIT_S = 100.0
@@ -43,7 +43,7 @@ class Library:
         """What guest/inline_trace.py is told about its kernels."""
         if not self.kernels:
             return None
-        return kernel_lines(best_for(self.kernels, pretended_architecture()))
+        return kernel_lines(best_for(self.kernels, architecture_told()))
 
 
 def build_all(wanted: Sequence[Extension], sandboxes: Sandboxes) -> list[Library] | Evaluation:

@@ -1,9 +1,9 @@
 """Builds CUDA code with nvcc: a library without CUDA's runtime, PTX, and the assembler's report for
-each generation of `ARCHITECTURES`.
+the generations of `ARCHITECTURES`.
 
 Host code is traced and never timed, so it is not optimised; what runs is assembled from the PTX.
-Compiling costs seconds a generation and assembling hundredths, so code is compiled for the
-generations that run it here, and assembled for the later ones from that.
+Compiling costs seconds a target and assembling hundredths, so code is compiled for the targets
+that run it here, and assembled for the later generations from what is portable of that.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from kernelwright.envs.plan.plan import Kernel
 from kernelwright.envs.sandbox.build import compile_once
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import NATIVE, SandboxUnavailableError, nvcc_path
-from kernelwright.envs.system.architectures import ARCHITECTURES, header
-from kernelwright.envs.system.hardware import gpus, pretended_architecture
+from kernelwright.envs.system.architectures import ARCHITECTURES, best_target, header
+from kernelwright.envs.system.device_properties import architecture_told, device_properties
+from kernelwright.envs.system.hardware import gpus
 
 FLAGS = ("-shared", "-Xcompiler", "-fPIC", "-cudart", "none")
 PTX_BYTES = 8 << 20
@@ -44,7 +45,7 @@ if [ -e {stem}.ptx ]; then mv {stem}.ptx {only}; fi
 {reports}
 tar -cf - -C .. {library} -C keep {stem}.*.ptx *.info >&3
 """
-"""PTX is called after its generation only where there are several."""
+"""PTX is called after its target only where there are several."""
 
 
 def command(
@@ -61,16 +62,17 @@ def command(
         f" || {{ cat {name}.info >&2; exit 1; }}"
         for name, code in ptx_of.items()
     )
+    compiled = sorted(set(ptx_of.values()))
     script = _SCRIPT.format(
         first=shlex.join(first),
         stem=stem,
-        only=_file(stem, min(ptx_of.values())),
+        only=_file(stem, compiled[0]),
         reports=reports,
         library=LIBRARY,
     )
     targets = [
         word
-        for name in sorted(set(ptx_of.values()))
+        for name in compiled
         for word in ("-gencode", f"arch=compute_{name},code=compute_{name}")
     ]
     kept = ["--keep", "--keep-dir", "keep"]
@@ -78,28 +80,34 @@ def command(
     return ["/bin/sh", "-c", script, "sh", *line]
 
 
-def _file(stem: str, architecture: int) -> str:
-    return f"{stem}.compute_{architecture}.ptx"
+def _file(stem: str, target: str) -> str:
+    return f"{stem}.compute_{target}.ptx"
 
 
-def code_of() -> dict[int, int]:
-    """Generation → the newest with PTX that it runs. PTX there is for the device that is pretended
-    and for those that are here; a generation older than all has none."""
-    here = [pretended_architecture(), *(one.architecture for one in gpus())]
-    compiled = {
-        max(fit) for one in here if (fit := [each for each in ARCHITECTURES if each <= one])
-    }
-    return {
-        name: max(fit)
-        for name in ARCHITECTURES
-        if (fit := [each for each in compiled if each <= name])
-    }
+def code_of() -> dict[str, str]:
+    """Target → the one that it is compiled for, whose PTX is assembled for it.
+
+    PTX there is for the GPUs that are here, with all that they can: `90a` on Hopper. Without one
+    it is portable, and for the oldest generation, whose code a CPU plays. Portable PTX is assembled
+    for the later generations too; a generation older than all, or with none but others' own PTX,
+    has none.
+    """
+    here = [one.architecture for one in gpus()] or [architecture_told()]
+    compiled = {best_target(one) for one in here}
+    own = {one for one in compiled if not one.isdecimal()}
+    portable = {int(one) for one in compiled - own}
+    found = {one: one for one in own}
+    for name in ARCHITECTURES:
+        fit = [each for each in portable if each <= name]
+        if name in portable or (fit and f"{name}a" not in own):
+            found[str(name)] = str(max(fit))
+    return found
 
 
 def runtime(source: str, sandboxes: Sandboxes) -> bytes:
     """The object file of this source of ours (native/), the same for all answers."""
     files = {one.name: one.read_text() for one in (*NATIVE.glob("*.h"), NATIVE / source)}
-    files["device.h"] = header(ARCHITECTURES[pretended_architecture()])
+    files["device.h"] = header(device_properties())
     line = [nvcc_path() or "", "-std=c++20", "-I/include", "-Xcompiler", "-fPIC", "-c"]
     line += ["-include", "device.h", source, "-o", "made.o"]
     made = compile_once(
@@ -124,7 +132,7 @@ class OddArchiveError(ValueError):
 
 
 def unpacked(archive: bytes, stem: str, code: str = "") -> tuple[bytes, list[Kernel]]:
-    """The library, and the device code for each generation.
+    """The library, and the device code for each target of `code_of`.
 
     Raises OddArchiveError: an answer's flags can name any compiler, which then writes any archive.
     """
@@ -138,16 +146,14 @@ def unpacked(archive: bytes, stem: str, code: str = "") -> tuple[bytes, list[Ker
         ) from None
 
 
-def _kernel(
-    files: Mapping[str, bytes], stem: str, code: str, architecture: int, compiled: int
-) -> Kernel:
-    ptx, info = files[_file(stem, compiled)], files[f"{architecture}.info"]
+def _kernel(files: Mapping[str, bytes], stem: str, code: str, target: str, compiled: str) -> Kernel:
+    ptx, info = files[_file(stem, compiled)], files[f"{target}.info"]
     if len(ptx) > PTX_BYTES:
         raise ValueError(f"{len(ptx)} bytes of PTX")
     return Kernel(
         name=stem,
         code=code,
-        target=f"sm_{architecture}",
+        target=f"sm_{target}",
         ptx=ptx.decode(),
         info=info.decode("utf-8", "replace"),
     )

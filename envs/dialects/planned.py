@@ -9,9 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
+from pydantic import ValidationError
+
 from kernelwright.envs.abi import CaseSpec, smallest
 from kernelwright.envs.dialects.base import LIBRARY, Built, failed, shared_library, unsupported
 from kernelwright.envs.plan.assemble import NoCodeError, as_if_for
+from kernelwright.envs.plan.calls import TooManyStepsError
 from kernelwright.envs.plan.plan import Plan
 from kernelwright.envs.plan.tables import program_of_calls
 from kernelwright.envs.plan.without_kernels import could_do_without, replay_without, without_kernels
@@ -33,6 +36,8 @@ FLAGS = (
 where the PTX has one, and a product and a sum are two."""
 CALLING = ("-O1", "-std=gnu++17", "-shared", "-fPIC", "-w", "-ldl")
 """Of what calls functions in C++; they have flags of their own."""
+COUNTED = ("steps", "buffers")
+"""Of a plan: as many as its calls launch and allocate."""
 LIMIT_S = 60.0
 WITHOUT_SPEED = "PyTorch computes a part of it, so it ran on a CPU and has no speed"
 
@@ -205,11 +210,21 @@ def refused(candidate: Candidate, plans: Sequence[Plan]) -> Evaluation | None:
 
 
 def misused(error: Exception) -> Evaluation:
-    """What is said of an answer whose plan makes no sense. Where we do not know why, the limit is
-    ours; but it is none by which a losing answer has no verdict."""
+    """What is said of an answer whose plan is too long, or makes no sense. Where we do not know
+    why, the limit is ours; but it is none by which a losing answer has no verdict."""
+    if isinstance(error, TooManyStepsError) or _too_long(error):
+        return failed("too_many_launches", str(TooManyStepsError()), Verdict.TIMED_OUT)
     if isinstance(error, ValueError | TypeError | KeyError | RecursionError):
         return failed("launch_misused", str(error), Verdict.CHEATED)
     return unsupported("plan", repr(error))
+
+
+def _too_long(error: Exception) -> bool:
+    """Whether a plan was not read for the number of its steps or buffers."""
+    if not isinstance(error, ValidationError):
+        return False
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return any(one["type"] == "too_long" and one["loc"][-1] in COUNTED for one in found)
 
 
 @cache

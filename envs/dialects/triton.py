@@ -38,6 +38,7 @@ from kernelwright.envs.sandbox.limits import TRITON_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import triton_tools
 from kernelwright.envs.system.architectures import device_word
+from kernelwright.envs.system.device_properties import device_properties
 from kernelwright.envs.system.hardware import gpus
 from kernelwright.envs.types import Candidate, Evaluation, Verdict
 
@@ -211,7 +212,7 @@ def _run(
     allowed = "torch" if candidate.torch_allowed else ""
     return compile_once(
         sandboxes.of(Runtime.PYTHON),
-        [device_word(architecture), allowed, str(architecture), str(others)],
+        [device_word(device_properties(architecture)), allowed, str(architecture), str(others)],
         {"candidate.py": candidate.source, "layouts.json": json.dumps(layouts)},
         mode="trace",
         limits=TRITON_LIMITS,

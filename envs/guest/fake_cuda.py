@@ -24,7 +24,7 @@ CUDA_VERSION = "12.8"
 
 
 class Properties(NamedTuple):
-    """Device properties of the pretended GPU (envs/system/architectures.py has its numbers)."""
+    """What a device tells of itself (envs/system/device_properties.py has its numbers)."""
 
     name: str
     major: int
@@ -39,6 +39,9 @@ class Properties(NamedTuple):
     shared_memory_per_multiprocessor: int
     L2_cache_size: int
     total_memory: int
+    clock_rate: int
+    memory_clock_rate: int
+    memory_bus_width: int
 
 
 class Happened:

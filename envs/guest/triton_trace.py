@@ -59,6 +59,9 @@ class Utils:
             "multiprocessor_count": properties.multi_processor_count,
             "warpSize": properties.warp_size,
             "max_num_regs": properties.regs_per_multiprocessor,
+            "sm_clock_rate": properties.clock_rate,
+            "mem_clock_rate": properties.memory_clock_rate,
+            "mem_bus_width": properties.memory_bus_width,
         }
 
     def load_binary(self, name: str, code: bytes, shared: int, device: int) -> tuple[Any, ...]:

@@ -5,4 +5,4 @@
 
 #define RECORDED extern "C" __attribute__((visibility("default"), used))
 
-// The device that there is not is `recorder::gpu`, made of a row of envs/system/architectures.py and included by the command line.
+// The device is `recorder::gpu`, made of what envs/system/device_properties.py knows of it and included by the command line.

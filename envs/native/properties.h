@@ -23,6 +23,9 @@ RECORDED int cudaGetDeviceProperties(cudaDeviceProp* all, int) {
   all->sharedMemPerBlockOptin = kSharedOptIn;
   all->sharedMemPerMultiprocessor = kSharedOfProcessor;
   all->l2CacheSize = kL2Bytes;
+  all->memoryBusWidth = kBusBits;
+  all->maxBlocksPerMultiProcessor = kBlocksOfProcessor;
+  all->reservedSharedMemPerBlock = kReserved;
   const int dimensions[] = {kThreads, kThreads, 64}, grid[] = {0x7fffffff, 65535, 65535};
   memcpy(all->maxThreadsDim, dimensions, sizeof dimensions);
   memcpy(all->maxGridSize, grid, sizeof grid);

@@ -248,7 +248,7 @@ RECORDED int cudaStreamCreateWithPriority(void** stream, unsigned, int) { return
 RECORDED int cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { *least = *greatest = 0; return 0; }
 RECORDED int cudaRuntimeGetVersion(int* version) { *version = 12000; return 0; }
 RECORDED int cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
-RECORDED int cudaMemGetInfo(size_t* free, size_t* total) { *free = *total = 80ULL << 30; return 0; }
+RECORDED int cudaMemGetInfo(size_t* free, size_t* total) { *free = *total = recorder::gpu::kMemoryBytes; return 0; }
 RECORDED int cudaPeekAtLastError() { return recorder::state().error; }
 RECORDED int cudaGetLastError() { return std::exchange(recorder::state().error, 0); }
 RECORDED const char* cudaGetErrorString(int error) { return recorder::said(error).second; }
@@ -269,12 +269,11 @@ RECORDED int cudaFuncSetAttribute(const void* kernel, int attribute, int value) 
 // By their numbers in driver_types.h; what is not here is 0.
 RECORDED int cudaDeviceGetAttribute(int* value, int attribute, int) {
   using namespace recorder::gpu;
-  static const std::map<int, int> known = {
-      {1, kThreads}, {2, kThreads}, {3, kThreads}, {4, 64}, {5, 0x7fffffff}, {6, 65535}, {7, 65535}, {8, kShared}, {9, 65536}, {10, kWarp}, {12, kRegisters}, {16, kProcessors},
-      {38, kL2Bytes}, {39, kThreadsOfProcessor}, {75, kMajor}, {81, kSharedOfProcessor}, {82, kRegisters}, {97, kSharedOptIn},
-      {41, 1}, {106, 32}, {111, 1024}};  // one address space, most blocks of a processor, what each takes of shared memory
-  const auto found = known.find(attribute);
-  *value = found == known.end() ? 0 : found->second;
+  static const std::map<int, int> alike = {  // in all devices: sizes of blocks and grids, of constants, one address space
+      {2, kThreads}, {3, kThreads}, {4, 64}, {5, 0x7fffffff}, {6, 65535}, {7, 65535}, {9, 65536}, {12, kRegisters}, {41, 1}, {75, kMajor}, {76, kMinor}};
+  const auto found = alike.find(attribute);
+  *value = found == alike.end() ? 0 : found->second;
+  for (const auto& [number, told] : kAttributes) *value = number == attribute ? told : *value;
   return 0;
 }
 RECORDED int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int, size_t, unsigned) { *blocks = 1; return 0; }

@@ -41,6 +41,13 @@ class Record(Strict):
     tuned: bool = False
 
 
+class TooManyStepsError(ValueError):
+    """A call has more steps than are replayed: an honest answer may launch so many kernels."""
+
+    def __init__(self) -> None:
+        super().__init__(f"more than {MOST_STEPS} launches, copies and allocations in one call")
+
+
 def last_call(
     plan: Plan, steps: list[Step], record: Record, sizes_bytes: Sequence[int] = ()
 ) -> Plan:
@@ -49,11 +56,11 @@ def last_call(
     It has a first call where that does something else, or leaves something that the last needs;
     where the second, at the same places as the last, does something else than the last, the first
     two are its first. `sizes_bytes` are those of the results, which are looked at again where a
-    later call has to do with their memory. Raises ValueError where a call has too many steps.
+    later call has to do with their memory. Raises TooManyStepsError.
     """
     ends = [0, *(one.steps for one in record.calls)]
     if any(end - start > MOST_STEPS for start, end in pairwise(ends)):
-        raise ValueError(f"more than {MOST_STEPS} steps in one call")
+        raise TooManyStepsError
     calls = [steps[start:end] for start, end in pairwise(ends)]
     count = _calls_before(plan, record, calls)
     begun, results = _begun(plan, record, calls, count, sizes_bytes)

@@ -11,11 +11,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kernelwright.envs.plan.ptx_text import uncommented
-from kernelwright.envs.system.architectures import ARCHITECTURES, REGISTERS, THREADS
+from kernelwright.envs.system.architectures import (
+    ARCHITECTURES,
+    BLOCKS_OF_PROCESSOR,
+    REGISTERS,
+    RESERVED_BYTES,
+    THREADS,
+)
 
-WARPS, BLOCKS, RESERVED_BYTES = 64, 32, 1024
-"""Of a multiprocessor, and the shared memory that each block costs besides its own (CUDA C++
-Programming Guide, technical specifications by compute capability)."""
+WARPS = 64
+"""Of a multiprocessor (CUDA C++ Programming Guide, technical specifications)."""
 
 INSTRUCTIONS = {
     "load": r"ld\.global",
@@ -154,4 +159,4 @@ def _resident(said: str, threads: int, dynamic_bytes: int, architecture: int) ->
     warps = -(-threads // 32)
     by_registers = _warps(registers) // warps
     by_shared = ARCHITECTURES[architecture].shared_bytes // (-(-shared // 128) * 128)
-    return min(WARPS // warps, BLOCKS, by_registers, by_shared) * warps / WARPS
+    return min(WARPS // warps, BLOCKS_OF_PROCESSOR, by_registers, by_shared) * warps / WARPS

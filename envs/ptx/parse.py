@@ -117,6 +117,8 @@ class Module:
 _FUNCTION = re.compile(
     r"\s*((?:\.(?:visible|weak|extern|common)\s+)*)\.(entry|func)\b([^{;]*)([{;])"
 )
+_CLUSTER = re.compile(r"\.reqnctapercluster\s+(?:1\s*,\s*)*(?!1\b)\d")
+"""Of a kernel whose blocks run in clusters of more than one."""
 _STATEMENT = re.compile(r"\s*\.section\b[^{};]*\{[^{}]*\}|([^;]*);")
 """Outside of functions; a section holds debugging information."""
 _TOKEN = re.compile(r"[\s;]*(?:([{}])|([\w$]+)\s*:(?!:)|([^;{}\s][^;]*);)")
@@ -227,6 +229,8 @@ class _Names:
 
 
 def _kernel(header: str, body: tuple[list[_Token], list[int]]) -> Kernel:
+    if _CLUSTER.search(header):
+        raise NotEmulatedError("cluster")
     name, _, rest = header.partition("(")
     kernel = Kernel(name.strip(), _parameters(rest.partition(")")[0]))
     tokens, parents = body

@@ -11,8 +11,8 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
-from kernelwright.envs.system.architectures import ARCHITECTURES, header
-from kernelwright.envs.system.hardware import pretended_architecture
+from kernelwright.envs.system.architectures import Properties, header
+from kernelwright.envs.system.device_properties import device_properties
 from kernelwright.envs.system.paths import cache_folder, write_whole
 from kernelwright.envs.types import content_hash
 
@@ -129,10 +129,10 @@ def toolchain_fingerprint() -> str:
     return content_hash(*kind, *versions)
 
 
-def device_header(architecture: int) -> Path:
-    """The numbers of the device that is pretended, as a file that C++ includes."""
-    text = header(ARCHITECTURES[architecture])
-    path = cache_folder() / "native" / f"device-{architecture}-{content_hash(text)}.h"
+def device_header(properties: Properties) -> Path:
+    """The numbers of a device, as a file that C++ includes."""
+    text = header(properties)
+    path = cache_folder() / "native" / f"device-{content_hash(text)}.h"
     if not path.exists():
         write_whole(path, text)
     return path
@@ -142,9 +142,8 @@ def device_header(architecture: int) -> Path:
 def jail_path() -> Path:
     """The compiled jail (native/jail.cpp)."""
     # -rdynamic: a library that is traced finds the CUDA runtime in the jail (native/recorder.h).
-    architecture = pretended_architecture()
-    flags = ["-O2", "-std=c++17", "-rdynamic", "-include", str(device_header(architecture))]
-    return _built(f"jail-{architecture}", [*flags, str(NATIVE / "jail.cpp"), "-ldl"])
+    flags = ["-O2", "-std=c++17", "-rdynamic", "-include", str(device_header(device_properties()))]
+    return _built("jail", [*flags, str(NATIVE / "jail.cpp"), "-ldl"])
 
 
 COMPILERS_OWN = ("libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1")

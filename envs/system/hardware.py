@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from kernelwright.envs.system.architectures import ARCHITECTURES, pretended
+from kernelwright.envs.system.architectures import ARCHITECTURES
 from kernelwright.envs.types import content_hash
 
 NVIDIA_SMI = "nvidia-smi"
@@ -86,6 +86,8 @@ class Gpu:
     memory_bytes: int | None
     library: str = "libcuda.so.1"
     """The driver's own library, which a process that launches kernels loads."""
+    management: str = "libnvidia-ml.so.1"
+    """The driver's library for management, which tells clocks (nvml.py)."""
 
     @property
     def environment(self) -> str:
@@ -102,12 +104,6 @@ class Gpu:
             f"{self.name} has compute capability {has}, and answers are compiled for {needs} or "
             "later: models run on it, but no kernel is judged on it"
         )
-
-
-def pretended_architecture() -> int:
-    """Of the device that an answer finds where its host code is traced: an A100 where its device
-    code then runs on a CPU (envs/ptx), or on one; an H100 where it runs on that or a later one."""
-    return pretended(one.architecture for one in gpus()).number
 
 
 def gpus() -> tuple[Gpu, ...]:
@@ -241,7 +237,7 @@ def queried(fields: Sequence[str], limit_s: float = NVIDIA_SMI_LIMIT_S) -> list[
     if not program:
         return []
     query = f"--query-gpu={','.join(fields)}"
-    done = _finished([program, query, "--format=csv,noheader,nounits"], limit_s)
+    done = finished([program, query, "--format=csv,noheader,nounits"], limit_s)
     listed = done.returncode in LISTED_ALL
     if NO_DEVICES in done.stdout or not (listed or _has_signs()):
         return []
@@ -257,8 +253,14 @@ def _has_signs() -> bool:
     return any(any(Path(folder).glob(name)) for folder, name in SIGNS)
 
 
-def _finished(command: Sequence[str], limit_s: float) -> subprocess.CompletedProcess[str]:
-    """What the command printed. Raises GpuError where it does not end, or does not start."""
+def finished(
+    command: Sequence[str],
+    limit_s: float,
+    name: str = NVIDIA_SMI,
+    env: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """What the command, which is called so, printed. Raises GpuError where it does not end, or
+    does not start."""
     try:
         process = subprocess.Popen(
             command,
@@ -267,16 +269,17 @@ def _finished(command: Sequence[str], limit_s: float) -> subprocess.CompletedPro
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
+            env=env,
         )
     except OSError as error:
-        raise GpuError(f"{NVIDIA_SMI} cannot be started ({error.strerror}): {ADVICE}") from None
+        raise GpuError(f"{name} cannot be started ({error.strerror}): {ADVICE}") from None
     try:
         said, complaints = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
         process.kill()
         with suppress(subprocess.TimeoutExpired):  # within a hanging driver not even that ends it
             process.wait(1.0)
-        raise GpuError(f"{NVIDIA_SMI} gave no answer in {limit_s:g} s: {ADVICE}") from None
+        raise GpuError(f"{name} gave no answer in {limit_s:g} s: {ADVICE}") from None
     finally:
         for pipe in filter(None, (process.stdout, process.stderr)):
             pipe.close()

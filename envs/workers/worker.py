@@ -23,6 +23,7 @@ from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.reference.client import ReferenceGoneError
 from kernelwright.envs.sandbox.toolchain import toolchain_fingerprint
 from kernelwright.envs.sandbox.zygote import SandboxLostError
+from kernelwright.envs.system.device_properties import device_properties
 from kernelwright.envs.system.hardware import DeviceLostError, GpuError, gpus
 from kernelwright.envs.system.locks import exclusive
 from kernelwright.envs.types import Candidate, Precision, Problem
@@ -75,6 +76,7 @@ def main(config: JudgingConfig | None = None) -> None:
     try:
         with beating(channel):  # a driver that was asleep answers after a while
             gpu = next(iter(gpus()), None)
+            device_properties()  # a driver that fails does so here, and not within an answer
     except GpuError as error:
         sys.exit(f"judge: the worker on core {core} cannot begin: {error}")
     if gpu is None and dealt:  # else its answers would be emulated, unlike others

@@ -27,6 +27,7 @@ from kernelwright.envs.judge import AnyJudge, BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, toolchain_fingerprint
 from kernelwright.envs.system.cores import named_core
+from kernelwright.envs.system.nvml import throttling
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Baseline, Dialect, Precision, Problem, Record, Verdict
 from kernelwright.evals.evaluate.given import chats_of, keep_given, keys_of_given
@@ -138,9 +139,18 @@ def conclude(console: Console, out_dir: Path, facts: RunFacts, records: Sequence
         console.print(given_line(given), highlight=False, soft_wrap=True)
     if against := measured.get("against_compile"):
         console.print(compile_line(against, summary["compile"]["no_baseline"]), highlight=False)
+    if line := throttled_line(records):
+        console.print(line, highlight=False, soft_wrap=True)
     parts = write_report(out_dir), clock(sum(facts.seconds.values())), float32(summary)
     console.print(" · ".join(map(str, parts)), style="dim")
     return found
+
+
+def throttled_line(records: Sequence[Record]) -> str:
+    """How many timed kernels were timed while their GPU throttled; empty where none, or unknown."""
+    timed = [one.evaluation for one in records if one.evaluation.timing]
+    count = sum(bool(throttling(one.facts)) for one in timed)
+    return f"the GPU throttled while {count} of {len(timed)} kernels were timed" if count else ""
 
 
 def print_scores(console: Console, rows: Mapping[str, Scores]) -> None:

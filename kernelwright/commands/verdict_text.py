@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kernelwright.envs.plan.counters import counted
 from kernelwright.envs.referee.reasons import BESIDE_TORCH, fault
+from kernelwright.envs.system.nvml import throttling
 from kernelwright.envs.types import Evaluation, Verdict
 
 
@@ -34,8 +35,10 @@ def not_resolved(evaluation: Evaluation) -> str:
 
 
 def verdict_text(evaluation: Evaluation) -> str:
-    """The verdict in a line; below it counts, fault, failed checks, and the log."""
+    """The verdict in a line; below it counts, whether a GPU throttled, fault, failed checks, and
+    the log."""
     rounds = evaluation.check.rounds if evaluation.check else ()
     failed = [f"case {one.case}: {one.note or one.error}" for one in rounds if not one.passed]
-    said = filter(None, [counted(evaluation.facts), fault(evaluation)])
+    words = (counted(evaluation.facts), throttling(evaluation.facts), fault(evaluation))
+    said = filter(None, words)
     return "\n".join([verdict_line(evaluation), *said, *failed, evaluation.log]).rstrip()

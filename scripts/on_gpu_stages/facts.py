@@ -139,7 +139,8 @@ def _sandbox() -> Facts:
 
 def _judge() -> Facts:
     """What the judge knows of the GPUs."""
-    from kernelwright.envs.system.hardware import gpus, pretended_architecture
+    from kernelwright.envs.system.device_properties import architecture_told
+    from kernelwright.envs.system.hardware import gpus
 
     found = gpus()
     if not found:
@@ -148,7 +149,7 @@ def _judge() -> Facts:
         "gpus": len(found),
         "uuid": found[0].uuid,
         "architecture": found[0].architecture,
-        "pretended": pretended_architecture(),
+        "told": architecture_told(),
         "environment": found[0].environment,
     }
 
@@ -157,17 +158,18 @@ def _torch(context: StageContext) -> Facts:
     """What answers are told of a device, beside what the device says."""
     import torch
 
-    from kernelwright.envs.system.architectures import pretended, properties
+    from kernelwright.envs.system.architectures import OF_CUDA_ALONE
+    from kernelwright.envs.system.device_properties import device_properties
 
     found: Facts = {"version": torch.__version__, "cuda": torch.version.cuda}
     if context.rehearsal:
         return {**found, "device": "none in a rehearsal"}
     real = torch.cuda.get_device_properties(0)
-    told = properties(pretended([10 * real.major + real.minor]))
+    told = device_properties(10 * real.major + real.minor)
     differs = {
         name: [value, getattr(real, name, None)]
         for name, value in told.items()
-        if name not in ("name", "total_memory") and value != getattr(real, name, None)
+        if name not in OF_CUDA_ALONE and value != getattr(real, name, None)
     }
     precision = [torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32]
     return {**found, "device": real.name, "told_and_real": differs, "tf32_default": precision}
