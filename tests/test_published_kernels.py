@@ -18,8 +18,9 @@ from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.data.runs.stages import SEARCH_START
 from kernelwright.data.suites.load import load_problems
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.evals.hub.kernels import _names, _public, publish_kernels, write_kernels
+from kernelwright.evals.hub.kernels import _names, publish_kernels, write_kernels
 from kernelwright.evals.hub.upload import PublishError, Target
+from kernelwright.evals.numbers.public_name import public_name
 from kernelwright.rl.search.settings import SearchSettings
 from tests.given_kernels import Given
 from tests.hub_server import Hub
@@ -148,9 +149,9 @@ def test_names_of_files_differ_on_any_disk_and_are_names_in_python() -> None:
 
 
 def test_no_path_and_no_address_is_published_as_a_models_name(tmp_path: Path) -> None:
-    assert _public("openai:gpt@http://me:pw@10.0.0.5:8000/v1") == "gpt"
-    assert _public("/home/me/secret/model") == "model"
-    assert _public("runs/mine") == "mine"
-    assert _public("transformers:/home/me/secret/model") == "model"
-    assert _public("smollm2-135m") == "HuggingFaceTB/SmolLM2-135M-Instruct"
-    assert _public("me/model") == "me/model"
+    assert public_name("openai:gpt@http://me:pw@10.0.0.5:8000/v1") == "gpt"
+    assert public_name("/home/me/secret/model") == "model"
+    assert public_name("runs/mine") == "mine"
+    assert public_name("transformers:/home/me/secret/model") == "model"
+    assert public_name("smollm2-135m") == "HuggingFaceTB/SmolLM2-135M-Instruct"
+    assert public_name("me/model") == "me/model"

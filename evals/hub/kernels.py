@@ -23,7 +23,6 @@ from kernelwright.envs.types import Problem, Record
 from kernelwright.evals.hub.card import card_template, environment_rows, failures, judged_how, plain
 from kernelwright.evals.hub.kernel_module import NoModuleError, kernel_module
 from kernelwright.evals.hub.upload import (
-    REPOSITORY,
     PublishError,
     Target,
     Tree,
@@ -32,11 +31,9 @@ from kernelwright.evals.hub.upload import (
     upload,
     write_card,
 )
+from kernelwright.evals.numbers.public_name import public_name
 from kernelwright.evals.numbers.search_results import Found, found_in
 from kernelwright.rl.models.adapter_folder import ADAPTER_CONFIG
-from kernelwright.rl.models.load import hub_id
-from kernelwright.rl.models.weights import EMBEDDED
-from kernelwright.rl.policies.providers.find import own_name
 
 KERNELS, MODULES = "kernels", "modules"
 REPLACED = (f"{KERNELS}/*", f"{MODULES}/*")
@@ -158,14 +155,6 @@ def _names(problems: Iterator[str]) -> list[str]:
     return found
 
 
-def _public(model: str) -> str:
-    """A model's name without this machine's paths and without the address of a server."""
-    name = own_name(model)
-    known = name in EMBEDDED or re.fullmatch(REPOSITORY, name.partition("@")[0])
-    here = Path(name).exists() or name.startswith("runs/")
-    return hub_id(name) if known and not here else Path(name).name
-
-
 def _licences(problems: Sequence[Problem], usual: str) -> list[str]:
     found = {one.licence or usual for one in problems}
     if "" in found:
@@ -200,7 +189,7 @@ def _card(
         callable=[one.name for one in kernels if not one.no_module],
         without={one.name: one.no_module for one in kernels if one.no_module},
         unsolved=sorted({plain(one.problem) for one in records if one.problem_key not in found}),
-        model=_public(str(question["model"])),
+        model=public_name(str(question["model"])),
         suite=public_spec(str(question["searched"])),
         question=question,
         licences=licences,
