@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kernelwright.data.runs.folder import Folder
 from kernelwright.rl.models.checkpoints import ADAPTER
-from kernelwright.rl.models.load import Quantization, errors_in_one_line, hub_answers
+from kernelwright.rl.models.load import (
+    MAIN,
+    Quantization,
+    at_revision,
+    errors_in_one_line,
+    hub_answers,
+)
 from kernelwright.rl.models.weights import EMBEDDED, ModelError
 
 ADAPTER_CONFIG, SIDECAR = "adapter_config.json", "kernelwright.json"
@@ -51,7 +58,7 @@ def find_adapter(model: str) -> Adapter | None:
             known = sidecar_of(folder)
             return Adapter(
                 folder=folder,
-                base=known.get("base") or _embedded_name(config["base_model_name_or_path"]),
+                base=known.get("base") or _base_of(config),
                 quantization=known.get("quantization", "none"),
                 dialect=known.get("dialect"),
                 max_new_tokens=known.get("max_new_tokens"),
@@ -81,10 +88,9 @@ def _of_hub(name: str) -> list[Path]:
         RepositoryNotFoundError,
     )
 
-    repo, _, said = name.partition("@")
+    repo, revision = at_revision(name)
     if name in EMBEDDED or repo.count("/") != 1:
         return []
-    revision = said or None
     offline = not hub_answers()
     with errors_in_one_line(name):
         try:
@@ -102,6 +108,9 @@ def _of_hub(name: str) -> list[Path]:
         return [Path(found)]
 
 
-def _embedded_name(hub_id: str) -> str:
-    """The embedded model with this Hub id, else the id itself."""
-    return next((name for name, one in EMBEDDED.items() if one.hub_id == hub_id), hub_id)
+def _base_of(config: Mapping[str, Any]) -> str:
+    """The base model that PEFT names: an embedded one by its Hub id, else with its revision."""
+    named, revision = config["base_model_name_or_path"], config.get("revision")
+    asked = revision not in (None, MAIN) and not Path(named).exists()
+    whole = f"{named}@{revision}" if asked else named
+    return next((name for name, one in EMBEDDED.items() if one.hub_id == whole), whole)
