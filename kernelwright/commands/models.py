@@ -134,8 +134,7 @@ def publish(  # noqa: PLR0913  one parameter for each option
         how: Any = {"private": private, "revision": revision, "replace": replace}
         target = Target(repo=to, **how)
         beside = Target(repo=merged_to, **how) if merged_to else None
-        searched = (run / SEARCH_FILE).is_file()
-        if searched:
+        if searched := (run / SEARCH_FILE).is_file():
             if any((merged, merged_to, gguf, measured_on, replace)):
                 raise ValueError(OF_RUNS)
             where = [publish_kernels(run, target, licence, dry_run=dry_run, out=out)]
