@@ -16,6 +16,7 @@ from kernelwright.commands import (
     data,
     evaluating,
     judging,
+    leaderboard,
     machine,
     models,
     project,
@@ -35,7 +36,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-USED = (models, evaluating, viewing, writing, searching, judging, serving, data)
+USED = (models, leaderboard, evaluating, viewing, writing, searching, judging, serving, data)
 BEGUN = (project, recipe_files, machine)
 for commands in (*USED, *BEGUN):
     app.add_typer(commands.app)

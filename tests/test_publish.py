@@ -325,3 +325,14 @@ def new_folder(where: Path) -> Path:
     folder = where / "run"
     folder.mkdir()
     return folder
+
+
+def test_a_base_at_a_revision_is_named_apart_from_it_wherever_a_base_is_loaded(
+    tmp_path: Path,
+) -> None:
+    tree = tree_of(run_folder(tmp_path, "me/base@v2"))
+    config = json.loads((tree / "adapter_config.json").read_text())
+    assert (config["base_model_name_or_path"], config["revision"]) == ("me/base", "v2")
+    head, body = card(tree)
+    assert head["base_model"] == "me/base"
+    assert '"me/base", revision="v2",' in body

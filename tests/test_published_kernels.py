@@ -18,8 +18,10 @@ from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.data.runs.stages import SEARCH_START
 from kernelwright.data.suites.load import load_problems
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.evals.hub.kernels import _names, _public, publish_kernels, write_kernels
+from kernelwright.evals.hub.kernels import _names, publish_kernels, write_kernels
 from kernelwright.evals.hub.upload import PublishError, Target
+from kernelwright.evals.hub.verify_kernels import verify_kernels
+from kernelwright.evals.numbers.public_name import public_name
 from kernelwright.rl.search.settings import SearchSettings
 from tests.given_kernels import Given
 from tests.hub_server import Hub
@@ -85,6 +87,31 @@ def test_a_published_kernel_is_judged_again_from_its_own_files(found: Path) -> N
     assert (ran.exit_code, ran.output[:12]) == (0, "correct (ok)")
 
 
+def test_published_kernels_are_judged_again_from_what_was_downloaded(found: Path, hub: Hub) -> None:
+    words = ["publish", str(found), "--to", "me/verified", "--licence", "MIT", "--verify"]
+    for more in ([], ["--revision", "second"], ["--dry-run"]):
+        done = CliRunner().invoke(app, [*words, *more])
+        assert done.exit_code == 0, done.output
+        assert "_1_Relu_x · correct (ok)" in done.output
+    repository = hub.repositories["me/verified"]
+    files = repository.branches["second"]
+    module = files["modules/_1_Relu_x.py"]
+    files["modules/_1_Relu_x.py"] = module.replace(b"torch.relu(x)", b"torch.tanh(x)")
+    repository.commits.append("another module")
+    where = "me/verified@second"
+    (again,) = verify_kernels(found, where, partial(open_judge, 1))
+    assert (again.evaluation.verdict, again.holds) == ("wrong", False)
+    files["modules/_1_Relu_x.py"] = module
+    files["kernels/_1_Relu_x.cpp"] += b"// another\n"
+    repository.commits.append("another kernel")
+    with pytest.raises(PublishError, match="another kernel for _1_Relu_x: publish it again"):
+        verify_kernels(found, where, partial(open_judge, 1))
+    del files["kernels/_1_Relu_x.cpp"]
+    repository.commits.append("no kernel")
+    with pytest.raises(PublishError, match=r"@second lacks kernels/_1_Relu_x\.cpp"):
+        verify_kernels(found, where, partial(open_judge, 1))
+
+
 def test_the_record_of_a_search_of_one_module_finds_its_problem(found: Path) -> None:
     (record, *_) = read_records(found)
     assert find_problem(found, record).key == record.problem_key
@@ -148,9 +175,9 @@ def test_names_of_files_differ_on_any_disk_and_are_names_in_python() -> None:
 
 
 def test_no_path_and_no_address_is_published_as_a_models_name(tmp_path: Path) -> None:
-    assert _public("openai:gpt@http://me:pw@10.0.0.5:8000/v1") == "gpt"
-    assert _public("/home/me/secret/model") == "model"
-    assert _public("runs/mine") == "mine"
-    assert _public("transformers:/home/me/secret/model") == "model"
-    assert _public("smollm2-135m") == "HuggingFaceTB/SmolLM2-135M-Instruct"
-    assert _public("me/model") == "me/model"
+    assert public_name("openai:gpt@http://me:pw@10.0.0.5:8000/v1") == "gpt"
+    assert public_name("/home/me/secret/model") == "model"
+    assert public_name("runs/mine") == "mine"
+    assert public_name("transformers:/home/me/secret/model") == "model"
+    assert public_name("smollm2-135m") == "HuggingFaceTB/SmolLM2-135M-Instruct"
+    assert public_name("me/model") == "me/model"

@@ -7,15 +7,18 @@ import random
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
-from kernelwright.commands.search_folder import given_kernels
+from kernelwright.commands.search_folder import file_of, given_kernels
 from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN, SEARCH_START
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Evaluation, Verdict
@@ -199,6 +202,25 @@ def test_a_kernel_that_cannot_be_improved_on_is_one_clear_line(
     (tmp_path / "mine.cu").write_text("kernel", encoding="utf-8")
     with pytest.raises(ValueError, match=re.escape(told)):
         given_kernels(tmp_path / start, PROBLEMS[:problems], "cpp")
+
+
+@given(st.sets(st.text(st.sampled_from("ab1 -_./%|ß\ud800"), min_size=1), min_size=1))
+def test_problems_whose_names_differ_have_files_that_differ_in_one_folder(names: set[str]) -> None:
+    folder = Path("run")
+    files = {file_of(folder, one, "cpp") for one in names}
+    assert len(files) == len(names)
+    assert {one.parent for one in files} == {folder / "best"}
+
+
+def test_kernels_of_names_that_differ_by_punctuation_alone_are_found_again(tmp_path: Path) -> None:
+    problems = [replace(PROBLEMS[0], name=one) for one in ("a b", "a-b", "a/b")]
+    problems = [replace(one, code=f"{one.code}\n# {one.name}") for one in problems]
+    for one in problems:
+        path = file_of(tmp_path, one.name, "cpp")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(one.name, encoding="utf-8")
+    found = given_kernels(tmp_path / "best", problems, "cpp")
+    assert found == {one.key: one.name for one in problems}
 
 
 @pytest.mark.parametrize(

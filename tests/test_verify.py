@@ -19,6 +19,8 @@ from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.evaluate.run import EvalSettings, evaluate
+from kernelwright.evals.hub.upload import PublishError
+from kernelwright.evals.hub.verify import _same_weights
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
 from kernelwright.rl.models.load import load_base, load_tokenizer
 from kernelwright.rl.policies.hf import load_policy
@@ -31,7 +33,7 @@ BASE, ADAPTER = "me/tiny", "adapter_model.safetensors"
 RECIPE = {
     "name": "run",
     "model": {"name": BASE, "quantization": "none"},
-    "eval": {"problems": 4, "max_new_tokens": 24, "temperature": 1.0, "samples": 2},
+    "eval": {"problems": 6, "max_new_tokens": 24, "temperature": 1.0, "samples": 2},
     "seed": 5,
 }
 
@@ -66,7 +68,7 @@ def run_of(folder: Path, base: str) -> list[Record]:
         seed=5,
         versions={},
     )
-    problems = load_suite("starter:held_out").problems[5:9]
+    problems = load_suite("starter:held_out").problems[5:11]
     with Judge(1) as judge:
         return evaluate(load_policy(str(final)), problems, judge, settings, lambda _: None)
 
@@ -95,13 +97,30 @@ def test_the_published_adapter_gives_the_answers_of_its_run_and_another_one_does
     for more in (["--dry-run"], [], []):
         done = CliRunner().invoke(app, [*words, *more])
         assert done.exit_code == 0, done.output
-        assert "8 of 8 answers are the run's own" in done.output
+        assert "12 of 12 answers are the run's own" in done.output
     assert len(list((run / "verified").iterdir())) == 2, "one folder, and one repository"
+    whole = [*words, "--merged-to", "me/whole", "--revision", "second"]
+    done = CliRunner().invoke(app, whole)
+    assert done.exit_code == 0, done.output
+    assert "me/adapter@second: 12 of 12 answers are the run's own" in done.output
+    assert "me/whole@second: " in done.output, "loaded by its name, in its branch"
+    branch = hub.repositories["me/whole"].branches["second"]
+    assert "model.safetensors" in branch
+    assert "model.safetensors" not in hub.repositories["me/whole"].files
+    tree = run / "publish-merged"
+    branch["model.safetensors"] = save(
+        {name: torch.zeros_like(one) for name, one in load(branch["model.safetensors"]).items()}
+    )
+    hub.repositories["me/whole"].commits.append("other weights")
+    with pytest.raises(PublishError, match="holds other weights than"):
+        _same_weights(tree, "me/whole@second")
+    with pytest.raises(PublishError, match="holds an adapter, not whole weights"):
+        _same_weights(tree, "me/adapter")
     files = hub.repositories["me/adapter"].files
     other = {name: torch.zeros_like(one) for name, one in load(files[ADAPTER]).items()}
     (run / "checkpoints" / "final" / ADAPTER).write_bytes(save(other))
-    done = CliRunner().invoke(app, words)
-    assert "0 of 8 answers are the run's own" in done.output
+    done = CliRunner().invoke(app, [*words, "--replace"])
+    assert "0 of 12 answers are the run's own" in done.output
 
 
 def test_a_run_that_claims_more_than_its_adapter_does_is_found_out(

@@ -27,6 +27,10 @@ from kernelwright.rewards.price import price
 STAGE = "eval"
 LAYOUT = "level_1_problem_1_sample_0_kernel.py"
 FILE = re.compile(r"level_(\d+)_problem_(\d+)_sample_(\d+)_kernel\.(py|cpp|cu)")
+NAMED = "(a stored answer: {})"
+"""The prompt of a record, with the file's name."""
+Place = tuple[int, int, int]
+"""Level, problem and sample."""
 
 
 class AnswersError(ValueError):
@@ -92,12 +96,19 @@ def _of_file(stored: Stored, path: Path, sample: int, problem: Problem, row: int
     response = Response(
         task=Task(problem=problem, dialect=stored.dialect or guess_dialect(path)),
         row=row,
-        prompt=f"(a stored answer: {path.name})",
+        prompt=NAMED.format(path.name),
         completion=source,
         source=source if source.strip() else None,
         torch_allowed=stored.torch_allowed,
     )
     return Answer(file=path.name, sample=sample, response=response)
+
+
+def place_of(record: Record) -> Place | None:
+    """Which answer a record is of, by the name of its file; None of what a model was asked for."""
+    begin, end = NAMED.split("{}")
+    found = FILE.fullmatch(record.prompt.removeprefix(begin).removesuffix(end))
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
 def _read_written(stored: Stored, problems: Sequence[Problem]) -> tuple[list[Answer], list[str]]:

@@ -25,9 +25,15 @@ from kernelwright.evals.evaluate.answers import (
     AnswersError,
     Stored,
     judge_answers,
+    place_of,
     read_answers,
 )
-from kernelwright.evals.evaluate.eval_results import write_eval_results
+from kernelwright.evals.evaluate.eval_results import FILE as RESULTS_FILE
+from kernelwright.evals.evaluate.eval_results import (
+    read_levels,
+    said_correct,
+    write_eval_results,
+)
 from kernelwright.evals.evaluate.given import keep_given, keys_of_given
 from kernelwright.evals.evaluate.kernelbench_protocol import (
     DIFFERENCES,
@@ -69,6 +75,8 @@ def evaluate_answers(
     """
     console = Console()
     answers, notes = read_answers(stored, suite.problems)
+    levels = {at[0] for one in answers if (at := place(one.problem))}
+    read_levels(stored.folder, levels)  # where that file is damaged, nothing is judged
     written, writing_s = question_of_answers(stored.folder)
     _refuse_other_given(written, suite)
     store = RecordStore(out_dir)
@@ -139,14 +147,19 @@ def ask_kernelbench(
         second_opinions(out_dir, suite.problems, judge, progress.judged)
 
 
-def show_levels(out_dir: Path, suite: Suite) -> None:
-    """Prints the table by level, and puts it into the summary and the report."""
+def show_levels(out_dir: Path, suite: Suite, answers: Path | None = None) -> None:
+    """Prints the table by level, and puts it into the summary and the report; beside it what the
+    folder of the `answers` says of them in KernelBench's `eval_results.json`."""
     if not all(place(one) for one in suite.problems):
         return
     console, opinions = Console(), read_opinions(out_dir)
     records = without_given(read_records(out_dir))
-    levels = by_level(records, suite.problems, opinions or None)
+    stored = _stored_results(answers, records) if answers else {}
+    levels = by_level(records, suite.problems, opinions or None, stored or None)
     print_levels(console, levels)
+    if answers and not stored and (answers / RESULTS_FILE).exists():
+        line = f"{RESULTS_FILE} there is left out: it is of one level, and says nothing of these"
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     for line in unjudged_lines(records):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if opinions:
@@ -161,6 +174,14 @@ def show_levels(out_dir: Path, suite: Suite) -> None:
     text = json.dumps(summary, indent=2, ensure_ascii=False)
     (out_dir / "summary.json").write_text(text + "\n", encoding="utf-8")
     write_report(out_dir)
+
+
+def _stored_results(answers: Path, records: Sequence[Record]) -> dict[int, bool | None]:
+    """What the answers' own `eval_results.json` says of those that were judged, by row."""
+    judged = [one for one in records if one.evaluation.verdict is not Verdict.UNJUDGED]
+    rows = {at: one.row for one in judged if (at := place_of(one))}
+    said = said_correct(read_levels(answers, {level for level, _, _ in rows}))
+    return {row: said[at] for at, row in rows.items() if at in said}
 
 
 def _question(

@@ -19,7 +19,7 @@ from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.hub.upload import PublishError, Target
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, dialects_of, float32
 from kernelwright.evals.page.report import clock, flat, percent, speedup
-from kernelwright.rl.models.load import hub_answers
+from kernelwright.rl.models.load import at_revision, hub_answers
 from kernelwright.rl.models.weights import EMBEDDED
 from kernelwright.rl.recipe.schema import ModelSection, Recipe
 
@@ -46,12 +46,14 @@ def model_card(
     that of a repository which holds merged weights and no adapter."""
     recipe, records = read_recipe(run_dir), read_records(run_dir)
     env = Folder(run_dir).environment() or {}
+    named, revision = at_revision(base)
     nf4, last = recipe.model.quantization == "nf4", next(reversed(summary["held_out"]), None)
     page: str = card_template("card.md.j2").render(
         front_matter=_front_matter(to.repo, base, summary, alone=alone),
         alone=alone,
         to=to,
-        base=base,
+        base=named,
+        base_revision=revision,
         summary=summary,
         dialects=dialects_of(summary),
         sides={SIDE_NAMES[name]: side for name, side in summary["held_out"].items()},
@@ -95,7 +97,7 @@ def read_recipe(run_dir: Path) -> Recipe:
 def _front_matter(repo: str, base: str, summary: Mapping[str, Any], *, alone: bool) -> str:
     learned = ["reinforcement-learning", *dialects_of(summary)]
     head: dict[str, Any] = {
-        "base_model": base,
+        "base_model": at_revision(base)[0],
         "base_model_relation": "finetune" if alone else "adapter",
         "library_name": "transformers" if alone else "peft",
         "pipeline_tag": "text-generation",
@@ -119,7 +121,9 @@ def _licence(model: str, base: str) -> str:
         if hub_answers():
             from huggingface_hub import HfApi
 
-            card = HfApi().model_info(base, timeout=LICENCE_LIMIT_S).card_data
+            repo, revision = at_revision(base)
+            info = HfApi().model_info(repo, revision=revision, timeout=LICENCE_LIMIT_S)
+            card = info.card_data
             found = str(card.license) if card and isinstance(card.license, str) else ""
     return found
 

@@ -23,7 +23,6 @@ from kernelwright.envs.types import Problem, Record
 from kernelwright.evals.hub.card import card_template, environment_rows, failures, judged_how, plain
 from kernelwright.evals.hub.kernel_module import NoModuleError, kernel_module
 from kernelwright.evals.hub.upload import (
-    REPOSITORY,
     PublishError,
     Target,
     Tree,
@@ -32,11 +31,9 @@ from kernelwright.evals.hub.upload import (
     upload,
     write_card,
 )
+from kernelwright.evals.numbers.public_name import public_name
 from kernelwright.evals.numbers.search_results import Found, found_in
 from kernelwright.rl.models.adapter_folder import ADAPTER_CONFIG
-from kernelwright.rl.models.load import hub_id
-from kernelwright.rl.models.weights import EMBEDDED
-from kernelwright.rl.policies.providers.find import own_name
 
 KERNELS, MODULES = "kernels", "modules"
 REPLACED = (f"{KERNELS}/*", f"{MODULES}/*")
@@ -75,7 +72,19 @@ def publish_kernels(
 def write_kernels(search: Path, to: Target, licence: str = "", out: Path | None = None) -> Path:
     """Everything that gets published, in a new folder."""
     question, records = _question(search), read_records(search)
-    dialect = str(question["dialect"])
+    dialect, chosen = str(question["dialect"]), chosen_kernels(search)
+    licences = _licences([one.problem for one in chosen], licence)
+    tree = fresh(out, search / "publish")
+    (tree / KERNELS).mkdir()
+    (tree / MODULES).mkdir()
+    kernels = [_write(tree, one, dialect, to.repo) for one in chosen]
+    write_card(tree, _card(search, to, question, kernels, records, licences))
+    return tree
+
+
+def chosen_kernels(search: Path) -> list[Kernel]:
+    """The best kernel of each problem, with the name of its files. Raises PublishError."""
+    question, records = _question(search), read_records(search)
     known = load_problems(str(question["searched"])).by_key()
     found = [one for one in found_in(records) if one.row is not None]  # not what it was given
     chosen = [(one, known.get(one.problem_key)) for one in found]
@@ -83,18 +92,12 @@ def write_kernels(search: Path, to: Target, licence: str = "", out: Path | None 
         raise PublishError(f"{changed[0]} is not what it was: no problem of the suite has its key")
     if not chosen:
         raise PublishError(f"{search} found no correct kernel, but for those that it was given")
-    licences = _licences([problem for _, problem in chosen if problem], licence)
-    tree = fresh(out, search / "publish")
-    (tree / KERNELS).mkdir()
-    (tree / MODULES).mkdir()
     names = _names(problem.name for _, problem in chosen if problem)
-    kernels = [
-        _write(tree, Kernel(name=name, problem=problem, found=one), dialect, to.repo)
+    return [
+        Kernel(name=name, problem=problem, found=one)
         for (one, problem), name in zip(chosen, names, strict=True)
         if problem
     ]
-    write_card(tree, _card(search, to, question, kernels, records, licences))
-    return tree
 
 
 def _question(search: Path) -> Mapping[str, Any]:
@@ -110,7 +113,7 @@ def _question(search: Path) -> Mapping[str, Any]:
 
 def _write(tree: Path, kernel: Kernel, dialect: str, repo: str) -> Kernel:
     """Writes the files of one kernel."""
-    source, suffix = str(kernel.found.source), _suffix(dialect)
+    source, suffix = str(kernel.found.source), suffix_of(dialect)
     code = sized_code(kernel.problem, kernel.problem.timed_case())
     (tree / MODULES / f"{kernel.name}.py").write_text(code, encoding="utf-8")
     about = f"{kernel.problem.name}, of https://huggingface.co/{repo}\n{said(kernel.found)}"
@@ -125,10 +128,10 @@ def _write(tree: Path, kernel: Kernel, dialect: str, repo: str) -> Kernel:
     return replace(kernel, no_module=why)
 
 
-def _suffix(dialect: str) -> str:
+def suffix_of(dialect: str) -> str:
     """Of the file that holds a kernel's source; of Python it is the module itself.
 
-    >>> _suffix("triton"), _suffix("cuda")
+    >>> suffix_of("triton"), suffix_of("cuda")
     ('.py', '.cu')
     """
     return Path(f"kernel{DIALECTS[dialect].suffix}").suffix
@@ -156,14 +159,6 @@ def _names(problems: Iterator[str]) -> list[str]:
         taken.add(name.lower())
         found.append(name)
     return found
-
-
-def _public(model: str) -> str:
-    """A model's name without this machine's paths and without the address of a server."""
-    name = own_name(model)
-    known = name in EMBEDDED or re.fullmatch(REPOSITORY, name.partition("@")[0])
-    here = Path(name).exists() or name.startswith("runs/")
-    return hub_id(name) if known and not here else Path(name).name
 
 
 def _licences(problems: Sequence[Problem], usual: str) -> list[str]:
@@ -196,11 +191,11 @@ def _card(
         front_matter=f"---\n{yaml.safe_dump(head, sort_keys=False)}---",
         to=to,
         kernels=kernels,
-        suffix=_suffix(str(question["dialect"])),
+        suffix=suffix_of(str(question["dialect"])),
         callable=[one.name for one in kernels if not one.no_module],
         without={one.name: one.no_module for one in kernels if one.no_module},
         unsolved=sorted({plain(one.problem) for one in records if one.problem_key not in found}),
-        model=_public(str(question["model"])),
+        model=public_name(str(question["model"])),
         suite=public_spec(str(question["searched"])),
         question=question,
         licences=licences,

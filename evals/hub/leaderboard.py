@@ -12,7 +12,8 @@ from typing import Any
 
 import yaml
 
-from kernelwright.evals.hub.upload import REPOSITORY, PublishError
+from kernelwright.evals.hub.upload import PublishError
+from kernelwright.evals.numbers.public_name import REPOSITORY
 from kernelwright.evals.numbers.summary import dialects_of
 
 FILE = Path(".eval_results", "kernelwright.yaml")

@@ -28,7 +28,7 @@ from kernelwright.evals.hub.upload import (
 )
 from kernelwright.evals.numbers.summary import SIDES, read_summary
 from kernelwright.rl.models.adapter_folder import SIDECAR, sidecar_of
-from kernelwright.rl.models.load import hub_id
+from kernelwright.rl.models.load import at_revision, hub_id
 from kernelwright.rl.models.weights import EMBEDDED, ModelError
 
 if TYPE_CHECKING:
@@ -128,7 +128,8 @@ def write_trees(
     tree = fresh(out, run_dir / "publish")
     _copy(run_dir, tree, here, suite)
     config = json.loads((final / "adapter_config.json").read_text(encoding="utf-8"))
-    config["base_model_name_or_path"] = base
+    named, revision = at_revision(base)
+    config |= {"base_model_name_or_path": named, "revision": revision}
     (tree / "adapter_config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
     (tree / SIDECAR).write_text(json.dumps(_habits(run_dir, summary["dialect"])), encoding="utf-8")
     chats = _chats(run_dir) if extras.whole else ()
@@ -162,14 +163,19 @@ def _trees(adapter: Path, whole: Path | None) -> list[Tree]:
     ]
 
 
+def whole_folder(run_dir: Path, out: Path | None = None) -> Path:
+    """Where whole weights are written that get a repository of their own."""
+    adapters = out.resolve() if out else run_dir / "publish"
+    return adapters.with_name(f"{adapters.name}-{MERGED}")
+
+
 def _beside(run_dir: Path, extras: Extras, out: Path | None) -> Path | None:
-    """The folder of whole weights that have a repository of their own; None where none have."""
-    usual = run_dir / f"publish-{MERGED}"
+    """The new folder of whole weights; None where they have no repository of their own."""
+    usual = whole_folder(run_dir)
     if extras.merged_to is None:
         shutil.rmtree(usual, ignore_errors=True)
         return None
-    where = out.resolve() if out else None
-    return fresh(where and where.with_name(f"{where.name}-{MERGED}"), usual)
+    return fresh(whole_folder(run_dir, out) if out else None, usual)
 
 
 def _copy(run_dir: Path, tree: Path, here: str, suite: str) -> None:

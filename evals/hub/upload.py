@@ -12,11 +12,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from kernelwright.evals.numbers.public_name import REPOSITORY
+
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-REPOSITORY = r"[\w-][\w.-]*/[\w-][\w.-]*"
-"""A repository of the Hub: owner/name."""
 MAIN, BRANCH = "main", r"\w[\w.-]*"
 WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
 """Files of weights, in whatever form."""

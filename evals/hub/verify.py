@@ -1,7 +1,8 @@
-"""Measures an adapter as it was published, beside what its run measured of it."""
+"""Measures an adapter, or whole weights, as they were published, beside what the run measured."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from kernelwright.evals.hub.card import read_recipe
 from kernelwright.evals.hub.upload import PublishError
 from kernelwright.evals.numbers.compare import Comparison, Side, compare, read_side
 from kernelwright.rl.models.adapter_folder import find_adapter
+from kernelwright.rl.models.load import weights_folder
 from kernelwright.rl.recipe.schema import Recipe
 
 FOLDER = "verified"
@@ -37,23 +39,20 @@ def verify(
     published: str,
     versions: Mapping[str, str],
     judges: Callable[[Recipe], BatchJudge],
+    whole: Path | None = None,
 ) -> Verified:
     """Asks `published`, a Hub id or a folder, the run's held-out problems and judges its answers.
 
-    They are sampled with the run's seeds, and the adapter is loaded as a stranger would load it. An
-    interrupted verification goes on at the next call. `versions` go into its records, `judges`
-    opens the recipe's judge. Raises PublishError where another adapter is found, EvalError where
-    another process verifies, ModelError, and ValueError where the run did not measure its adapter.
+    They are sampled with the run's seeds, and the model is loaded as a stranger would load it. It
+    holds the run's adapter, or the weights of the folder `whole`. An interrupted verification goes
+    on at the next call. `versions` go into its records, `judges` opens the recipe's judge. Raises
+    PublishError where another model is found, EvalError where another process verifies, ModelError,
+    and ValueError where the run did not measure its adapter.
     """
     run, recipe = read_side(f"{run_dir}:after"), read_recipe(run_dir)
     suite = Suite(spec=recipe.data.held_out_suite, problems=_problems(recipe, run))
-    adapter = find_adapter(published)
-    if adapter is None:
-        raise PublishError(f"{published} holds no adapter")
-    own = find_adapter(str(run_dir))
-    if own is None or own.weights_sha256 != adapter.weights_sha256:
-        raise PublishError(f"{published} holds another adapter than {run_dir}: publish it again")
-    folder = run_dir / FOLDER / content_hash(published, adapter.weights_sha256)
+    weights = _same_weights(whole, published) if whole else _same_adapter(run_dir, published)
+    folder = run_dir / FOLDER / content_hash(published, weights)
     with held_alone(folder):
         settings = settings_of(recipe, versions)
         judge = partial(judges, recipe)
@@ -62,6 +61,37 @@ def verify(
     said = {one.row: (one.problem_key, one.completion) for one in run.records}
     same = sum(said.get(one.row) == (one.problem_key, one.completion) for one in found.records)
     return Verified(comparison=compare(run, found), same=same, asked=len(run.records))
+
+
+def _same_adapter(run_dir: Path, published: str) -> str:
+    """The hash of the published adapter, which is the run's. Raises PublishError, ModelError."""
+    adapter = find_adapter(published)
+    if adapter is None:
+        raise PublishError(f"{published} holds no adapter")
+    own = find_adapter(str(run_dir))
+    if own is None or own.weights_sha256 != adapter.weights_sha256:
+        raise PublishError(f"{published} holds another adapter than {run_dir}: publish it again")
+    return adapter.weights_sha256
+
+
+def _same_weights(whole: Path, published: str) -> str:
+    """The hash of published whole weights, which are those of a folder. Raises PublishError,
+    ModelError."""
+    if find_adapter(published) is not None:
+        raise PublishError(f"{published} holds an adapter, not whole weights")
+    hashes = [_weights_sha256(one) for one in (whole, weights_folder(published))]
+    if hashes[0] != hashes[1]:
+        raise PublishError(f"{published} holds other weights than {whole}: publish it again")
+    return hashes[0]
+
+
+def _weights_sha256(folder: Path) -> str:
+    """Of all files of weights by their names."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.safetensors")):
+        with path.open("rb") as file:
+            digest.update(path.name.encode() + hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def _problems(recipe: Recipe, run: Side) -> tuple[Problem, ...]:

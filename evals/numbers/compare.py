@@ -80,17 +80,31 @@ class Comparison:
 
     @property
     def surely_worse(self) -> list[str]:
-        """The figures whose 95 % interval lies wholly on the worse side of no change."""
-        figures = (
-            ("correct rate", self.correct_rate, 0.0),
-            ("fast_1", self.fast_1, 0.0),
-            ("speedup", self.speed_ratio, 1.0),
-        )
-        return [name for name, gain, same in figures if gain and gain.high < same]
+        return surely_worse(self.correct_rate, self.fast_1, self.speed_ratio)
+
+
+def surely_worse(
+    correct_rate: Gain | None, fast_1: Gain | None, speed_ratio: Gain | None
+) -> list[str]:
+    """The figures whose 95 % interval lies wholly on the worse side of no change."""
+    figures = (
+        ("correct rate", correct_rate, 0.0),
+        ("fast_1", fast_1, 0.0),
+        ("speedup", speed_ratio, 1.0),
+    )
+    return [name for name, gain, same in figures if gain and gain.high < same]
 
 
 def read_side(address: str) -> Side:
     """The side that `RUN` or `RUN:SIDE` names. Raises ValueError where there is none."""
+    folder, side, records = find_side(address)
+    name = f"{folder}, {SIDE_NAMES[side]}"
+    return Side(name=name, records=records, asked=asked_how(folder, side))
+
+
+def find_side(address: str) -> tuple[Path, str, list[Record]]:
+    """(folder, side, records) of what `RUN` or `RUN:SIDE` names. Raises ValueError where there is
+    none."""
     run, _, wanted = address.rpartition(":")
     if not run or Path(address).is_dir():
         run, wanted = address, ""
@@ -104,8 +118,7 @@ def read_side(address: str) -> Side:
     side = wanted or next(one for one in LAST if one in found)
     if side not in found:
         raise ValueError(f"{run} has no side {side!r}; it has {', '.join(found)}")
-    name = f"{run}, {SIDE_NAMES[side]}"
-    return Side(name=name, records=found[side], asked=asked_how(folder, side))
+    return folder, side, found[side]
 
 
 def compare(first: Side, second: Side) -> Comparison:
@@ -133,7 +146,7 @@ def compare(first: Side, second: Side) -> Comparison:
         pass_at_k=_pass_at_k(pairs),
         correct_rate=_gain(pairs, _rate),
         fast_1=_gain(pairs, lambda rows: fast_p(rows, 1.0)) if comparable else None,
-        speed_ratio=_ratio(_gain(pairs, _log_speedup)) if comparable else None,
+        speed_ratio=as_ratio(_gain(pairs, _log_speedup)) if comparable else None,
         better=[one.problem for one in pairs if one.rise > 0],
         worse=[one.problem for one in pairs if one.rise < 0],
         remarks=[*_unlike(first, second), *_apart(sides, shared), *_elsewhere(left, right)],
@@ -202,7 +215,7 @@ def _log_speedup(evaluations: Sequence[Evaluation]) -> float | None:
     return None if found is None else math.log(found)
 
 
-def _ratio(gain: Gain | None) -> Gain | None:
+def as_ratio(gain: Gain | None) -> Gain | None:
     """A difference of logarithms as a ratio."""
     if gain is None:
         return None

@@ -17,7 +17,7 @@ from kernelwright.data.runs.folder import DamagedError, Document, Folder
 from kernelwright.data.runs.records import FILE as RECORDS_FILE
 from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.data.suites.load import SuiteError, load_suite
-from kernelwright.envs.types import Precision, Record
+from kernelwright.envs.types import Precision, Record, content_hash
 from kernelwright.evals.numbers.compiled_baselines import read_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, summarise
 
@@ -108,6 +108,8 @@ def asked_how(run_dir: Path, side: str) -> dict[str, Any]:
     section = _section(recipe, "eval") or question
     known = {key: section[key] for key in ("temperature", "max_new_tokens") if key in section}
     known["precision"] = _precision(recipe, question)
+    if given := _section(question, "given"):
+        known["the given kernels"] = content_hash(*map(str, sorted(given.items())))
     if commit := _readable(folder.environment).get("commit"):
         known["the code's commit"] = commit
     return {**known, "temperature": 0.0} if side.startswith("greedy") else known

@@ -23,12 +23,19 @@ from kernelwright.evals.page.report import percent
 FAST_AT = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
 
 PROBLEM_AT_FAULT = "reference_failed"
+SECOND = {
+    "kernelbench": ("KernelBench's rule: correct", "only by its rule", "only by ours"),
+    "stored_results": ("eval_results.json: correct", "only there", "only here"),
+}
+"""Whose verdicts stand beside ours, and how their columns are called."""
+Opinions = Mapping[int, bool | None]
 REASONS = {"built_only": "built_only (they build; nothing on this machine can run them)"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondOpinion:
-    """Verdicts of KernelBench's own rule on the same samples, where it has one.
+    """Verdicts of KernelBench's own rule on the same samples, where it has one; or those of a file
+    that came with the answers.
 
     `only_theirs` are samples that it accepts and our judge does not; `only_ours` the other way.
     """
@@ -53,6 +60,7 @@ class LevelScores:
     fast: Mapping[str, float | None]
     pass_at_k: Mapping[str, float | None]
     kernelbench: SecondOpinion | None = None
+    stored_results: SecondOpinion | None = None
 
 
 def compiled(evaluation: Evaluation) -> bool:
@@ -63,14 +71,16 @@ def compiled(evaluation: Evaluation) -> bool:
 def by_level(
     records: Sequence[Record],
     problems: Sequence[Problem],
-    opinions: Mapping[int, bool | None] | None = None,
+    opinions: Opinions | None = None,
+    stored: Opinions | None = None,
 ) -> list[LevelScores]:
-    """A row for each level, in order; `opinions` are KernelBench's, by row of a record."""
+    """A row for each level, in order; `opinions` are KernelBench's, by row of a record, and
+    `stored` those of a file that came with the answers."""
     places = {one.name: place(one) for one in problems}
     level_of = {name: found[0] for name, found in places.items() if found}
     known = [one for one in records if one.problem in level_of]
     levels = group(known, lambda one: level_of[one.problem])
-    return [_scores(level, rows, opinions) for level, rows in sorted(levels.items())]
+    return [_scores(level, rows, opinions, stored) for level, rows in sorted(levels.items())]
 
 
 def unjudged_lines(records: Sequence[Record]) -> list[str]:
@@ -103,7 +113,10 @@ def print_levels(console: Console, levels: Sequence[LevelScores]) -> None:
 
 
 def _scores(
-    level: int, records: Sequence[Record], opinions: Mapping[int, bool | None] | None
+    level: int,
+    records: Sequence[Record],
+    opinions: Opinions | None,
+    stored: Opinions | None,
 ) -> LevelScores:
     evaluations = [one.evaluation for one in records]
     known = judged(evaluations)
@@ -121,10 +134,11 @@ def _scores(
         fast={f"{p:g}": surely_fast_p(known, p) for p in FAST_AT},
         pass_at_k={str(k): mean_pass_at_k(samples, k) for k in _draws(most)},
         kernelbench=None if opinions is None else _second(records, opinions),
+        stored_results=None if stored is None else _second(records, stored),
     )
 
 
-def _second(records: Sequence[Record], opinions: Mapping[int, bool | None]) -> SecondOpinion:
+def _second(records: Sequence[Record], opinions: Opinions) -> SecondOpinion:
     pairs = [(opinions.get(one.row), _correct(one.evaluation)) for one in records]
     said = [(theirs, ours) for theirs, ours in pairs if theirs is not None]
     return SecondOpinion(
@@ -143,16 +157,17 @@ def _draws(most: int) -> list[int]:
 
 def _cells(levels: Sequence[LevelScores]) -> tuple[list[str], list[list[str]]]:
     ks = sorted({int(k) for one in levels for k in one.pass_at_k})
-    second = any(one.kernelbench for one in levels)
+    second = [name for name in SECOND if any(getattr(one, name) for one in levels)]
     heads = ["level", "problems", "samples", "unjudged", "unsupported", "compiled", "correct"]
     heads += [f"fast_{p:g}" for p in FAST_AT] + [f"pass@{k}" for k in ks]
-    heads += ["KernelBench's rule: correct", "only by its rule", "only by ours"] * second
+    heads += [head for name in second for head in SECOND[name]]
     rows = []
     for one in levels:
         counts = (one.level, one.problems, one.n, one.unjudged, one.unsupported)
         shares = [one.compiled / one.n if one.n else None, one.correct / one.n if one.n else None]
         shares += [*one.fast.values(), *(one.pass_at_k.get(str(k)) for k in ks)]
-        rows.append([*map(str, counts), *map(percent, shares), *_second_cells(one.kernelbench)])
+        beside = [cell for name in second for cell in _second_cells(getattr(one, name))]
+        rows.append([*map(str, counts), *map(percent, shares), *beside])
     return heads, rows
 
 

@@ -130,7 +130,7 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
         if this_process().leads and protocol:
             ask_kernelbench(folder, chosen, judges)
         if this_process().leads:
-            show_levels(folder, chosen)
+            show_levels(folder, chosen, answers)
 
 
 def _write(

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from kernelwright.commands.option_types import GgufType
-from kernelwright.commands.shared import FAILED, RunFolder, judging, told
-from kernelwright.data.runs.process import this_process
-
-if TYPE_CHECKING:
-    from kernelwright.envs.judge import BatchJudge
-    from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.commands.shared import FAILED, RunFolder, told
 
 COMPARED = "Folder of a run; SIDE as before, after_sft, after or greedy: else what it ended with."
 
-OF_RUNS = (
-    "--merged, --merged-to, --gguf, --measured-on, --replace and --verify are for a run's adapter"
-)
+OF_RUNS = "--merged, --merged-to, --gguf, --measured-on and --replace are for a run's adapter"
 
 app = typer.Typer()
 
@@ -129,6 +122,7 @@ def publish(  # noqa: PLR0913  one parameter for each option
     ] = False,
 ) -> None:
     """Write, and upload, the adapter of a run or the kernels of a search, with a card."""
+    from kernelwright.commands.verifying import verify_kernels, verify_models
     from kernelwright.data.runs.folder import SEARCH_FILE
     from kernelwright.evals.hub.kernels import publish_kernels
     from kernelwright.evals.hub.publish import Extras
@@ -139,35 +133,16 @@ def publish(  # noqa: PLR0913  one parameter for each option
     with told(ValueError, OSError, ModelError, about=run):
         how: Any = {"private": private, "revision": revision, "replace": replace}
         target = Target(repo=to, **how)
-        if (run / SEARCH_FILE).is_file():
-            if any((merged, merged_to, gguf, measured_on, verify, replace)):
+        beside = Target(repo=merged_to, **how) if merged_to else None
+        if searched := (run / SEARCH_FILE).is_file():
+            if any((merged, merged_to, gguf, measured_on, replace)):
                 raise ValueError(OF_RUNS)
             where = [publish_kernels(run, target, licence, dry_run=dry_run, out=out)]
         else:
             what: Any = {"gguf": gguf and gguf.value, "measured_on": measured_on}
-            beside = Target(repo=merged_to, **how) if merged_to else None
             extras = Extras(merged=merged, merged_to=beside, **what)
             where = publish_run(run, target, extras, dry_run=dry_run, out=out)
     typer.echo("\n".join(where))
     if verify:
-        _verify(run, where[0] if dry_run else target.name)
-
-
-def _verify(run: Path, published: str) -> None:
-    """Prints what was published beside its run; exits where it is surely worse."""
-    from kernelwright.commands.comparison_text import print_comparison
-    from kernelwright.evals.hub.verify import verify
-    from kernelwright.machine.facts import versions
-    from kernelwright.rl.models.weights import ModelError
-    from kernelwright.run.processes import judge_of
-
-    def judge(recipe: Recipe) -> BatchJudge:
-        return judge_of(recipe.judge, this_process(), recipe.data.dialects)
-
-    with judging(": --verify goes on"), told(ValueError, OSError, ModelError, about=run):
-        found = verify(run, published, versions(), judge)
-    print_comparison(found.comparison)
-    typer.echo(f"{found.same} of {found.asked} answers are the run's own, to the letter")
-    if worse := found.comparison.surely_worse:
-        typer.echo(f"{published} is surely worse than its run in {', '.join(worse)}", err=True)
-        raise typer.Exit(FAILED)
+        names = where if dry_run else [one.name for one in (target, beside) if one]
+        verify_kernels(run, names[0]) if searched else verify_models(run, names, out)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from kernelwright.data.runs.folder import ENV_FILE, SEARCH_FILE, SEARCH_RESULTS
 from kernelwright.data.runs.progress import StageDisplay
@@ -147,7 +148,13 @@ def given_kernels(path: Path, problems: Sequence[Problem], dialect: str) -> dict
 
 
 def _file_name(problem: str, dialect: str) -> str:
-    name = re.sub(r"[^\w.-]+", "-", problem).strip("-")
+    """Of a problem's kernel: what is no letter, digit, `_`, `.` or `-` is written as in a URL, so
+    that different problems have different files.
+
+    >>> _file_name("level1/1_Name", "cpp"), _file_name("relu", "cpp")
+    ('level1%2F1_Name.cpp', 'relu.cpp')
+    """
+    name = re.sub(r"[^\w.-]", lambda found: quote(found[0], "", errors="surrogatepass"), problem)
     return f"{name}{DIALECTS[dialect].suffix}"
 
 

@@ -10,7 +10,13 @@ from typing import Any
 from kernelwright.data.runs.folder import DamagedError, Folder, mapping
 from kernelwright.envs.codec import read_json
 from kernelwright.rl.models.checkpoints import ADAPTER
-from kernelwright.rl.models.load import Quantization, errors_in_one_line, hub_answers
+from kernelwright.rl.models.load import (
+    MAIN,
+    Quantization,
+    at_revision,
+    errors_in_one_line,
+    hub_answers,
+)
 from kernelwright.rl.models.weights import EMBEDDED, ModelError
 
 ADAPTER_CONFIG, SIDECAR = "adapter_config.json", "kernelwright.json"
@@ -50,7 +56,7 @@ def find_adapter(model: str) -> Adapter | None:
             known = sidecar_of(folder)
             return Adapter(
                 folder=folder,
-                base=known.get("base") or _declared_base(folder / ADAPTER_CONFIG),
+                base=known.get("base") or _base_of(folder / ADAPTER_CONFIG),
                 quantization=known.get("quantization", "none"),
                 dialect=known.get("dialect"),
                 max_new_tokens=known.get("max_new_tokens"),
@@ -63,14 +69,6 @@ def find_adapter(model: str) -> Adapter | None:
 def sidecar_of(folder: Path) -> dict[str, Any]:
     """What an adapter's folder says that PEFT does not know; nothing where it lacks the file."""
     return _mapping(folder / SIDECAR)
-
-
-def _declared_base(config: Path) -> str:
-    """The base that PEFT's file names. Raises ModelError where it names none."""
-    name = _mapping(config).get("base_model_name_or_path")
-    if not isinstance(name, str):
-        raise ModelError(f"{config}: it names no base model")
-    return _embedded_name(name)
 
 
 def _mapping(file: Path) -> dict[str, Any]:
@@ -93,10 +91,9 @@ def _of_hub(name: str) -> list[Path]:
         RepositoryNotFoundError,
     )
 
-    repo, _, said = name.partition("@")
+    repo, revision = at_revision(name)
     if name in EMBEDDED or repo.count("/") != 1:
         return []
-    revision = said or None
     offline = not hub_answers()
     with errors_in_one_line(name):
         try:
@@ -114,6 +111,13 @@ def _of_hub(name: str) -> list[Path]:
         return [Path(found)]
 
 
-def _embedded_name(hub_id: str) -> str:
-    """The embedded model with this Hub id, else the id itself."""
-    return next((name for name, one in EMBEDDED.items() if one.hub_id == hub_id), hub_id)
+def _base_of(config: Path) -> str:
+    """The base model that PEFT names: an embedded one by its Hub id, else with its revision. Raises
+    ModelError where it names none."""
+    known = _mapping(config)
+    named, revision = known.get("base_model_name_or_path"), known.get("revision")
+    if not isinstance(named, str):
+        raise ModelError(f"{config}: it names no base model")
+    asked = revision not in (None, MAIN) and not Path(named).exists()
+    whole = f"{named}@{revision}" if asked else named
+    return next((name for name, one in EMBEDDED.items() if one.hub_id == whole), whole)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kernelwright.rl.models.convert import BLOCK_NAMES
-from kernelwright.rl.models.load import hush_libraries, resolve
+from kernelwright.rl.models.load import hush_libraries, source_of
 from kernelwright.rl.models.merge import MergeError, Nearness, logits_of, nearness, token_ids
 from kernelwright.rl.models.weights import ModelError
 
@@ -111,7 +111,8 @@ def described(model: str, tokenizer: Path, matrices: MatrixType) -> tuple[Any, d
     file = tokenizer / "tokenizer.json"
     if not file.is_file():
         raise ModelError(f"no GGUF file is written of this model: {file} is missing")
-    config = AutoConfig.from_pretrained(resolve(model))
+    source, revision = source_of(model)
+    config = AutoConfig.from_pretrained(source, revision=revision)
     core: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     _refuse(config, core, matrices)
     return config, core

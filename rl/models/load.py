@@ -1,6 +1,7 @@
 """Loads a model and its tokenizer by the model's name.
 
-A name is that of an embedded model (`rl/models/weights.py`), a local folder, or a Hub id.
+A name is that of an embedded model (`rl/models/weights.py`), a local folder, or a Hub id, with
+`@REVISION` behind it a branch, tag or commit.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Quantization = Literal["nf4", "none"]
 Dtype = Literal["auto", "bfloat16", "float16", "float32"]
 
+MAIN = "main"
 HUB_TIMEOUT_S = 5
 UNANSWERED = "the Hub does not answer: check the connection"
 
@@ -42,6 +44,18 @@ def hub_id(name: str) -> str:
     ('HuggingFaceTB/SmolLM2-135M-Instruct', 'me/mine')
     """
     return EMBEDDED[name].hub_id if name in EMBEDDED else name
+
+
+def at_revision(name: str) -> tuple[str, str | None]:
+    """(the name alone, its revision): None where it names none, and of what is here.
+
+    >>> at_revision("me/mine@second"), at_revision("me/mine")
+    (('me/mine', 'second'), ('me/mine', None))
+    """
+    if name in EMBEDDED or Path(name).exists():
+        return name, None
+    repo, _, revision = name.partition("@")
+    return repo, revision or None
 
 
 def resolve(name: str) -> str:
@@ -66,7 +80,8 @@ def check_name(name: str) -> None:
         if not (Path(name) / "config.json").is_file():
             raise ModelError(f"{name} holds no model: no config.json in it")
         return
-    if name.count("/") != 1 or not all(name.split("/")):
+    repo, _ = at_revision(name)
+    if repo.count("/") != 1 or not all(repo.split("/")):
         known = ", ".join(EMBEDDED)
         raise ModelError(
             f"no model {name!r}: give one of {known}, a folder, a Hub id owner/name, or "
@@ -74,21 +89,35 @@ def check_name(name: str) -> None:
         )
 
 
-def _source(name: str) -> str:
-    """A folder, or the id of a model on a Hub that answers, or else its earlier download."""
+def source_of(name: str) -> tuple[str, str]:
+    """(folder, or id of a model on a Hub that answers, or else its earlier download; revision), as
+    transformers takes them. Raises ModelError."""
     from huggingface_hub import constants, try_to_load_from_cache
 
-    source = resolve(name)
+    source, revision = at_revision(resolve(name))
     if Path(source).is_dir() or hub_answers():
-        return source
-    cached = try_to_load_from_cache(source, "config.json")
+        return source, revision or MAIN
+    cached = try_to_load_from_cache(source, "config.json", revision=revision)
     if not isinstance(cached, str):
         why = "HF_HUB_OFFLINE is set: unset it" if constants.HF_HUB_OFFLINE else UNANSWERED
         raise ModelError(
             f"{name} is not on this machine and {why}, or set model.name to "
             f"{' or '.join(EMBEDDED)}, or to a local folder"
         )
-    return str(Path(cached).parent)
+    return str(Path(cached).parent), MAIN
+
+
+def weights_folder(name: str) -> Path:
+    """The folder of a whole model's weights, downloaded where they are a repository's. Raises
+    ModelError."""
+    from huggingface_hub import snapshot_download
+
+    source, revision = source_of(name)
+    if Path(source).is_dir():
+        return Path(source)
+    with errors_in_one_line(name):
+        patterns = ["*.safetensors", "*.json"]
+        return Path(snapshot_download(source, revision=revision, allow_patterns=patterns))
 
 
 @cache
@@ -128,9 +157,11 @@ def load_base(
     device = device or ("cuda" if on_gpu() else "cpu")
     torch_dtype = compute_dtype(dtype, device)
     config = nf4_config(torch_dtype) if quantization == "nf4" else None
+    source, revision = source_of(name)
     with errors_in_one_line(name):
         model = AutoModelForCausalLM.from_pretrained(
-            _source(name),
+            source,
+            revision=revision,
             dtype=torch_dtype,
             device_map={"": placed(device)},
             quantization_config=config,
@@ -180,11 +211,11 @@ def load_tokenizer(name: str) -> Any:
     """
     from transformers import AutoTokenizer
 
-    source = _source(name)
+    source, revision = source_of(name)
     if Path(source).is_dir() and not any((Path(source) / one).exists() for one in TOKENIZER_FILES):
         raise ModelError(f"{name} holds no tokenizer: none of {', '.join(TOKENIZER_FILES)} in it")
     with errors_in_one_line(name):
-        tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left")
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, padding_side="left")
     if tokenizer.pad_token_id in (None, tokenizer.eos_token_id):
         known = tokenizer.get_vocab()
         spare = (one for one in PAD_TOKENS if one in known and one != tokenizer.eos_token)
@@ -208,12 +239,13 @@ def load_generation_config(name: str) -> Any:
     """How a model says that it is sampled, its end tokens among it."""
     from transformers import AutoConfig, GenerationConfig
 
-    source = _source(name)
+    source, revision = source_of(name)
     with errors_in_one_line(name):
         try:
-            return GenerationConfig.from_pretrained(source)
+            return GenerationConfig.from_pretrained(source, revision=revision)
         except OSError:  # it has no such file
-            return GenerationConfig.from_model_config(AutoConfig.from_pretrained(source))
+            config = AutoConfig.from_pretrained(source, revision=revision)
+            return GenerationConfig.from_model_config(config)
 
 
 def check_loadable(name: str) -> None:
@@ -224,9 +256,10 @@ def check_loadable(name: str) -> None:
     from transformers import AutoConfig
 
     hush_libraries()
-    source = Path(_source(name))
+    where, revision = source_of(name)
+    source = Path(where)
     with errors_in_one_line(name):
-        AutoConfig.from_pretrained(str(source))
+        AutoConfig.from_pretrained(where, revision=revision)
     if not load_tokenizer(name).chat_template:
         raise ModelError(f"{name}: its tokenizer has no chat template: take an instruct model")
     if source.is_dir():

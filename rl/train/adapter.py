@@ -10,6 +10,7 @@ from typing import Any
 
 from kernelwright.rl.models.adapter_folder import ADAPTER_CONFIG, SIDECAR
 from kernelwright.rl.models.load import (
+    at_revision,
     errors_in_one_line,
     hub_id,
     load_base,
@@ -77,7 +78,8 @@ def save_adapter(model: Any, recipe: Recipe, folder: Path) -> Path:
     load_tokenizer(recipe.model.name).save_pretrained(str(folder))
     config_path = folder / ADAPTER_CONFIG
     config = json.loads(config_path.read_text())
-    config["base_model_name_or_path"] = hub_id(recipe.model.name)
+    base, revision = at_revision(hub_id(recipe.model.name))
+    config |= {"base_model_name_or_path": base, "revision": revision}
     config_path.write_text(json.dumps(config, indent=2) + "\n")
     sidecar = {"base": recipe.model.name, "quantization": recipe.model.quantization}
     (folder / SIDECAR).write_text(json.dumps(sidecar) + "\n")
