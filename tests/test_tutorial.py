@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -27,11 +28,13 @@ INSTALLATION = ("make venv", ". .venv/bin/activate")
 """What the Python that runs this test comes from."""
 BASE = "tests/writer"
 TINY = (
-    *(f"model.name={BASE}", "data.max_triples=4", "sft.epochs=1", "sft.max_length=2048"),
-    *("grpo.steps=1", "grpo.group_size=2", "grpo.micro_batch_size=2"),
-    *("grpo.max_completion_length=16", "eval.problems=2", "eval.max_new_tokens=16"),
+    *(f"model.name={BASE}", "data.max_triples=2", "sft.epochs=1", "sft.max_length=2048"),
+    *("grpo.steps=1", "grpo.group_size=2", "grpo.groups_per_step=2", "grpo.micro_batch_size=2"),
+    *("grpo.max_completion_length=16", "eval.problems=1", "eval.max_new_tokens=16"),
 )
-"""What the recipe's model and numbers are replaced by."""
+"""What replaces the recipe's model and numbers."""
+MORE = {"train": TINY, "eval": ("--problems", "1")}
+"""Command → what it is given besides what the page says."""
 
 
 @dataclass
@@ -73,12 +76,13 @@ class Reader:
     def run(self, words: list[str]) -> None:
         """A command has the exit code of its kind, and writes the file that `--out` names."""
         program, command, *_ = words
-        launched = [sys.executable] + (["-m"] if program == "kernelwright" else [])
-        more = list(TINY) if command == "train" else []
-        more += ["--problems", "2"] if "starter:held_out" in words else []
-        started = [*launched, *words, *more] if len(launched) > 1 else [*launched, *words[1:]]
+        if program == "kernelwright":
+            words = ["-m", *words, *MORE.get(command, ())]
+        else:
+            assert program == "python", words
+            words = words[1:]
         done = subprocess.run(
-            started,
+            [sys.executable, *words],
             cwd=self.folder,
             env=self.environment,
             capture_output=True,
@@ -89,8 +93,8 @@ class Reader:
         self.said = done.stdout
         wrong = command == "judge" and not self.said.startswith("correct")
         assert done.returncode == int(wrong), f"{words}: {done.stdout}{done.stderr}"
-        named = [words[place + 1] for place, word in enumerate(words) if word == "--out"]
-        assert all((self.folder / name).exists() for name in named), words
+        for word, name in pairwise(words):
+            assert word != "--out" or (self.folder / name).exists(), words
 
 
 def unmeasured(text: str) -> str:
@@ -102,15 +106,14 @@ def unmeasured(text: str) -> str:
 def test_the_tutorials_commands_lead_to_a_published_checkpoint(hub: Hub, tmp_path: Path) -> None:
     page, folder = text_of("tutorial"), tmp_path / "reader"
     (kernel,) = re.findall(r"^```cpp\n.*?^```$", page, re.DOTALL | re.MULTILINE)
-    files = {
-        one.name: one.read_bytes() for one in save_writer(tmp_path / "base", kernel).iterdir()
-    }
+    base = save_writer(tmp_path / "base", kernel)
+    files = {one.name: one.read_bytes() for one in base.iterdir()}
     hub.repositories[BASE] = Repository(private=False, files=files)
     folder.mkdir()
     known = {"HF_ENDPOINT": hub.url, "HF_TOKEN": TOKEN, "HF_HOME": str(tmp_path / "home")}
     reader = Reader(folder, own_environment(**known))
     for step in STEP.finditer(page):
-        t=__import__("time").time(); reader.do(step); print(round(time.time()-t,1) if 0 else round(__import__("time").time()-t,1), step[0][:60].splitlines()[-1] if step["command"] else "")
+        reader.do(step)
     for name in re.findall(r"`(runs/[\w./-]+)`", page):
         assert (folder / name).exists(), name
     assert hub.repositories["user/name"].files.keys() >= {"adapter_model.safetensors", "README.md"}

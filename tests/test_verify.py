@@ -14,6 +14,7 @@ from safetensors.torch import load, save
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
+from kernelwright.data.runs.progress import LOG
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.judge import Judge
@@ -96,7 +97,9 @@ def test_the_published_adapter_gives_the_answers_of_its_run_and_another_one_does
         done = CliRunner().invoke(app, [*words, *more])
         assert done.exit_code == 0, done.output
         assert "8 of 8 answers are the run's own" in done.output
-    assert len(list((run / "verified").iterdir())) == 2, "one folder, and one repository"
+    folders = list((run / "verified").iterdir())
+    assert len(folders) == 2, "one folder, and one repository"
+    assert all("8 judged" in (one / LOG).read_text(encoding="utf-8") for one in folders)
     files = hub.repositories["me/adapter"].files
     other = {name: torch.zeros_like(one) for name, one in load(files[ADAPTER]).items()}
     (run / "checkpoints" / "final" / ADAPTER).write_bytes(save(other))

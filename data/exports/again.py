@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 
 from kernelwright.data.exports.contents import Contents
+from kernelwright.data.runs.progress import Counted
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.types import Verdict
 
@@ -30,8 +31,10 @@ def judged_again(contents: Contents, judge: AnyJudge, count: int, seed: int) -> 
     rows = [row for one in contents.entries for row in (*one.right, *one.wrong)]
     drawn = random.Random(seed).sample(rows, min(count, len(rows)))
     jobs = [(one.problem, one.triple(one.problem).candidate) for one in drawn]
+    with Counted("judged again", len(jobs), every=1) as on_done:
+        evaluations = judge.evaluate_many(jobs, timed=False, on_done=on_done)
     changed, unjudged = [], []
-    for row, found in zip(drawn, judge.evaluate_many(jobs, timed=False), strict=True):
+    for row, found in zip(drawn, evaluations, strict=True):
         if found.verdict is Verdict.UNJUDGED:
             unjudged.append(f"{row.name} in {row.dialect} could not be judged: {found.reason}")
         elif (found.verdict is Verdict.CORRECT) != (row.verdict is Verdict.CORRECT):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from kernelwright.data.runs.progress import logged
 from kernelwright.data.suites.load import Suite, load_suite
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.types import Problem, content_hash
@@ -54,7 +55,7 @@ def verify(
     if own is None or own.weights_sha256 != adapter.weights_sha256:
         raise PublishError(f"{published} holds another adapter than {run_dir}: publish it again")
     folder = run_dir / FOLDER / content_hash(published, adapter.weights_sha256)
-    with held_alone(folder):
+    with held_alone(folder), logged(folder):
         settings = settings_of(recipe, versions)
         judge = partial(judges, recipe)
         evaluate_model(published, suite, settings, folder, resume=True, judges=judge)

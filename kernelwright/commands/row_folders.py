@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelwright.commands.shared import FAILED, judging, told
+from kernelwright.commands.shared import FAILED, judging, logged_in_cache, told
 
 if TYPE_CHECKING:
     from kernelwright.data.exports.contents import Contents
@@ -140,7 +140,8 @@ def check(
     from kernelwright.envs.remote.open_judge import open_judge
 
     contents = _read(folder)
-    with judging(), told(OSError, ValueError), open_judge() as judge:
+    logged = logged_in_cache("data-check")
+    with judging(), told(OSError, ValueError), logged, open_judge() as judge:
         again = judged_again(contents, judge, count, seed)
     for line in (*again.changed, *again.unjudged):
         typer.echo(line, err=True)
