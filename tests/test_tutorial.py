@@ -87,7 +87,7 @@ class Reader:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
             check=False,
         )
         self.said = done.stdout
