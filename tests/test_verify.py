@@ -103,7 +103,7 @@ def test_the_published_adapter_gives_the_answers_of_its_run_and_another_one_does
     files = hub.repositories["me/adapter"].files
     other = {name: torch.zeros_like(one) for name, one in load(files[ADAPTER]).items()}
     (run / "checkpoints" / "final" / ADAPTER).write_bytes(save(other))
-    done = CliRunner().invoke(app, words)
+    done = CliRunner().invoke(app, [*words, "--replace"])
     assert "0 of 8 answers are the run's own" in done.output
 
 
