@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,3 +19,9 @@ def kernelwright(*words: str) -> subprocess.CompletedProcess[str]:
         timeout=120,
         check=False,
     )
+
+
+def last_logged(said: str) -> str:
+    """The last line of the log that a command names."""
+    (path,) = re.findall(r"^progress is also in (.+)$", said, re.MULTILINE)
+    return Path(path).read_text(encoding="utf-8").splitlines()[-1]

@@ -21,7 +21,7 @@ from kernelwright.data.suites.row_folder import Done, Lost, RowFolder
 from kernelwright.data.suites.rows import Row, RowError
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Verdict
-from tests.command import kernelwright
+from tests.command import kernelwright, last_logged
 
 DRAWS = 24
 
@@ -196,3 +196,4 @@ def test_a_verdict_that_no_longer_holds_is_named(folder: Path, tmp_path: Path) -
     said = kernelwright("data", "check", str(tmp_path), "--count", "5")
     assert "1 of 2 answers are right, or wrong, as they were" in said.stdout
     assert f"{rows[1].name} in cpp: was correct (ok), is " in said.stderr
+    assert "judged again 2/2" in last_logged(said.stderr)

@@ -15,6 +15,7 @@ from kernelwright.data.importers.import_rows import Import, import_items
 from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
 from kernelwright.data.importers.run import FOR_MEASURING, best_steps, run_items
 from kernelwright.data.importers.summary import summary
+from kernelwright.data.runs.progress import LOG
 from kernelwright.data.runs.records import RecordStore, answer_of
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
@@ -301,6 +302,7 @@ def test_the_command_judges_answers_and_sft_reads_what_is_right(tmp_path: Path, 
     assert done.returncode == 0, done.stderr
     assert "2 of 3 items kept: 1 correct answers, 1 problems without an answer" in done.stdout
     assert "left out, module_fails: 1 (raises: " in done.stdout
+    assert "imported 3/3" in (out / LOG).read_text(encoding="utf-8").splitlines()[-1]
     output = RowFolder(out)
     (wrong,) = output.wrong()
     assert wrong.kernel == FIXED.kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,18 @@ def test_the_values_of_a_recipe_are_shown_with_where_they_come_from() -> None:
     assert code == 0
     assert any(one.startswith("seed: 4 ") and one.endswith("# command line") for one in lines)
     assert any("kevin.yaml" in one and one.startswith("name: kevin") for one in lines)
+
+
+def test_a_recipe_of_a_data_set_is_shown_too_whatever_folder_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    code, told = recipes("show", "data", "seed=4")
+    assert code == 0
+    assert re.search(r"^seed: 4 +# command line$", told, re.MULTILINE)
+    assert re.search(r"^count: .*data\.yaml", told, re.MULTILINE)
+    assert recipes("check", "data") == (0, "data: ok\n")
 
 
 def test_the_schema_knows_every_key_and_the_first_line() -> None:

@@ -18,12 +18,13 @@ from kernelwright.envs.types import CaseCheck, Check, Evaluation, Record, Reward
 from kernelwright.evals.numbers.summary import RunFacts, summarise
 from kernelwright.evals.numbers.unfinished import evidence
 from kernelwright.evals.page.charts import Point, curve, stacked_bars, step_ticks
-from kernelwright.evals.page.curves import validation_points
+from kernelwright.evals.page.curves import PHASES, validation_points
 from kernelwright.evals.page.problem_table import filters, problem_rows
 from kernelwright.evals.page.report import failed_rounds, write_report
 from kernelwright.evals.page.showcase import held_out_pairs, training_pairs
 from kernelwright.evals.page.side_by_side import LONGEST, side_by_side
 from kernelwright.rl.recipe.schema import Recipe
+from tests.command import ROOT
 from tests.nouns import correct, record, timing, verdict
 
 SIDES = ("eval_before", "eval_sft", "eval_after", "eval_greedy_sft", "eval_greedy")
@@ -280,3 +281,10 @@ def test_step_ticks_are_few_whole_steps_within_the_range(first: int, span: int) 
     assert len(ticks) <= 8
     assert all(first <= one <= first + span and one == int(one) for one in ticks)
     assert ticks or span == 0 or span < 10**6
+
+
+def test_every_phase_of_a_step_has_a_colour() -> None:
+    css = (ROOT / "evals" / "page" / "report.css").read_text(encoding="utf-8")
+    for place, phase in enumerate(PHASES):
+        assert f".s{place} {{" in css, phase
+        assert css.count(f"--s{place}:") == 2, "in the light, and in the dark"

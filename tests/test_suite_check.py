@@ -20,6 +20,7 @@ from kernelwright.data.suites.check import (
 from kernelwright.data.suites.load import SuiteError, jobs_of, load_suite
 from kernelwright.envs.reference.admitted import Admission
 from kernelwright.envs.types import Case, Problem, Role
+from tests.command import last_logged
 
 pytestmark = pytest.mark.sandbox
 
@@ -140,10 +141,11 @@ def test_the_command_says_what_is_accepted_and_a_suite_carries_it(tmp_path: Path
     out = tmp_path / "admission.json"
     done = check(f"kernelbench:{folder}", "--out", str(out))
     assert done.returncode == 1
-    failed, progress, seen = done.stderr.splitlines()
+    where, failed, progress, seen = done.stderr.splitlines()
     assert "they cannot see" in seen
     assert failed.startswith("level1/2_raises: AttributeError: ")
     assert progress.startswith("trivial answers 3/3")
+    assert progress in last_logged(where)
     lines = done.stdout.splitlines()
     assert lines[0] == "level1/0_good · 7 tried · accepts nothing"
     assert lines[1].startswith("level1/1_zero · 7 tried · accepts zeros, constant")

@@ -14,6 +14,7 @@ from safetensors.torch import load, save
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
+from kernelwright.data.runs.progress import LOG
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.judge import Judge
@@ -98,7 +99,9 @@ def test_the_published_adapter_gives_the_answers_of_its_run_and_another_one_does
         done = CliRunner().invoke(app, [*words, *more])
         assert done.exit_code == 0, done.output
         assert "12 of 12 answers are the run's own" in done.output
-    assert len(list((run / "verified").iterdir())) == 2, "one folder, and one repository"
+    folders = list((run / "verified").iterdir())
+    assert len(folders) == 2, "one folder, and one repository"
+    assert all("12 judged" in (one / LOG).read_text(encoding="utf-8") for one in folders)
     whole = [*words, "--merged-to", "me/whole", "--revision", "second"]
     done = CliRunner().invoke(app, whole)
     assert done.exit_code == 0, done.output

@@ -32,6 +32,7 @@ from kernelwright.envs.judge import NO_CODE_BLOCK, Judge
 from kernelwright.envs.types import Record, Timing, Verdict
 from kernelwright.rl.policies.hf import ScriptedPolicy
 from tests import nouns
+from tests.command import last_logged
 from tests.nouns import RELU_KERNEL, RELU_MODULE
 from tests.tiny_model import save_tiny
 
@@ -109,6 +110,7 @@ def test_a_model_that_writes_no_kernel_is_exit_code_1_with_the_verdicts(tmp_path
         assert done.returncode == 1, done.stderr
         said = "none of 2 answers is correct: 2 no_kernel (no_code_block)"
         assert said in done.stderr.splitlines()[-2:]
+        assert "write 2/2 written, 2 judged" in last_logged(done.stderr)
     told = json.loads(done.stdout)
     assert told["best"] is None
     assert [one["verdict"] for one in told["answers"]] == ["no_kernel", "no_kernel"]

@@ -70,3 +70,28 @@ def save_tiny(folder: Path, kind: str = "llama") -> Path:
     tiny_model(kind).save_pretrained(folder)
     tiny_tokenizer().save_pretrained(folder)
     return folder
+
+
+def save_writer(folder: Path, answer: str) -> Path:
+    """A model that answers everything with one text, a token of its own, in a folder. Its layers
+    add next to nothing to what a token is embedded as, and can be trained."""
+    import torch
+
+    tokenizer, model = tiny_tokenizer(), tiny_model()
+    tokenizer.add_tokens([answer])
+    model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    model.config.tie_word_embeddings = False
+    model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
+    said, end = tokenizer.convert_tokens_to_ids([answer, tokenizer.eos_token])
+    with torch.no_grad():
+        for layer in model.model.layers:
+            for part in (layer.self_attn.o_proj, layer.mlp.down_proj):
+                part.weight.mul_(1e-3)
+        embedded, to_logits = model.model.embed_tokens.weight, model.lm_head.weight
+        embedded[:, :2] = to_logits[:, :2] = 0
+        embedded[:, 0] = to_logits[said, 0] = 10  # whatever comes before: the answer
+        embedded[said, :2] = torch.tensor([0.0, 10.0])
+        to_logits[end, 1] = 10  # after the answer: the end
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

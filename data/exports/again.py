@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kernelwright.data.exports.contents import Contents
+from kernelwright.data.suites.rows import Row
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.types import Verdict
 
@@ -24,14 +26,19 @@ class Again:
         return self.asked - len(self.changed) - len(self.unjudged)
 
 
-def judged_again(contents: Contents, judge: AnyJudge, count: int, seed: int) -> Again:
-    """Judges so many answers drawn by chance, untimed. An answer counts by whether it is right: a
-    wrong one may fail in another case. Raises JudgeError."""
+def draw(contents: Contents, count: int, seed: int) -> list[Row]:
+    """So many answers, or all that there are, by chance."""
     rows = [row for one in contents.entries for row in (*one.right, *one.wrong)]
-    drawn = random.Random(seed).sample(rows, min(count, len(rows)))
+    return random.Random(seed).sample(rows, min(count, len(rows)))
+
+
+def judged_again(drawn: Sequence[Row], judge: AnyJudge, on_done: Callable[[], None]) -> Again:
+    """Judges answers once more, untimed, and calls `on_done` after each. An answer counts by
+    whether it is right: a wrong one may fail in another case. Raises JudgeError."""
     jobs = [(one.problem, one.triple(one.problem).candidate) for one in drawn]
+    evaluations = judge.evaluate_many(jobs, timed=False, on_done=on_done)
     changed, unjudged = [], []
-    for row, found in zip(drawn, judge.evaluate_many(jobs, timed=False), strict=True):
+    for row, found in zip(drawn, evaluations, strict=True):
         if found.verdict is Verdict.UNJUDGED:
             unjudged.append(f"{row.name} in {row.dialect} could not be judged: {found.reason}")
         elif (found.verdict is Verdict.CORRECT) != (row.verdict is Verdict.CORRECT):

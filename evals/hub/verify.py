@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from kernelwright.data.runs.progress import logged
 from kernelwright.data.suites.load import Suite, load_suite
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.types import Problem, content_hash
@@ -53,7 +54,7 @@ def verify(
     suite = Suite(spec=recipe.data.held_out_suite, problems=_problems(recipe, run))
     weights = _same_weights(whole, published) if whole else _same_adapter(run_dir, published)
     folder = run_dir / FOLDER / content_hash(published, weights)
-    with held_alone(folder):
+    with held_alone(folder), logged(folder):
         settings = settings_of(recipe, versions)
         judge = partial(judges, recipe)
         evaluate_model(published, suite, settings, folder, resume=True, judges=judge)

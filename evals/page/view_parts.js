@@ -2,7 +2,7 @@
 
 const VERDICT = row => row.verdict.replace("_", " ");
 const times = value => value === null ? "–" : `${value.toFixed(2)}×`;
-const percent = value => value === null ? "–" : `${(100 * value).toFixed(1)} %`;
+const percent = value => value === null ? "–" : `${(100 * value).toFixed(1)}\u00a0%`;
 const figure = value => value === null ? "–" : String(Number(value.toPrecision(4)));
 
 function link(text, ...where) {

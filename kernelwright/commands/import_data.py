@@ -66,6 +66,7 @@ def _brought_in(question: Question, out: Path, limit: int | None) -> tuple[int, 
     from kernelwright.data.importers.sources import open_source
     from kernelwright.data.importers.summary import summary
     from kernelwright.data.runs.folder import held
+    from kernelwright.data.runs.progress import logged
     from kernelwright.data.suites.memory_filter import parse_bytes
     from kernelwright.data.suites.row_folder import RowFolder
     from kernelwright.envs.remote.open_judge import open_judge
@@ -77,7 +78,7 @@ def _brought_in(question: Question, out: Path, limit: int | None) -> tuple[int, 
     if question["judge"]:
         _refuse_unjudged(items)
     exams = Exams.of(question["exclude"])
-    with held(out), ExitStack() as stack:
+    with held(out), logged(out), ExitStack() as stack:
         output = RowFolder(out)
         output.open(question)
         asked = Import(

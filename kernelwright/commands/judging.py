@@ -9,7 +9,15 @@ from typing import Annotated
 import typer
 
 from kernelwright.commands.option_types import DEFAULT, PRECISION, TORCH_ALLOWED, AskedDialect
-from kernelwright.commands.shared import FAILED, MISUSED, RunFolder, judging, refuse_tf32, told
+from kernelwright.commands.shared import (
+    FAILED,
+    MISUSED,
+    RunFolder,
+    judging,
+    logged_in_cache,
+    refuse_tf32,
+    told,
+)
 from kernelwright.commands.verdict_text import verdict_text
 from kernelwright.environments.verdict_object import verdict_object
 from kernelwright.envs.types import Dialect, Precision, Verdict
@@ -137,7 +145,7 @@ def gallery(
         run_gallery,
     )
 
-    with judging():
+    with judging(), logged_in_cache("gallery"):
         outcome, leftovers = run_gallery()
     if as_json:
         typer.echo(json.dumps(gallery_object(outcome, leftovers)))
@@ -171,7 +179,8 @@ def check(
         for note in loaded.notes:
             typer.echo(note, err=True)
         jobs = jobs_of(loaded)
-        found = list(checked(jobs))
+        with logged_in_cache("suite-check"):
+            found = list(checked(jobs))
         if out:
             write_admissions(out, found)
     if as_json:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelwright.commands.shared import MISUSED, told
+
+if TYPE_CHECKING:
+    from kernelwright.recipe.data_recipe import ResolvedData
+    from kernelwright.recipe.resolve import Resolved
 
 app = typer.Typer()
 recipes = typer.Typer(no_args_is_help=True, help="List, show, check and begin recipes.")
@@ -63,11 +67,11 @@ def purpose(text: str) -> str:
 @recipes.command()
 def show(recipe: Recipe, overrides: Overrides = None) -> None:
     """Print every value of a recipe, and which file or default it comes from."""
-    from kernelwright.recipe.resolve import RecipeError, resolve
+    from kernelwright.recipe.resolve import RecipeError
     from kernelwright.recipe.shown import recipe_lines
 
     try:
-        found = resolve(recipe, overrides or [])
+        found = _resolved(recipe, overrides or [])
     except RecipeError as error:
         _refuse(error.lines)
     typer.echo("\n".join(recipe_lines(found.recipe.model_dump(mode="json"), found.origins)))
@@ -78,14 +82,12 @@ def check(
     files: Annotated[list[Path], typer.Argument(metavar="RECIPE...", help="Recipes' files.")],
 ) -> None:
     """Check recipes, of runs and of data sets: each mistake with its line, all at once."""
-    from kernelwright.recipe.data_recipe import resolve_data
-    from kernelwright.recipe.resolve import RecipeError, read_recipe, resolve
+    from kernelwright.recipe.resolve import RecipeError
 
     mistakes: list[str] = []
     for file in files:
         try:
-            of_data = "out" in read_recipe(file, []).values
-            resolve_data(str(file)) if of_data else resolve(file)
+            _resolved(file, [])
             typer.echo(f"{file}: ok")
         except RecipeError as error:
             mistakes += error.lines
@@ -133,6 +135,16 @@ def schema() -> None:
     found["patternProperties"] = {"^if __name__": {}}
     found["required"] = []  # what a recipe extends may have them
     typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+
+
+def _resolved(file: Path, overrides: list[str]) -> Resolved | ResolvedData:
+    """The recipe of a run, or of a data set. Raises RecipeError."""
+    from kernelwright.recipe.data_recipe import SUFFIX, resolve_data
+    from kernelwright.recipe.resolve import read_recipe, resolve
+
+    if "out" in read_recipe(file, overrides).values:
+        return resolve_data(str(file.with_suffix(SUFFIX)), overrides)
+    return resolve(file, overrides)
 
 
 def _refuse(lines: list[str]) -> None:

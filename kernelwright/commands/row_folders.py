@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelwright.commands.shared import FAILED, judging, told
+from kernelwright.commands.shared import FAILED, judging, logged_in_cache, told
 
 if TYPE_CHECKING:
     from kernelwright.data.exports.contents import Contents
@@ -136,12 +136,19 @@ def check(
     seed: Annotated[int, typer.Option(help="Which ones.")] = 0,
 ) -> None:
     """Judge some answers again: right ones have to be right, and wrong ones wrong."""
-    from kernelwright.data.exports.again import judged_again
+    from kernelwright.data.exports.again import draw, judged_again
+    from kernelwright.data.runs.progress import Counted
     from kernelwright.envs.remote.open_judge import open_judge
 
-    contents = _read(folder)
-    with judging(), told(OSError, ValueError), open_judge() as judge:
-        again = judged_again(contents, judge, count, seed)
+    drawn = draw(_read(folder), count, seed)
+    with (
+        judging(),
+        told(OSError, ValueError),
+        logged_in_cache("data-check"),
+        open_judge() as judge,
+        Counted("judged again", len(drawn), every=1) as on_done,
+    ):
+        again = judged_again(drawn, judge, on_done)
     for line in (*again.changed, *again.unjudged):
         typer.echo(line, err=True)
     typer.echo(f"{again.same} of {again.asked} answers are right, or wrong, as they were")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -44,6 +44,21 @@ def told(
         unnamed = about is not None and str(about) not in line
         tell_failure(f"{about}: {line}" if unnamed else line)
         raise typer.Exit(code) from None
+
+
+@contextmanager
+def logged_in_cache(command: str) -> Iterator[None]:
+    """Progress of a command without a folder of its own is also written to one of the cache, which
+    a line names."""
+    from kernelwright.data.runs.progress import LOG, logged
+    from kernelwright.envs.system.paths import cache_folder
+
+    folder = cache_folder() / "logs" / command
+    with suppress(OSError):  # the work goes on without a log
+        folder.mkdir(parents=True, exist_ok=True)
+        typer.echo(f"progress is also in {folder / LOG}", err=True)
+    with logged(folder):
+        yield
 
 
 def refuse_tf32(precision: Precision, dialect: Dialect | None) -> None:

@@ -25,7 +25,7 @@ SEEN = (
 def checked(jobs: Sequence[Job]) -> Iterator[Admission]:
     """Results as they come, under a bar on a terminal; a line at once for problems that fail to
     load."""
-    with Counted("trivial answers", len(jobs), every=50) as on_done:
+    with Counted("trivial answers", len(jobs), every=10) as on_done:
         for one in check_many(jobs):
             if one.failed:
                 print(f"{one.problem}: {one.failed}", file=sys.stderr)

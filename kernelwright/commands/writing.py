@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelwright.commands.option_types import AskedDialect
-from kernelwright.commands.shared import FAILED, MISUSED, judging, told
+from kernelwright.commands.shared import FAILED, MISUSED, judging, logged_in_cache, told
 from kernelwright.envs.types import Dialect
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def write(  # noqa: PLR0913  one parameter for each option
     with told(OSError, ValueError, about=module):
         asked = ask(module, habits.dialect)
         _file_text(out, asked[0], habits.dialect, "", "")  # refused before minutes are spent
-    with judging(), told(ModelError, OSError):
+    with judging(), told(ModelError, OSError), logged_in_cache("write"):
         answers = _written(model, asked, habits.dialect, wanted)
     if as_json:
         typer.echo(json.dumps(answers_object(answers, asked[1])))

@@ -49,7 +49,8 @@ def resolve(path: Path, overrides: Sequence[str] = ()) -> Resolved:
     """
     tree = read_recipe(path, overrides)
     if "out" in tree.values and "name" not in tree.values:
-        raise RecipeError([f"{path}: the recipe of a data set: kernelwright data build {path}"])
+        again = f"kernelwright data build {path.with_suffix('.yaml')}"
+        raise RecipeError([f"{path}: the recipe of a data set: {again}"])
     tree, chosen = settle(tree, visible_gpus(), nvcc=nvcc_path() is not None)
     return Resolved(checked(Recipe, tree, path), tree.origins, chosen)
 
@@ -92,7 +93,7 @@ def _file(folder: Path, name: str) -> Path:
     """The file in the folder, or else the recipe of that name that comes with this package."""
     ours = SHIPPED / f"{name.removesuffix('.yaml')}.yaml"
     here = folder / name
-    return ours if ours.parent == SHIPPED and ours.is_file() and not here.exists() else here
+    return ours if ours.parent == SHIPPED and ours.is_file() and not here.is_file() else here
 
 
 def _with_parents(path: Path, children: tuple[Path, ...], asked_at: str = "") -> Tree:
