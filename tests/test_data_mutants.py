@@ -325,14 +325,20 @@ def test_a_build_makes_repairs_and_preferences_of_mutants_that_the_judge_refuses
     write_lines(out / REPAIRS, [repairs[0] | {"problem": "of a batch that was cut off"}])
     Build.begin(out, Recipe(seed=27, mutants=4))
     assert lines(out / REPAIRS) == repairs
+    (out / KILL).unlink()
+    kernelwright("data", "build", str(out), *options)
+    assert json.loads((out / KILL).read_text(encoding="utf-8"))["share"] == 1.0
 
 
 class AllRight(FixedJudge):
-    """Finds every kernel right."""
+    """Finds every kernel right; `timed` is whether it was ever asked for speeds."""
+
+    timed = False
 
     def evaluate_many(
-        self, jobs: Sequence[tuple[Problem, Candidate]], **_: Any
+        self, jobs: Sequence[tuple[Problem, Candidate]], **options: Any
     ) -> list[Evaluation]:
+        self.timed |= options["timed"]
         return [nouns.correct() for _ in jobs]
 
 
@@ -340,7 +346,9 @@ class AllRight(FixedJudge):
 def test_a_share_of_the_problems_has_mutants_each_in_another_dialect(tmp_path: Path) -> None:
     recipe = Recipe(seed=27, dialects=("cpp", "cuda", "triton"), mutants=2, mutated=0.5)
     build = Build.begin(tmp_path, recipe)
-    build.run(Wanted(count=4, batch=4, timed=False), AllRight())
+    judge = AllRight()
+    build.run(Wanted(count=4, batch=4, timed=False), judge)
+    assert not judge.timed
     told = lines(tmp_path / MUTANTS)
     of_problem: dict[str, set[str]] = {}
     for row in told:

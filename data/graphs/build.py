@@ -216,7 +216,9 @@ class Build:
         if self.recipe.mutants:
             evaluations = dict(zip((row.answer_key for row in rows), found, strict=True))
             rights = _rights(draws, self.recipe.mutated, judged, evaluations)
-            add_mutants(self.out.folder, rights, judge, self.recipe.mutants)
+            add_mutants(
+                self.out.folder, rights, judge, self.recipe.mutants, timed=self.wanted.timed
+            )
         done = [_done(one, judged.get(one.problem.name, []), told) for one in draws]
         self._write(done)
         self.kept.subtract(
