@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.data.graphs.build import Build, Recipe, Wanted
+from kernelwright.data.graphs.build import Build, Draw, Recipe, Wanted, _rights
 from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import Expr, V, at, call, where
 from kernelwright.data.graphs.graph import Graph
@@ -35,13 +35,14 @@ from kernelwright.data.graphs.mutants.rows import (
     PREFERENCES,
     diagnosis,
     kill_score,
+    preference,
 )
 from kernelwright.data.graphs.mutants.slow import apart, slow_source
 from kernelwright.data.graphs.mutants.values import same_values
 from kernelwright.data.graphs.nests import Scan, Window
 from kernelwright.data.graphs.problem import DIALECTS, LOWERED, problem_of
 from kernelwright.data.graphs.sample import draw
-from kernelwright.data.suites.built import SFT_ONLY, built_triples
+from kernelwright.data.suites.built import SFT_ONLY, built_triples, split_of
 from kernelwright.data.suites.repairs import REPAIRS
 from kernelwright.data.suites.row_folder import lines, write_lines
 from kernelwright.envs.plan.counters import PREFIX
@@ -357,3 +358,20 @@ def test_a_share_of_the_problems_has_mutants_each_in_another_dialect(tmp_path: P
     assert len(of_problem) == 2
     assert all(len(dialects) == 1 for dialects in of_problem.values())
     assert len(set.union(*of_problem.values())) == 2
+    assert all(row["splits"] for row in told)
+
+
+def test_repairs_and_preferences_are_of_problems_that_are_trained_on_and_say_their_split() -> None:
+    draws = [
+        Draw(id=f"{index:05d}", graph=graph, problem=problem_of(graph, 3, index))
+        for index in range(60)
+        for graph in [draw(3, index)]
+    ]
+    rows = {one.problem.name: [one.rows("cpp")[0].judged(nouns.correct())] for one in draws}
+    said = {row.answer_key: nouns.correct() for its in rows.values() for row in its}
+    rights = {one.triple.problem.name for one in _rights(draws, 1.0, rows, said)}
+    assert rights == {one.problem.name for one in draws if "train" in split_of(one.problem)}
+    assert len(rights) < len(draws)
+    triple = draws[0].rows("cpp")[0].triple(draws[0].problem)
+    head = preference(triple, "// other", "slower")
+    assert head["splits"] == list(split_of(draws[0].problem))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.data.graphs.signature import operators
-from kernelwright.data.suites.built import split_of
+from kernelwright.data.suites.built import told_split
 from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.suites.rows import Row, RowError
 from kernelwright.envs.types import Problem, Task, Verdict
@@ -74,7 +74,7 @@ def read_contents(where: Path) -> Contents:
         problem = row.problem
         problems.setdefault(problem.key, problem)
         answers.setdefault(problem.key, []).append(row)
-    entries = tuple(_entry(problem, answers[key]) for key, problem in problems.items())
+    entries = tuple(_entry(where, problem, answers[key]) for key, problem in problems.items())
     return Contents(
         folder=where,
         made=folder.made(),
@@ -89,7 +89,7 @@ def _dialects(entries: Sequence[Entry]) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda name: (-found[name], name)))
 
 
-def _entry(problem: Problem, rows: Sequence[Row]) -> Entry:
+def _entry(folder: Path, problem: Problem, rows: Sequence[Row]) -> Entry:
     judged = [one for one in rows if one.verdict not in NOT_JUDGED]
     unjudged = sum(one.kernel is not None and one.verdict in NOT_JUDGED for one in rows)
     right = [one for one in judged if one.verdict is Verdict.CORRECT]
@@ -97,7 +97,7 @@ def _entry(problem: Problem, rows: Sequence[Row]) -> Entry:
     wrong = tuple(one for one in judged if one.verdict is not Verdict.CORRECT)
     return Entry(
         problem=problem,
-        splits=split_of(problem),
+        splits=told_split(folder, problem),
         right=tuple(right),
         wrong=wrong,
         unjudged=unjudged,

@@ -14,7 +14,7 @@ from kernelwright.data.graphs.mutants.mutant import chosen, mutants_of
 from kernelwright.data.graphs.mutants.of_text import Mutant
 from kernelwright.data.graphs.mutants.slow import apart, slow_source
 from kernelwright.data.graphs.problem import LOWERED
-from kernelwright.data.suites.built import SFT_ONLY
+from kernelwright.data.suites.built import SFT_ONLY, split_of
 from kernelwright.data.suites.repairs import REPAIRS
 from kernelwright.data.suites.row_folder import keep_lines, lines, write_lines
 from kernelwright.data.triple import Triple
@@ -125,7 +125,8 @@ def write_kill_score(folder: Path) -> str:
 
 def _head(triple: Triple) -> dict[str, Any]:
     one = triple.problem
-    return {"problem": one.name, "problem_key": one.key, "dialect": triple.dialect}
+    named = {"problem": one.name, "problem_key": one.key, "dialect": triple.dialect}
+    return named | {"splits": list(split_of(one))}
 
 
 def _told(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
