@@ -73,11 +73,12 @@ def tables(contents: Contents) -> dict[str, list[Cells]]:
 
 
 def test_every_answer_and_problem_stands_in_the_tables_under_one_id(
-    tables: dict[str, list[Cells]],
+    contents: Contents, tables: dict[str, list[Cells]]
 ) -> None:
     problems = {one["problem"] for one in tables["problems"]}
     samples = {one["sample"]: one for one in tables["samples"]}
     assert len(problems) == DRAWS
+    assert contents.dialects is contents.dialects, "they are counted once"
     assert len(samples) == DRAWS + 2 * len(range(0, DRAWS, 3))
     assert {one["problem"] for one in tables["samples"]} == problems
     assert all(samples[one["sample"]]["verdict"] == "correct" for one in tables["sft"])

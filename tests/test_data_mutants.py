@@ -36,6 +36,7 @@ from kernelwright.data.graphs.mutants.rows import (
     diagnosis,
     kill_score,
     preference,
+    write_kill_score,
 )
 from kernelwright.data.graphs.mutants.slow import apart, slow_source
 from kernelwright.data.graphs.mutants.values import same_values
@@ -350,6 +351,9 @@ def test_a_share_of_the_problems_has_mutants_each_in_another_dialect(tmp_path: P
     judge = AllRight()
     build.run(Wanted(count=4, batch=4, timed=False), judge)
     assert not judge.timed
+    assert not (tmp_path / KILL).exists(), "it would be read again and again, batch after batch"
+    assert write_kill_score(tmp_path).startswith("0 of ")
+    assert json.loads((tmp_path / KILL).read_text(encoding="utf-8"))["killed"] == 0
     told = lines(tmp_path / MUTANTS)
     of_problem: dict[str, set[str]] = {}
     for row in told:
