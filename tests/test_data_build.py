@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.data.exports.contents import read_contents
 from kernelwright.data.graphs import build as building
 from kernelwright.data.graphs.build import Build, BuildError, Draw, Recipe
 from kernelwright.data.graphs.problem import example_of, problem_of
@@ -18,13 +19,14 @@ from kernelwright.data.suites.built import (
     SPLITS,
     UNSEEN,
     UNSEEN_OPERATORS,
+    is_unseen,
     split_of,
     unseen_of,
 )
 from kernelwright.data.suites.graph_facts import GraphFacts
 from kernelwright.data.suites.load import SuiteError, brings_triples, load_suite, public_spec
 from kernelwright.data.suites.row_folder import FUNNEL, Done, FolderError, RowFolder
-from kernelwright.data.suites.rows import FILE, objects
+from kernelwright.data.suites.rows import FILE, RowError, objects
 from kernelwright.data.triples.templates import triples_of
 from kernelwright.envs.reference.admitted import Admission
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Timing, Verdict
@@ -94,13 +96,76 @@ def test_what_is_held_out_is_in_nothing_that_is_trained_on() -> None:
     trained = [one for one in drawn if not unseen_of(one)]
     held = {why: [one for one in drawn if unseen_of(one) == why] for why in UNSEEN}
     families = {one.family for one in trained}
-    assert not UNSEEN_OPERATORS & {op for one in trained for op in facts[one.name].operators}
+    known = {op for one in trained for op in facts[one.name].operators}
+    assert not UNSEEN_OPERATORS & {op.removesuffix("_backward") for op in known}
+    assert not {op for op in known if op.startswith("formula") and "bounded" in op.split("_")}
     assert all(facts[one.name].statements <= DEEPEST for one in trained)
     assert not families & {one.family for one in held["composition"]}
     ranks = {(one.family, facts[one.name].rank) for one in trained}
     assert not ranks & {(one.family, facts[one.name].rank) for one in held["rank"]}
     assert all(held[why] for why in UNSEEN if why != "depth")
     assert 0.15 < 1 - len(trained) / len(drawn) < 0.35
+
+
+@pytest.mark.parametrize(
+    ("operator", "unseen"),
+    [
+        ("softsign_backward", True),
+        ("hardsigmoid_backward", True),
+        ("smooth_l1_loss_backward", True),
+        ("formula_bounded", True),
+        ("formula_sin_bounded_mul", True),
+        ("formula_relu_sub_power", True),
+        ("formula_mul_sub_square_tanh", True),
+        ("sigmoid_backward", False),
+        ("formula_square_sub", False),
+        ("formula_sub_relu_square", False),
+    ],
+)
+def test_gradients_and_formulas_of_unseen_operators_are_unseen(operator: str, unseen: bool) -> None:
+    assert is_unseen(operator) == unseen
+
+
+def test_one_computation_is_in_one_split_whatever_its_operators_are_called() -> None:
+    problem = problem_of(draw(3, 0), 3, 0)
+    drawn = {problem_of(draw(3, index), 3, index).family for index in range(200)}
+    for start in sorted(drawn):
+        for names in (
+            ("maximum_clamp", "formula_larger_clip", "maximum_hardtanh", "formula_larger_limit"),
+            ("clamp_backward", "hardtanh_backward"),
+            ("matmul", "linear_backward_input"),
+        ):
+            splits = {
+                split_of(replace(problem, family=f"{start}_{name}", tags=("statements:2",)))
+                for name in names
+            }
+            assert len(splits) == 1
+
+
+def test_a_tag_that_says_no_number_is_told_with_its_line(folder: Path) -> None:
+    path = folder / FILE
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    row = json.loads(lines[2])
+    lines[2] = json.dumps(row | {"tags": ["statements:many"]}) + "\n"
+    path.write_text("".join(lines), encoding="utf-8")
+    said = rf"{FILE}:3: tags: statements:many: expects a number"
+    with pytest.raises(SuiteError, match=said):
+        load_suite(f"data:{folder}:sft")
+    with pytest.raises(RowError, match=said):
+        read_contents(folder)
+
+
+def test_an_unjudged_kernel_beside_a_right_one_is_counted_in_the_funnel(tmp_path: Path) -> None:
+    graph = draw(3, 0)
+    one = Draw(id="00000", graph=graph, problem=problem_of(graph, 3, 0))
+    rows = [one.rows(name)[0] for name in ("cpp", "cuda", "triton")]
+    out = RowFolder(tmp_path)
+    out.open({})
+    unjudged = Evaluation(verdict=Verdict.UNJUDGED, reason="worker_lost")
+    judged = [rows[0].judged(RIGHT), *(row.judged(unjudged) for row in rows[1:])]
+    out.add([building._done(one, judged, {})])
+    (line,) = out.funnel()
+    assert (line["result"], line["rows"], line["wrong"], line["unjudged"]) == ("kept", 1, 0, 2)
 
 
 def test_a_problem_that_tells_little_is_shown_and_earns_no_reward(folder: Path) -> None:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kernelwright.commands.shared import MISUSED
 from kernelwright.data.exports import statistics
 from kernelwright.data.exports.contents import Contents, read_contents
 from kernelwright.data.exports.tables import TABLES, Cells
-from kernelwright.data.exports.write import ExportError, export
+from kernelwright.data.exports.write import ExportError, card, export
 from kernelwright.data.graphs.build import Draw
 from kernelwright.data.graphs.problem import problem_of
 from kernelwright.data.graphs.sample import draw
+from kernelwright.data.suites.built import split_of
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.row_folder import Done, Lost, RowFolder
 from kernelwright.data.suites.rows import Row, RowError
+from kernelwright.envs.codec import from_plain
 from kernelwright.envs.reference.module_facts import learn_shapes
-from kernelwright.envs.types import Verdict
+from kernelwright.envs.types import Problem, Tolerance, Verdict
 from tests.command import kernelwright, last_logged
 
 DRAWS = 24
@@ -69,11 +73,12 @@ def tables(contents: Contents) -> dict[str, list[Cells]]:
 
 
 def test_every_answer_and_problem_stands_in_the_tables_under_one_id(
-    tables: dict[str, list[Cells]],
+    contents: Contents, tables: dict[str, list[Cells]]
 ) -> None:
     problems = {one["problem"] for one in tables["problems"]}
     samples = {one["sample"]: one for one in tables["samples"]}
     assert len(problems) == DRAWS
+    assert contents.dialects is contents.dialects, "they are counted once"
     assert len(samples) == DRAWS + 2 * len(range(0, DRAWS, 3))
     assert {one["problem"] for one in tables["samples"]} == problems
     assert all(samples[one["sample"]]["verdict"] == "correct" for one in tables["sft"])
@@ -197,3 +202,117 @@ def test_a_verdict_that_no_longer_holds_is_named(folder: Path, tmp_path: Path) -
     assert "1 of 2 answers are right, or wrong, as they were" in said.stdout
     assert f"{rows[1].name} in cpp: was correct (ok), is " in said.stderr
     assert "judged again 2/2" in last_logged(said.stderr)
+
+
+def test_a_judge_rebuilds_the_very_problem_from_verls_ground_truth(
+    contents: Contents, tmp_path: Path
+) -> None:
+    """With cases, type and tolerance that its code alone does not give."""
+    tolerance = Tolerance(relative=0.5, of_spread=0.25)
+    first, *others = contents.of_split("rl")
+    odd = replace(first.problem, cases=first.problem.cases[:1], tolerance=tolerance)
+    kept = (replace(first, problem=odd), *others)
+    export(replace(contents, entries=kept), tmp_path / "out", "verl")
+    rows = parquet(tmp_path / "out" / "train.parquet")
+    truths = [json.loads(row["reward_model"]["ground_truth"]) for row in rows]
+    problems = [from_plain(Problem, truth) for truth in truths]
+    assert problems == [one.problem for one in kept]
+    assert [one.key for one in problems] == [row["extra_info"]["problem"] for row in rows]
+    assert {truth["dialect"] for truth in truths} == {"cpp"}
+
+
+def parquet(path: Path) -> list[Cells]:
+    from datasets import Dataset
+
+    found: list[Cells] = Dataset.from_parquet(str(path)).to_list()
+    return found
+
+
+def folder_of(where: Path, rows: Sequence[Row]) -> Path:
+    out = RowFolder(where)
+    where.mkdir()
+    out.open({})
+    out.add([Done(id=str(at), rows=(row,)) for at, row in enumerate(rows)])
+    return where
+
+
+def without_answer(row: Row) -> Row:
+    untold = Row(name=row.name, code=row.code, cases=row.cases, tags=row.tags, family=row.family)
+    return replace(untold, category=row.category, source=row.source, licence=row.licence)
+
+
+def test_problems_without_answers_are_tasks_in_cpp_or_what_is_asked_for(tmp_path: Path) -> None:
+    rows = [without_answer(right(index)) for index in range(DRAWS)]
+    where = folder_of(tmp_path / "rows", rows)
+    held = read_contents(where)
+    assert held.dialects == ()
+    kernelwright("data", "export", str(where), str(tmp_path / "trl"))
+    tasks = parquet(tmp_path / "trl" / "rl.parquet")
+    assert {row["dialect"] for row in tasks} == {"cpp"}
+    assert len(tasks) == len(list(held.of_split("rl")))
+    words = ("--view", "verl", "--dialect", "triton", "--dialect", "cuda")
+    kernelwright("data", "export", str(where), str(tmp_path / "verl"), *words)
+    asked = parquet(tmp_path / "verl" / "train.parquet")
+    assert [row["ability"] for row in asked] == ["triton", "cuda"] * len(tasks)
+    assert "No kernel of theirs is right" in (tmp_path / "trl" / "README.md").read_text("utf-8")
+
+
+def test_an_export_that_would_be_empty_is_refused_in_a_line(tmp_path: Path) -> None:
+    """And leaves no folder behind."""
+    rows = [right(index) for index in range(DRAWS)]
+    taught = [row for row in rows if "sft" in split_of(row.problem)]
+    where, out = folder_of(tmp_path / "rows", taught), tmp_path / "out"
+    said = kernelwright("data", "export", str(where), str(out), "--view", "verl")
+    assert said.returncode == MISUSED
+    assert said.stderr.count("\n") == 1
+    assert "has no problem of the splits rl and held_out" in said.stderr
+    with pytest.raises(ValueError, match="no dialect 'cobol'"):
+        export(read_contents(where), out, dialects=["cobol"])
+    (where / "prefs.jsonl").write_text('{"problem": "a"}\n', encoding="utf-8")
+    with pytest.raises(RowError, match=r"prefs\.jsonl:1: not a pair: expects .*problem_key"):
+        export(read_contents(where), out)
+    assert not out.exists()
+
+
+def test_answers_that_nobody_has_judged_are_counted_and_left_out(tmp_path: Path) -> None:
+    blank = {"verdict": None, "reason": "", "speedup": None, "speedup_interval": None}
+    rows = [right(0), *(replace(right(index), **blank) for index in (1, 2))]  # type: ignore[arg-type]
+    rows.append(without_answer(right(3)))
+    where, out = folder_of(tmp_path / "rows", rows), tmp_path / "out"
+    said = kernelwright("data", "export", str(where), str(out)).stdout
+    assert "2 answers that nobody has judged are left out" in said
+    assert "2 answers that nobody has judged" in (out / "README.md").read_text("utf-8")
+    assert len(parquet(out / "samples.parquet")) == 1
+    assert "nobody" not in kernelwright("data", "stats", str(where)).stdout
+
+
+def test_tables_have_one_schema_whether_timed_or_not(folder: Path, tmp_path: Path) -> None:
+    from datasets import Dataset
+
+    blank = {"speedup": None, "speedup_interval": None, "tags": ()}
+    untimed = [replace(right(index), **blank) for index in range(DRAWS)]  # type: ignore[arg-type]
+    untimed = [one for one in untimed if split_of(one.problem)[0] == "train"]
+    where = folder_of(tmp_path / "rows", untimed)
+    pair = dict.fromkeys(("prompt", "chosen", "rejected", "why"), "text")
+    pairs = [pair | {"problem_key": one.problem.key, "dialect": "cpp"} for one in untimed]
+    (where / "prefs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in pairs))
+    export(read_contents(folder), tmp_path / "timed")
+    export(read_contents(where), tmp_path / "untimed")
+    for file in (tmp_path / "untimed").glob("*.parquet"):
+        one, other = (
+            Dataset.from_parquet(str(tmp_path / name / file.name)).features
+            for name in ("timed", "untimed")
+        )
+        assert one == other, file.name
+    names = {file.stem for file in (tmp_path / "untimed").glob("*.parquet")}
+    assert names >= {"problems", "samples", "sft", "prefs"}
+
+
+def test_a_card_names_the_owner_of_a_source_on_the_hub_and_no_path(contents: Contents) -> None:
+    for source, shown in (
+        ("hub:alice/kernels@abc", "hub:alice/kernels@abc"),
+        ("kernelbook:/home/me/book.parquet", "kernelbook:book.parquet"),
+        ("/home/me/rows", "rows"),
+    ):
+        page = card(replace(contents, made={"source": source}), {"problems": 1})
+        assert json.dumps({"source": shown}) in page

@@ -34,8 +34,8 @@ def example(index: int, dialect: Dialect = "cpp") -> Triple:
     return example_of(graph, problem_of(graph, 3, index), dialect)
 
 
-def found(one: Triple, reasoning: str) -> list[str]:
-    return findings(reasoning, one.source, one.problem, one.dialect)
+def found(one: Triple, reasoning: str, *, is_free: bool = False) -> list[str]:
+    return findings(reasoning, one.source, one.problem, one.dialect, is_free=is_free)
 
 
 def test_the_code_of_every_dialect_is_understood() -> None:
@@ -98,12 +98,46 @@ def test_planted_falsehoods_are_found(dialect: Dialect) -> None:
 )
 def test_what_has_no_source_is_told(false: str, why: str) -> None:
     one = example_with("0.5f", "cpp", (64, 128), "relu", "celu")
-    assert any(why in said for said in found(one, f"{one.reasoning} {false}"))
+    assert any(why in said for said in found(one, f"{one.reasoning} {false}", is_free=True))
 
 
-def test_prose_whose_numbers_stand_in_the_code_is_let_be() -> None:
+@pytest.mark.parametrize(
+    "false",
+    [
+        "This runs on tensor cores.",
+        "Sums are kept in double precision.",
+        "It is slower than PyTorch.",
+        "The result is not written back.",
+        "It sorts its input.",
+        "The variance comes by Welford.",
+        "An online softmax does it.",
+        "What is found is added atomically.",
+        "The inner loop is vectorised.",
+    ],
+)
+def test_a_claim_in_words_is_refused_in_a_free_text_too(false: str) -> None:
+    for dialect in DIALECTS:
+        one = example(3, dialect)
+        for text in (f"{one.reasoning} {false}", f"Plan: {false} {plain(one.reasoning)[6:]}"):
+            assert found(one, text), text
+            assert found(one, text, is_free=True), text
+
+
+@in_each_dialect
+def test_a_plan_has_no_sentence_of_an_unknown_form(dialect: Dialect) -> None:
+    """Even one with nothing in it that a free text is searched for."""
+    for index in range(20):
+        one = example(index, dialect)
+        text = f"{one.reasoning} The moon follows the module."
+        assert any("has no form" in why for why in found(one, text)), text
+        assert not found(one, text, is_free=True)
+
+
+def test_free_prose_whose_numbers_stand_in_the_code_is_let_be() -> None:
     one = example_with("0.5f", "cpp", (64, 128), "leaky_relu", "gelu")
-    assert not found(one, f"{one.reasoning} The factor 0.5 is the one that the module has.")
+    text = f"{one.reasoning} The factor 0.5 is the one that the module has."
+    assert not found(one, text, is_free=True)
+    assert found(one, text)
 
 
 def test_the_code_is_read_not_the_graph() -> None:
@@ -196,7 +230,7 @@ def test_a_build_drops_a_row_whose_plan_is_false(
 
     monkeypatch.setattr("kernelwright.data.graphs.build.examples_of", false)
     build.seen.clear()
-    assert re.match(r"false plan: part \d+: 12345 has no source", _why(build))
+    assert re.match(r"false plan: part \d+: .*12345", _why(build))
 
 
 def test_formulas_are_equal_where_languages_differ() -> None:

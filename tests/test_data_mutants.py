@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.data.graphs.build import Build, Recipe, Wanted
+from kernelwright.data.graphs.build import Build, Draw, Recipe, Wanted, _rights
 from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import Expr, V, at, call, where
 from kernelwright.data.graphs.graph import Graph
@@ -35,13 +35,15 @@ from kernelwright.data.graphs.mutants.rows import (
     PREFERENCES,
     diagnosis,
     kill_score,
+    preference,
+    write_kill_score,
 )
 from kernelwright.data.graphs.mutants.slow import apart, slow_source
 from kernelwright.data.graphs.mutants.values import same_values
 from kernelwright.data.graphs.nests import Scan, Window
 from kernelwright.data.graphs.problem import DIALECTS, LOWERED, problem_of
 from kernelwright.data.graphs.sample import draw
-from kernelwright.data.suites.built import SFT_ONLY, built_triples
+from kernelwright.data.suites.built import SFT_ONLY, built_triples, split_of
 from kernelwright.data.suites.repairs import REPAIRS
 from kernelwright.data.suites.row_folder import lines, write_lines
 from kernelwright.envs.plan.counters import PREFIX
@@ -325,14 +327,20 @@ def test_a_build_makes_repairs_and_preferences_of_mutants_that_the_judge_refuses
     write_lines(out / REPAIRS, [repairs[0] | {"problem": "of a batch that was cut off"}])
     Build.begin(out, Recipe(seed=27, mutants=4))
     assert lines(out / REPAIRS) == repairs
+    (out / KILL).unlink()
+    kernelwright("data", "build", str(out), *options)
+    assert json.loads((out / KILL).read_text(encoding="utf-8"))["share"] == 1.0
 
 
 class AllRight(FixedJudge):
-    """Finds every kernel right."""
+    """Finds every kernel right; `timed` is whether it was ever asked for speeds."""
+
+    timed = False
 
     def evaluate_many(
-        self, jobs: Sequence[tuple[Problem, Candidate]], **_: Any
+        self, jobs: Sequence[tuple[Problem, Candidate]], **options: Any
     ) -> list[Evaluation]:
+        self.timed |= options["timed"]
         return [nouns.correct() for _ in jobs]
 
 
@@ -340,7 +348,12 @@ class AllRight(FixedJudge):
 def test_a_share_of_the_problems_has_mutants_each_in_another_dialect(tmp_path: Path) -> None:
     recipe = Recipe(seed=27, dialects=("cpp", "cuda", "triton"), mutants=2, mutated=0.5)
     build = Build.begin(tmp_path, recipe)
-    build.run(Wanted(count=4, batch=4, timed=False), AllRight())
+    judge = AllRight()
+    build.run(Wanted(count=4, batch=4, timed=False), judge)
+    assert not judge.timed
+    assert not (tmp_path / KILL).exists(), "it would be read again and again, batch after batch"
+    assert write_kill_score(tmp_path).startswith("0 of ")
+    assert json.loads((tmp_path / KILL).read_text(encoding="utf-8"))["killed"] == 0
     told = lines(tmp_path / MUTANTS)
     of_problem: dict[str, set[str]] = {}
     for row in told:
@@ -349,3 +362,20 @@ def test_a_share_of_the_problems_has_mutants_each_in_another_dialect(tmp_path: P
     assert len(of_problem) == 2
     assert all(len(dialects) == 1 for dialects in of_problem.values())
     assert len(set.union(*of_problem.values())) == 2
+    assert all(row["splits"] for row in told)
+
+
+def test_repairs_and_preferences_are_of_problems_that_are_trained_on_and_say_their_split() -> None:
+    draws = [
+        Draw(id=f"{index:05d}", graph=graph, problem=problem_of(graph, 3, index))
+        for index in range(60)
+        for graph in [draw(3, index)]
+    ]
+    rows = {one.problem.name: [one.rows("cpp")[0].judged(nouns.correct())] for one in draws}
+    said = {row.answer_key: nouns.correct() for its in rows.values() for row in its}
+    rights = {one.triple.problem.name for one in _rights(draws, 1.0, rows, said)}
+    assert rights == {one.problem.name for one in draws if "train" in split_of(one.problem)}
+    assert len(rights) < len(draws)
+    triple = draws[0].rows("cpp")[0].triple(draws[0].problem)
+    head = preference(triple, "// other", "slower")
+    assert head["splits"] == list(split_of(draws[0].problem))

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kernelwright.data.graphs.signature import operators
-from kernelwright.data.suites.built import split_of
+from kernelwright.data.suites.built import told_split
 from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.suites.rows import Row, RowError
 from kernelwright.envs.types import Problem, Task, Verdict
+
+NOT_JUDGED = (None, Verdict.UNJUDGED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A problem, its splits, and its answers: right ones with the fastest first, then wrong ones,
-    each of which has been judged."""
+    each of which has been judged; `unjudged` is how many others there are."""
 
     problem: Problem
     splits: tuple[str, ...]
     right: tuple[Row, ...]
     wrong: tuple[Row, ...]
+    unjudged: int = 0
 
     @property
     def statements(self) -> int:
@@ -38,18 +42,19 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """`made` is what the folder was made with, `funnel` what became of each item."""
+    """`made` is what the folder was made with, `funnel` what became of each item, `dialects` the
+    languages of right answers, the commonest first."""
 
     folder: Path
     made: dict[str, Any]
     funnel: tuple[dict[str, Any], ...]
     entries: tuple[Entry, ...]
+    dialects: tuple[str, ...]
 
     @property
-    def dialects(self) -> list[str]:
-        """The languages of right answers, the commonest first."""
-        found = [str(row.dialect) for one in self.entries for row in one.right]
-        return sorted(set(found), key=lambda name: (-found.count(name), name))
+    def unjudged(self) -> int:
+        """Answers that no judge has seen."""
+        return sum(one.unjudged for one in self.entries)
 
     def of_split(self, *splits: str) -> Iterator[Entry]:
         return (one for one in self.entries if set(splits) & set(one.splits))
@@ -69,18 +74,34 @@ def read_contents(where: Path) -> Contents:
         problem = row.problem
         problems.setdefault(problem.key, problem)
         answers.setdefault(problem.key, []).append(row)
-    entries = (_entry(problem, answers[key]) for key, problem in problems.items())
+    entries = tuple(_entry(where, problem, answers[key]) for key, problem in problems.items())
     return Contents(
-        folder=where, made=folder.made(), funnel=tuple(folder.funnel()), entries=tuple(entries)
+        folder=where,
+        made=folder.made(),
+        funnel=tuple(folder.funnel()),
+        entries=entries,
+        dialects=_dialects(entries),
     )
 
 
-def _entry(problem: Problem, rows: Sequence[Row]) -> Entry:
-    judged = [one for one in rows if one.verdict is not None]
+def _dialects(entries: Sequence[Entry]) -> tuple[str, ...]:
+    found = Counter(str(row.dialect) for one in entries for row in one.right)
+    return tuple(sorted(found, key=lambda name: (-found[name], name)))
+
+
+def _entry(folder: Path, problem: Problem, rows: Sequence[Row]) -> Entry:
+    judged = [one for one in rows if one.verdict not in NOT_JUDGED]
+    unjudged = sum(one.kernel is not None and one.verdict in NOT_JUDGED for one in rows)
     right = [one for one in judged if one.verdict is Verdict.CORRECT]
     right.sort(key=lambda one: -(one.speedup or 0.0))
     wrong = tuple(one for one in judged if one.verdict is not Verdict.CORRECT)
-    return Entry(problem=problem, splits=split_of(problem), right=tuple(right), wrong=wrong)
+    return Entry(
+        problem=problem,
+        splits=told_split(folder, problem),
+        right=tuple(right),
+        wrong=wrong,
+        unjudged=unjudged,
+    )
 
 
 def answer_id(row: Row) -> str:

@@ -8,14 +8,15 @@ from typing import Any
 
 from kernelwright.data.exports.contents import Contents, Entry, answer_id
 from kernelwright.data.graphs.mutants.rows import PREFERENCES
-from kernelwright.data.suites.row_folder import lines
-from kernelwright.data.suites.rows import Row
+from kernelwright.data.suites.rows import Row, RowError, objects
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Task
 
 Cells = dict[str, Any]
 Chat = list[dict[str, str]]
+BROUGHT = ("problem_key", "dialect", "prompt", "chosen", "rejected", "why")
+"""What each pair of a folder says in text."""
 
 
 def problems(contents: Contents) -> Iterator[Cells]:
@@ -134,11 +135,13 @@ def _pair(one: Entry, chosen: Row, rejected: Row, reason: str) -> Cells:
 
 
 def _brought(contents: Contents) -> Iterator[Cells]:
-    """The pairs that `data build --mutants` wrote."""
+    """The pairs that `data build --mutants` wrote. Raises RowError for a line that is none."""
     path = contents.folder / PREFERENCES
     trained = {one.problem.key for one in contents.of_split("train", "sft")}
-    for row in lines(path) if path.exists() else ():
-        if row["problem_key"] in trained:
+    for place, row in objects(path) if path.exists() else ():
+        if not isinstance(row, dict) or not all(isinstance(row.get(one), str) for one in BROUGHT):
+            raise RowError(f"{place}: not a pair: expects an object with {', '.join(BROUGHT)}")
+        if row["problem_key"] in trained and row["dialect"] in contents.dialects:
             yield {
                 "problem": row["problem_key"],
                 "dialect": row["dialect"],

@@ -8,23 +8,25 @@ from collections.abc import Iterator
 
 from kernelwright.data.exports.contents import Contents
 from kernelwright.data.exports.tables import Cells, held_out, rl
+from kernelwright.envs.codec import to_plain
+from kernelwright.envs.types import Problem
 
 SOURCE = "kernelwright"
 
 
 def verl_rows(contents: Contents) -> Iterator[tuple[str, list[Cells]]]:
     """verl's data for RL: `train` and `test`, each row with `prompt` and `reward_model`, whose
-    ground truth is what the judge needs. Source: verl's documentation, "Prepare Data for
-    Post-Training"."""
-    codes = {one.problem.key: one.problem.code for one in contents.entries}
+    ground truth is the problem with all its fields, and the dialect. Source: verl's documentation,
+    "Prepare Data for Post-Training"."""
+    problems = {one.problem.key: one.problem for one in contents.entries}
     for name, rows in (("train", rl(contents)), ("test", held_out(contents))):
-        found = [_verl(row, codes[row["problem"]], name, at) for at, row in enumerate(rows)]
+        found = [_verl(row, problems[row["problem"]], name, at) for at, row in enumerate(rows)]
         if found:
             yield name, found
 
 
-def _verl(row: Cells, code: str, split: str, index: int) -> Cells:
-    truth = json.dumps({"name": row["name"], "code": code, "dialect": row["dialect"]})
+def _verl(row: Cells, problem: Problem, split: str, index: int) -> Cells:
+    truth = json.dumps(to_plain(problem) | {"dialect": row["dialect"]})
     return {
         "data_source": SOURCE,
         "prompt": row["prompt"],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,39 +13,55 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernelwright.data.exports import statistics
 from kernelwright.data.exports.contents import Contents
+from kernelwright.data.exports.schema import features
 from kernelwright.data.exports.tables import TABLES, Cells
 from kernelwright.data.exports.views import kernelbench_files, verl_rows
 from kernelwright.data.suites.load import public_spec
+from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.system.paths import write_whole
 
 VIEWS = ("trl", "verl", "kernelbench")
 """Whose layout is written: `trl` is that of `datasets` and TRL."""
-
-
 CARD = "README.md"
+ELSE = "cpp"
+"""What tasks are in where there is no right answer."""
+HUB = "hub"
+"""The kind of a source that is no path."""
 
 
 class ExportError(ValueError):
     """A data set that cannot be written."""
 
 
-def export(contents: Contents, out: Path, view: str = "trl") -> list[str]:
+def export(
+    contents: Contents, out: Path, view: str = "trl", dialects: Sequence[str] = ()
+) -> list[str]:
     """Writes into a new folder; returns a line for each file. The same rows give the same bytes.
 
-    Raises ExportError where the folder is not empty, and OSError.
+    Tasks, examples and pairs are in these dialects; none: those of right answers, else C++.
+
+    Raises ExportError where the folder is not empty, or nothing would be written, RowError for a
+    line that is no pair, ValueError for an unknown dialect, and OSError.
     """
+    asked = tuple(dict.fromkeys(map(known_dialect, dialects)))
+    taken = replace(contents, dialects=asked or contents.dialects or (ELSE,))
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ExportError(f"{out} is there already: expects a new folder")
     learn_shapes(one.problem for one in contents.entries)
-    out.mkdir(parents=True, exist_ok=True)
     if view == "kernelbench":
         return list(_written(out, kernelbench_files(contents)))
     if view == "verl":
-        return [_parquet(out / f"{name}.parquet", rows) for name, rows in verl_rows(contents)]
-    tables = {name: list(rows(contents)) for name, rows in TABLES.items()}
-    lines = [_parquet(out / f"{name}.parquet", rows) for name, rows in tables.items() if rows]
-    counts = {name: len(rows) for name, rows in tables.items() if rows}
+        found = dict(verl_rows(taken))
+        if not found:
+            raise ExportError(f"{contents.folder} has no problem of the splits rl and held_out")
+        return [_parquet(out / f"{name}.parquet", rows) for name, rows in found.items()]
+    tables = {name: rows for name, make in TABLES.items() if (rows := list(make(taken)))}
+    lines = [
+        _parquet(out / f"{name}.parquet", rows, features(list(rows[0])))
+        for name, rows in tables.items()
+    ]
+    counts = {name: len(rows) for name, rows in tables.items()}
     write_whole(out / CARD, card(contents, counts))
     return lines
 
@@ -80,17 +97,18 @@ def _public(made: Mapping[str, Any]) -> dict[str, Any]:
     shown = dict(made)
     if exclude := shown.get("exclude"):
         shown["exclude"] = [public_spec(one) for one in exclude]
-    if source := shown.get("source"):
-        kind, colon, where = str(source).rpartition(":")
+    kind, colon, where = str(shown.get("source", "")).rpartition(":")
+    if where and kind != HUB:
         shown["source"] = f"{kind}{colon}{Path(where).name}"
     return shown
 
 
-def _parquet(path: Path, rows: list[Cells]) -> str:
+def _parquet(path: Path, rows: list[Cells], types: Any = None) -> str:
     from datasets import Dataset, disable_progress_bars
 
     disable_progress_bars()
-    Dataset.from_list(rows).to_parquet(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Dataset.from_list(rows, features=types).to_parquet(path)
     return f"{path.name}: {len(rows)} rows"
 
 

@@ -23,7 +23,7 @@ from kernelwright.data.graphs.sample import VERSION, draw
 from kernelwright.data.graphs.schedules import BEST, SCHEDULES
 from kernelwright.data.graphs.signature import signature, signatures
 from kernelwright.data.graphs.teacher import taught
-from kernelwright.data.suites.built import SFT_ONLY
+from kernelwright.data.suites.built import SFT_ONLY, unseen_of
 from kernelwright.data.suites.check import check_many
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.row_folder import KEPT, Done, Lost, RowFolder
@@ -216,7 +216,9 @@ class Build:
         if self.recipe.mutants:
             evaluations = dict(zip((row.answer_key for row in rows), found, strict=True))
             rights = _rights(draws, self.recipe.mutated, judged, evaluations)
-            add_mutants(self.out.folder, rights, judge, self.recipe.mutants)
+            add_mutants(
+                self.out.folder, rights, judge, self.recipe.mutants, timed=self.wanted.timed
+            )
         done = [_done(one, judged.get(one.problem.name, []), told) for one in draws]
         self._write(done)
         self.kept.subtract(
@@ -282,11 +284,12 @@ def _rights(
     judged: Mapping[str, Sequence[Row]],
     evaluations: Mapping[str, Evaluation],
 ) -> list[Right]:
-    """The first right kernel of a share of the problems, in one dialect after another."""
+    """The first right kernel of a share of the problems, in one dialect after another. Those that
+    are held out have none: repairs and preferences are trained on."""
     found = []
     for one in draws:
         turn = int((int(one.id) + 1) * share)
-        is_next = turn > int(int(one.id) * share)
+        is_next = turn > int(int(one.id) * share) and not unseen_of(one.problem)
         rows = judged.get(one.problem.name, ()) if is_next else ()
         rows = [it for it in rows if it.verdict is Verdict.CORRECT and it.schedule == BEST]
         if rows:
@@ -355,6 +358,8 @@ def _done(one: Draw, rows: Sequence[Row], told: Mapping[str, list[str]]) -> Done
         facts["teacher"] = told[one.problem.name]
     right = tuple(row for row in rows if row.verdict is Verdict.CORRECT)
     wrong = tuple(row for row in rows if row.verdict not in (Verdict.CORRECT, Verdict.UNJUDGED))
+    if unjudged := len(rows) - len(right) - len(wrong):
+        facts["unjudged"] = unjudged
     reason, _, why = one.why.partition(": ")
     if not one.why and not right:
         reason = "not right" if wrong else "unjudged"

@@ -1,7 +1,8 @@
 """Reasoning by a model behind an OpenAI-compatible endpoint, where it says nothing false.
 
 It is given the problem, the kernel and the plan of its loops. What it writes is checked as our own
-plans are; where that finds something, or there is no answer, our own text stays.
+plans are, but for sentences of other forms, which are searched for numbers, names and some words;
+where that finds something, or there is no answer, our own text stays.
 """
 
 from __future__ import annotations
@@ -88,4 +89,5 @@ def _taught(row: Row, teacher: Callable[[Row], str]) -> Taught:
 def _against(text: str, row: Row) -> str:
     if not text or len(text) > MOST_CHARACTERS or "```" in text:
         return "empty, too long, or with a code block"
-    return "; ".join(findings(text, row.kernel or "", row.problem, row.dialect or ""))
+    found = findings(text, row.kernel or "", row.problem, row.dialect or "", is_free=True)
+    return "; ".join(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +13,32 @@ from kernelwright.data.suites.curate import RULES, curated
 from kernelwright.data.suites.graph_facts import GraphFacts
 from kernelwright.data.suites.layout import Loaded
 from kernelwright.data.suites.repairs import read_repairs
-from kernelwright.data.suites.rows import Row, load_rows, row_triples
+from kernelwright.data.suites.row_folder import WRONG
+from kernelwright.data.suites.rows import FILE, Row, RowError, load_rows, objects, row_triples
 from kernelwright.data.triple import Repair, Triple
 from kernelwright.envs.types import Dialect, Problem
 
 Number = TypeVar("Number", int, float)
 UNSEEN = ("operator", "depth", "composition", "rank")
-"""Why a problem is held out: what it has, no problem that is trained on has."""
+"""Why a problem is held out: what it has, no problem that is trained on has. Of a rank that is its
+sequence of operators on inputs of that rank, which may be trained on at others or at none."""
 SPLITS = ("train", "sft", "rl", "held_out", *(f"held_out_{one}" for one in UNSEEN))
 """`sft` and `rl` are the two halves of `train`; the others are parts of `held_out`."""
 UNSEEN_OPERATORS = frozenset(
     ("softsign", "hardsigmoid", "squared_difference", "norm1", "softmin", "smooth_l1_loss")
 )
+"""Gradients of these are unseen, too."""
+UNSEEN_FORMULA = re.compile(r"formula_(?:.*_)?(?:bounded|sub_(?:square|power))(?:_|$)")
+"""Formulas with softsign, or a squared difference, written out."""
+SYNONYMS = {
+    **{"larger": "maximum", "smaller": "minimum", "ratio": "div_abs", "negative": "neg"},
+    **{"clip": "clamp", "limit": "clamp", "hardtanh": "clamp", "power": "square"},
+    **{"bell": "exp_neg", "log": "log1p", "root": "sqrt", "inverse": "reciprocal"},
+    **{"scaled": "scale", "shifted": "shift", "leak": "leaky_relu", "normalize": "l2_norm"},
+    **{"linear_backward_input": "matmul", "linear_backward_weight": "matmul_tn"},
+    "rms_norm_layer": "rms_norm",
+}
+"""Names in a family of what computes the same as another operator."""
 DEEPEST = 5
 """Statements of a module that is trained on, at most."""
 COMPOSITIONS, RANKS = 0.15, 0.05
@@ -38,19 +53,38 @@ def split_of(problem: Problem) -> tuple[str, ...]:
         return () if SFT_ONLY in problem.tags else ("held_out", f"held_out_{unseen}")
     if SFT_ONLY in problem.tags:
         return ("sft",)
-    return ("train", "sft" if hash_fraction("half", problem.family) < 0.5 else "rl")
+    return ("train", "sft" if hash_fraction("half", sequence_of(problem.family)) < 0.5 else "rl")
+
+
+def sequence_of(family: str) -> str:
+    """What a family computes, about: a formula is its operations, synonyms have one name.
+
+    >>> sequence_of("formula_larger_clip") == sequence_of("maximum_hardtanh")
+    True
+    """
+    family = family.replace("formula_", "")
+    for other, name in SYNONYMS.items():
+        family = re.sub(rf"(?<![^_]){other}(?![^_])", name, family)
+    return family
+
+
+def is_unseen(operator: str) -> bool:
+    """Whether no problem with this operator is trained on."""
+    base = operator.removesuffix("_backward")
+    return base in UNSEEN_OPERATORS or bool(UNSEEN_FORMULA.match(operator))
 
 
 def unseen_of(problem: Problem) -> str:
     """The first of UNSEEN that holds of a problem; empty where it is trained on."""
     facts = GraphFacts.of(problem.tags)
-    if UNSEEN_OPERATORS & facts.operators:
+    if any(map(is_unseen, facts.operators)):
         return "operator"
     if facts.statements > DEEPEST:
         return "depth"
-    if facts.statements > 1 and hash_fraction("held out", problem.family) < COMPOSITIONS:
+    sequence = sequence_of(problem.family)
+    if facts.statements > 1 and hash_fraction("held out", sequence) < COMPOSITIONS:
         return "composition"
-    if hash_fraction("rank", f"{problem.family} {facts.rank}") < RANKS:
+    if hash_fraction("rank", f"{sequence} {facts.rank}") < RANKS:
         return "rank"
     return ""
 
@@ -71,7 +105,19 @@ def load_built(rest: str, **options: str) -> Loaded:
     Taught.of(**options)
     folder, split = folder_and_split(rest)
     found, notes = load_rows(_checked(folder))
-    return tuple(one for one in found if not split or split in split_of(one)), notes
+    return tuple(one for one in found if not split or split in told_split(folder, one)), notes
+
+
+def told_split(folder: str | Path, problem: Problem) -> tuple[str, ...]:
+    """`split_of` a problem of a folder. Raises RowError, which names the line whose tags say
+    nothing."""
+    try:
+        return split_of(problem)
+    except ValueError as error:
+        files = (path for name in (FILE, WRONG) if (path := Path(folder) / name).exists())
+        lines = (line for path in files for line in objects(path))
+        place = next((place for place, row in lines if row["name"] == problem.name), folder)
+        raise RowError(f"{place}: {error}") from None
 
 
 def built_triples(rest: str, dialect: Dialect, **options: str) -> list[Triple]:

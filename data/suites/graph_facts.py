@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 OPERATOR, STATEMENTS, RANK = "operator:", "statements:", "rank:"
@@ -26,12 +26,12 @@ class GraphFacts:
 
     @classmethod
     def of(cls, tags: Iterable[str]) -> GraphFacts:
-        """What these say, others aside."""
+        """What these say, others aside. Raises ValueError for a number that is none."""
         tags = tuple(tags)
         return cls(
             operators=frozenset(_after(OPERATOR, tags)),
-            statements=next(map(int, _after(STATEMENTS, tags)), 1),
-            rank=next(map(int, _after(RANK, tags)), 0),
+            statements=_number(STATEMENTS, tags, 1),
+            rank=_number(RANK, tags, 0),
         )
 
     @property
@@ -40,5 +40,12 @@ class GraphFacts:
         return (*operators, f"{STATEMENTS}{self.statements}", f"{RANK}{self.rank}")
 
 
-def _after(name: str, tags: Iterable[str]) -> Iterable[str]:
+def _after(name: str, tags: Iterable[str]) -> Iterator[str]:
     return (one.removeprefix(name) for one in tags if one.startswith(name))
+
+
+def _number(name: str, tags: Iterable[str], default: int) -> int:
+    said = next(_after(name, tags), str(default))
+    if not (said.isascii() and said.isdigit()):
+        raise ValueError(f"tags: {name}{said}: expects a number, as in {name}1")
+    return int(said)

@@ -3,7 +3,8 @@
 Of 768 sines the two largest are often one unit in the last place apart, so the implementation of
 sine decides which is the largest. Moving inputs does not show that: a sine is flat at its maximum.
 A quantised value near the middle of two steps is up to who divides, and who multiplies by the
-reciprocal. Where float64 is exactly at a step, the step is as the module has it.
+reciprocal. Where float64 is exactly at a step, or compares equal numbers, it is as the module has
+it: what lies at a limit by design, as the edge of a band does, is no matter of rounding.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ REST_OF = {"frac": "trunc", "fmod": "trunc", "remainder": "floor"}
 """Operators that give what is left behind a step, by how the quotient is rounded."""
 STEPS = {
     **dict.fromkeys(("round", "floor", "ceil", "trunc", "_to_copy", "bucketize", *REST_OF), 0),
-    **dict.fromkeys(("floor_divide", "div"), 0),
+    **dict.fromkeys(("floor_divide", "div", *COMPARES), 0),
     "searchsorted": 1,
 }
 """Operators that take floats from step to step, `div` where it rounds and `_to_copy` where it makes
-integers: which argument they are."""
+integers: which argument they are. A comparison has two steps, false and true."""
 
 ALL = 1 << 30
 PICKS = (1, 2, ALL)
@@ -70,8 +71,6 @@ class NearTies(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return args[0].copy_(self.__torch_dispatch__(apart, types, args, kwargs))
         if not _is_decision(name, args, named):
             return func(*args, **named)
-        if name in COMPARES:
-            return func(args[0] * self._factor(), *args[1:], **named)
         if name in REST_OF:
             return self._rest(REST_OF[name], func, args, named)
         if name in STEPS:
@@ -122,7 +121,7 @@ class NearTies(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _is_decision(name: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
-    """Whether this operator compares floats, ranks them, or takes them to a step."""
+    """Whether this operator ranks floats, or takes them to a step."""
     at = STEPS.get(name, 0)
     if (
         len(args) <= at
@@ -135,4 +134,4 @@ def _is_decision(name: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> 
     if name == "_to_copy":
         kind = named.get("dtype")
         return kind is not None and not (kind.is_floating_point or kind.is_complex)
-    return name in STEPS or name in COMPARES or name in LARGEST
+    return name in STEPS or name in LARGEST

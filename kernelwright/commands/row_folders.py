@@ -160,15 +160,21 @@ def export(
     folder: Folder,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A new folder.")],
     view: Annotated[View, typer.Option(help="Whose layout.")] = View.TRL,
+    dialect: Annotated[
+        list[str] | None,
+        typer.Option(help="What tasks and examples are in; repeatable. Else that of answers."),
+    ] = None,
 ) -> None:
     """Write a data set: Parquet tables with a card, or the layout of verl or KernelBench."""
     from kernelwright.data.exports.write import export as write
 
     contents = _read(folder)
     with told(OSError, ValueError):
-        lines = write(contents, out, view.value)
+        lines = write(contents, out, view.value, dialect or ())
     for line in lines[:20]:
         typer.echo(line)
+    if contents.unjudged:
+        typer.echo(f"{contents.unjudged} answers that nobody has judged are left out")
     typer.echo(f"{out}: {len(lines)} files")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from kernelwright.data.exports.contents import read_contents
 from kernelwright.data.exports.write import export
 from kernelwright.data.graphs.build import Build, BuildError, Recipe, Wanted
-from kernelwright.data.graphs.mutants.rows import said_of_mutants
+from kernelwright.data.graphs.mutants.rows import write_kill_score
 from kernelwright.data.graphs.teacher import Teacher
 from kernelwright.data.runs.folder import held
 from kernelwright.data.runs.process import this_process
@@ -31,11 +31,13 @@ def build_data(recipe: DataRecipe) -> list[str]:
         raise BuildError(reasons[0])
     with held(recipe.out):
         making = Build.begin(recipe.out, recipe_of(recipe))
-        if making.fates[KEPT] < recipe.count:
-            with judge_of(recipe.judge, this_process()) as judge:
-                making.run(_wanted(recipe), judge)
+        try:
+            if making.fates[KEPT] < recipe.count:
+                with judge_of(recipe.judge, this_process()) as judge:
+                    making.run(_wanted(recipe), judge)
+        finally:
+            mutants = [write_kill_score(recipe.out)] if recipe.mutants else []
         written = [_exported(recipe.out, view) for view in recipe.export]
-    mutants = [said_of_mutants(recipe.out)] if recipe.mutants else []
     drawn = f"{making.fates.total()} draws: {making.said()}"
     return [drawn, *mutants, *written, f"data.sft_suite: data:{recipe.out}:sft"]
 

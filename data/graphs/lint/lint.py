@@ -46,11 +46,15 @@ CLAIMED = re.compile(
     r"|summed|tiles?|stride|padding|mean|taps?|warps?|blocks?|threads?|lanes?|programs?|shared"
     r"|masks?|masked|coalesced|neighbou?r(?:s|ing)?|channels?|grid|bytes|barriers?|fused|elements?|values?|adds?|added|divided|products?"
     r"|multipl(?:y|ies|ied)"
-    r"|outputs?|times|positions|registers?|whole|long|high|together)\b"
+    r"|outputs?|times|positions|registers?|whole|long|high|together"
+    r"|tensor cores?|precision|doubles?|half|halves|round(?:s|ed|ing)?|exact(?:ly)?"
+    r"|sort(?:s|ed|ing)?|welford|online|atomic(?:s|ally)?|cach(?:e|es|ed)|vectors?|vectori[sz]ed?"
+    r"|simd|unrolled|parallel|asynchronous(?:ly)?|pipelined?|slow(?:er|est)?|fast(?:er|est)?"
+    r"|writ(?:e|es|ten)|stor(?:e|es|ed)|not|never)\b"
     r"|[={}<>]",
     re.I,
 )
-"""What is said of loops in words: it has to be said in one of the forms that can be followed."""
+"""What is said of a kernel in words: it has to be said in a form that can be followed."""
 OPERATOR = re.compile(r"(\w+): ")
 SENTENCE = re.compile(r"[^.;]*(?:\.\d[^.;]*)*[.;]?")
 
@@ -61,18 +65,21 @@ def patterns(dialect: Dialect) -> tuple[tuple[re.Pattern[str], Claim], ...]:
     return tuple((re.compile(text), claim) for text, claim in LANGUAGES[dialect].claims)
 
 
-def findings(reasoning: str, source: str, problem: Problem, dialect: Dialect) -> list[str]:
+def findings(
+    reasoning: str, source: str, problem: Problem, dialect: Dialect, *, is_free: bool = False
+) -> list[str]:
     """What cannot be shown to be true; empty for a reasoning whose every claim stands in the code.
 
-    Sentences may have any of their forms (data/graphs/phrases.py). One of no known form is searched
-    for numbers and names alone: each has to stand in the code or in the module.
+    Sentences may have any of their forms (data/graphs/phrases.py). One of no known form is refused,
+    but in a free text: there it may have no word of CLAIMED, and each number and name of it has to
+    stand in the code or in the module. What else it says is not searched.
     """
     try:
         blocks = LANGUAGES[dialect].blocks_of(source)
     except (ValueError, LookupError, SyntaxError, StopIteration) as error:
         return [f"the code is not understood: {error}"]
     text, part = plain(reasoning.strip().removeprefix(START)), LANGUAGES[dialect].part
-    reader = Reader(dialect, source + problem.code)
+    reader = Reader(dialect, source + problem.code, is_free)
     if len(blocks) == 1:
         return reader.read(part(blocks[0], 1), text)
     texts = _numbered(text)
@@ -102,10 +109,12 @@ def _numbered(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Goes through a text, claim after claim. `sources` have the numbers and names there are."""
+    """Goes through a text, claim after claim. `sources` have the numbers and names there are; a
+    free text may have sentences of no known form."""
 
     dialect: Dialect
     sources: str
+    is_free: bool
 
     def read(self, part: Part, text: str) -> list[str]:
         place = 0
@@ -136,6 +145,9 @@ class Reader:
         """A sentence of no known form."""
         said = SENTENCE.match(text, place)
         sentence = said[0] if said and said[0] else text[place:]
+        if not self.is_free:
+            part.deny(f"`{sentence.strip()}` has no form that can be followed")
+            return place + len(sentence)
         if claimed := CLAIMED.search(sentence):
             part.deny(f"`{sentence.strip()}` says {claimed[0]} in no form that can be followed")
         head = OPERATOR.match(sentence)

@@ -14,7 +14,7 @@ from kernelwright.data.graphs.mutants.mutant import chosen, mutants_of
 from kernelwright.data.graphs.mutants.of_text import Mutant
 from kernelwright.data.graphs.mutants.slow import apart, slow_source
 from kernelwright.data.graphs.problem import LOWERED
-from kernelwright.data.suites.built import SFT_ONLY
+from kernelwright.data.suites.built import SFT_ONLY, split_of
 from kernelwright.data.suites.repairs import REPAIRS
 from kernelwright.data.suites.row_folder import keep_lines, lines, write_lines
 from kernelwright.data.triple import Triple
@@ -25,6 +25,7 @@ from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.referee.feedback import MEND
 from kernelwright.envs.referee.reasons import verdict_and_fault
 from kernelwright.envs.reference.module_facts import learn_shapes
+from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Verdict
 
 PREFERENCES, MUTANTS = "prefs.jsonl", "mutants.jsonl"
@@ -57,14 +58,16 @@ class Right:
         return slow_source(self.kernel, self.lower, self.triple.dialect)
 
 
-def add_mutants(folder: Path, rights: Sequence[Right], judge: AnyJudge, most: int) -> None:
+def add_mutants(
+    folder: Path, rights: Sequence[Right], judge: AnyJudge, most: int, timed: bool = True
+) -> None:
     """Judges at most so many mutants of each and a slower form, and writes down what came."""
     learn_shapes(one.triple.problem for one in rights)
     made = [(one, mutant) for one in rights for mutant in one.mutants(most)]
     slow = [(one, it) for one in rights if (it := one.slow_source()) is not None]
     asked = [*((one, it.source) for one, it in made), *slow]
-    # Timed: a mutant is refused before that.
-    found = judge.evaluate_many([_job(one.triple, source) for one, source in asked], timed=True)
+    # A mutant is refused before it is timed.
+    found = judge.evaluate_many([_job(one.triple, source) for one, source in asked], timed=timed)
     repairs, preferences, told = [], [], []
     for (one, mutant), said in zip(made, found, strict=False):
         told.append(_told(one.triple, mutant, said))
@@ -74,8 +77,6 @@ def add_mutants(folder: Path, rights: Sequence[Right], judge: AnyJudge, most: in
     preferences += _slower_rows(slow, found[len(made) :])
     for name, its in zip(FILES, (repairs, preferences, told), strict=True):
         write_lines(folder / name, its)
-    summary = kill_score(lines(folder / MUTANTS))
-    (folder / KILL).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
 
 
 def keep_rows_of(folder: Path, problems: set[str]) -> None:
@@ -111,9 +112,11 @@ def _share(judged: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"judged": len(judged), "killed": killed, "share": share}
 
 
-def said_of_mutants(folder: Path) -> str:
-    """How many mutants of a folder the judge refuses, and of which kinds it accepts some."""
+def write_kill_score(folder: Path) -> str:
+    """Writes `kill.json` of a folder; returns how many mutants the judge refuses, and of which
+    kinds it accepts some."""
     found = kill_score(lines(folder / MUTANTS)) if (folder / MUTANTS).exists() else kill_score([])
+    write_whole(folder / KILL, json.dumps(found, indent=1) + "\n")
     alive = [f"{one['judged'] - one['killed']} {kind}" for kind, one in found["kinds"].items()]
     alive = [one for one in alive if not one.startswith("0 ")]
     accepted = f"; accepted: {', '.join(alive)}" if alive else ""
@@ -122,7 +125,8 @@ def said_of_mutants(folder: Path) -> str:
 
 def _head(triple: Triple) -> dict[str, Any]:
     one = triple.problem
-    return {"problem": one.name, "problem_key": one.key, "dialect": triple.dialect}
+    named = {"problem": one.name, "problem_key": one.key, "dialect": triple.dialect}
+    return named | {"splits": list(split_of(one))}
 
 
 def _told(triple: Triple, mutant: Mutant, said: Evaluation) -> dict[str, Any]:
