@@ -127,6 +127,16 @@ def test_a_softmax_over_any_axis_needs_all_of_its_maximum(axis: int, sizes: str)
         ("F.adaptive_max_pool2d(x, 1)", "4, 8, 16, 16", lambda x: x.amax((2, 3)).clamp(min=0)),
         ("(x * 3 - 2).topk(3).values.sum(-1)", "16, 64", lambda x: _from_zero(x * 3 - 2)),
         ("x.topk(3, largest=False).values.sum(-1)", "16, 64", lambda x: -_from_zero(-x)),
+        ("x.kthvalue(60, dim=1).values", "16, 64", lambda x: x.kthvalue(60, 1)[0].clamp(min=0)),
+        ("x.sort(dim=1).values[:, -1]", "16, 64", lambda x: x.amax(1).clamp(min=0)),
+        ("torch.aminmax(x, dim=1).max", "16, 64", lambda x: x.amax(1).clamp(min=0)),
+        ("x.cummax(dim=1).values", "16, 64", lambda x: x.cummax(1).values.clamp(min=0)),
+        ("x.cummin(dim=0).values", "64, 16", lambda x: x.cummin(0).values.clamp(max=0)),
+        (
+            "x[:, :4].scatter_reduce(1, torch.arange(64).expand(16, 64) % 4, x, 'amax')",
+            "16, 64",
+            lambda x: x.view(16, 16, 4).amax(1).clamp(min=0),
+        ),
     ],
 )
 def test_rows_of_one_sign_show_an_extreme_that_starts_at_zero(

@@ -65,14 +65,18 @@ LARGEST_OF = frozenset(("amax", "max"))
 """The same written out begins with one of these, where an exponential follows."""
 
 BELOW, ABOVE = "rows below", "rows above"
-PLACES_OF = {"argmax": BELOW, "argmin": ABOVE}
-"""Operators that give where the largest or smallest is, and not its value."""
+OF_ROWS = {"argmax": BELOW, "argmin": ABOVE, "cummax": BELOW, "cummin": ABOVE}
+OF_ROWS |= dict.fromkeys(("aminmax", "kthvalue", "sort"), BELOW)
+"""Operators whose first result does not show an extreme of whole rows: their rows are looked at."""
+BY_KIND = {"amax": BELOW, "amin": ABOVE, 2: BELOW}
+"""What operators that reduce in several ways are asked for: `scatter_reduce` by name, a bag of
+embeddings by number."""
 _POOLS = """
 max_pool2d_with_indices max_pool3d_with_indices adaptive_max_pool2d adaptive_max_pool3d
 fractional_max_pool2d fractional_max_pool3d
 """
 EXTREMES = dict.fromkeys(("amax", "max", "topk", *_POOLS.split()), BELOW)
-EXTREMES |= dict.fromkeys(("amin", "min"), ABOVE) | PLACES_OF
+EXTREMES |= dict.fromkeys(("amin", "min"), ABOVE) | OF_ROWS
 """Operators whose loops may start at zero unseen, but where rows lie wholly on this side of it: or
 windows of a pool, or all values."""
 
@@ -157,8 +161,8 @@ class _Watch:
             into[limit] = _beside(one, value)
         self.has_exponential |= name in ("exp", "exp2", "expm1")
         out = func(*args, **kwargs)
-        if name in EXTREMES and (shares := _of_one_sign(name, given, out)):
-            side = EXTREMES[name] if given.get("largest", True) else ABOVE
+        side = _side_of(name, given)
+        if side and (shares := _of_one_sign(name, given, out)):
             limit = Limit((name, number, side), 0.0, overflows=False, whole=False, of_rows=True)
             self.found[limit] = shares
         if name == "add" and is_float(out) and out.numel() > 1:
@@ -210,18 +214,26 @@ def _beside(tensor: Any, value: float) -> tuple[float, float, float]:
     return below / count, int((tensor == value).sum()) / count, above / count
 
 
+def _side_of(name: str, given: Mapping[str, Any]) -> str | None:
+    """Where rows have to lie for a loop that starts at zero to be seen; None of other operators."""
+    if name in ("scatter_reduce", "_embedding_bag", "_embedding_bag_forward_only"):
+        return BY_KIND.get(given.get("reduce", given.get("mode")))
+    return EXTREMES.get(name) if given.get("largest", True) else ABOVE
+
+
 def _of_one_sign(
     name: str, given: Mapping[str, Any], out: Any
 ) -> tuple[float, float, float] | None:
     """Shares of rows that lie wholly below zero, neither, and wholly above: of largest values only
     those below are known, of smallest ones only those above. None where no row of floats is."""
-    if not is_float(given["self"]) or not given["self"].numel() or "other" in given:
+    of = given.get("self", given.get("weight"))
+    if not is_float(of) or not of.numel() or "other" in given:
         return None
-    if name not in PLACES_OF:
+    if name not in OF_ROWS:
         extremes = next(tensors_in(out))
         below, above = ((one.float().mean().item()) for one in (extremes < 0, extremes > 0))
     else:
-        rows = _rows(given["self"].detach(), given.get("dim"))
+        rows = _rows(of.detach(), given.get("dim"))
         below, above = (one.all(-1).float().mean().item() for one in (rows < 0, rows > 0))
     return below, 1 - below - above, above
 
