@@ -14,7 +14,8 @@ import yaml
 
 from kernelwright.data.exports.contents import read_contents
 from kernelwright.data.exports.write import card, export
-from kernelwright.data.graphs.signature import signature, signatures
+from kernelwright.data.graphs.signature import Twins, signature
+from kernelwright.data.importers.exams import Exams
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.row_folder import Done, RowFolder
 from kernelwright.envs.reference.module_facts import learn_shapes
@@ -38,11 +39,11 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where, out = (tmp_path_factory.mktemp(name) for name in ("rows", "export"))
     rows = RowFolder(where)
     rows.open({"command": "data build", "seed": 0, "exclude": ["exam"]})
-    twins = signatures(load_suite("exam").problems)
+    twins = Twins.of(load_suite("exam").problems)
     found = [right(index) for index in range(8)]
     learn_shapes(row.problem for row in found)
     for index, row in enumerate(found):
-        if signature(row.problem) not in twins:
+        if signature(row.problem) not in twins.known:
             rows.add([Done(id=f"{index:05d}", rows=(row,))])
     export(read_contents(where), out)
     return out
@@ -145,10 +146,10 @@ def test_each_thing_against_publishing_is_found(
 ) -> None:
     out = tmp_path / "out"
     found = changed(clean, out, table, lambda row: row | change)
-    reasons = against(found, exams=())
+    reasons = against(found, exams=Exams())
     assert any(said in line for line in reasons), reasons
     with pytest.raises(PublishError, match="is not published: "):
-        publish_data(out, REPO, public=False, dry_run=True, exams=())
+        publish_data(out, REPO, public=False, dry_run=True, exams=Exams())
 
 
 def test_a_problem_of_the_exam_is_refused_whatever_its_names_are(
@@ -156,7 +157,11 @@ def test_a_problem_of_the_exam_is_refused_whatever_its_names_are(
 ) -> None:
     code = load_suite("exam").problems[0].code + "\n# mine\n"
     found = changed(clean, tmp_path / "out", "problems", lambda row: row | {"code": code})
-    assert [line for line in against(found) if line.startswith("1 problems of an exam")]
+    assert [
+        line
+        for line in against(found, Exams.of(["exam"]))
+        if line.startswith("1 problems of an exam")
+    ]
 
 
 def test_a_folder_that_is_no_whole_export_is_told(clean: Path, tmp_path: Path) -> None:
@@ -165,7 +170,9 @@ def test_a_folder_that_is_no_whole_export_is_told(clean: Path, tmp_path: Path) -
     out = tmp_path / "out"
     changed(clean, out, "sft", lambda row: row)
     (out / "notes.txt").write_text("mine", encoding="utf-8")
-    assert against(Export.read(out), exams=()) == ["1 files that the card does not name: notes.txt"]
+    assert against(Export.read(out), exams=Exams()) == [
+        "1 files that the card does not name: notes.txt"
+    ]
     (out / "prefs.parquet").unlink(missing_ok=True)
     (out / "sft.parquet").unlink()
     with pytest.raises(ValueError, match=r"lacks sft.parquet"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from kernelwright.data.graphs.signature import rank_of, signature_of
 from kernelwright.data.importers.exams import Exams
 from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
 from kernelwright.data.importers.module import as_problem
@@ -29,7 +30,7 @@ class Import:
     licence: str = ""
     """Of items whose source names none."""
     allow_unlicensed: bool = False
-    exams: Exams = field(default_factory=lambda: Exams({}))
+    exams: Exams = field(default_factory=Exams)
     judge: AnyJudge | None = None
     timed: bool = True
     grow_to_bytes: float = 0.0
@@ -118,7 +119,8 @@ def _ready(asked: Import, item: Found, modules: Modules, known: _Known) -> _Read
 
 
 def _row(asked: Import, item: Item, code: str, modules: Modules) -> Row:
-    """The item's problem, once its module has run. Raises NotTakenError."""
+    """The item's problem, once its module has run. Raises NotTakenError, for a twin of an exam's
+    too."""
     row = Row(
         name=item.name,
         code=code,
@@ -126,7 +128,8 @@ def _row(asked: Import, item: Item, code: str, modules: Modules) -> Row:
         source=f"{asked.source}:{item.id}",
         licence=item.licence,
     )
-    modules.check(row.problem)
+    shapes = modules.shapes(row.problem)
+    asked.exams.refuse_twin(signature_of(code, rank_of(shapes)))
     if item.cases:
         return row
     fitted = sized(code, modules.runs, asked.grow_to_bytes)

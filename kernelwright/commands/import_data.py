@@ -77,6 +77,8 @@ def _brought_in(question: Question, out: Path, limit: int | None) -> tuple[int, 
     if question["judge"]:
         _refuse_unjudged(items)
     exams = Exams.of(question["exclude"])
+    for line in exams.twins.said():
+        typer.echo(line, err=True)
     with held(out), ExitStack() as stack:
         output = RowFolder(out)
         output.open(question)

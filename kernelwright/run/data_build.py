@@ -37,7 +37,13 @@ def build_data(recipe: DataRecipe) -> list[str]:
         written = [_exported(recipe.out, view) for view in recipe.export]
     mutants = [said_of_mutants(recipe.out)] if recipe.mutants else []
     drawn = f"{making.fates.total()} draws: {making.said()}"
-    return [drawn, *mutants, *written, f"data.sft_suite: data:{recipe.out}:sft"]
+    return [
+        drawn,
+        *making.twins.said(),
+        *mutants,
+        *written,
+        f"data.sft_suite: data:{recipe.out}:sft",
+    ]
 
 
 def lacking(recipe: DataRecipe) -> list[str]:
