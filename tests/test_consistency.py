@@ -67,6 +67,31 @@ def test_pairs_of_problems_that_are_held_out_are_refused(tmp_path: Path) -> None
     assert "dpo.pairs: 1 of the 1 problems of data.held_out_suite are trained on (mine, …)" in said
 
 
+@pytest.mark.sandbox
+def test_copies_of_held_out_problems_are_refused_whatever_their_sizes_and_names(
+    tmp_path: Path,
+) -> None:
+    sized = MINE.replace("\nclass", "\nN = 16\n\nclass").replace("16, 32", "N, 32")
+    copies = {
+        "size": sized.replace("N = 16", "N = 24"),
+        "names": sized.replace("(self, x)", "(self, image)").replace("x + 1.0", "image + 1.0"),
+        "comment": f"# mine\n{sized}",
+        "another": sized.replace("x + 1.0", "x + 2.0"),
+    }
+    (tmp_path / "held").mkdir()
+    (tmp_path / "held" / "mine.py").write_text(sized, encoding="utf-8")
+    for name, text in copies.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "copy.py").write_text(text, encoding="utf-8")
+        asked = [
+            f"data.train_suite=modules:{folder}",
+            f"data.held_out_suite=modules:{folder}/../held",
+        ]
+        said = found(*asked, "stages=[grpo, eval]", "grpo.groups_per_step=1", "data.sft_suite=null")
+        assert ("are trained on (mine, …)" in said) == (name != "another"), name
+
+
 @pytest.mark.parametrize(
     ("overrides", "reason"),
     [

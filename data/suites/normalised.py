@@ -28,7 +28,8 @@ def normalised(code: str, *, exact: bool = False) -> str:
     """
     code = in_any_precision(code)
     try:
-        tree = _Spelt(code).visit(ast.parse(code))
+        tree = ast.parse(code)
+        tree = _Spelt(tree).visit(tree)
         defined = [one for one in tree.body if isinstance(one, ast.ClassDef | ast.FunctionDef)]
         kept = _needed(defined, INPUTS if exact else "Model")
         _write_out_arguments(defined)
@@ -58,9 +59,9 @@ class _Spelt(ast.NodeTransformer):
     """Writes out what the lines above the classes name: imports by their whole names, and numbers,
     sizes among them, as numbers. One form of what has several."""
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, tree: ast.Module) -> None:
         self.stands_for: dict[str, ast.expr] = {}
-        for node in ast.parse(code).body:
+        for node in tree.body:
             match node:
                 case ast.Import() | ast.ImportFrom():
                     self._import(node)
