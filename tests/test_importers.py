@@ -14,7 +14,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from kernelwright.data.importers.exams import Exams
+from kernelwright.data.importers.exams import Exams, refuse_named
 from kernelwright.data.importers.item import Found, Item, NotTakenError
 from kernelwright.data.importers.module import as_problem
 from kernelwright.data.importers.sets.all_sets import NAMES, public_set, set_items
@@ -336,5 +336,5 @@ def test_an_exam_is_known_by_code_whatever_its_names_sizes_and_comments(tmp_path
 def test_an_exam_is_known_by_the_name_of_its_source() -> None:
     for origin in ("ScalingIntelligence/KernelBench", "kernel_bench level 1"):
         with pytest.raises(NotTakenError, match="its source names"):
-            Exams({}).refuse_name(Item(id="1", name="a", code="", origin=origin))
-    Exams({}).refuse_name(Item(id="1", name="a", code="", origin="somebody/benches"))
+            refuse_named("1", origin)
+    refuse_named("1", "somebody/benches")

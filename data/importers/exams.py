@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kernelwright.data.graphs.signature import Twins
-from kernelwright.data.importers.item import Item, NotTakenError
+from kernelwright.data.importers.item import NotTakenError
 from kernelwright.data.suites.load import load_whole
 from kernelwright.data.suites.normalised import normalised
 
@@ -30,10 +30,6 @@ class Exams:
         problems = [(one, spec) for spec in suites for one in load_whole(spec).problems]
         known = {normalised(one.code): f"{one.name} of {spec}" for one, spec in problems}
         return cls(known, Twins.of(one for one, _ in problems))
-
-    def refuse_name(self, item: Item) -> None:
-        """Raises NotTakenError where the source says that it is of an exam."""
-        refuse_named(item.origin, item.id, item.name)
 
     def refuse_code(self, code: str) -> None:
         """Raises NotTakenError for an exam's problem, whatever its names, sizes and comments."""
