@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from kernelwright.evals.hub.fit import Export, against
 from kernelwright.evals.hub.upload import PublishError, Target, Tree, upload
 from tests.command import ROOT
 from tests.hub_server import TOKEN, Hub, a_hub
+from tests.nouns import RELU_MODULE
 from tests.test_data_diff import right
 
 datasets = pytest.importorskip("datasets", reason="needs the extra data")
@@ -162,6 +164,22 @@ def test_a_problem_of_the_exam_is_refused_whatever_its_names_are(
         for line in against(found, Exams.of(["exam"]))
         if line.startswith("1 problems of an exam")
     ]
+
+
+@pytest.mark.sandbox
+def test_a_problem_of_a_suite_too_large_for_this_machine_is_refused(
+    clean: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "suite").mkdir()
+    large = RELU_MODULE.replace("4000", str(10**13))
+    (tmp_path / "suite" / "relu.py").write_text(large, encoding="utf-8")
+    exams = Exams.of([f"modules:{tmp_path / 'suite'}"])
+    assert not exams.twins.said()
+    code = RELU_MODULE.replace("torch.relu(x)", "x.relu()")
+    sizes = json.dumps([{"name": "time", "sizes": [["N", 8]]}])
+    twin = {"code": code, "cases": sizes}
+    found = changed(clean, tmp_path / "out", "problems", lambda row: row | twin)
+    assert [line for line in against(found, exams) if line.startswith("1 problems of an exam")]
 
 
 def test_a_folder_that_is_no_whole_export_is_told(clean: Path, tmp_path: Path) -> None:
