@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.data.suites.row_folder import Done, RowFolder
-from kernelwright.data.suites.rows import Row
+from kernelwright.data.suites.rows import Row, row_line
 from kernelwright.envs.types import Verdict
 from kernelwright.preflight.consistency import contradictions
 from kernelwright.recipe.resolve import resolve
@@ -67,7 +67,6 @@ def test_pairs_of_problems_that_are_held_out_are_refused(tmp_path: Path) -> None
     assert "dpo.pairs: 1 of the 1 problems of data.held_out_suite are trained on (mine, …)" in said
 
 
-@pytest.mark.sandbox
 def test_copies_of_held_out_problems_are_refused_whatever_their_sizes_and_names(
     tmp_path: Path,
 ) -> None:
@@ -78,17 +77,13 @@ def test_copies_of_held_out_problems_are_refused_whatever_their_sizes_and_names(
         "comment": f"# mine\n{sized}",
         "another": sized.replace("x + 1.0", "x + 2.0"),
     }
-    (tmp_path / "held").mkdir()
-    (tmp_path / "held" / "mine.py").write_text(sized, encoding="utf-8")
-    for name, text in copies.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "copy.py").write_text(text, encoding="utf-8")
-        asked = [
-            f"data.train_suite=modules:{folder}",
-            f"data.held_out_suite=modules:{folder}/../held",
-        ]
-        said = found(*asked, "stages=[grpo, eval]", "grpo.groups_per_step=1", "data.sft_suite=null")
+    for name, text in {"mine": sized, **copies}.items():
+        row = Row(name=name, code=text)
+        (tmp_path / f"{name}.jsonl").write_text(row_line(row), encoding="utf-8")
+    held_out = f"data.held_out_suite=rows:{tmp_path}/mine.jsonl"
+    words = ["stages=[grpo, eval]", "grpo.groups_per_step=1", "data.sft_suite=null"]
+    for name in copies:
+        said = found(f"data.train_suite=rows:{tmp_path}/{name}.jsonl", held_out, *words)
         assert ("are trained on (mine, …)" in said) == (name != "another"), name
 
 

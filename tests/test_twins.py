@@ -91,7 +91,7 @@ def test_an_import_refuses_what_computes_the_same_as_an_excluded_problem(tmp_pat
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+@pytest.mark.parametrize("precision", ["fp16", pytest.param("bf16", marks=pytest.mark.slow)])
 def test_a_precision_of_an_excluded_suite_leaves_its_problems_known(
     tmp_path: Path, precision: str
 ) -> None:
