@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.data.suites.row_folder import Done, RowFolder
-from kernelwright.data.suites.rows import Row
+from kernelwright.data.suites.rows import Row, row_line
 from kernelwright.envs.types import Verdict
 from kernelwright.preflight.consistency import contradictions
 from kernelwright.recipe.resolve import resolve
@@ -65,6 +65,26 @@ def test_pairs_of_problems_that_are_held_out_are_refused(tmp_path: Path) -> None
     assert "dpo.pairs: " not in found(*asked)
     said = found(*asked, f"data.held_out_suite=rows:{tmp_path}")
     assert "dpo.pairs: 1 of the 1 problems of data.held_out_suite are trained on (mine, …)" in said
+
+
+def test_copies_of_held_out_problems_are_refused_whatever_their_sizes_and_names(
+    tmp_path: Path,
+) -> None:
+    sized = MINE.replace("\nclass", "\nN = 16\n\nclass").replace("16, 32", "N, 32")
+    copies = {
+        "size": sized.replace("N = 16", "N = 24"),
+        "names": sized.replace("(self, x)", "(self, image)").replace("x + 1.0", "image + 1.0"),
+        "comment": f"# mine\n{sized}",
+        "another": sized.replace("x + 1.0", "x + 2.0"),
+    }
+    for name, text in {"mine": sized, **copies}.items():
+        row = Row(name=name, code=text)
+        (tmp_path / f"{name}.jsonl").write_text(row_line(row), encoding="utf-8")
+    held_out = f"data.held_out_suite=rows:{tmp_path}/mine.jsonl"
+    words = ["stages=[grpo, eval]", "grpo.groups_per_step=1", "data.sft_suite=null"]
+    for name in copies:
+        said = found(f"data.train_suite=rows:{tmp_path}/{name}.jsonl", held_out, *words)
+        assert ("are trained on (mine, …)" in said) == (name != "another"), name
 
 
 @pytest.mark.parametrize(

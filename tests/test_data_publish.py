@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,7 +15,8 @@ import yaml
 
 from kernelwright.data.exports.contents import read_contents
 from kernelwright.data.exports.write import card, export
-from kernelwright.data.graphs.signature import signature, signatures
+from kernelwright.data.graphs.signature import Twins, signature
+from kernelwright.data.importers.exams import Exams
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.row_folder import Done, RowFolder
 from kernelwright.envs.reference.module_facts import learn_shapes
@@ -24,6 +26,7 @@ from kernelwright.evals.hub.fit import Export, against
 from kernelwright.evals.hub.upload import PublishError, Target, Tree, upload
 from tests.command import ROOT
 from tests.hub_server import TOKEN, Hub, a_hub
+from tests.nouns import RELU_MODULE
 from tests.test_data_diff import right
 
 datasets = pytest.importorskip("datasets", reason="needs the extra data")
@@ -38,11 +41,11 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where, out = (tmp_path_factory.mktemp(name) for name in ("rows", "export"))
     rows = RowFolder(where)
     rows.open({"command": "data build", "seed": 0, "exclude": ["exam"]})
-    twins = signatures(load_suite("exam").problems)
+    twins = Twins.of(load_suite("exam").problems)
     found = [right(index) for index in range(8)]
     learn_shapes(row.problem for row in found)
     for index, row in enumerate(found):
-        if signature(row.problem) not in twins:
+        if signature(row.problem) not in twins.known:
             rows.add([Done(id=f"{index:05d}", rows=(row,))])
     export(read_contents(where), out)
     return out
@@ -145,10 +148,10 @@ def test_each_thing_against_publishing_is_found(
 ) -> None:
     out = tmp_path / "out"
     found = changed(clean, out, table, lambda row: row | change)
-    reasons = against(found, exams=())
+    reasons = against(found, exams=Exams())
     assert any(said in line for line in reasons), reasons
     with pytest.raises(PublishError, match="is not published: "):
-        publish_data(out, REPO, public=False, dry_run=True, exams=())
+        publish_data(out, REPO, public=False, dry_run=True, exams=Exams())
 
 
 def test_a_problem_of_the_exam_is_refused_whatever_its_names_are(
@@ -156,7 +159,27 @@ def test_a_problem_of_the_exam_is_refused_whatever_its_names_are(
 ) -> None:
     code = load_suite("exam").problems[0].code + "\n# mine\n"
     found = changed(clean, tmp_path / "out", "problems", lambda row: row | {"code": code})
-    assert [line for line in against(found) if line.startswith("1 problems of an exam")]
+    assert [
+        line
+        for line in against(found, Exams.of(["exam"]))
+        if line.startswith("1 problems of an exam")
+    ]
+
+
+@pytest.mark.sandbox
+def test_a_problem_of_a_suite_too_large_for_this_machine_is_refused(
+    clean: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "suite").mkdir()
+    large = RELU_MODULE.replace("4000", str(10**13))
+    (tmp_path / "suite" / "relu.py").write_text(large, encoding="utf-8")
+    exams = Exams.of([f"modules:{tmp_path / 'suite'}"])
+    assert not exams.twins.said()
+    code = RELU_MODULE.replace("torch.relu(x)", "x.relu()")
+    sizes = json.dumps([{"name": "time", "sizes": [["N", 8]]}])
+    twin = {"code": code, "cases": sizes}
+    found = changed(clean, tmp_path / "out", "problems", lambda row: row | twin)
+    assert [line for line in against(found, exams) if line.startswith("1 problems of an exam")]
 
 
 def test_a_folder_that_is_no_whole_export_is_told(clean: Path, tmp_path: Path) -> None:
@@ -165,7 +188,9 @@ def test_a_folder_that_is_no_whole_export_is_told(clean: Path, tmp_path: Path) -
     out = tmp_path / "out"
     changed(clean, out, "sft", lambda row: row)
     (out / "notes.txt").write_text("mine", encoding="utf-8")
-    assert against(Export.read(out), exams=()) == ["1 files that the card does not name: notes.txt"]
+    assert against(Export.read(out), exams=Exams()) == [
+        "1 files that the card does not name: notes.txt"
+    ]
     (out / "prefs.parquet").unlink(missing_ok=True)
     (out / "sft.parquet").unlink()
     with pytest.raises(ValueError, match=r"lacks sft.parquet"):

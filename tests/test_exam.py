@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 import torch
 
-from kernelwright.data.graphs.signature import operators, signature
+from kernelwright.data.graphs.operator_sequence import operators
+from kernelwright.data.graphs.signature import signature
 from kernelwright.data.suites.check import read_admissions
 from kernelwright.data.suites.exam import ADMISSION_FILE, CATEGORIES, written
 from kernelwright.data.suites.load import SuiteError, load_suite

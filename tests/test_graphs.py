@@ -15,9 +15,10 @@ from kernelwright.data.graphs import sample
 from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import V
 from kernelwright.data.graphs.nests import Step
+from kernelwright.data.graphs.operator_sequence import operators
 from kernelwright.data.graphs.operators.registry import OPERATORS
 from kernelwright.data.graphs.problem import example_of, problem_of
-from kernelwright.data.graphs.signature import operators, signatures
+from kernelwright.data.graphs.signature import Twins
 from kernelwright.data.graphs.signature import signature as twin_signature
 from kernelwright.data.graphs.style import module
 from kernelwright.data.suites.load import load_suite
@@ -269,7 +270,7 @@ def test_a_problem_of_an_excluded_suite_is_known_in_another_form(tmp_path: Path)
         f"        self.a = nn.SiLU()\n    def forward(self, t):\n        return self.a(t)\n{sizes}",
         encoding="utf-8",
     )
-    found = signatures(load_suite(f"kernelbench:{tmp_path}").problems)
+    found = Twins.of(load_suite(f"kernelbench:{tmp_path}").problems).known
     assert found == {"2d:silu"}
     silu = next(one for one in OPERATORS if one.name == "silu")
     graphs = [one for n in range(40) if (one := sample.alone(silu, str(n))) is not None]

@@ -14,7 +14,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from kernelwright.data.importers.exams import Exams, normalised
+from kernelwright.data.importers.exams import Exams, refuse_named
 from kernelwright.data.importers.item import Found, Item, NotTakenError
 from kernelwright.data.importers.module import as_problem
 from kernelwright.data.importers.sets.all_sets import NAMES, public_set, set_items
@@ -22,6 +22,7 @@ from kernelwright.data.importers.sets.refused import REFUSED
 from kernelwright.data.importers.sized import ONE_SIZE, sized
 from kernelwright.data.importers.sources import open_source
 from kernelwright.data.importers.tables import hub_rows
+from kernelwright.data.suites.normalised import normalised
 from kernelwright.data.suites.row_folder import Lost
 from kernelwright.data.suites.rows import Row, row_line
 from kernelwright.envs.reference.on_meta import try_on_meta
@@ -335,5 +336,5 @@ def test_an_exam_is_known_by_code_whatever_its_names_sizes_and_comments(tmp_path
 def test_an_exam_is_known_by_the_name_of_its_source() -> None:
     for origin in ("ScalingIntelligence/KernelBench", "kernel_bench level 1"):
         with pytest.raises(NotTakenError, match="its source names"):
-            Exams({}).refuse_name(Item(id="1", name="a", code="", origin=origin))
-    Exams({}).refuse_name(Item(id="1", name="a", code="", origin="somebody/benches"))
+            refuse_named("1", origin)
+    refuse_named("1", "somebody/benches")

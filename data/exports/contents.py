@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.graphs.signature import operators
+from kernelwright.data.graphs.operator_sequence import operators
 from kernelwright.data.suites.built import told_split
 from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.suites.rows import Row, RowError

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 
 from kernelwright.data.exports.contents import Contents, Entry
+from kernelwright.data.graphs.operator_sequence import operators
 from kernelwright.data.suites.curate import RULES, curated
 from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.suites.rows import Row
@@ -99,6 +100,15 @@ def by_rule(contents: Contents) -> list[tuple[str, int, Counter[str]]]:
 
 def by_split(contents: Contents) -> Counter[str]:
     return Counter(split for one in contents.entries for split in one.splits)
+
+
+def across_splits(contents: Contents) -> tuple[int, int]:
+    """(sequences of operators that are in more than one of `sft`, `rl` and `held_out`, all)."""
+    places: dict[tuple[str, ...], set[str]] = {}
+    for one in contents.entries:
+        its = places.setdefault(operators(one.problem.code), set())
+        its |= {"sft", "rl", "held_out"} & set(one.splits)
+    return sum(len(its) > 1 for its in places.values()), len(places)
 
 
 def by_statements(contents: Contents) -> list[tuple[int, int]]:

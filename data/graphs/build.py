@@ -21,11 +21,11 @@ from kernelwright.data.graphs.problem import DIALECTS, examples_of, problem_of
 from kernelwright.data.graphs.quotas import Quotas
 from kernelwright.data.graphs.sample import VERSION, draw
 from kernelwright.data.graphs.schedules import BEST, SCHEDULES
-from kernelwright.data.graphs.signature import signature, signatures
+from kernelwright.data.graphs.signature import Twins, signature
 from kernelwright.data.graphs.teacher import taught
 from kernelwright.data.suites.built import SFT_ONLY, unseen_of
 from kernelwright.data.suites.check import check_many
-from kernelwright.data.suites.load import load_suite
+from kernelwright.data.suites.load import load_whole
 from kernelwright.data.suites.row_folder import KEPT, Done, Lost, RowFolder
 from kernelwright.data.suites.rows import Row
 from kernelwright.envs.codec import to_plain
@@ -139,6 +139,8 @@ class Build:
     """The last draw of each category that was no duplicate."""
     examples: Counter[str] = field(default_factory=Counter)
     """Right examples by dialect."""
+    twins: Twins = field(default_factory=Twins)
+    """Of the suites that are excluded."""
 
     @classmethod
     def begin(cls, folder: Path, recipe: Recipe) -> Build:
@@ -169,15 +171,17 @@ class Build:
             taken=self.kept,
             drawn_at=self.drawn_at,
         )
-        twins = signatures(
-            problem for spec in self.recipe.exclude for problem in load_suite(spec).problems
+        self.twins = Twins.of(
+            problem for spec in self.recipe.exclude for problem in load_whole(spec).problems
         )
         with BuildLog(self.out.folder, count, self.fates[KEPT]) as log:
+            for line in self.twins.said():
+                log.note(line)
             while self.fates[KEPT] < count:
                 if self.fates.total() > DRAWS_PER_ROW * count:
                     raise BuildError(f"too few draws are kept: {self.said()}")
                 size = min(wanted.batch, count - self.fates[KEPT])
-                done = self._batch(judge, twins, self._draws(quotas, size))
+                done = self._batch(judge, self._draws(quotas, size))
                 dropped = Counter(one.lost.reason for one in done if one.lost)
                 log.batch(self.fates[KEPT], sum(len(one.rows) for one in done), dropped)
 
@@ -200,11 +204,11 @@ class Build:
             found.append(self._placed(self._drawn(index), index, quotas))
         return found
 
-    def _batch(self, judge: AnyJudge, twins: set[str], draws: Sequence[Draw]) -> list[Done]:
+    def _batch(self, judge: AnyJudge, draws: Sequence[Draw]) -> list[Done]:
         asked = {one.id for one in draws if not one.why}
-        if twins:
+        if self.twins.known:
             learn_shapes(one.problem for one in draws if not one.why)
-            draws = [_excluded(one, twins) for one in draws]
+            draws = [_excluded(one, self.twins) for one in draws]
         draws = _admitted(draws)
         draws, rows = self._examples(draws)
         jobs = [(row.problem, row.triple(row.problem).candidate) for row in rows]
@@ -315,11 +319,11 @@ def _false_plan(rows: Sequence[Row]) -> str:
     return ""
 
 
-def _excluded(one: Draw, twins: set[str]) -> Draw:
+def _excluded(one: Draw, twins: Twins) -> Draw:
     if one.why:
         return one
     try:
-        is_twin = signature(one.problem) in twins
+        is_twin = signature(one.problem) in twins.known
     except ProblemError as error:
         return replace(one, why=f"does not run: {' '.join(str(error).split())[:200]}")
     return replace(one, why="excluded: the same as a problem of that suite") if is_twin else one

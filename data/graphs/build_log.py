@@ -40,6 +40,10 @@ class BuildLog(Counted):
         self._line(f"{self.said()}{self._left()}")
         self.reach(kept, {})
 
+    def note(self, text: str) -> None:
+        """A sentence of its own."""
+        self._line(text)
+
     def said(self) -> str:
         spent_min = (time.monotonic() - self.started) / 60
         text = f"{self.done}/{self.total}, {self.rows / spent_min:.1f} rows a minute"

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from kernelwright.data.importers.exams import Exams
+from kernelwright.data.graphs.operator_sequence import read_operators
+from kernelwright.data.graphs.signature import rank_of, signature_of
+from kernelwright.data.importers.exams import Exams, refuse_named
 from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
 from kernelwright.data.importers.module import as_problem
 from kernelwright.data.importers.modules import MODULE_LIMIT_S, Modules
 from kernelwright.data.importers.sized import sized
+from kernelwright.data.suites.normalised import normalised
 from kernelwright.data.suites.row_folder import Done, Lost, RowFolder
 from kernelwright.data.suites.rows import Row
 from kernelwright.envs.answer import extract
@@ -17,6 +20,9 @@ from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.referee.reasons import Side, side_of
 from kernelwright.envs.types import Evaluation, Problem, Task, Verdict, content_hash
 
+VERSION = "2"
+"""Of what decides ids and families: a folder that another one began is not gone on with."""
+LONGEST_FAMILY = 80
 LEAST_BATCH = 8
 """Items between two writes, at least: what a call that is killed loses."""
 
@@ -26,10 +32,12 @@ class Import:
     """What is asked of an import. `judge` None: answers are kept unjudged."""
 
     source: str
+    spec: str = ""
+    """What the source was asked for by: exams are known by it."""
     licence: str = ""
     """Of items whose source names none."""
     allow_unlicensed: bool = False
-    exams: Exams = field(default_factory=lambda: Exams({}))
+    exams: Exams = field(default_factory=Exams)
     judge: AnyJudge | None = None
     timed: bool = True
     grow_to_bytes: float = 0.0
@@ -101,7 +109,7 @@ def _ready(asked: Import, item: Found, modules: Modules, known: _Known) -> _Read
         licence = item.licence or asked.licence
         if not licence and not asked.allow_unlicensed:
             raise NotTakenError("unlicensed", "names no licence")
-        asked.exams.refuse_name(item)
+        refuse_named(asked.spec, item.origin, item.id, item.name)
         code = as_problem(item.code, item.entry)
         asked.exams.refuse_code(code)
         row = known.named(_row(asked, replace(item, licence=licence), code, modules))
@@ -118,24 +126,49 @@ def _ready(asked: Import, item: Found, modules: Modules, known: _Known) -> _Read
 
 
 def _row(asked: Import, item: Item, code: str, modules: Modules) -> Row:
-    """The item's problem, once its module has run. Raises NotTakenError."""
+    """The item's problem, once its module has run. Raises NotTakenError, for a twin of an exam's
+    too."""
     row = Row(
         name=item.name,
         code=code,
         cases=item.cases,
         source=f"{asked.source}:{item.id}",
         licence=item.licence,
+        category=item.category,
+        family=item.family or family_of(code),
+        tags=item.tags,
     )
-    modules.check(row.problem)
+    shapes = modules.shapes(row.problem)
+    asked.exams.refuse_twin(signature_of(code, rank_of(shapes)))
     if item.cases:
         return row
     fitted = sized(code, modules.runs, asked.grow_to_bytes)
     return replace(row, code=fitted.code, cases=fitted.cases, note=fitted.note)
 
 
+def family_of(code: str) -> str:
+    """What splits keep together: the operators, or a hash where they are many, or not known.
+
+    >>> family_of("class Model:\\n    def forward(self, x): return x.exp() + 1")
+    'exp_add'
+    """
+    read = read_operators(code)
+    if not read.found or read.unknown:
+        return content_hash(normalised(code))[:12]
+    named = "_".join(read.found)
+    return named if len(named) <= LONGEST_FAMILY else content_hash(named)[:12]
+
+
 def _answered(row: Row, answer: Answer) -> Row:
     """The row with an answer; reasoning in which the kernel would not be found is left out."""
-    found = replace(row, dialect=answer.dialect, kernel=answer.kernel, reasoning=answer.reasoning)
+    found = replace(
+        row,
+        dialect=answer.dialect,
+        kernel=answer.kernel,
+        reasoning=answer.reasoning,
+        pattern=answer.pattern,
+        schedule=answer.schedule,
+    )
     read = extract(found.triple(found.problem).completion(), answer.dialect)
     return found if read == answer.kernel else replace(found, reasoning="")
 

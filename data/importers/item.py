@@ -18,6 +18,9 @@ class Answer:
     dialect: Dialect
     kernel: str
     reasoning: str = ""
+    pattern: str = ""
+    schedule: str = ""
+    """As in a row."""
 
     def __post_init__(self) -> None:
         if not self.kernel.endswith("\n"):
@@ -38,6 +41,10 @@ class Item:
     licence: str = ""
     origin: str = ""
     """What the source says it was made from: exams are known by it."""
+    category: str = ""
+    family: str = ""
+    """None: it is known by what the module computes."""
+    tags: tuple[str, ...] = ()
     answers: tuple[Answer, ...] = ()
 
 

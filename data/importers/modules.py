@@ -11,6 +11,7 @@ from kernelwright.envs.reference.client import (
     ReferenceGoneError,
     ReferenceProcess,
 )
+from kernelwright.envs.reference.module import Shapes
 from kernelwright.envs.reference.module_facts import ANSWER_LIMIT_S, module_process
 from kernelwright.envs.types import Case, Problem
 
@@ -29,9 +30,10 @@ class Modules:
         self.limit_s = limit_s
         self._process: ReferenceProcess | None = None
 
-    def check(self, problem: Problem) -> None:
-        """Raises NotTakenError where the module does not run in its timed case."""
-        self._ask(ReferenceProcess.shapes, problem)
+    def shapes(self, problem: Problem) -> Shapes:
+        """What the module takes and gives. Raises NotTakenError where it does not run in its timed
+        case."""
+        return self._ask(ReferenceProcess.shapes, problem)
 
     def runs(self, code: str, cases: tuple[Case, ...]) -> list[int | None]:
         """For each case what the module takes in bytes, tried without data; None: it fails."""

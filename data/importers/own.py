@@ -11,6 +11,7 @@ from kernelwright.data.importers.item import Answer, Found, Item
 from kernelwright.data.importers.tables import table_rows
 from kernelwright.data.suites.row_folder import Lost
 from kernelwright.data.suites.rows import FILE, row_of
+from kernelwright.envs.types import content_hash
 
 REQUIRED = ("name", "code")
 
@@ -24,23 +25,35 @@ def items_of(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Found]:
     """An item of each row."""
     for number, (place, plain) in enumerate(rows, 1):
         try:
-            yield _item(plain, number)
+            yield _item(plain)
         except ValueError as error:
             yield Lost(f"row {number}", "malformed", f"{place}: {error}")
 
 
-def _item(plain: Mapping[str, Any], number: int) -> Item:
+def _item(plain: Mapping[str, Any]) -> Item:
+    """Its id goes by what it holds: a file may lose rows, and get others, between two calls."""
     row = row_of(_unpacked(plain))
+    held = content_hash(row.name, row.code, row.dialect or "", row.kernel or "")
     answers: tuple[Answer, ...] = ()
     if row.dialect and row.kernel:
-        answers = (Answer(dialect=row.dialect, kernel=row.kernel, reasoning=row.reasoning),)
+        answer = Answer(
+            dialect=row.dialect,
+            kernel=row.kernel,
+            reasoning=row.reasoning,
+            pattern=row.pattern,
+            schedule=row.schedule,
+        )
+        answers = (answer,)
     return Item(
-        id=f"{row.source or 'row'}#{number}",
+        id=f"{row.source or 'row'}#{held[:12]}",
         name=row.name,
         code=row.code,
         cases=row.cases,
         licence=row.licence,
         origin=row.source,
+        category=row.category,
+        family=row.family,
+        tags=row.tags,
         answers=answers,
     )
 

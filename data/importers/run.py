@@ -10,6 +10,7 @@ from pathlib import Path
 from kernelwright.data.importers.item import Answer, Found, Item, reasoning_before
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.records import FILE, answer_of, read_records
+from kernelwright.data.suites.graph_facts import GraphFacts
 from kernelwright.data.suites.load import load_problems
 from kernelwright.data.suites.row_folder import Lost
 from kernelwright.envs.types import Problem, Record, Timing, Verdict
@@ -88,5 +89,8 @@ def _found(record: Record, known: dict[str, Problem], exam: set[str]) -> Found:
         code=problem.code,
         cases=problem.cases,
         licence=problem.licence,
+        category=problem.category,
+        family=problem.family if GraphFacts.of(problem.tags).operators else "",
+        tags=problem.tags,
         answers=(answer,),
     )

@@ -80,6 +80,8 @@ def _hub(rest: str) -> Source:
     return Source(name=name, items=set_items(one, hub_rows(hub, revision, one.columns)))
 
 
+RUNS = ("run", "best-steps")
+"""Sources whose own name says nothing of exams: a run tells what it is measured on."""
 READERS: dict[str, Callable[[Path], Iterator[Found]]] = {
     "folder": folder_items,
     "rows": own_items,

@@ -62,7 +62,9 @@ class RowFolder:
             before = self.made()
             names = sorted(asked.keys() | before.keys())
             if changed := [name for name in names if before.get(name) != asked.get(name)]:
-                said = ", ".join(f"{name} {before.get(name)}" for name in changed)
+                said = ", ".join(
+                    f"{name} {before[name]}" if name in before else f"no {name}" for name in changed
+                )
                 raise FolderError(f"{self.folder} was begun with {said}: give another folder")
         elif (self.folder / FILE).exists():
             raise FolderError(f"{self.folder} has a {FILE} that this command did not write")

@@ -16,13 +16,15 @@ from kernelwright.envs.types import Case, Problem, content_hash
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnMeta:
-    """Facts about one case: bytes of its inputs, weights and outputs, and a hash of its module.
+    """Facts about one case: bytes of its inputs, weights and outputs, a hash of its module, and the
+    rank of its first input (of its first weight, where it takes none).
 
     `failed` says why it cannot be run this way; then the others are unknown.
     """
 
     size_bytes: int | None = None
     module: str | None = None
+    rank: int | None = None
     failed: str = ""
 
 
@@ -35,11 +37,13 @@ def try_on_meta(problem: Problem, case: Case) -> OnMeta:
             reference = load_reference(problem, replace(case, distribution=AS_MADE))
             model, state, arguments = reference.draw(0)
             outputs = flatten(model(*arguments))
-        tensors = [*_tensors(arguments), *state.values(), *outputs]
+        given = [*_tensors(arguments), *state.values()]
+        tensors = [*given, *outputs]
         shapes = [(name, tuple(one.shape), str(one.dtype)) for name, one in state.items()]
         return OnMeta(
             size_bytes=sum(one.numel() * one.element_size() for one in tensors),
             module=content_hash(repr(shapes), repr(reference.init())),
+            rank=len(given[0].shape) if given else 0,
         )
     except (Exception, SystemExit) as error:  # noqa: BLE001  the named boundary: a problem's own code ran
         return OnMeta(failed=" ".join(f"{type(error).__name__}: {error}".split())[:300])

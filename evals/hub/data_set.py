@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kernelwright.data.exports.write import CARD
+from kernelwright.data.importers.exams import Exams
 from kernelwright.evals.hub.fit import Export, against
 from kernelwright.evals.hub.upload import (
     PublishError,
@@ -24,9 +24,7 @@ REPLACED = ("*.parquet",)
 """Tables of an earlier upload that are no longer there are deleted."""
 
 
-def publish_data(
-    folder: Path, repo: str, *, public: bool, dry_run: bool, exams: Sequence[str]
-) -> str:
+def publish_data(folder: Path, repo: str, *, public: bool, dry_run: bool, exams: Exams) -> str:
     """Checks an export and uploads it, the repository named on its card, unless `dry_run`; returns
     the page's URL.
 

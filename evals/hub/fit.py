@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,18 +11,16 @@ from typing import Any
 import yaml
 
 from kernelwright.data.exports.write import CARD, licence_of
-from kernelwright.data.graphs.signature import signature, signatures
-from kernelwright.data.importers.exams import NAMED, Exams
+from kernelwright.data.graphs.signature import signature
+from kernelwright.data.importers.exams import Exams, refuse_named
 from kernelwright.data.importers.item import NotTakenError
 from kernelwright.data.importers.tables import table_rows
-from kernelwright.data.suites.load import load_suite
 from kernelwright.envs.codec import from_plain
 from kernelwright.envs.reference.module import ProblemError
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Case, Problem, Verdict
 
 Cells = dict[str, Any]
-EXAM = "exam"
 NO_LICENCES = ("", "none", "unknown", "noassertion", "proprietary", "unlicensed")
 """Words for what nobody may hand on; `Unlicense` is a licence."""
 NAMED_ITEMS = 3
@@ -61,8 +59,8 @@ class Export:
         return (row for name in names for row in self.tables.get(name, ()))
 
 
-def against(export: Export, exams: Iterable[str] = (EXAM,)) -> list[str]:
-    """A line for each reason against publishing; `exams` are suites that nobody may train on."""
+def against(export: Export, exams: Exams) -> list[str]:
+    """A line for each reason against publishing; `exams` are what nobody may train on."""
     problems = list(export.rows("problems"))
     known = {row["problem"] for row in problems}
     right = {row["sample"] for row in export.rows("samples") if row["verdict"] == Verdict.CORRECT}
@@ -83,7 +81,7 @@ def against(export: Export, exams: Iterable[str] = (EXAM,)) -> list[str]:
         "examples whose answer was not judged correct": [
             row["sample"] for row in export.rows("sft") if row["sample"] not in right
         ],
-        "problems of an exam": _of_exams(problems, list(exams)),
+        "problems of an exam": _of_exams(problems, exams),
     }
     claimed, licence = export.head.get("license"), licence_of({row["licence"] for row in problems})
     lines = [_line(what, items) for what, items in found.items() if items]
@@ -96,25 +94,23 @@ def _line(what: str, items: Sequence[str]) -> str:
     return f"{len(items)} {what}: {', '.join(items[:NAMED_ITEMS])}{more}"
 
 
-def _of_exams(rows: Sequence[Cells], exams: Sequence[str]) -> list[str]:
+def _of_exams(rows: Sequence[Cells], exams: Exams) -> list[str]:
     """Names of problems that compute the same as one of an exam, or whose source is one."""
-    by_code = Exams.of(exams)
-    twins = signatures(one for spec in exams for one in load_suite(spec).problems)
     problems = [_problem(row) for row in rows]
     learn_shapes(problems)
-    return [one.name for one in problems if _is_of_exam(one, by_code, twins)]
+    return [one.name for one in problems if _is_of_exam(one, exams)]
 
 
-def _is_of_exam(problem: Problem, by_code: Exams, twins: set[str]) -> bool:
-    if NAMED.search(f"{problem.source} {problem.name}"):
-        return True
+def _is_of_exam(problem: Problem, exams: Exams) -> bool:
     try:
-        by_code.refuse_code(problem.code)
-        return signature(problem) in twins
+        refuse_named(problem.source, problem.name)
+        exams.refuse_code(problem.code)
+        exams.refuse_twin(signature(problem))
     except NotTakenError:
         return True
     except ProblemError:  # it does not run, and so cannot be a twin
         return False
+    return False
 
 
 def _problem(row: Cells) -> Problem:

@@ -62,8 +62,8 @@ def import_data(  # noqa: PLR0913  one parameter for each option
 def _brought_in(question: Question, out: Path, limit: int | None) -> tuple[int, bool]:
     """(items that could not be judged, whether there is no row), after the summary is printed."""
     from kernelwright.data.importers.exams import Exams
-    from kernelwright.data.importers.import_rows import Import
-    from kernelwright.data.importers.sources import open_source
+    from kernelwright.data.importers.import_rows import VERSION, Import
+    from kernelwright.data.importers.sources import RUNS, open_source
     from kernelwright.data.importers.summary import summary
     from kernelwright.data.runs.folder import held
     from kernelwright.data.runs.progress import logged
@@ -78,11 +78,14 @@ def _brought_in(question: Question, out: Path, limit: int | None) -> tuple[int, 
     if question["judge"]:
         _refuse_unjudged(items)
     exams = Exams.of(question["exclude"])
+    for line in exams.twins.said():
+        typer.echo(line, err=True)
     with held(out), logged(out), ExitStack() as stack:
         output = RowFolder(out)
-        output.open(question)
+        output.open({**question, "version": VERSION})
         asked = Import(
             source=source.name,
+            spec="" if source.name in RUNS else question["source"],
             licence=question["licence"],
             allow_unlicensed=question["allow_unlicensed"],
             exams=exams,

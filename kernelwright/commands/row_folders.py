@@ -193,10 +193,13 @@ def publish(
 
     Each problem has a licence and is of no exam; each answer has been judged.
     """
+    from kernelwright.data.importers.exams import Exams
     from kernelwright.evals.hub.data_set import publish_data
 
-    exams = ["exam", *(exclude or ())]
     with told(OSError, ValueError):
+        exams = Exams.of(["exam", *(exclude or ())])
+        for line in exams.twins.said():
+            typer.echo(line, err=True)
         url = publish_data(folder, repo, public=public, dry_run=dry_run, exams=exams)
     typer.echo(url or f"{folder}: nothing stands against publishing it")
 

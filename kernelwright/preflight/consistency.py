@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from kernelwright.data.suites.half import in_any_precision
 from kernelwright.data.suites.load import (
     SuiteError,
     brings_triples,
@@ -14,6 +13,7 @@ from kernelwright.data.suites.load import (
     read_spec,
     repairs_of,
 )
+from kernelwright.data.suites.normalised import normalised
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
 from kernelwright.preflight.estimate import taught_triples
@@ -70,9 +70,10 @@ def _trained_on_held_out(recipe: Recipe, found: Mapping[str, Problems]) -> Itera
 
 
 def _shared(key: str, learned: Iterable[Problem], held_out: Problems) -> Iterator[str]:
-    """A sentence where held-out problems are among those learned from, at any sizes."""
-    trained = {in_any_precision(one.code) for one in learned}
-    if both := {n for n, one in held_out.items() if in_any_precision(one.code) in trained}:
+    """A sentence where held-out problems are among those learned from, whatever their sizes, names
+    and precision."""
+    trained = {normalised(one.code, exact=True) for one in learned}
+    if both := {n for n, one in held_out.items() if normalised(one.code, exact=True) in trained}:
         yield (
             f"{key}: {len(both)} of the {len(held_out)} problems of data.held_out_suite "
             f"are trained on ({held_out[min(both)].name}, …): choose suites that share none, "

@@ -39,7 +39,13 @@ def build_data(recipe: DataRecipe) -> list[str]:
             mutants = [write_kill_score(recipe.out)] if recipe.mutants else []
         written = [_exported(recipe.out, view) for view in recipe.export]
     drawn = f"{making.fates.total()} draws: {making.said()}"
-    return [drawn, *mutants, *written, f"data.sft_suite: data:{recipe.out}:sft"]
+    return [
+        drawn,
+        *making.twins.said(),
+        *mutants,
+        *written,
+        f"data.sft_suite: data:{recipe.out}:sft",
+    ]
 
 
 def lacking(recipe: DataRecipe) -> list[str]:
