@@ -123,7 +123,7 @@ def test_a_damaged_model_is_told_in_a_line_before_the_first_stage(
     [
         ("grpo", "beta", "abc"),
         ("grpo", "beta", None),
-        ("grpo", "top_k", 1.5),
+        ("grpo", "save_total_limit", 1.5),
         ("sft", "packing", "yes"),
         ("sft", "adam_beta1", [0.9]),
     ],
@@ -150,7 +150,7 @@ def test_a_value_that_trl_refuses_is_found_before_the_first_stage(
 def test_right_types_for_trl_pass() -> None:
     options: Any = {
         "beta": 1,
-        "top_p": 0.9,
+        "epsilon": 0.3,
         "scale_rewards": False,
         "delta": None,
         "loss_type": "bnpo",
