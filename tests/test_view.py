@@ -202,6 +202,17 @@ def test_curves_are_those_of_the_records_and_of_the_metrics(tmp_path: Path) -> N
     assert not [title for title in found if "new" in title.split()]
 
 
+def test_a_run_is_summed_up_by_what_its_model_wrote(tmp_path: Path) -> None:
+    """Examples and given kernels are right before anything is learned."""
+    given = [rollout("triples", 0, 0), rollout("search_start", 0, 0)]
+    asked = [rollout("eval_before", 0, row) for row in range(2)]
+    RecordStore(tmp_path).append([*given, *asked])
+    found = RunsView([tmp_path]).since()
+    assert found is not None
+    (run,) = found["runs"]
+    assert (run["summary"]["records"], run["summary"]["correct"]) == (2, 0.5)
+
+
 def test_without_metrics_groups_are_live_where_their_rewards_differ(tmp_path: Path) -> None:
     alike = replace(rollout("grpo", 0, 3), reward=Reward(parts={"correct": 1.0}))
     tally = Tally()
