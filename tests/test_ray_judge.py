@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -199,6 +200,15 @@ def test_nodes_that_are_there_to_judge_are_the_only_ones_that_do(
     cluster.remove_node(meant)
 
 
+def wait_until_lost() -> None:
+    """Until the cluster says that no node that is there to judge lives; its actor ends a little
+    later than the node, and would still answer."""
+    ends = time.monotonic() + 60
+    while actors() or any(one["Alive"] and one["Resources"].get("judge") for one in ray.nodes()):
+        assert time.monotonic() < ends
+        time.sleep(0.1)
+
+
 @pytest.mark.slow
 def test_where_all_nodes_that_are_there_to_judge_are_lost_no_other_judges(
     cluster: Any, problem: Problem
@@ -211,6 +221,7 @@ def test_where_all_nodes_that_are_there_to_judge_are_lost_no_other_judges(
     with RayJudge(cluster.address, workers=1) as judge:
         assert judge.evaluate(*first).verdict is Verdict.CORRECT
         cluster.remove_node(meant, allow_graceful=False)
+        wait_until_lost()
         with pytest.raises(JudgeError, match="no node of the Ray cluster"):
             judge.evaluate(*second)
 
@@ -246,7 +257,7 @@ def test_a_lost_node_loses_and_doubles_no_answer(
 
     monkeypatch.setattr(RayJudge, "_lost", told)
     victim = cluster.add_node(num_cpus=1)
-    asked = jobs(problem, 60)
+    asked = jobs(problem, 180)  # an actor ends seconds after its node
     killer = threading.Thread(
         target=cluster.remove_node, args=(victim,), kwargs={"allow_graceful": False}
     )
