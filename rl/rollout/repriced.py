@@ -55,9 +55,10 @@ def repriced(
     """The recorded reward first, then every preset. `compiled` has torch.compile's speedup on the
     problem of each record, where that is known."""
     recorded = [one.reward.total if one.reward else None for one in records]
-    paid = {name: totals(name, records, compiled) for name in sorted((*PRESETS, *AGAINST_COMPILE))}
+    groups, names = groups_of(records), sorted((*PRESETS, *AGAINST_COMPILE))
+    paid = {name: _totals(name, records, groups, compiled) for name in names}
     return [
-        _repriced(name, records, one, recorded, method)
+        _repriced(name, records, groups, one, recorded, method)
         for name, one in ({RECORDED: recorded} | paid).items()
     ]
 
@@ -66,7 +67,16 @@ def totals(
     preset: str, records: Sequence[Record], compiled: Sequence[Speedup | None] | None = None
 ) -> Totals:
     """What the preset pays each of them; None where it has no price."""
-    group = {place: number for number, its in enumerate(groups_of(records)) for place in its}
+    return _totals(preset, records, groups_of(records), compiled)
+
+
+def _totals(
+    preset: str,
+    records: Sequence[Record],
+    groups: Sequence[Sequence[int]],
+    compiled: Sequence[Speedup | None] | None,
+) -> Totals:
+    group = {place: number for number, its in enumerate(groups) for place in its}
     turns = [(group[place], one.turn) for place, one in enumerate(records)]
     evaluations = [one.evaluation for one in records]
     rewards = price_groups(preset, turns, evaluations, compiled)
@@ -77,15 +87,20 @@ def totals(
 
 
 def _repriced(
-    name: str, records: Sequence[Record], paid: Totals, recorded: Totals, method: Method
+    name: str,
+    records: Sequence[Record],
+    groups: Sequence[Sequence[int]],
+    paid: Totals,
+    recorded: Totals,
+    method: Method,
 ) -> Repriced:
     known = [one for one in paid if one is not None]
     advantage: dict[str, list[float]] = defaultdict(list)
-    groups = []
-    for places in groups_of(records):
+    advantages = []
+    for places in groups:
         rows = [_row(records[place], paid[place]) for place in places]
-        groups.append(_advantages(method, rows))
-        for row, one in zip(rows, groups[-1], strict=True):
+        advantages.append(_advantages(method, rows))
+        for row, one in zip(rows, advantages[-1], strict=True):
             if row.reward:
                 advantage[row.evaluation.verdict].append(one)
     return Repriced(
@@ -93,7 +108,7 @@ def _repriced(
         priced=len(known),
         mean=fmean(known) if known else None,
         correlation=_correlation(paid, recorded),
-        live=fmean(map(is_live, groups)) if known else None,
+        live=fmean(map(is_live, advantages)) if known else None,
         advantage={one: fmean(advantage[one]) for one in Verdict if one in advantage},
     )
 

@@ -11,6 +11,7 @@ import fcntl
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from kernelwright.envs.codec import from_plain, read_json, to_json
 from kernelwright.envs.system.paths import append_whole, cut_unfinished, no_pipe
@@ -18,6 +19,7 @@ from kernelwright.envs.types import Dialect, Record
 from kernelwright.rl.search.archive import Archive, Tried
 from kernelwright.rl.search.limits import held_back_by
 
+Place = TypeVar("Place")
 BEGIN = b'{"search":"'
 """Each line of a file begins with it."""
 
@@ -60,9 +62,9 @@ Knowledge = dict[tuple[Situation, str], Known]
 """(situation, kind) → what is known of it there."""
 
 
-def merged(parts: Iterable[Mapping[tuple[Situation, str], Known]]) -> Knowledge:
+def merged(parts: Iterable[Mapping[Place, Known]]) -> dict[Place, Known]:
     """What all of them know together."""
-    found: Knowledge = {}
+    found: dict[Place, Known] = {}
     for part in parts:
         for place, known in part.items():
             found[place] = found.get(place, Known()) + known
@@ -98,10 +100,7 @@ def by_kind(records: Sequence[Record]) -> dict[str, Known]:
     archives: dict[tuple[str, str], Archive] = {}
     for one in records:
         archives.setdefault((one.problem_key, one.dialect), Archive()).add([one])
-    found: dict[str, Known] = {}
-    for (_, kind), known in known_of(archives.values()).items():
-        found[kind] = found.get(kind, Known()) + known
-    return found
+    return merged({kind: known} for (_, kind), known in known_of(archives.values()).items())
 
 
 # The file
