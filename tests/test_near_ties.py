@@ -13,16 +13,9 @@ from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.judge import Judge
+from kernelwright.envs.reference.decisions import REST_OF, STEPS, Recorded
 from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS
-from kernelwright.envs.reference.near_ties import (
-    ALL,
-    BOTH_WAYS,
-    PICKS,
-    REST_OF,
-    STEPS,
-    Decisions,
-    NearTies,
-)
+from kernelwright.envs.reference.near_ties import ALL, BOTH_WAYS, PICKS, NearTies
 from kernelwright.envs.types import Candidate, Verdict
 
 ROW = torch.tensor([[0.5, 1.0, 0.2, 1.0 + 1e-7, 1.0 - 1e-5], [3.0, 1.0, 2.0, 0.0, -1.0]]).double()
@@ -81,7 +74,8 @@ OF_EACH_STEP = {
     "round_": (lambda x: (x + 1.5).round_(), [1, 1], [2, 2], [2, 2]),
     "floor": (lambda x: (x + 2).floor(), [1, 1], [2, 2], [2, 2]),
     "ceil": (lambda x: (x + 2).ceil(), [2, 2], [3, 3], [2, 2]),
-    "trunc": (lambda x: (x - 2).trunc(), [-1, -1], [-2, -2], [-2, -2]),
+    "trunc": (lambda x: (x - 2).trunc(), [-2, -2], [-1, -1], [-2, -2]),
+    "sign": (lambda x: (x + 2 - 2).sign(), [-1, 1], [-1, 1], [0, 0]),
     "frac": (lambda x: (x + 2).frac().round(decimals=5), [1, 1], [0, 0], [0, 0]),
     "fmod": (lambda x: (x + 2).fmod(0.5).round(decimals=5), [0.5, 0.5], [0, 0], [0, 0]),
     "remainder": (lambda x: (x + 2).remainder(0.5).round(decimals=5), [0.5, 0.5], [0, 0], [0, 0]),
@@ -128,14 +122,17 @@ def test_every_operator_of_steps_is_tried() -> None:
         (lambda x: x.argmax(dim=0), True),
         (lambda x: torch.where(x > 0.5, x, -x), True),
         (lambda x: torch.where(x > 0, x, 0.1 * x), False),
+        (lambda x: torch.where(x[1:] > 0, 1.0, 0.0), False),
+        (lambda x: torch.where(x - x.mean() > 0, 1.0, 0.0), True),
         (lambda x: x.relu().softmax(0) / x.exp(), False),
         (lambda x: (x > 0).double(), False),
         (lambda x: torch.arange(2).to(torch.int32) // 2, False),
     ],
 )
 def test_only_where_rounding_can_decide_the_module_is_run_again(module: Any, met: bool) -> None:
-    with Decisions() as decisions:
-        module(torch.tensor([1.0, 2.0]).double())
+    given = torch.tensor([1.0, 2.0]).double()
+    with Recorded() as decisions:
+        module(given)
     assert decisions.met is met
 
 

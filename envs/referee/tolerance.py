@@ -248,8 +248,8 @@ class Expected:
         return self.judged(actual)[:2]
 
     def judged(self, actual: Array) -> tuple[float | None, str, Bulk]:
-        """The same, and all errors together; of none where they are integers, or where an element
-        passes by another choice than the float64 reference."""
+        """The same, and all errors together (`measured`); of none where they are integers, or where
+        one is too large."""
         none = Bulk()
         if actual.shape != self.choices[0].shape:
             return None, f"shape {actual.shape}, expected {self.choices[0].shape}", none
@@ -263,7 +263,7 @@ class Expected:
         worst = float(shares.max(initial=0.0))
         off = shares > 1
         if not off.any():
-            return worst, "", bulk if len(self.choices) == 1 else none
+            return worst, "", bulk
         if off[~np.isfinite(self.choices[0])].any():
             return None, "NaN or infinity differs from the reference", none
         if not np.isfinite(actual[off]).all():
@@ -277,8 +277,8 @@ class Expected:
 
     def measured(self, actual: Array) -> tuple[float, Bulk]:
         """The largest error beside the float64 reference alone, NaN where one cannot be told, and
-        the errors of elements that are finite there, together: of some slices of a large output,
-        which nobody knows before."""
+        the errors of elements that are allowed beside it, together: of some slices of a large
+        output, which nobody knows before."""
         found, bulk, some = [0.0], Bulk(), _some_slices(self.choices[0])
         for number, (got, exact) in enumerate(slices(actual, self.choices[0])):
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -286,7 +286,7 @@ class Expected:
                 shares /= self.allowed(exact)
                 found += [float(shares.max()), -float(shares.min())]
             if number in some:
-                known = np.isfinite(shares)
+                known = np.abs(shares) <= 1
                 bulk += Bulk.of(
                     *((shares, exact) if known.all() else (shares[known], exact[known]))
                 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -34,6 +35,7 @@ from kernelwright.envs.reference.module import (
 )
 from kernelwright.envs.reference.plain_loops import as_loops, longest_sums, noise_like
 from kernelwright.envs.reference.runs import Run, Runs
+from kernelwright.envs.reference.turned_elements import settled, turned_elements, turns_of
 from kernelwright.envs.types import Problem, Tolerance
 
 NUDGE_UNITS = 4
@@ -122,21 +124,32 @@ def rounding_tolerances(
         overflowed(one, mine.dtype) if mine.dtype.kind == "f" else one
         for one, mine in zip(seen.exact, own, strict=True)
     ]
-    sums = longest_sums(*seen.drawn)
-    others = chain([own], _moved(seen, dtypes, exact))
+    sums, known = longest_sums(*seen.drawn), spreads or [0.0] * len(own)
+    least = derive_tolerances(dtypes, exact, (), spreads, sums)
+    held = [_held(*one) for one in zip(own, exact, least, known, strict=True)]
+    unit = unit_of_inputs(*seen.drawn[1:])
+    moved = partial(_nudged_float64, seen.drawn, NUDGE_UNITS * unit)
+    ways = turned_elements(seen, held, [moved, partial(as_loops, seen.drawn, unit)])
+    turns = [turns_of(*one) for one in zip(held, exact, ways, strict=True)]
+    others = (settled(one, exact, turns) for one in chain([own], _moved(seen, dtypes, exact)))
+    looped = (settled(one, exact, turns) for one in _looped(seen, dtypes, exact))
     narrow = derive_tolerances(dtypes, exact, others, spreads, sums)
-    wide = derive_tolerances(dtypes, exact, _looped(seen, dtypes, exact), spreads, sums)
+    wide = derive_tolerances(dtypes, exact, looped, spreads, sums)
     tolerances = [_widened(*one) for one in zip(narrow, wide, strict=True)]
-    known = spreads or [0.0] * len(own)
-    for one, mine, tolerance, least in zip(exact, own, tolerances, known, strict=True):
+    for one, mine, tolerance, few, way in zip(exact, own, tolerances, known, ways, strict=True):
         if mine.dtype.kind == "f":
-            share = Expected.of([one], tolerance, least).share_off(mine)
+            share = Expected.of([one, *way], tolerance, few).share_off(mine)
             if share > NOISE_SHARE:
                 raise NoiseError(
                     f"{share:.0%} of the module's own output is rounding noise: it is off by more "
                     "than can be allowed, so no kernel can be checked against it"
                 )
     return tolerances
+
+
+def _held(own: Array, exact: Array, least: Tolerance, spread: float) -> Expected | None:
+    """What an output of floats is held against that is allowed no more than any."""
+    return Expected.of([exact], least, spread) if own.dtype.kind == "f" else None
 
 
 def _moved(seen: Run, dtypes: list[str], exact: list[Array]) -> Iterator[list[Array]]:

@@ -6,6 +6,7 @@ Only the reference process imports this: it runs PyTorch.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,15 @@ import torch
 from kernelwright.envs.referee.bulk import Level, highest
 from kernelwright.envs.referee.layout import NUMPY_TYPES
 from kernelwright.envs.referee.tolerance import Array, Expected, overflowed, passes
+from kernelwright.envs.reference.decisions import Recorded, margins_of
 from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS, nudge, unit_of_inputs
 from kernelwright.envs.reference.module import array_of, flatten, forward, forward_float64
-from kernelwright.envs.reference.near_ties import BOTH_WAYS, PICKS, Decisions, NearTies
+from kernelwright.envs.reference.near_ties import BOTH_WAYS, PICKS, turned
+from kernelwright.envs.reference.plain_loops import as_loops
 from kernelwright.envs.reference.prepare import Ready
+
+LOOPS = 2
+"""How often a module loses what plain loops lose, to see how far that moves what it decides by."""
 
 
 def expected_of(
@@ -33,7 +39,7 @@ def expected_of(
     `rounded`: what else the module gives in a precision that is allowed.
     """
     kinds = [NUMPY_TYPES[one.dtype] for one in ready.spec.outputs]
-    with Decisions() as decisions:
+    with Recorded() as recorded:
         wide = [_array(one) for one in flatten(forward_float64(model, state, arguments))]
     own = [array_of(one.detach()) for one in flatten(forward(model, state, arguments))]
     if any(map(np.may_share_memory, wide, own)):  # the module keeps what it gives back
@@ -43,11 +49,14 @@ def expected_of(
         overflowed(one, kind) if kind.kind == "f" else one
         for one, kind in zip(wide, kinds, strict=True)
     ]
-    near = NUDGE_UNITS * unit_of_inputs(state, arguments)
-    ways = [(near, pick) for pick in PICKS] if any(kind.kind != "f" for kind in kinds) else []
-    nudged = [_decided(model, state, nudge(arguments, near), *way) for way in ways]
-    ways = [(near, pick) for pick in BOTH_WAYS] if decisions.met else []
-    stepped = [_decided(model, state, arguments, *way) for way in ways]
+    unit, drawn = unit_of_inputs(state, arguments), (model, state, arguments)
+    lossy = [partial(as_loops, drawn, unit)] * LOOPS if recorded.met else []
+    margins = margins_of(recorded.decisions, lossy)
+    near = NUDGE_UNITS * unit
+    nudged: list[list[Array]] = []
+    for pick in PICKS if any(kind.kind != "f" for kind in kinds) else ():
+        nudged += turned((model, state, nudge(arguments, near)), near, (pick,), margins)
+    stepped = turned(drawn, near, BOTH_WAYS, margins) if recorded.met else []
     choices: list[list[Array]] = []
     levels: list[Level | None] = []
     for i, one in enumerate(own):
@@ -64,15 +73,6 @@ def expected_of(
             others = [exact[i], *(run[i] for run in (*nudged, *rounded))]
             choices.append([one, *(other.astype(one.dtype) for other in others)])
     return choices, levels
-
-
-def _decided(
-    model: Any, state: dict[str, Any], arguments: list[Any], near: float, pick: int
-) -> list[Array]:
-    """The outputs in float64 with near ties decided this way."""
-    with NearTies(near, pick):
-        found = forward_float64(model, state, arguments)
-    return [_array(one) for one in flatten(found)]
 
 
 def _far_apart(stepped: Array, held: Expected) -> Array | None:

@@ -9,129 +9,117 @@ it: what lies at a limit by design, as the edge of a band does, is no matter of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
-LARGEST = {"argmax": 1, "max": 1, "argmin": -1, "min": -1}
-COMPARES = frozenset(("ge", "gt", "le", "lt"))
-REST_OF = {"frac": "trunc", "fmod": "trunc", "remainder": "floor"}
-"""Operators that give what is left behind a step, by how the quotient is rounded."""
-STEPS = {
-    **dict.fromkeys(("round", "floor", "ceil", "trunc", "_to_copy", "bucketize", *REST_OF), 0),
-    **dict.fromkeys(("floor_divide", "div", *COMPARES), 0),
-    "searchsorted": 1,
-}
-"""Operators that take floats from step to step, `div` where it rounds and `_to_copy` where it makes
-integers: which argument they are. A comparison has two steps, false and true."""
+from kernelwright.envs.referee.tolerance import Array
+from kernelwright.envs.reference.decisions import (
+    DIVIDES,
+    LARGEST,
+    REST_OF,
+    STEPS,
+    Deciding,
+    Named,
+    dim_of,
+    picked,
+    sizes_of,
+    values_of,
+)
+from kernelwright.envs.reference.module import Drawn, array_of, flatten, forward_float64
 
 ALL = 1 << 30
 PICKS = (1, 2, ALL)
 """Which of the near values: the first, the second, the last. Four are hardly ever this near."""
 BOTH_WAYS = (1, 2)
 """Less, and more: steps and comparisons have no third way."""
+MIXED = 0
+"""Each one of both ways, by chance."""
 EXACTLY = 4 * torch.finfo(torch.float64).eps
 """A step that this relative distance decides is one that float64 is exactly at."""
+TIMES = 4.0
+"""How far a kernel's values may be off, as a multiple of the root mean square of what plain loops
+lose."""
 
 
-class Decisions(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Notes within it whether floats were compared with something other than zero, ranked, or taken
-    to a step: whether `NearTies` can make a difference."""
+class NearTies(Deciding):  # type: ignore[no-untyped-call]
+    """Within it the `pick`-th of the values near the largest counts as the largest. Values that are
+    compared, or taken to a step, are reduced for the first pick, and increased for the others.
 
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.met = False
+    Near is what lies within `relative`, or within `TIMES` what rounding moves it by: `margins` are
+    these errors of each decision, in order (`margins_of`).
+    """
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        name, named = func.overloadpacket.__name__, kwargs or {}
-        of_zero = name in COMPARES and not isinstance(args[1], torch.Tensor) and args[1] == 0
-        self.met |= _is_decision(name.removesuffix("_"), args, named) and not of_zero
-        return func(*args, **named)
-
-
-class NearTies(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Within it the `pick`-th of the values within `relative` of the largest counts as the largest.
-    Values that are compared, or taken to a step, are reduced by `relative` for the first pick, and
-    increased for the others."""
-
-    def __init__(self, relative: float, pick: int) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+    def __init__(self, relative: float, pick: int, margins: Sequence[float] = ()) -> None:
+        super().__init__()
         self.relative, self.pick = relative, pick
+        self._margins = iter(margins)
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        name, named = func.overloadpacket.__name__, kwargs or {}
-        if name.endswith("_") and name[:-1] in STEPS:
-            apart = getattr(getattr(torch.ops.aten, name[:-1]), func._overloadname)
-            return args[0].copy_(self.__torch_dispatch__(apart, types, args, kwargs))
-        if not _is_decision(name, args, named):
-            return func(*args, **named)
+    def decided(self, name: str, func: Any, args: tuple[Any, ...], named: Named) -> Any:
+        values = values_of(name, args)
+        lost = TIMES * next(self._margins, 0.0) * sizes_of(values)
+        if name in LARGEST:
+            return self._ranked(func(*args, **named), LARGEST[name], args, named, 2 * lost)
+        at, by = STEPS[name], args[1] if name in DIVIDES else 1
+        of = args[at]
+        near = torch.maximum(self.relative * of.abs(), lost * abs(by))
+        near = torch.where(near.isfinite(), near, 0.0)
         if name in REST_OF:
-            return self._rest(REST_OF[name], func, args, named)
-        if name in STEPS:
-            at = STEPS[name]
-            return self._step(
-                lambda moved: func(*args[:at], moved, *args[at + 1 :], **named), args[at]
-            )
-        return self._ranked(func(*args, **named), LARGEST[name], args, named)
+            how = partial(torch.div, other=by, rounding_mode=REST_OF[name])
+            return func(*args, **named) - (self._step(how, of, near) - how(of)) * by
+        return self._step(lambda moved: func(*args[:at], moved, *args[at + 1 :], **named), of, near)
 
-    def _factor(self) -> float:
-        return 1 + (self.relative if self.pick > 1 else -self.relative)
-
-    def _step(self, step: Callable[[Any], Any], of: torch.Tensor) -> Any:
+    def _step(self, step: Callable[[Any], Any], of: torch.Tensor, near: torch.Tensor) -> Any:
         """The steps of moved values, but of those that are exactly at one."""
-        at_one = step(of * (1 - EXACTLY)) != step(of * (1 + EXACTLY))
-        return torch.where(at_one, step(of), step(of * self._factor()))
+        at_one = (step(of * (1 - EXACTLY)) != step(of * (1 + EXACTLY))) | (of == 0)
+        return torch.where(at_one, step(of), step(of + self._way(near) * near))
 
-    def _rest(self, rounding: str, func: Any, args: tuple[Any, ...], named: Any) -> Any:
-        """What is left behind the steps of moved values."""
-        of, by = args[0], args[1] if len(args) > 1 else 1
+    def _way(self, like: torch.Tensor) -> Any:
+        """-1 for less, 1 for more."""
+        if self.pick == MIXED:
+            return torch.randint_like(like, 2) * 2 - 1
+        return 1 if self.pick > 1 else -1
 
-        def step(moved: torch.Tensor) -> torch.Tensor:
-            return torch.div(moved, by, rounding_mode=rounding)
-
-        return func(*args, **named) - (self._step(step, of) - step(of)) * by
-
-    def _ranked(self, found: Any, sign: int, args: tuple[Any, ...], named: Any) -> Any:
-        dim = args[1] if len(args) > 1 else named.get("dim")
-        if not isinstance(dim, int) or args[0].dim() == 0:
-            return found
+    def _ranked(
+        self, found: Any, sign: int, args: tuple[Any, ...], named: Named, lost: torch.Tensor
+    ) -> Any:
+        dim = dim_of(args, named)
+        if dim is None:  # of all
+            of, usual = (args[0] * sign).reshape(1, -1), found.reshape(1, 1)
+            return self._place(of, 1, usual, lost.reshape(1, -1)).reshape(found.shape)
         values, index = found if isinstance(found, tuple | list) else (None, found)
         keeps = index.dim() == args[0].dim()
-        index = self._place(args[0] * sign, dim, index if keeps else index.unsqueeze(dim))
-        near = args[0].gather(dim, index)
-        if not keeps:
-            index, near = index.squeeze(dim), near.squeeze(dim)
-        return index if values is None else type(found)((near, index))
+        index = self._place(args[0] * sign, dim, index if keeps else index.unsqueeze(dim), lost)
+        index = index if keeps else index.squeeze(dim)
+        return index if values is None else type(found)((picked(args, named, index), index))
 
-    def _place(self, of: torch.Tensor, dim: int, usual: torch.Tensor) -> torch.Tensor:
+    def _place(
+        self, of: torch.Tensor, dim: int, usual: torch.Tensor, lost: torch.Tensor
+    ) -> torch.Tensor:
         """Of the places along `dim` that are all but the largest, the one of this number; the last
         where there are fewer."""
         largest = of.gather(dim, usual)
-        near = of >= largest - self.relative * largest.abs()
+        near = of >= largest - torch.maximum(self.relative * largest.abs(), lost)
         number = near.cumsum(dim)
-        wanted = number.amax(dim, keepdim=True).clamp(max=self.pick)
+        last = number.amax(dim, keepdim=True)
+        wanted = last.clamp(max=self.pick) if self.pick != MIXED else self._any_of(last)
         found = (near & (number == wanted)).max(dim, keepdim=True)
         return torch.where(found.values, found.indices, usual)  # NaN is near nothing
 
+    def _any_of(self, last: torch.Tensor) -> torch.Tensor:
+        """A number up to the last one, by chance."""
+        return (torch.rand(last.shape) * last).floor().to(last.dtype) + 1
 
-def _is_decision(name: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
-    """Whether this operator ranks floats, or takes them to a step."""
-    at = STEPS.get(name, 0)
-    if (
-        len(args) <= at
-        or not isinstance(args[at], torch.Tensor)
-        or not args[at].is_floating_point()
-    ):
-        return False
-    if name == "div":
-        return named.get("rounding_mode") is not None
-    if name == "_to_copy":
-        kind = named.get("dtype")
-        return kind is not None and not (kind.is_floating_point or kind.is_complex)
-    return name in STEPS or name in LARGEST
+
+def turned(
+    drawn: Drawn, relative: float, picks: Sequence[int], margins: Sequence[float] = ()
+) -> list[list[Array]]:
+    """For each pick a module's outputs in float64 with near ties decided so (`NearTies`)."""
+    found = []
+    for pick in picks:
+        with NearTies(relative, pick, margins):
+            outputs = flatten(forward_float64(*drawn))
+        found.append([array_of(one.detach()) for one in outputs])
+    return found

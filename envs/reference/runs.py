@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from kernelwright.envs.referee.tolerance import Array
+from kernelwright.envs.reference.decisions import Recorded
 from kernelwright.envs.reference.module import (
     Drawn,
     Reference,
@@ -32,6 +33,7 @@ class Run:
         self.drawn = drawn
         self.random_state = torch.get_rng_state()
         """Of PyTorch's generator, right after the draw."""
+        self._decides = False
 
     @cached_property
     def own(self) -> list[Any]:
@@ -41,7 +43,16 @@ class Run:
     @cached_property
     def exact(self) -> list[Array]:
         """The outputs in float64."""
-        return [array_of(one) for one in flatten(forward_float64(*self.drawn))]
+        with Recorded(keep=False) as recorded:
+            found = [array_of(one) for one in flatten(forward_float64(*self.drawn))]
+        self._decides = recorded.met
+        return found
+
+    @property
+    def decides(self) -> bool:
+        """Whether rounding may turn a decision of the module."""
+        _ = self.exact
+        return self._decides
 
     def restore_generator(self) -> None:
         """PyTorch's generator is where it was right after the draw."""

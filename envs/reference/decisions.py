@@ -1,0 +1,213 @@
+"""Finds where a module decides by floats: comparisons, maxima, steps. And how far rounding moves
+what it decides by.
+
+A decision is an operator whose result jumps where its floats hardly change. These modes note
+decisions and repeat them; `near_ties.py` takes them the other way where they are near.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from kernelwright.envs.reference.plain_loops import storage, tensors_in
+
+LARGEST = {"argmax": 1, "max": 1, "argmin": -1, "min": -1}
+COMPARES = frozenset(("ge", "gt", "le", "lt"))
+REST_OF = {"frac": "trunc", "fmod": "trunc", "remainder": "floor"}
+"""Operators that give what is left behind a step, by how the quotient is rounded."""
+DIVIDES = frozenset(("fmod", "remainder", "floor_divide", "div"))
+STEPS = {
+    **dict.fromkeys(("round", "floor", "ceil", "trunc", "sign", "_to_copy", "bucketize"), 0),
+    **dict.fromkeys((*REST_OF, *DIVIDES, *COMPARES), 0),
+    "searchsorted": 1,
+}
+"""Operators that take floats from step to step, `div` where it rounds and `_to_copy` where it makes
+integers: which argument they are. A comparison has two steps, false and true."""
+
+Named = Mapping[str, Any]
+
+
+class Deciding(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Within it `decided` runs the operators that decide, and `run` the others."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: it would import torch's compiler, which takes longer than all the rest."""
+        return False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        name, named = func.overloadpacket.__name__, kwargs or {}
+        if name.endswith("_") and name[:-1] in STEPS:
+            apart = getattr(getattr(torch.ops.aten, name[:-1]), func._overloadname)
+            return args[0].copy_(self.__torch_dispatch__(apart, types, args, kwargs))
+        decides = _is_decision(name, args, named)
+        return self.decided(name, func, args, named) if decides else self.run(func, args, named)
+
+    def run(self, func: Any, args: tuple[Any, ...], named: Named) -> Any:
+        return func(*args, **named)
+
+    def decided(self, name: str, func: Any, args: tuple[Any, ...], named: Named) -> Any:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What an operator decided, and by what."""
+
+    name: str
+    values: torch.Tensor
+    """`values_of` the operator."""
+    found: torch.Tensor
+    """Its steps, flags or indices."""
+
+
+class Recorded(Deciding):  # type: ignore[no-untyped-call]
+    """Notes within it whether there are decisions, and with `keep` each of them."""
+
+    def __init__(self, *, keep: bool = True) -> None:
+        super().__init__()
+        self._keep = keep
+        self.decisions: list[Decision] = []
+        self.met = False
+        """Whether rounding may turn one. The sign of what a module is given stays as it is."""
+        self._made = set[int]()
+        """By storage: what operators have made within it."""
+
+    def run(self, func: Any, args: tuple[Any, ...], named: Named) -> Any:
+        out = func(*args, **named)
+        given = {storage(one) for one in tensors_in(args)}
+        self._made |= {storage(one) for one in tensors_in(out)} - given
+        return out
+
+    def decided(self, name: str, func: Any, args: tuple[Any, ...], named: Named) -> Any:
+        of_zero = name == "sign" or (name in COMPARES and _is_zero(args[1]))
+        self.met |= not of_zero or storage(args[0]) in self._made
+        if not self._keep:
+            return self.run(func, args, named)
+        values, out = values_of(name, args).clone(), self.run(func, args, named)
+        if name in REST_OF:
+            found = torch.div(*divided(args), rounding_mode=REST_OF[name])
+        else:
+            found = (out[1] if isinstance(out, tuple | list) else out).clone()
+        self.decisions.append(Decision(name, values, found))
+        return out
+
+
+class OtherCourse(Exception):
+    """A run decides other things than the one that was recorded."""
+
+
+class Held(Deciding):  # type: ignore[no-untyped-call]
+    """Within it each decision is as it was recorded, whatever its values are now.
+
+    Raises OtherCourse where it is another decision.
+    """
+
+    def __init__(self, decisions: Sequence[Decision]) -> None:
+        super().__init__()
+        self._decisions = decisions
+        self.errors: list[float] = []
+        """Of each decision how far its values are from those recorded (`_error`)."""
+
+    def decided(self, name: str, func: Any, args: tuple[Any, ...], named: Named) -> Any:
+        values, number = values_of(name, args), len(self.errors)
+        one = self._decisions[number] if number < len(self._decisions) else None
+        if one is None or (one.name, one.values.shape) != (name, values.shape):
+            raise OtherCourse
+        self.errors.append(_error(values, one.values))
+        if name in REST_OF:
+            of, by = divided(args)
+            return of - one.found * by
+        found = func(*args, **named)
+        if isinstance(found, tuple | list):
+            return type(found)((picked(args, named, one.found), one.found.clone()))
+        return one.found.clone() if one.found.shape == found.shape else found
+
+
+def margins_of(decisions: Sequence[Decision], runs: Sequence[Callable[[], object]]) -> list[float]:
+    """For each decision how far these runs of the module move its values at most, in `sizes_of`
+    them, as a root mean square; empty where one of them decides other things."""
+    errors = []
+    for run in runs:
+        try:
+            with Held(decisions) as held:
+                run()
+        except OtherCourse:
+            return []
+        errors.append(held.errors)
+    return [max(some) for some in zip(*errors, strict=True)]
+
+
+def values_of(name: str, args: tuple[Any, ...]) -> torch.Tensor:
+    """What an operator decides by: the difference of what it compares, the quotient that it takes
+    to a step, else the floats themselves."""
+    of: torch.Tensor = args[STEPS.get(name, 0)]
+    if name in COMPARES:
+        compared: torch.Tensor = of - args[1]
+        return compared
+    return torch.div(*divided(args)) if name in DIVIDES else of
+
+
+def sizes_of(values: torch.Tensor) -> torch.Tensor:
+    """What errors of these values are relative to: each, and their mean size, as sums that cancel
+    are off by as much as others."""
+    sizes = values.abs()
+    finite = torch.where(sizes.isfinite(), sizes, 0.0)
+    return sizes + finite.mean()
+
+
+def divided(args: tuple[Any, ...]) -> tuple[torch.Tensor, Any]:
+    """(dividend, divisor) of an operator that takes a quotient to a step."""
+    return args[0], args[1] if len(args) > 1 else 1
+
+
+def picked(args: tuple[Any, ...], named: Named, index: torch.Tensor) -> torch.Tensor:
+    """The values at these indices along the dimension that an operator ranks."""
+    dim = dim_of(args, named)
+    of: torch.Tensor = args[0]
+    assert dim is not None
+    if index.dim() == of.dim():
+        return of.gather(dim, index)
+    return of.gather(dim, index.unsqueeze(dim)).squeeze(dim)
+
+
+def dim_of(args: tuple[Any, ...], named: Named) -> int | None:
+    """The dimension along which an operator ranks; None where it ranks all, or two tensors."""
+    dim = args[1] if len(args) > 1 else named.get("dim")
+    return dim if isinstance(dim, int) and args[0].dim() else None
+
+
+def _error(values: torch.Tensor, before: torch.Tensor) -> float:
+    """Root mean square of how far values are from what they were, in sizes of these."""
+    off = (values - before) / sizes_of(before)
+    known = off[off.isfinite()]
+    return float(known.square().mean().sqrt()) if known.numel() else 0.0
+
+
+def _is_zero(value: Any) -> bool:
+    return not isinstance(value, torch.Tensor) and value == 0
+
+
+def _is_decision(name: str, args: tuple[Any, ...], named: Named) -> bool:
+    """Whether this operator ranks floats, compares them, or takes them to a step."""
+    at = STEPS.get(name, 0)
+    of = args[at] if len(args) > at else None
+    if not isinstance(of, torch.Tensor) or not of.is_floating_point():
+        return False
+    if name == "div":
+        return named.get("rounding_mode") is not None
+    if name == "_to_copy":
+        kind = named.get("dtype")
+        return kind is not None and not (kind.is_floating_point or kind.is_complex)
+    ranks = name.startswith("arg") or dim_of(args, named) is not None
+    return name in STEPS or (name in LARGEST and ranks)
